@@ -1,0 +1,54 @@
+// Every error that Weir throws has a stable `code`, explained in docs/errors.md. A denial is never an error.
+
+export type ErrorCode =
+  | 'WEIR_INVALID_DURATION'
+  | 'WEIR_INVALID_POLICY'
+  | 'WEIR_INVALID_NAME'
+  | 'WEIR_INVALID_OPTION'
+  | 'WEIR_INVALID_CLOCK'
+  | 'WEIR_INVALID_KEY'
+  | 'WEIR_INVALID_COST'
+  | 'WEIR_FOREIGN_KEY'
+  | 'WEIR_STORE_FAILED'
+
+/** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */
+export interface CodedError extends Error {
+  readonly code: ErrorCode
+}
+
+/** A value of the right type but outside its range. Thrown where the value enters. */
+export function rangeError(code: ErrorCode, message: string): RangeError & CodedError {
+  return Object.assign(new RangeError(message), { code })
+}
+
+/** A value of the wrong type. Thrown where the value enters. */
+export function typeError(code: ErrorCode, message: string): TypeError & CodedError {
+  return Object.assign(new TypeError(message), { code })
+}
+
+/**
+ * The store could not decide: `WEIR_FOREIGN_KEY` when the key holds something that Weir did not write (it is left as
+ * it is), `WEIR_STORE_FAILED` when the server or the connection failed; `cause` is the client's own error.
+ */
+export class StoreError extends Error implements CodedError {
+  override readonly name = 'StoreError'
+  readonly code: ErrorCode
+  constructor(code: 'WEIR_FOREIGN_KEY' | 'WEIR_STORE_FAILED', message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Any value as short, quoted, printable ASCII: keys and options come from outside and must not forge log lines. */
+export function quote(value: unknown): string {
+  if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
+  if (typeof value !== 'string') return printable(String(value))
+  return `"${printable(value)}"`
+}
+
+function printable(text: string): string {
+  const cut = text.length > 64 ? `${text.slice(0, 64)}…` : text
+  return cut.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
+    return unit === '"' || unit === '\\' ? `\\${unit}` : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}

@@ -1,0 +1,78 @@
+-- Token bucket, GCRA and leaky bucket. Formula, bound and units: bucket.ts, the twin of this file.
+-- Key: STRING, the theoretical arrival time as a whole number of ticks (eighths of a microsecond since 2025).
+-- Numbers: price, capacity, capacity * price.
+
+local EPOCH_MS = 1735689600000
+
+local function available(k)
+  local used = k.tat - k.now
+  if used < k.span then return math.floor((k.span - used) / k.price) end
+  return 0
+end
+
+return {
+  check = function(price, capacity, span)
+    return { price = price, capacity = capacity, span = span, now = 0, tat = 0, stored = false, dirty = false }
+  end,
+
+  read = function(k, key, us)
+    local now = (us - EPOCH_MS * 1000) * 8
+    local raw = redis.pcall('GET', key)
+    local tat = now
+    k.stored = false
+    if raw then
+      -- Only what INCRBY takes too: no sign but minus, no leading zero, at most 16 digits.
+      if type(raw) ~= 'string' or #raw > 17 or not (raw:find('^%-?[1-9]%d*$') or raw == '0') then return nil end
+      tat = raw + 0
+      k.stored = tat
+    end
+    k.now = now
+    if tat < now then tat = now end
+    k.dirty = tat - now > 2 * k.span
+    if k.dirty then tat = now + k.span end
+    k.tat = tat
+    return available(k)
+  end,
+
+  take = function(k, units)
+    local furthest = k.now + 2 * k.span
+    local tat = k.tat + units * k.price
+    k.tat = tat < furthest and tat or furthest
+    k.dirty = true
+    return available(k)
+  end,
+
+  give_back = function(k, units, until_ms)
+    local back = units * k.price
+    if until_ms then
+      local weighs = (until_ms - 1 - EPOCH_MS) * 8000 - k.now
+      if weighs < back then back = weighs > 0 and math.floor(weighs / k.price) * k.price or 0 end
+    end
+    local tat = k.tat - back
+    if back > 0 and k.tat > k.now then
+      k.tat = tat > k.now and tat or k.now
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  retry_after = function(k, cost)
+    if cost > k.capacity then return -1 end
+    local wait = k.tat - k.now + cost * k.price - k.span
+    return wait > 0 and math.ceil(wait / 8000) or 0
+  end,
+
+  reset_after = function(k)
+    return math.ceil((k.tat - k.now) / 8000)
+  end,
+
+  -- INCRBY keeps the TTL and is much cheaper than SET PX, so the TTL is written only when it has become too short.
+  -- It covers the reset twice over, plus a second: a busy key writes it once a second at the most.
+  write = function(k, key, reset, slack)
+    if k.stored and redis.call('PTTL', key) >= reset + slack then
+      redis.call('INCRBY', key, k.tat - k.stored)
+    else
+      redis.call('SET', key, k.tat, 'PX', 2 * reset + 1000 + slack)
+    end
+  end,
+}

@@ -1,0 +1,92 @@
+// Token bucket, GCRA and leaky bucket: one number, the theoretical arrival time (TAT) of the generic cell rate
+// algorithm (ITU-T I.371): the instant at which all that was taken has drained.
+//
+//   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and sums are exact
+//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy, so the bucket never
+//          admits more than it says, and is slow by less than 1 part in 8 * interval. 7 a minute: 68,571,429 ticks
+//          instead of 68,571,428.57.
+//   span   capacity * price: the TAT of an empty bucket is one span ahead of now
+//   left   floor((now + span - max(TAT, now)) / price)
+//
+// Bound: at most capacity + refill * t / every units in any time t.
+// Units charged past the limit may put the TAT up to two spans ahead. Anything further is a clock that stepped back:
+// the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two full resets.
+// Changed numbers: the TAT stays, so the time to drain is kept.
+
+import { EPOCH_MS } from '../clock.js'
+import { bucketLua } from '../lua.generated.js'
+import type { Cells, Check, Kernel } from './kernel.js'
+
+const TICKS_PER_US = 8
+const TICKS_PER_MS = 8_000
+
+interface BucketCheck extends Check {
+  readonly price: number
+  readonly capacity: number
+  readonly span: number
+  now: number
+  tat: number
+}
+
+/** Numbers: price in ticks, capacity, capacity * price. */
+export const bucket: Kernel<BucketCheck> = {
+  id: 'bucket1',
+  lua: bucketLua,
+  width: 1,
+
+  check: ([price, capacity, span]) => ({ price, capacity, span, now: 0, tat: 0, dirty: false }),
+
+  read(check, cells, offset, nowUs) {
+    const now = (nowUs - EPOCH_MS * 1_000) * TICKS_PER_US
+    const stored = cells === undefined ? now : (cells[offset] as number)
+    check.now = now
+    check.tat = stored > now ? stored : now
+    check.dirty = false
+    if (check.tat - now > 2 * check.span) {
+      check.tat = now + check.span
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  take(check, units) {
+    const furthest = check.now + 2 * check.span
+    const tat = check.tat + units * check.price
+    check.tat = tat < furthest ? tat : furthest
+    check.dirty = true
+    return available(check)
+  },
+
+  giveBack(check, units, untilMs) {
+    let back = units * check.price
+    if (untilMs !== undefined) {
+      // The charge ends within a millisecond of untilMs; what drains in that millisecond is not given back.
+      const weighs = (untilMs - 1 - EPOCH_MS) * TICKS_PER_MS - check.now
+      if (weighs < back) back = weighs > 0 ? Math.floor(weighs / check.price) * check.price : 0
+    }
+    const tat = check.tat - back
+    if (back > 0 && check.tat > check.now) {
+      check.tat = tat > check.now ? tat : check.now
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  retryAfterMs(check, cost) {
+    if (cost > check.capacity) return -1
+    const wait = check.tat - check.now + cost * check.price - check.span
+    return wait > 0 ? Math.ceil(wait / TICKS_PER_MS) : 0
+  },
+
+  resetAfterMs: (check) => Math.ceil((check.tat - check.now) / TICKS_PER_MS),
+
+  write(check, cells: Cells, offset) {
+    cells[offset] = check.tat
+    return cells
+  },
+}
+
+function available(check: BucketCheck): number {
+  const used = check.tat - check.now
+  return used < check.span ? Math.floor((check.span - used) / check.price) : 0
+}

@@ -1,0 +1,97 @@
+// The driver: one group of one decision on the TypeScript kernels. Twin of stores/driver.lua, which does the same for many
+// groups in one call.
+
+import type { Cells, Check, Kernel } from './kernel.js'
+
+/**
+ * - consume: take if all policies allow it
+ * - peek: judge as consume would, change nothing
+ * - refund: give back
+ * - charge: take, past the limit if need be
+ */
+export type Mode = 'consume' | 'peek' | 'refund' | 'charge'
+
+/** Where states of one policy live in this process. */
+export interface Table {
+  /** The slot of a key; -1: it has none. */
+  slotOf(key: string): number
+  cellsOf(slot: number): Cells
+  offsetOf(slot: number): number
+  /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
+  write(key: string, slot: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void
+  remove(key: string, slot: number): void
+}
+
+/** One policy of a decision: its arithmetic, its numbers with scratch, its states. */
+export interface Lane {
+  readonly kernel: Kernel
+  readonly check: Check
+  readonly table: Table
+  slot: number
+}
+
+/** What a kernel says of one policy, before it becomes part of a decision. -1 as a wait: never. */
+export interface Reading {
+  left: number
+  waitMs: number
+  resetMs: number
+}
+
+/**
+ * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
+ * Fills a reading for each lane and returns how many of the requests are granted.
+ */
+export function decideGroup(
+  lanes: readonly Lane[],
+  keys: readonly string[],
+  costs: readonly number[],
+  mode: Mode,
+  count: number,
+  untilMs: readonly (number | undefined)[],
+  nowUs: number,
+  readings: readonly Reading[],
+): number {
+  const judged = mode === 'consume' || mode === 'peek'
+  let granted = count
+  for (let i = 0; i < lanes.length; i += 1) {
+    const lane = lanes[i] as Lane
+    const cost = costs[i] as number
+    const left = read(lane, keys[i] as string, nowUs)
+    ;(readings[i] as Reading).left = left
+    if (judged && left < granted * cost) granted = Math.floor(left / cost)
+  }
+  if (mode === 'peek' && granted > 0) granted = count
+
+  for (let i = 0; i < lanes.length; i += 1) {
+    const { kernel, check } = lanes[i] as Lane
+    const reading = readings[i] as Reading
+    const cost = costs[i] as number
+    const units = granted * cost
+    if (units > 0 && mode !== 'peek') {
+      reading.left = mode === 'refund' ? kernel.giveBack(check, units, untilMs[i]) : kernel.take(check, units)
+    }
+    reading.waitMs = granted < count ? kernel.retryAfterMs(check, cost) : 0
+    if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
+    reading.resetMs = kernel.resetAfterMs(check)
+  }
+
+  if (mode === 'peek') return granted
+  for (let i = 0; i < lanes.length; i += 1) {
+    if ((costs[i] as number) > 0) write(lanes[i] as Lane, keys[i] as string, nowUs, (readings[i] as Reading).resetMs)
+  }
+  return granted
+}
+
+function read(lane: Lane, key: string, nowUs: number): number {
+  const { kernel, check, table } = lane
+  const slot = table.slotOf(key)
+  lane.slot = slot
+  if (slot < 0) return kernel.read(check, undefined, 0, nowUs)
+  return kernel.read(check, table.cellsOf(slot), table.offsetOf(slot), nowUs)
+}
+
+function write({ kernel, check, table, slot }: Lane, key: string, nowUs: number, resetMs: number): void {
+  if (!check.dirty) return
+  if (resetMs > 0) table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), resetMs)
+  else if (slot >= 0) table.remove(key, slot)
+}

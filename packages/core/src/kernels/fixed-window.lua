@@ -1,0 +1,81 @@
+-- Fixed window. Formula, bound and units: fixed-window.ts, the twin of this file.
+-- Key: STRING 'count:end', end in Unix ms.
+-- Numbers: limit, span in ms, 1 if aligned.
+
+local MAX_UNITS = 2 ^ 50
+
+local function end_of_new(k)
+  if k.aligned then return (math.floor(k.now / k.span) + 1) * k.span end
+  return k.now + k.span
+end
+
+local function available(k)
+  return k.count < k.limit and k.limit - k.count or 0
+end
+
+return {
+  check = function(limit, span, aligned)
+    return { limit = limit, span = span, aligned = aligned == 1, now = 0, count = 0, finish = 0, stored = false, keep = false, dirty = false }
+  end,
+
+  read = function(k, key, us)
+    local now = math.floor(us / 1000)
+    local raw = redis.pcall('GET', key)
+    local running = false
+    k.now = now
+    k.stored = raw and true
+    if raw then
+      if type(raw) ~= 'string' or #raw > 34 then return nil end
+      local count, finish = raw:match('^(%d+):(%d+)$')
+      if not count then return nil end
+      running = finish + 0 > now
+      if running then
+        k.count = count + 0
+        k.finish = finish + 0
+      end
+    end
+    if not running then
+      k.count = 0
+      k.finish = end_of_new(k)
+    end
+    k.dirty = k.finish - now > k.span
+    if k.dirty then k.finish = end_of_new(k) end
+    k.keep = running and not k.dirty
+    return available(k)
+  end,
+
+  take = function(k, units)
+    local count = k.count + units
+    k.count = count < MAX_UNITS and count or MAX_UNITS
+    k.dirty = true
+    return available(k)
+  end,
+
+  give_back = function(k, units, until_ms)
+    local same_window = not until_ms or until_ms >= k.finish
+    if same_window and k.count > 0 then
+      k.count = k.count > units and k.count - units or 0
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  retry_after = function(k, cost)
+    if cost > k.limit then return -1 end
+    return k.count + cost > k.limit and k.finish - k.now or 0
+  end,
+
+  reset_after = function(k)
+    return k.count > 0 and k.finish - k.now or 0
+  end,
+
+  -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next window.
+  write = function(k, key, reset, slack)
+    local value = string.format('%d:%d', k.count, k.finish)
+    if k.keep then
+      redis.call('SET', key, value, 'KEEPTTL')
+    else
+      redis.call('SET', key, value, 'PX', reset + slack)
+    end
+  end,
+}

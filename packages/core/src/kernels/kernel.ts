@@ -1,0 +1,47 @@
+// The contract of a kernel: the arithmetic of an algorithm, written twice, here and in the .lua file beside it.
+// The two must do the same operations on the same doubles in the same order; tests/redis/differential holds them to it.
+
+/** The numbers of one state. A kernel of fixed size shares one array with other keys; the log has an array a key. */
+export type Cells = Float64Array<ArrayBufferLike>
+
+/**
+ * One policy of one decision: its numbers, and scratch that `read` fills and `take` moves on. One object serves all
+ * decisions of a plan, so nothing is allocated per decision.
+ */
+export interface Check {
+  /** The state differs from what is stored: `take` or `giveBack` moved it, or `read` healed it. */
+  dirty: boolean
+}
+
+/** All times are whole; "how many" is floored, "how long" is ceiled. `C` is the kernel's own check. */
+export interface Kernel<C extends Check = Check> {
+  /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new id. */
+  readonly id: string
+  /** The twin of this object in Lua. */
+  readonly lua: string
+  /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
+  readonly width: number
+  /** A check from the three numbers of a policy. */
+  check(numbers: PolicyNumbers): C
+  /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are undefined, from nothing.
+   *  Returns the units available, >= 0. Changes nothing in `cells`. */
+  read(check: C, cells: Cells | undefined, offset: number, nowUs: number): number
+  /** Takes units, past the limit if need be, where it saturates. Returns the units available. */
+  take(check: C, units: number): number
+  /** Gives units back, saturating at none used. With `untilMs`, the instant up to which the charge weighs, no more
+   *  than still weighs of it, and never into a later window. Returns the units available. */
+  giveBack(check: C, units: number, untilMs: number | undefined): number
+  /** Milliseconds until `cost` units are available; 0: now; -1: never. */
+  retryAfterMs(check: C, cost: number): number
+  /** Milliseconds until the key answers as a fresh one; 0: it does now. */
+  resetAfterMs(check: C): number
+  /** Puts the state back. Called only if it is dirty and `resetAfterMs` is above 0; else there is nothing to keep.
+   *  Returns the cells that hold it, which are new ones when `cells` had no room. */
+  write(check: C, cells: Cells, offset: number): Cells
+}
+
+/** What a kernel needs to know of a policy; each kernel says what they mean. Sent as ARGV, so three whole numbers. */
+export type PolicyNumbers = readonly [number, number, number]
+
+/** Counts saturate here: far above any limit, and sums of two are still exact. */
+export const MAX_UNITS: number = 2 ** 50

@@ -1,0 +1,116 @@
+// Sliding counter: the counts of the running and of the previous window, the latter weighted by the part of it that a
+// window ending now still covers. The smallest sliding state, and an approximation.
+//
+//   used = current + ceil(previous * (span - elapsed) / span)
+//
+// Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets just under twice
+// the limit in the worst window (it is measured in docs/algorithms.md). Windows lie on the grid of the Unix epoch.
+// Exact while limit * span < 2^53, which the policy checks. Waits: with room = limit - cost - current,
+//   room >= 0: the previous window must weigh no more than room: elapsed >= span - floor(room * span / previous)
+//   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
+// Changed numbers: the stored window is moved to the grid of the new span; one two new spans old is forgotten.
+
+import { slidingCounterLua } from '../lua.generated.js'
+import type { Cells, Check, Kernel } from './kernel.js'
+
+interface CounterCheck extends Check {
+  readonly limit: number
+  readonly spanMs: number
+  /** Counts saturate here, so that count * span stays exact. */
+  readonly most: number
+  nowMs: number
+  startMs: number
+  previous: number
+  current: number
+}
+
+/** Numbers: limit, span in ms, 0. */
+export const slidingCounter: Kernel<CounterCheck> = {
+  id: 'counter1',
+  lua: slidingCounterLua,
+  width: 3,
+
+  check: ([limit, spanMs]) => {
+    const most = Math.floor(2 ** 53 / spanMs)
+    return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
+  },
+
+  read(check, cells, offset, nowUs) {
+    const { spanMs, most } = check
+    const nowMs = Math.floor(nowUs / 1_000)
+    const running = Math.floor(nowMs / spanMs) * spanMs
+    let start = running
+    let previous = 0
+    let current = 0
+    check.dirty = false
+    if (cells !== undefined) {
+      start = Math.floor((cells[offset] as number) / spanMs) * spanMs
+      previous = Math.min(cells[offset + 1] as number, most)
+      current = Math.min(cells[offset + 2] as number, most)
+      if (start < running) {
+        previous = start === running - spanMs ? current : 0
+        current = 0
+        start = running
+      } else if (start > running + 2 * spanMs) {
+        // Folded into the current window: kept as the previous one, an earlier now would weigh it less.
+        current = Math.min(previous + current, most)
+        previous = 0
+        start = running
+        check.dirty = true
+      }
+    }
+    check.nowMs = nowMs
+    check.startMs = start
+    check.previous = previous
+    check.current = current
+    return available(check)
+  },
+
+  take(check, units) {
+    const current = check.current + units
+    check.current = current < check.most ? current : check.most
+    check.dirty = true
+    return available(check)
+  },
+
+  giveBack(check, units, untilMs) {
+    // A charge weighs until the end of the window after its own.
+    const ofCurrent = untilMs === undefined || untilMs > check.startMs + check.spanMs
+    const ofPrevious = untilMs === undefined || (!ofCurrent && untilMs > check.startMs)
+    const fromCurrent = ofCurrent ? Math.min(units, check.current) : 0
+    const fromPrevious = ofPrevious ? Math.min(units - fromCurrent, check.previous) : 0
+    if (fromCurrent + fromPrevious > 0) {
+      check.current -= fromCurrent
+      check.previous -= fromPrevious
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  retryAfterMs({ limit, spanMs, nowMs, startMs, previous, current }, cost) {
+    if (cost > limit) return -1
+    const room = limit - cost - current
+    if (room < 0) return startMs + 2 * spanMs - Math.floor(((limit - cost) * spanMs) / current) - nowMs
+    if (previous <= room) return 0
+    const wait = startMs + spanMs - Math.floor((room * spanMs) / previous) - nowMs
+    return wait > 0 ? wait : 0
+  },
+
+  resetAfterMs({ spanMs, nowMs, startMs, previous, current }) {
+    if (current > 0) return startMs + 2 * spanMs - nowMs
+    return previous > 0 ? startMs + spanMs - nowMs : 0
+  },
+
+  write(check, cells: Cells, offset) {
+    cells[offset] = check.startMs
+    cells[offset + 1] = check.previous
+    cells[offset + 2] = check.current
+    return cells
+  },
+}
+
+function available({ limit, spanMs, nowMs, startMs, previous, current }: CounterCheck): number {
+  const elapsed = nowMs > startMs ? nowMs - startMs : 0
+  const used = current + Math.ceil((previous * (spanMs - elapsed)) / spanMs)
+  return used < limit ? limit - used : 0
+}

@@ -1,0 +1,165 @@
+-- Sliding log. Formula, bound and units: sliding-log.ts, the twin of this file.
+-- Key: LIST of 'tick:weight:sum', oldest first, tick in ms since 2025. The weight of the first entry tells how many
+-- units before its sum still count, so dead entries can be cut off without a sentinel.
+-- Numbers: limit, span in ms, quantum in ms.
+
+local EPOCH_MS = 1735689600000
+local MAX_UNITS = 2 ^ 50
+
+-- The numbers of an entry. Of none, or one that is not ours: nil and what there is (false: nothing).
+local function entry(key, index)
+  local raw = redis.pcall('LINDEX', key, index)
+  if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
+  local tick, weight, sum = raw:match('^(%d+):(%d+):(%d+)$')
+  if not tick then return nil, raw end
+  return tick + 0, weight + 0, sum + 0
+end
+
+-- The first entry after `low`, which is too early, and up to `high`, which is not, that has a sum (or else a tick) of at
+-- least `bound`: by doubling steps, then bisection. Nil if an entry on the way is not ours.
+local function seek(key, low, high, by_sum, bound)
+  local step = 1
+  local tick, weight, sum
+  while low + 1 < high do
+    local middle = low + step
+    if middle >= high then middle = math.floor((low + high) / 2) end
+    local t, w, s = entry(key, middle)
+    if not t then return nil end
+    if (by_sum and s or t) >= bound then
+      high, tick, weight, sum = middle, t, w, s
+      step = high
+    else
+      low = middle
+      step = step * 2
+    end
+  end
+  if not tick then tick, weight, sum = entry(key, high) end
+  if not tick then return nil end
+  return high, tick, weight, sum
+end
+
+local function available(k)
+  local used = k.last_sum - k.floor
+  return used < k.limit and k.limit - used or 0
+end
+
+local function tick_of(k)
+  return math.floor(k.now / k.quantum) * k.quantum + k.quantum - 1
+end
+
+-- Forgets the entries: what is used, if anything, becomes one run that was taken now.
+local function restart(k, used)
+  k.runs = false
+  k.floor = 0
+  k.last_tick = tick_of(k)
+  k.last_sum = used
+  return available(k)
+end
+
+return {
+  check = function(limit, span, quantum)
+    return {
+      limit = limit, span = span, quantum = quantum, key = false, now = 0, stored = false, runs = false, first = 0,
+      first_tick = 0, first_sum = 0, stored_tick = 0, stored_weight = 0, stored_sum = 0, floor = 0, last_tick = 0,
+      last_sum = 0, dirty = false,
+    }
+  end,
+
+  read = function(k, key, us)
+    local now = math.floor(us / 1000) - EPOCH_MS
+    local alive = now - k.span + 1
+    k.key = key
+    k.now = now
+    k.dirty = false
+    local tick, weight, sum = entry(key, -1)
+    if not tick and weight then return nil end
+    k.stored = tick and true
+    if not tick or tick < alive then return restart(k, 0) end
+    k.stored_tick = tick
+    k.stored_weight = weight
+    k.stored_sum = sum
+    local first, first_tick, first_weight, first_sum = 0, entry(key, 0)
+    if not first_tick then return nil end
+    if first_tick < alive then
+      first, first_tick, first_weight, first_sum = seek(key, 0, redis.call('LLEN', key) - 1, false, alive)
+      if not first then return nil end
+    end
+    k.runs = true
+    k.first = first
+    k.first_tick = first_tick
+    k.first_sum = first_sum
+    k.floor = first_sum - first_weight
+    k.last_tick = tick
+    k.last_sum = sum
+    if tick - now <= k.span + k.quantum then return available(k) end
+    restart(k, sum - k.floor)
+    k.dirty = true
+    return available(k)
+  end,
+
+  take = function(k, units)
+    local used = k.last_sum - k.floor
+    local added = units < MAX_UNITS - used and units or MAX_UNITS - used
+    if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
+    local tick = tick_of(k)
+    if not k.runs or tick > k.last_tick then k.last_tick = tick end
+    k.last_sum = k.last_sum + added
+    k.dirty = true
+    return available(k)
+  end,
+
+  give_back = function(k, units, until_ms)
+    local used = k.last_sum - k.floor
+    if used > 0 and (not until_ms or until_ms - EPOCH_MS > k.now) then
+      k.floor = k.floor + (units < used and units or used)
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  retry_after = function(k, cost)
+    if cost > k.limit then return -1 end
+    local excess = k.last_sum - k.floor + cost - k.limit
+    if excess <= 0 then return 0 end
+    local sum = k.floor + excess
+    local tick = k.last_tick
+    if k.runs and k.first_sum >= sum then
+      tick = k.first_tick
+    elseif k.runs and k.stored_sum >= sum then
+      local _, reaching = seek(k.key, k.first, redis.call('LLEN', k.key) - 1, true, sum)
+      tick = reaching or tick
+    end
+    return tick + k.span - k.now
+  end,
+
+  reset_after = function(k)
+    return k.last_sum > k.floor and k.last_tick + k.span - k.now or 0
+  end,
+
+  -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
+  write = function(k, key, reset, slack)
+    local first = k.first
+    if not k.runs then
+      if k.stored then redis.call('DEL', key) end
+      redis.call('RPUSH', key, string.format('%d:%d:%d', k.last_tick, k.last_sum, k.last_sum))
+    else
+      local given = k.last_sum == k.stored_sum
+      local head_tick, head_sum, _ = k.first_tick, k.first_sum
+      if given and head_sum <= k.floor then
+        first, head_tick, _, head_sum = seek(key, first, redis.call('LLEN', key) - 1, true, k.floor + 1)
+      end
+      if first > 0 then redis.call('LTRIM', key, first, -1) end
+      if given then
+        redis.call('LSET', key, 0, string.format('%d:%d:%d', head_tick, head_sum - k.floor, head_sum))
+      elseif k.last_tick > k.stored_tick then
+        redis.call('RPUSH', key, string.format('%d:%d:%d', k.last_tick, k.last_sum - k.stored_sum, k.last_sum))
+      else
+        local weight = k.stored_weight + k.last_sum - k.stored_sum
+        redis.call('LSET', key, -1, string.format('%d:%d:%d', k.last_tick, weight, k.last_sum))
+      end
+    end
+    if redis.call('PTTL', key) < reset + slack then
+      redis.call('PEXPIRE', key, reset + math.floor(k.span / 8) + 1000 + slack)
+    end
+  end,
+}

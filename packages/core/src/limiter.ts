@@ -1,0 +1,271 @@
+import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
+import { quote, rangeError, typeError } from './errors.js'
+import { checkedName, type Policy } from './policy.js'
+import { type Group, makePlan, type Mode, type OwnKey, type Plan, type Store, type Subject } from './store.js'
+import { memoryStore } from './stores/memory.js'
+import { warnOnce } from './warnings.js'
+
+/** A policy with a key or a cost of its own, in a decision that has others. */
+export interface PolicyUse {
+  readonly policy: Policy
+  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
+  readonly key?: string
+  /** What this policy is charged, instead of the decision's cost. */
+  readonly cost?: number
+  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
+  readonly tag?: string
+}
+
+/** One policy, or several that are one decision: all allow and all are charged, or none is. */
+export type PolicyInput = Policy | readonly (Policy | PolicyUse)[]
+
+export interface RateLimiterOptions {
+  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`. */
+  readonly name?: string
+  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
+  readonly store?: Store
+  /** What is allowed; or a function of the key that tells. */
+  readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
+  /** Called after each decision of `consume` and `peek`. What it throws becomes a warning, never a failed decision. */
+  readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
+  /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
+  readonly shared?: boolean
+}
+
+export interface DecideOptions {
+  /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
+  readonly cost?: number
+  /** What is allowed, for this call only. */
+  readonly policy?: PolicyInput
+}
+
+/**
+ * Limits how often things may happen. Most callers want `consume`.
+ *
+ * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY and WEIR_INVALID_COST, as TypeError or
+ * RangeError, before the store is asked, and a `StoreError` if the store cannot decide.
+ * @example
+ * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
+ * const decision = await limiter.consume('u42')
+ * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
+ */
+export class RateLimiter {
+  readonly name: string
+  readonly store: Store
+  readonly #policy: RateLimiterOptions['policy']
+  readonly #onDecision: RateLimiterOptions['onDecision']
+  readonly #fixed: Resolved | undefined
+  readonly #plans: Map<string, Plan> = new Map()
+
+  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
+  constructor(options: RateLimiterOptions) {
+    if (typeof options !== 'object' || options === null) {
+      throw typeError('WEIR_INVALID_OPTION', `RateLimiter was given ${quote(options)}; give { policy, ... }`)
+    }
+    const { name = 'default', store = memoryStore(), policy, onDecision, shared = false } = options
+    if (typeof store?.decide !== 'function') {
+      throw typeError('WEIR_INVALID_OPTION', `store is ${quote(store)}; give memoryStore(), redisStore(...) or your own`)
+    }
+    if (onDecision !== undefined && typeof onDecision !== 'function') {
+      throw typeError('WEIR_INVALID_OPTION', `onDecision is ${quote(onDecision)}; give a function`)
+    }
+    this.name = checkedName(name, 'limiter name')
+    this.store = store
+    this.#policy = policy
+    this.#onDecision = onDecision
+    if (typeof policy !== 'function') {
+      this.#fixed = this.#resolve(policy)
+      if (!shared) this.#warnOfNamesake(this.#fixed.plan)
+    }
+  }
+
+  /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
+  async consume(key: string, options?: DecideOptions): Promise<Decision> {
+    return this.decide(key, options)
+  }
+
+  /** What `consume` would answer now. Takes nothing. */
+  async peek(key: string, options?: DecideOptions): Promise<Decision> {
+    return this.#decide(key, options, 'peek')
+  }
+
+  /**
+   * `consume` without a promise where the store answers at once, as the memory store does: for adapters that want to
+   * go on in the same turn of the event loop. Throws, or rejects, what `consume` rejects.
+   */
+  decide(key: string, options?: DecideOptions): Decision | Promise<Decision> {
+    return this.#decide(key, options, 'consume')
+  }
+
+  /**
+   * Gives units back: those of an allowed decision, as far as they still weigh, never into a later window, and once
+   * at the most; or a cost, when only the key is known, as far as there is anything to give back.
+   * @example await limiter.refund(decision)
+   * @example await limiter.refund('u42', { cost: 2 })
+   */
+  async refund(decision: Decision): Promise<void>
+  async refund(key: string, options?: DecideOptions): Promise<void>
+  async refund(of: Decision | string, options?: DecideOptions): Promise<void> {
+    if (typeof of === 'object' && of !== null) return this.#refundReceipt(of)
+    await this.#ask(of, options, 'refund')
+  }
+
+  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
+  async penalty(key: string, options?: DecideOptions): Promise<Decision> {
+    return this.#ask(key, options, 'charge')
+  }
+
+  /** Forgets what was taken: the key is as if it had never been seen. */
+  async reset(key: string, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    const resolved = await this.#resolveFor(checkedKey(key), options)
+    if (resolved.plan !== undefined) await this.store.reset(subjectOf(resolved, resolved.plan, key))
+  }
+
+  async #refundReceipt(decision: Decision): Promise<void> {
+    if (!decision.allowed || decision.receipt.spent) return
+    const { receipt } = decision
+    const { group, answer } = receipt
+    receipt.spent = true
+    if (group === undefined || group.mode === 'peek') return
+    const untilMs = answer.figures.map((figures) => answer.atMs + figures.resetAfterMs)
+    await this.store.decide({ ...group, mode: 'refund', untilMs })
+  }
+
+  #decide(key: string, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Decision | Promise<Decision> {
+    const decision = this.#ask(key, options, mode)
+    if (this.#onDecision === undefined) return decision
+    if (decision instanceof Promise) return decision.then((settled) => this.#observed(settled, key, mode))
+    return this.#observed(decision, key, mode)
+  }
+
+  #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
+    checkedKey(key)
+    const cost = checkedCost(options?.cost ?? 1)
+    const resolved = this.#resolveFor(key, options)
+    if (resolved instanceof Promise) return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
+    return this.#askStore(resolved, key, cost, mode)
+  }
+
+  #askStore(resolved: Resolved, key: string, cost: number, mode: Mode): Decision | Promise<Decision> {
+    const { plan } = resolved
+    if (plan === undefined) return unlimitedDecision(key, resolved.first)
+    const costs = costsOf(resolved, plan, cost)
+    const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
+    const answer = this.store.decide(group)
+    if (answer instanceof Promise) return answer.then((settled) => decisionOf(group, settled))
+    return decisionOf(group, answer)
+  }
+
+  #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
+    if (options?.policy !== undefined) return this.#resolve(options.policy)
+    if (this.#fixed !== undefined) return this.#fixed
+    const input = (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)(key)
+    return input instanceof Promise ? input.then((settled) => this.#resolve(settled)) : this.#resolve(input)
+  }
+
+  #resolve(input: PolicyInput): Resolved {
+    const uses = (Array.isArray(input) ? input : [input]).map(checkedUse)
+    const [first] = uses
+    if (first === undefined) {
+      throw typeError('WEIR_INVALID_POLICY', `limiter "${this.name}" has no policy; give one, or unlimited()`)
+    }
+    const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
+    if (limiting.length === 0) return { plan: undefined, first: first.policy }
+    return {
+      plan: this.#planOf(limiting.map(({ policy }) => policy)),
+      first: first.policy,
+      ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
+      ownCosts: limiting.some(({ cost }) => cost !== undefined) ? limiting.map(({ cost }) => cost) : undefined,
+    }
+  }
+
+  /** Equal policies give one plan, by value, so that stores recognise it whoever made the policies. */
+  #planOf(policies: readonly Policy[]): Plan {
+    const signature = policies.map((policy) => policy.signature).join('\n')
+    let plan = this.#plans.get(signature)
+    if (plan === undefined) {
+      // Numbers may come from requests: forgetting the plans costs a little time, keeping them all would cost memory.
+      if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
+      plan = makePlan(this.name, policies)
+      this.#plans.set(signature, plan)
+    }
+    return plan
+  }
+
+  #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
+    try {
+      this.#onDecision?.(decision, key, mode)
+    } catch (error) {
+      warnOnce('WEIR_OBSERVER_FAILED', this.name, `onDecision of limiter "${this.name}" threw: ${quote(error)}`)
+    }
+    return decision
+  }
+
+  #warnOfNamesake(plan: Plan | undefined): void {
+    let names = namesOn.get(this.store)
+    if (names === undefined) namesOn.set(this.store, (names = new Set()))
+    for (const policy of plan?.policies ?? []) {
+      const name = `${this.name}/${policy.name}`
+      if (names.has(name)) {
+        const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
+        warnOnce('WEIR_SHARED_NAME', name, `two limiters named "${name}" on one store share their counters; ${remedy}`)
+      }
+      names.add(name)
+    }
+  }
+}
+
+const MAX_PLANS = 1_000
+const namesOn: WeakMap<Store, Set<string>> = new WeakMap()
+
+/** A policy input, checked and sorted for the store. */
+interface Resolved {
+  /** Undefined: nothing limits. */
+  readonly plan: Plan | undefined
+  readonly first: Policy
+  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
+  readonly ownCosts?: readonly (number | undefined)[] | undefined
+}
+
+function subjectOf(resolved: Resolved, plan: Plan, key: string): Subject {
+  return { plan, key, ownKeys: resolved.ownKeys }
+}
+
+function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): readonly number[] {
+  if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
+  return plan.policies.length === 1 ? [cost] : plan.policies.map(() => cost)
+}
+
+function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
+  return key === undefined ? undefined : { key, tag: tag ?? key }
+}
+
+function checkedUse(input: Policy | PolicyUse): PolicyUse {
+  const use: PolicyUse = typeof input === 'object' && input !== null && 'policy' in input ? input : { policy: input }
+  if (typeof use.policy?.signature !== 'string') {
+    throw typeError('WEIR_INVALID_POLICY', `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`)
+  }
+  if (use.key !== undefined) checkedKey(use.key)
+  if (use.tag !== undefined) checkedKey(use.tag)
+  if (use.cost !== undefined) checkedCost(use.cost)
+  return use
+}
+
+function checkedKey(key: string): string {
+  if (typeof key !== 'string') {
+    throw typeError('WEIR_INVALID_KEY', `key is ${quote(key)}; give the text that names who is limited`)
+  }
+  if (key === '') throw rangeError('WEIR_INVALID_KEY', 'key is ""; give the text that names who is limited')
+  return key
+}
+
+function checkedCost(cost: number): number {
+  if (typeof cost !== 'number') {
+    throw typeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more`)
+  }
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    const hint = cost < 0 ? ' (to give units back, use refund)' : ''
+    throw rangeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`)
+  }
+  return cost
+}

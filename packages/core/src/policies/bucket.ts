@@ -1,0 +1,53 @@
+// What token bucket, GCRA and leaky bucket share: one kernel, three vocabularies.
+
+import { type Duration, durationMs, durationText } from '../duration.js'
+import { quote, rangeError, typeError } from '../errors.js'
+import { bucket } from '../kernels/bucket.js'
+import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
+
+/** Keeps now + three full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
+const MAX_FULL_MS = 1_826 * 86_400_000
+const TICKS_PER_MS = 8_000
+const MAX_ROUNDING = 0.01
+
+interface BucketOptions {
+  readonly algorithm: Algorithm
+  readonly name: string | undefined
+  readonly capacity: number
+  /** Units that come back every `every`. A rate, so it may be a fraction. */
+  readonly refill: number
+  readonly every: Duration
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
+export function bucketPolicy({ algorithm, name, capacity, refill, every }: BucketOptions): Policy {
+  checkedCount(capacity, `${algorithm}: capacity`, 2 ** 50)
+  const everyMs = durationMs(every, `${algorithm}: every`)
+  if (typeof refill !== 'number') {
+    throw typeError('WEIR_INVALID_POLICY', `${algorithm}: refill is ${quote(refill)}; give a number above 0`)
+  }
+  if (!(refill > 0 && refill <= 2 ** 50)) {
+    throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: refill is ${quote(refill)}; give a number above 0`)
+  }
+  const exact = (everyMs * TICKS_PER_MS) / refill
+  const price = Math.ceil(exact)
+  if (price - exact > MAX_ROUNDING * exact) {
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${quote(refill)} per ${everyMs} ms cannot be kept within 1 %; give at most 79000 per millisecond, or a divisor of 8000`,
+    )
+  }
+  if (capacity * price > MAX_FULL_MS * TICKS_PER_MS) {
+    const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
+    throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller capacity or a faster refill`)
+  }
+  return makePolicy({
+    name: name ?? `burst-${capacity}-at-${refill}-per-${durationText(everyMs)}`,
+    algorithm,
+    limit: capacity,
+    windowMs: (capacity * price) / TICKS_PER_MS,
+    unitMs: price / TICKS_PER_MS,
+    kernel: bucket,
+    numbers: [price, capacity, capacity * price],
+  })
+}

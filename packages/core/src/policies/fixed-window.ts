@@ -1,0 +1,28 @@
+import { quote, typeError } from '../errors.js'
+import { fixedWindow as kernel } from '../kernels/fixed-window.js'
+import type { Policy } from '../policy.js'
+import { type WindowOptions, windowPolicy } from './window.js'
+
+export interface FixedWindowOptions extends WindowOptions {
+  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False, the default: a
+   *  key's window starts with its first request. */
+  readonly aligned?: boolean
+}
+
+/**
+ * `limit` units in each window; then nothing until the window ends. The cheapest policy and the usual one for long
+ * quotas. Up to twice the limit can pass around the edge of two windows: where that matters, use `slidingWindow`.
+ *
+ * Numbers changed under the same name: the count and the end of the running window are kept.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
+ */
+export function fixedWindow(options: FixedWindowOptions): Policy {
+  return windowPolicy('fixed-window', options, ['name', 'limit', 'window', 'aligned'], kernel, (limit, windowMs) => {
+    const { aligned = false } = options
+    if (typeof aligned !== 'boolean') {
+      throw typeError('WEIR_INVALID_POLICY', `fixed-window: aligned is ${quote(aligned)}; give true or false`)
+    }
+    return [limit, windowMs, aligned ? 1 : 0]
+  })
+}

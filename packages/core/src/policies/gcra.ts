@@ -1,0 +1,27 @@
+import type { Duration } from '../duration.js'
+import { checkedOptions, type Policy } from '../policy.js'
+import { bucketPolicy } from './bucket.js'
+
+export interface GcraOptions {
+  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  readonly name?: string
+  /** Units per `period` in the long run. A fraction is allowed. */
+  readonly limit: number
+  readonly period: Duration
+  /** The most units that can pass at once. Whole, >= 0. Default: `limit`, rounded down. */
+  readonly burst?: number
+}
+
+/**
+ * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up to `burst`. The same
+ * arithmetic as `tokenBucket`, in the words of traffic shaping. At most `burst + limit * t / period` in any time t.
+ *
+ * Numbers changed under the same name: the time until a full burst is possible again is kept.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, and up to 3 at once after a pause
+ */
+export function gcra(options: GcraOptions): Policy {
+  checkedOptions(options, 'gcra', ['name', 'limit', 'period', 'burst'])
+  const { name, limit, period, burst = Math.floor(limit) } = options
+  return bucketPolicy({ algorithm: 'gcra', name, capacity: burst, refill: limit, every: period })
+}

@@ -1,0 +1,27 @@
+import type { Duration } from '../duration.js'
+import { checkedOptions, type Policy } from '../policy.js'
+import { bucketPolicy } from './bucket.js'
+
+export interface LeakyBucketOptions {
+  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  readonly name?: string
+  /** How much the bucket holds. Whole, >= 0; 0 denies all. */
+  readonly capacity: number
+  /** Units that leak out every `every`, steadily. A fraction is allowed. */
+  readonly leak: number
+  readonly every: Duration
+}
+
+/**
+ * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied. The same arithmetic
+ * as `tokenBucket`, seen from below. At most `capacity + leak * t / every` units pass in any time t.
+ *
+ * Numbers changed under the same name: the time until the bucket is empty again is kept.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
+ */
+export function leakyBucket(options: LeakyBucketOptions): Policy {
+  checkedOptions(options, 'leakyBucket', ['name', 'capacity', 'leak', 'every'])
+  const { name, capacity, leak, every } = options
+  return bucketPolicy({ algorithm: 'leaky-bucket', name, capacity, refill: leak, every })
+}

@@ -1,0 +1,28 @@
+import { quote, rangeError } from '../errors.js'
+import { slidingLog as kernel } from '../kernels/sliding-log.js'
+import type { Policy } from '../policy.js'
+import { type WindowOptions, windowPolicy } from './window.js'
+
+/** Entries that a log may hold at the most: about 2 MB a key in Redis. */
+const MAX_ENTRIES = 100_000
+
+/**
+ * Never more than `limit` units in any window, exactly: the log of what was taken, in whole milliseconds. Costs about 23
+ * bytes in Redis per unit of the limit and key, so it is for limits up to some thousands; `slidingWindow` is as strict
+ * at a fraction of the memory.
+ *
+ * Numbers changed under the same name: what was taken, and when, is kept and judged by the new numbers.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
+ */
+export function slidingLog(options: WindowOptions): Policy {
+  return windowPolicy('sliding-log', options, ['name', 'limit', 'window'], kernel, (limit, windowMs) => {
+    if (Math.min(limit, windowMs) > MAX_ENTRIES) {
+      throw rangeError(
+        'WEIR_INVALID_POLICY',
+        `sliding-log: limit is ${quote(limit)}; give at most ${MAX_ENTRIES}, or use slidingWindow`,
+      )
+    }
+    return [limit, windowMs, 1]
+  })
+}

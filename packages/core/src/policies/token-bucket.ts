@@ -1,0 +1,27 @@
+import type { Duration } from '../duration.js'
+import { checkedOptions, type Policy } from '../policy.js'
+import { bucketPolicy } from './bucket.js'
+
+export interface TokenBucketOptions {
+  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  readonly name?: string
+  /** The most units that can pass at once. Whole, >= 0; 0 denies all. */
+  readonly capacity: number
+  /** Units that come back every `every`, one by one and not in steps. A fraction is allowed. */
+  readonly refill: number
+  readonly every: Duration
+}
+
+/**
+ * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the rate in the long run.
+ * Starts full. At most `capacity + refill * t / every` units pass in any time t.
+ *
+ * Numbers changed under the same name: the time until the bucket is full again is kept, so with it the share used.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, then one every 100 ms
+ */
+export function tokenBucket(options: TokenBucketOptions): Policy {
+  checkedOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])
+  const { name, capacity, refill, every } = options
+  return bucketPolicy({ algorithm: 'token-bucket', name, capacity, refill, every })
+}

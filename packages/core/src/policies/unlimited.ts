@@ -1,0 +1,18 @@
+import { makePolicy, type Policy } from '../policy.js'
+
+/**
+ * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
+ * @throws {TypeError | RangeError} WEIR_INVALID_NAME
+ * @example new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : slidingWindow({ limit: 100, window: '1m' })) })
+ */
+export function unlimited(options: { readonly name?: string } = {}): Policy {
+  return makePolicy({
+    name: options.name ?? 'unlimited',
+    algorithm: 'unlimited',
+    limit: Number.POSITIVE_INFINITY,
+    windowMs: 0,
+    unitMs: 0,
+    kernel: undefined,
+    numbers: [0, 0, 0],
+  })
+}

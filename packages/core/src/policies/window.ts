@@ -1,0 +1,35 @@
+// What the policies with a limit and a window share.
+
+import { type Duration, durationMs, durationText } from '../duration.js'
+import { type Kernel, MAX_UNITS, type PolicyNumbers } from '../kernels/kernel.js'
+import { type Algorithm, checkedCount, checkedOptions, makePolicy, type Policy } from '../policy.js'
+
+export interface WindowOptions {
+  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  readonly name?: string
+  /** Units allowed in a window. Whole, >= 0; 0 denies all. */
+  readonly limit: number
+  readonly window: Duration
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
+export function windowPolicy<Options extends WindowOptions>(
+  algorithm: Algorithm,
+  options: Options,
+  known: readonly (keyof Options & string)[],
+  kernel: Kernel,
+  numbers: (limit: number, windowMs: number) => PolicyNumbers,
+): Policy {
+  checkedOptions(options, algorithm, known)
+  const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
+  const windowMs = durationMs(options.window, `${algorithm}: window`)
+  return makePolicy({
+    name: options.name ?? `max-${limit}-per-${durationText(windowMs)}`,
+    algorithm,
+    limit,
+    windowMs,
+    unitMs: 0,
+    kernel,
+    numbers: numbers(limit, windowMs),
+  })
+}

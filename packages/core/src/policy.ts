@@ -1,0 +1,85 @@
+// A policy says what is allowed: a frozen value, made by one of the functions in policies/.
+
+import { quote, rangeError, typeError } from './errors.js'
+import type { Kernel, PolicyNumbers } from './kernels/kernel.js'
+
+export type Algorithm =
+  | 'unlimited'
+  | 'token-bucket'
+  | 'gcra'
+  | 'leaky-bucket'
+  | 'fixed-window'
+  | 'sliding-window'
+  | 'sliding-log'
+  | 'sliding-counter'
+
+/** What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by hand. */
+export interface Policy {
+  readonly name: string
+  readonly algorithm: Algorithm
+  /** The most units that can pass at once: the limit of a window, the capacity of a bucket. `Infinity`: unlimited. */
+  readonly limit: number
+  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. */
+  readonly windowMs: number
+  /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by one. */
+  readonly unitMs: number
+  /** The arithmetic; undefined: there is none, all is allowed. */
+  readonly kernel: Kernel | undefined
+  readonly numbers: PolicyNumbers
+  /** Name, kernel and numbers as one text: policies with equal signatures are one and the same. */
+  readonly signature: string
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+
+/**
+ * A name of a limiter or policy: fit for keys, headers, metric labels and log lines as it is.
+ * @throws {TypeError | RangeError} WEIR_INVALID_NAME
+ */
+export function checkedName(name: string, what: string): string {
+  if (typeof name !== 'string') {
+    throw typeError('WEIR_INVALID_NAME', `${what} is ${quote(name)}; give a string`)
+  }
+  if (!NAME.test(name)) {
+    throw rangeError(
+      'WEIR_INVALID_NAME',
+      `${what} is ${quote(name)}; give a letter and then at most 63 letters, digits, '_', '.' or '-'`,
+    )
+  }
+  return name
+}
+
+/** Completes and freezes a policy. For the functions in policies/ only. */
+export function makePolicy(parts: Omit<Policy, 'signature'>): Policy {
+  const name = checkedName(parts.name, 'policy name')
+  const signature = `${name}|${parts.kernel?.id}|${parts.numbers.join()}`
+  return Object.freeze({ ...parts, name, signature })
+}
+
+/**
+ * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY
+ */
+export function checkedCount(value: number, what: string, most: number, least = 0): number {
+  const right = `give a whole number from ${least} to ${most}`
+  if (typeof value !== 'number') throw typeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}`)
+  if (!Number.isInteger(value) || value < least || value > most) {
+    const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
+    throw rangeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}${hint}`)
+  }
+  return value
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
+export function checkedOptions(options: object, algorithm: string, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) {
+    throw typeError('WEIR_INVALID_POLICY', `${algorithm}() was given ${quote(options)}; give { ${known.join(', ')} }`)
+  }
+  const unknown = Object.keys(options).find((option) => !known.includes(option))
+  if (unknown !== undefined) {
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}() does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`,
+    )
+  }
+}

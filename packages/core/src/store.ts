@@ -1,0 +1,103 @@
+// The contract of a store: where state lives, and where a decision is made atomically. A store that wraps another one (to
+// answer denials locally, to survive its failure, ...) keeps the same contract.
+// `storeConformance` in @weir/core/testing checks a store against it.
+
+import type { PolicyFigures } from './decision.js'
+import { rangeError } from './errors.js'
+import type { Mode, Reading } from './kernels/driver.js'
+import type { Policy } from './policy.js'
+
+export type { Mode } from './kernels/driver.js'
+
+export interface Store {
+  /**
+   * Decides one group atomically: all its policies allow it and all are charged, or none is. Answers at once where it can.
+   * @throws {StoreError} (or rejects) if it cannot decide
+   */
+  decide(group: Group): Answer | Promise<Answer>
+  /** Forgets what was taken. */
+  reset(subject: Subject): void | Promise<void>
+  close?(): void | Promise<void>
+}
+
+/**
+ * The policies of a decision under one limiter's name: what all decisions of a limiter have in common. Equal plans are
+ * one object per limiter, so a store may keep what it derives from a plan in a WeakMap.
+ */
+export interface Plan {
+  /** Name of the limiter: same name on one store, same counters. */
+  readonly name: string
+  /** At least one; names are unique; none is unlimited. */
+  readonly policies: readonly Policy[]
+}
+
+/** Whose counters. */
+export interface Subject {
+  readonly plan: Plan
+  /** Who is limited. Never empty. */
+  readonly key: string
+  /** Who is limited by a policy that has a key of its own, by the policy's place in the plan. */
+  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
+}
+
+export interface OwnKey {
+  readonly key: string
+  /** Keys with equal tags lie on one node of a Redis Cluster, so that they can be decided together. */
+  readonly tag: string
+}
+
+/** What a store decides at once. */
+export interface Group extends Subject {
+  readonly mode: Mode
+  /** Units for each policy of the plan. Whole, >= 0. */
+  readonly costs: readonly number[]
+  /** To refund by receipt: for each policy, until when (in ms of the store's clock) the charge weighs. */
+  readonly untilMs?: readonly number[] | undefined
+}
+
+export interface Answer {
+  /** Always true for a refund or a charge. */
+  readonly allowed: boolean
+  /** The store's clock when it decided, in whole ms since the Unix epoch. */
+  readonly atMs: number
+  /** One for each policy of the plan, in its order. */
+  readonly figures: readonly PolicyFigures[]
+  readonly source: 'store' | 'local'
+  readonly degraded: boolean
+}
+
+/** The answer that granted or refused requests amount to; for stores that run the kernels. */
+export function answerOf(group: Group, granted: boolean, nowUs: number, readings: readonly Reading[]): Answer {
+  const { policies } = group.plan
+  const figures: PolicyFigures[] = []
+  for (let i = 0; i < policies.length; i += 1) {
+    const policy = policies[i] as Policy
+    const { left, waitMs, resetMs } = readings[i] as Reading
+    figures.push({
+      policy,
+      cost: group.costs[i] as number,
+      limit: policy.limit,
+      remaining: left,
+      retryAfterMs: waitMs < 0 ? Number.POSITIVE_INFINITY : waitMs,
+      resetAfterMs: resetMs,
+    })
+  }
+  return { allowed: granted, atMs: Math.floor(nowUs / 1_000), figures, source: 'store', degraded: false }
+}
+
+/**
+ * @throws {RangeError} WEIR_INVALID_POLICY if two policies of a decision have one name
+ */
+export function makePlan(name: string, policies: readonly Policy[]): Plan {
+  const names = new Set<string>()
+  for (const policy of policies) {
+    if (names.has(policy.name)) {
+      throw rangeError(
+        'WEIR_INVALID_POLICY',
+        `limiter "${name}" has two policies named "${policy.name}"; give each a name of its own`,
+      )
+    }
+    names.add(policy.name)
+  }
+  return Object.freeze({ name, policies: Object.freeze([...policies]) })
+}

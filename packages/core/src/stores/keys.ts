@@ -1,0 +1,45 @@
+// Names of keys in Redis: <prefix>:{<tag>}:<limiter>:<policy>[:<own key>]:<kernel and version of its state>
+//
+// Only the tag and an own key come from outside. They are encoded so that nothing in them can empty or move the hash tag,
+// or run into the next part; long ones, and texts that UTF-8 cannot carry, are replaced by a hash.
+
+import { createHash } from 'node:crypto'
+import type { Plan, Subject } from '../store.js'
+
+const PLAIN = /^[A-Za-z0-9_.~-]{1,128}$/
+const LONGEST = 128
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/** What the key names of a plan have in common: for each policy, what stands before and after the own key. */
+export interface KeyNames {
+  readonly head: string
+  readonly parts: readonly { readonly name: string; readonly kernel: string }[]
+}
+
+export function keyNames(prefix: string, plan: Plan): KeyNames {
+  const parts = plan.policies.map(({ name, kernel }) => ({ name: `}:${plan.name}:${name}:`, kernel: kernel?.id as string }))
+  return { head: `${prefix}:{`, parts }
+}
+
+/** The key of each policy of a plan. */
+export function keysOf({ head, parts }: KeyNames, { key, ownKeys }: Subject): string[] {
+  const tag = encodePart(key)
+  return parts.map(({ name, kernel }, i) => {
+    const own = ownKeys?.[i]
+    if (own === undefined) return head + tag + name + kernel
+    // A tag that is not the own key does not tell who is limited, so the own key stands beside it.
+    const ownPart = own.tag === own.key ? '' : `${encodePart(own.key)}:`
+    return head + encodePart(own.tag) + name + ownPart + kernel
+  })
+}
+
+/** A part of a key name: as it is, percent-encoded, or `#` and the base64url of its SHA-256. */
+export function encodePart(text: string): string {
+  if (PLAIN.test(text)) return text
+  if (text.length <= LONGEST && !LONE_SURROGATE.test(text)) {
+    const encoded = encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)
+    if (encoded.length <= LONGEST) return encoded
+  }
+  // UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character.
+  return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
+}

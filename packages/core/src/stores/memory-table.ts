@@ -1,0 +1,139 @@
+// The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
+
+import type { Table } from '../kernels/driver.js'
+import type { Cells, Check, Kernel } from '../kernels/kernel.js'
+
+const SMALLEST = 16
+const NO_CELLS: Cells = new Float64Array(0)
+/** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
+const OVERFLOW = ''
+/** How many keys are looked at to find the one that was used least. */
+const CANDIDATES = 8
+
+export class MemoryTable implements Table {
+  readonly #kernel: Kernel
+  /** For looking at keys that nobody asked about. */
+  readonly #probe: Check
+  readonly #maxKeys: number
+  readonly #slots: Map<string, number> = new Map()
+  #keys: (string | undefined)[] = []
+  /** States of a fixed width, side by side; or, of varying width, an array for each slot. */
+  #cells: Cells = NO_CELLS
+  #ownCells: Cells[] = []
+  /** When a slot's state stops to matter. */
+  #expiresMs: Cells = NO_CELLS
+  #free: number[] = []
+  #hand = 0
+  /** The clock of the last write: keys must not be dropped by a clock that stepped ahead only to step back. */
+  #nowMs = 0
+
+  constructor(kernel: Kernel, probe: Check, maxKeys: number) {
+    this.#kernel = kernel
+    this.#probe = probe
+    this.#maxKeys = maxKeys
+  }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  slotOf(key: string): number {
+    const slot = this.#slots.get(key)
+    if (slot !== undefined) return slot
+    if (this.#slots.size < this.#maxKeys || this.#makeRoom()) return -1
+    return this.#slots.get(OVERFLOW) ?? -1
+  }
+
+  cellsOf(slot: number): Cells {
+    return this.#kernel.width === 0 ? (this.#ownCells[slot] as Cells) : this.#cells
+  }
+
+  offsetOf(slot: number): number {
+    return slot * this.#kernel.width
+  }
+
+  write(key: string, known: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void {
+    this.#nowMs = nowMs
+    const slot = known >= 0 ? known : this.#newSlot(key)
+    if (kernel.width === 0) this.#ownCells[slot] = kernel.write(check, this.#ownCells[slot] ?? NO_CELLS, 0)
+    else kernel.write(check, this.#cells, slot * kernel.width)
+    this.#expiresMs[slot] = nowMs + resetMs
+    if (known < 0) this.sweep(nowMs, 2)
+  }
+
+  remove(_key: string, slot: number): void {
+    this.#slots.delete(this.#keys[slot] as string)
+    this.#keys[slot] = undefined
+    if (this.#kernel.width === 0) this.#ownCells[slot] = NO_CELLS
+    this.#free.push(slot)
+    if (this.#slots.size === 0) this.clear()
+  }
+
+  /** Drops the expired ones of the next `steps` slots. */
+  sweep(nowMs: number, steps: number): void {
+    for (let step = 0; step < steps && this.#keys.length > 0; step += 1) {
+      this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
+      const key = this.#keys[this.#hand]
+      if (key !== undefined && (this.#expiresMs[this.#hand] as number) <= nowMs) this.remove(key, this.#hand)
+    }
+  }
+
+  clear(): void {
+    this.#slots.clear()
+    this.#keys = []
+    this.#cells = NO_CELLS
+    this.#ownCells = []
+    this.#expiresMs = NO_CELLS
+    this.#free = []
+    this.#hand = 0
+  }
+
+  #newSlot(key: string): number {
+    const full = this.#slots.size >= this.#maxKeys
+    const slot = this.#free.pop() ?? this.#keys.length
+    if (slot === this.#expiresMs.length) this.#grow()
+    const name = full ? OVERFLOW : key
+    this.#slots.set(name, slot)
+    this.#keys[slot] = name
+    return slot
+  }
+
+  #grow(): void {
+    const slots = Math.max(SMALLEST, 2 * this.#expiresMs.length)
+    this.#expiresMs = copied(this.#expiresMs, slots)
+    this.#cells = copied(this.#cells, slots * this.#kernel.width)
+  }
+
+  /**
+   * Makes room for one key, if it can: of the next few keys the first that expired, else the one with the most left.
+   * An exhausted key stays, so nobody can wash away his own count by making up keys.
+   */
+  #makeRoom(): boolean {
+    let victim = -1
+    let most = 0
+    for (let step = 0; step < CANDIDATES; step += 1) {
+      this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
+      const slot = this.#hand
+      if (this.#keys[slot] === undefined || this.#keys[slot] === OVERFLOW) continue
+      const expired = (this.#expiresMs[slot] as number) <= this.#nowMs
+      const left = expired ? Infinity : this.#leftOf(slot)
+      if (left > most) {
+        victim = slot
+        most = left
+      }
+    }
+    if (victim < 0) return false
+    this.remove(this.#keys[victim] as string, victim)
+    return true
+  }
+
+  #leftOf(slot: number): number {
+    return this.#kernel.read(this.#probe, this.cellsOf(slot), this.offsetOf(slot), this.#nowMs * 1_000)
+  }
+}
+
+function copied(cells: Cells, length: number): Cells {
+  const larger = new Float64Array(length)
+  larger.set(cells)
+  return larger
+}

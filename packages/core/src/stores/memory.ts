@@ -1,0 +1,82 @@
+// The memory store: the TypeScript kernels over tables in this process.
+
+import { checkedClock, type Clock, systemClock } from '../clock.js'
+import { quote, rangeError } from '../errors.js'
+import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
+import { answerOf, type Answer, type Group, type Plan, type Store, type Subject } from '../store.js'
+import { MemoryTable } from './memory-table.js'
+import { sweeper } from './sweeper.js'
+
+export interface MemoryStoreOptions {
+  /** The most keys that each policy keeps. Beyond it, keys that were used least make room; an exhausted key never
+   *  does. Default 100,000, at about 100 bytes each. */
+  readonly maxKeys?: number
+  /** Time, for tests and simulations. Default: the host's clock. */
+  readonly clock?: Clock
+}
+
+/**
+ * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own. Answers at once.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const { maxKeys = 100_000 } = options
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+  if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
+    throw rangeError('WEIR_INVALID_OPTION', `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`)
+  }
+  const tables = new Map<string, MemoryTable>()
+  const desks = new WeakMap<Plan, Desk>()
+  const sweeping = sweeper(tables, clock)
+
+  function deskOf(plan: Plan): Desk {
+    let desk = desks.get(plan)
+    if (desk === undefined) {
+      desk = deskFor(plan, tables, maxKeys)
+      desks.set(plan, desk)
+    }
+    return desk
+  }
+
+  return {
+    decide(group: Group): Answer {
+      const { lanes, readings, keys } = deskOf(group.plan)
+      const nowUs = clock.nowUs()
+      for (let i = 0; i < lanes.length; i += 1) keys[i] = group.ownKeys?.[i]?.key ?? group.key
+      const granted = decideGroup(lanes, keys, group.costs, group.mode, 1, group.untilMs ?? NONE, nowUs, readings)
+      sweeping.start()
+      return answerOf(group, granted > 0, nowUs, readings)
+    },
+    reset({ plan, key, ownKeys }: Subject) {
+      deskOf(plan).lanes.forEach(({ table }, i) => {
+        const own = ownKeys?.[i]?.key ?? key
+        const slot = table.slotOf(own)
+        if (slot >= 0) table.remove(own, slot)
+      })
+    },
+    close() {
+      sweeping.stop()
+      for (const table of tables.values()) table.clear()
+    },
+  }
+}
+
+const NONE: readonly undefined[] = []
+
+/** What a plan's decisions are worked out on: made once, used by each in turn. */
+interface Desk {
+  readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
+  readonly readings: readonly Reading[]
+  readonly keys: string[]
+}
+
+function deskFor(plan: Plan, tables: Map<string, MemoryTable>, maxKeys: number): Desk {
+  const lanes = plan.policies.map((policy) => {
+    const kernel = policy.kernel as NonNullable<typeof policy.kernel>
+    const id = `${plan.name}:${policy.name}:${kernel.id}`
+    let table = tables.get(id)
+    if (table === undefined) tables.set(id, (table = new MemoryTable(kernel, kernel.check(policy.numbers), maxKeys)))
+    return { kernel, check: kernel.check(policy.numbers), table, slot: -1 }
+  })
+  return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetMs: 0 })), keys: [] }
+}

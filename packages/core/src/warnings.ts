@@ -1,0 +1,16 @@
+// Warnings about a set-up that works but surely is not meant. Once each, through the process's own warnings, so that
+// `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has a section for each.
+
+export type WarningCode = 'WEIR_SHARED_NAME' | 'WEIR_OBSERVER_FAILED' | 'WEIR_NO_ADDRESS'
+
+const given = new Set<string>()
+
+/** Warns once per code and subject. Subjects come from the set-up, not from requests, so there are few. */
+export function warnOnce(code: WarningCode, subject: string, message: string): void {
+  const id = `${code} ${subject}`
+  if (given.has(id)) return
+  given.add(id)
+  const { process } = globalThis as { process?: { emitWarning?(text: string, options: object): void } }
+  if (process?.emitWarning) process.emitWarning(message, { type: 'WeirWarning', code })
+  else console.warn(`${code}: ${message}`)
+}

@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config'
+
+// The tests import 'ioredis'; IOREDIS_MAJOR=5 runs them against the previous major instead.
+const alias = process.env.IOREDIS_MAJOR === '5' ? [{ find: /^ioredis$/, replacement: 'ioredis5' }] : []
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'redis',
+          include: ['test/redis/*.test.ts'],
+          globalSetup: '@weir/testkit/vitest',
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+  },
+})

@@ -1,0 +1,152 @@
+// A TCP proxy in front of a server, for networks that misbehave. What it does may change at any time.
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './ports.js'
+import { countRequests } from './requests.js'
+
+export type ProxyMode =
+  | 'pass'
+  /** Accepts connections and delivers nothing, either way. What was sent arrives when the hole closes. */
+  | 'blackhole'
+  /** Delivers everything later, in both directions. */
+  | { readonly latencyMs: number }
+  /** Cuts every connection, old and new, with a reset. */
+  | 'reset'
+  /** Does not listen, as if the server's process were gone. Open connections are reset. */
+  | 'refuse'
+
+export interface FaultyProxy {
+  readonly port: number
+  readonly url: string
+  set(mode: ProxyMode): Promise<void>
+  readonly stats: ProxyStats
+  stop(): Promise<void>
+}
+
+export interface ProxyStats {
+  connections: number
+  bytesToServer: number
+  bytesToClient: number
+  /** Whole commands that clients sent, by upper-case name. */
+  readonly commands: Map<string, number>
+}
+
+export async function startProxy(targetPort: number): Promise<FaultyProxy> {
+  const port = await freePort()
+  const stats: ProxyStats = { connections: 0, bytesToServer: 0, bytesToClient: 0, commands: new Map() }
+  const sockets = new Set<Socket>()
+  let mode: ProxyMode = 'pass'
+  const gate = createGate()
+
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
+    stats.connections++
+    if (mode === 'reset') return void client.resetAndDestroy()
+    const upstream = connect({ port: targetPort, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    pair(client, upstream)
+    const count = countRequests(stats.commands)
+    client.on('data', (chunk) => {
+      stats.bytesToServer += chunk.length
+      count(chunk)
+    })
+    upstream.on('data', (chunk) => {
+      stats.bytesToClient += chunk.length
+    })
+    forward(client, upstream)
+    forward(upstream, client)
+  })
+
+  function pair(client: Socket, upstream: Socket): void {
+    for (const [one, other] of [[client, upstream] as const, [upstream, client] as const]) {
+      sockets.add(one)
+      // A failed side takes the other one with it; an orderly end is forwarded with the data.
+      one.on('error', () => other.resetAndDestroy())
+      one.on('close', () => sockets.delete(one))
+    }
+  }
+
+  /** Delivers in order of arrival, each chunk no sooner than its delay and not while the gate is shut. */
+  function forward(from: Socket, to: Socket): void {
+    let tail: Promise<unknown> = Promise.resolve()
+    const deliver = (send: () => void): void => {
+      const due = performance.now() + (typeof mode === 'object' ? mode.latencyMs : 0)
+      tail = tail
+        .then(() => sleepUntil(due))
+        .then(() => gate.passed())
+        .then(() => !to.destroyed && send())
+    }
+    from.on('data', (chunk) => deliver(() => to.write(chunk)))
+    from.on('end', () => deliver(() => to.end()))
+  }
+
+  async function set(next: ProxyMode): Promise<void> {
+    mode = next
+    if (mode === 'blackhole') gate.shut()
+    else gate.open()
+    if (mode === 'refuse') server.close()
+    else if (!server.listening) await listen(server, port)
+    if (mode === 'reset' || mode === 'refuse') for (const socket of sockets) socket.resetAndDestroy()
+  }
+
+  await listen(server, port)
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    set,
+    stats,
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+async function sleepUntil(due: number): Promise<void> {
+  const left = due - performance.now()
+  // Timers round down, and late is right here where early is not.
+  if (left > 0) await sleep(Math.ceil(left) + 1)
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+interface Gate {
+  /** Resolves at once while the gate is open, else when it opens. */
+  passed(): Promise<void>
+  shut(): void
+  open(): void
+}
+
+function createGate(): Gate {
+  let shut: Deferred | undefined
+  return {
+    passed: () => shut?.promise ?? Promise.resolve(),
+    shut() {
+      shut ??= defer()
+    },
+    open() {
+      shut?.resolve()
+      shut = undefined
+    },
+  }
+}
+
+interface Deferred {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+function defer(): Deferred {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  type Connection,
+  openConnection,
+  type FaultyProxy,
+  type RedisServer,
+  startProxy,
+  startRedis,
+} from '../src/index.js'
+import { countRequests } from '../src/requests.js'
+
+let server: RedisServer
+let proxy: FaultyProxy
+let connection: Connection
+
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+
+beforeEach(async () => {
+  proxy = await startProxy(server.port)
+  connection = openConnection(proxy.port)
+  await connection.command('PING')
+})
+afterEach(async () => {
+  connection.close()
+  await proxy.stop()
+})
+
+test('passes everything on and counts it', async () => {
+  const long = 'x'.repeat(300_000)
+  await connection.command('SET', 'long', long)
+  expect(await connection.command('GET', 'long')).toBe(long)
+  await connection.command('get', 'long')
+  expect(Object.fromEntries(proxy.stats.commands)).toEqual({ PING: 1, SET: 1, GET: 2 })
+  expect(proxy.stats.connections).toBe(1)
+  expect(proxy.stats.bytesToServer).toBeGreaterThan(300_000)
+  expect(proxy.stats.bytesToClient).toBeGreaterThan(600_000)
+})
+
+test('a black hole delivers nothing until it closes, then everything in order', async () => {
+  await proxy.set('blackhole')
+  await server.command('SET', 'n', 0)
+  const replies = [connection.command('INCR', 'n'), connection.command('INCR', 'n')]
+  await sleep(60)
+  expect(await server.command('GET', 'n')).toBe('0')
+  await proxy.set('pass')
+  expect(await Promise.all(replies)).toEqual([1, 2])
+})
+
+test('latency delays both directions', async () => {
+  await proxy.set({ latencyMs: 40 })
+  const start = performance.now()
+  await connection.command('PING')
+  expect(performance.now() - start).toBeGreaterThanOrEqual(79)
+})
+
+test('reset cuts old and new connections', async () => {
+  const pending = connection.command('BLPOP', 'nothing', 0)
+  await proxy.set('reset')
+  await expect(pending).rejects.toThrow()
+  await expect(openConnection(proxy.port).command('PING')).rejects.toThrow()
+  await proxy.set('pass')
+  await expectPong()
+})
+
+test('refuse does not listen until it passes again', async () => {
+  await proxy.set('refuse')
+  await expect(openConnection(proxy.port).command('PING')).rejects.toThrow('ECONNREFUSED')
+  await proxy.set('pass')
+  await expectPong()
+})
+
+test('a server that goes away closes the client, too', async () => {
+  const other = await startRedis()
+  const before = await startProxy(other.port)
+  const client = openConnection(before.port)
+  await client.command('PING')
+  await other.stop()
+  await expect(client.command('PING')).rejects.toThrow()
+  await before.stop()
+})
+
+test('commands are counted however their bytes are cut', () => {
+  const stream = Buffer.from(
+    '*2\r\n$3\r\nGET\r\n$4\r\n*\r\n$\r\n*1\r\n$4\r\nping\r\n*2\r\n$3\r\nGET\r\n$0\r\n\r\n',
+  )
+  for (let size = 1; size <= stream.length; size++) {
+    const counts = new Map<string, number>()
+    const count = countRequests(counts)
+    for (let at = 0; at < stream.length; at += size) count(stream.subarray(at, at + size))
+    expect(Object.fromEntries(counts)).toEqual({ GET: 2, PING: 1 })
+  }
+})
+
+async function expectPong(): Promise<void> {
+  const fresh = openConnection(proxy.port)
+  expect(await fresh.command('PING')).toBe('PONG')
+  fresh.close()
+}

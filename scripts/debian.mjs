@@ -1,0 +1,156 @@
+// Programs from Debian's and Ubuntu's own packages: unpacked into a cache folder, without root and without
+// touching the system, or installed, where the machine is there for nothing else (CI).
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const cache = fileURLToPath(new URL('../.cache/', import.meta.url))
+
+export function isDebian() {
+  return existsSync('/etc/debian_version') && spawnSync('apt-get', ['--version']).status === 0
+}
+
+/** Installs packages for the whole machine. Needs root. */
+export function install(packages) {
+  say(`installing ${packages.join(', ')} with apt-get`)
+  // RUNLEVEL=1 keeps a package from starting its service.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const aptGet = (...args) => execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  aptGet('update')
+  aptGet('install', '--yes', '--no-install-recommends', ...packages)
+}
+
+/** Where the server of an unpacked kind ('redis' or 'valkey') is, whether it is there or not. */
+export function unpacked(kind) {
+  return join(cache, kind, `${kind}-server`)
+}
+
+/**
+ * Unpacks a server's packages, and those of the shared libraries that the machine lacks.
+ * @param {'redis' | 'valkey'} kind
+ * @param {string[]} packages the first one holds usr/bin/<kind>-server
+ * @returns {string} the path of a small script that starts the server with those libraries
+ */
+export function unpack(kind, packages) {
+  say(`no ${kind}-server found: unpacking the distribution's package into .cache/${kind}`)
+  // Made under a name of its own and then renamed, so that two runs at once do not meet.
+  const folder = join(cache, `${kind}.${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  try {
+    const options = download(folder, packages)
+    writeLauncher(folder, kind)
+    for (let round = 0; round < 3 && lacksLibraries(folder, kind); round++) {
+      download(folder, libraryPackages(folder), [options])
+    }
+    rmSync(join(cache, kind), { recursive: true, force: true })
+    renameSync(folder, join(cache, kind))
+  } catch (error) {
+    throw new Error(`could not fetch ${packages[0]}: install it by hand (apt-get install ${packages[0]}).\n${error.message}`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return unpacked(kind)
+}
+
+/** Downloads and unpacks with the first of the apt option sets that works, and returns that set. */
+function download(folder, packages, attempts = [() => [], freshLists]) {
+  const failures = []
+  for (const attempt of attempts) {
+    const options = attempt()
+    const { status, stderr } = run('apt-get', [...options, '-qq', 'download', ...packages], folder)
+    if (status !== 0) {
+      failures.push(stderr.trim())
+      continue
+    }
+    for (const deb of debs(folder)) run('dpkg-deb', ['-x', deb, '.'], folder)
+    return () => options
+  }
+  throw new Error(failures.join('\n'))
+}
+
+/**
+ * Package lists of our own in the cache folder, for a machine whose own lists are absent or out of date: this needs
+ * no root. They come from where the machine's packages come from, and include the release's backports.
+ */
+function freshLists() {
+  say('fetching package lists into .cache/apt')
+  const state = join(cache, 'apt')
+  for (const part of ['state/lists/partial', 'cache/archives/partial']) mkdirSync(join(state, part), { recursive: true })
+  const sources = join(state, 'sources.list')
+  writeFileSync(sources, sourceLines().join('\n'))
+  const settings = {
+    'APT::Sandbox::User': 'root',
+    'Acquire::Languages': 'none',
+    'Dir::Cache': join(state, 'cache'),
+    'Dir::Etc::SourceList': sources,
+    'Dir::Etc::SourceParts': '-',
+    'Dir::State': join(state, 'state'),
+    'Dir::State::status': '/var/lib/dpkg/status',
+  }
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  // Not every release has backports: a list that is missing shows in the download that needs it.
+  run('apt-get', [...options, '-qq', 'update'], cache)
+  return options
+}
+
+function sourceLines() {
+  const format = ['--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']
+  const targets = run('apt-get', ['indextargets', ...format], cache).stdout.trim().split('\n')
+  const codename = /^VERSION_CODENAME=(\w+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]
+  const keyrings = ['debian', 'ubuntu'].map((name) => `/usr/share/keyrings/${name}-archive-keyring.gpg`)
+  const keyring = keyrings.find((path) => existsSync(path))
+  const signed = keyring ? `[signed-by=${keyring}] ` : ''
+  return targets
+    .map((target) => target.split(' '))
+    .filter(([, release]) => release === codename)
+    .flatMap(([uri, release, part]) => [release, `${release}-backports`].map((r) => `deb ${signed}${uri} ${r} ${part}`))
+}
+
+/** Starts the server with the unpacked libraries before the machine's own, from wherever the folder lies. */
+function writeLauncher(folder, kind) {
+  const launcher = `#!/bin/sh
+here=$(cd "$(dirname "$0")" && pwd)
+export LD_LIBRARY_PATH="$(echo "$here"/usr/lib/*-linux-gnu*)\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+exec "$here/usr/bin/${kind}-server" "$@"
+`
+  writeFileSync(join(folder, `${kind}-server`), launcher)
+  chmodSync(join(folder, `${kind}-server`), 0o755)
+}
+
+function lacksLibraries(folder, kind) {
+  return run(join(folder, `${kind}-server`), ['--version'], folder).status !== 0
+}
+
+/** The libraries that the packages fetched so far ask for and that are neither installed nor fetched. */
+function libraryPackages(folder) {
+  const fetched = debs(folder).map((deb) => deb.split('_')[0])
+  const asked = debs(folder).flatMap((deb) => run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout.split(/[,|]/))
+  const names = asked.map((item) => item.trim().split(/[ :(]/)[0]).filter((name) => /^(lib|lua)/.test(name))
+  return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
+}
+
+function isInstalled(name) {
+  return run('dpkg-query', ['-W', '-f', '${Status}', name], cache).stdout.includes('ok installed')
+}
+
+function debs(folder) {
+  return readdirSync(folder).filter((file) => file.endsWith('.deb'))
+}
+
+function run(command, args, cwd) {
+  return spawnSync(command, args, { cwd, encoding: 'utf8' })
+}
+
+function say(text) {
+  console.log(`weir: ${text}`)
+}

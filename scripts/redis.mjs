@@ -1,0 +1,69 @@
+// Finds a redis-server for the tests, or fetches one. As a command it prints the path, alone on its last line.
+//
+//   1. REDIS_SERVER_BIN, a path or a name on PATH
+//   2. redis-server, else valkey-server, on PATH
+//   3. what an earlier run unpacked into .cache
+//   4. Debian and Ubuntu: installed when root in CI, else unpacked from the distribution's packages into .cache
+import { execFileSync, spawnSync } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { install, isDebian, unpack, unpacked } from './debian.mjs'
+
+/** @returns {string} a redis-server that was seen to run */
+export function redisServerBinary() {
+  const asked = process.env.REDIS_SERVER_BIN
+  if (asked) {
+    if (version(asked)) return asked
+    throw new Error(`REDIS_SERVER_BIN is '${asked}', which does not run. Give the path of a redis-server.`)
+  }
+  const found = ['redis-server', 'valkey-server', unpacked('redis')].find((candidate) => version(candidate))
+  return found ?? fetched()
+}
+
+/** @returns {string} a valkey-server, which is never the default but which the compatibility runs want */
+export function valkeyServerBinary() {
+  const found = ['valkey-server', unpacked('valkey')].find((candidate) => version(candidate))
+  return found ?? checked(unpack('valkey', ['valkey-server', 'valkey-tools']))
+}
+
+/** What `--version` says, or nothing when the binary is not there or does not run. */
+export function version(binary) {
+  const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function fetched() {
+  if (!isDebian()) {
+    throw new Error(
+      'No redis-server found. The tests run against a real one: install Redis 6.2 or later, or Valkey ' +
+        '(for example `brew install redis`), or set REDIS_SERVER_BIN to its path.',
+    )
+  }
+  if (process.env.CI && process.getuid?.() === 0) {
+    install(['redis-server'])
+    return checked('redis-server')
+  }
+  return checked(unpack('redis', ['redis-server', 'redis-tools']))
+}
+
+function checked(binary) {
+  if (!version(binary)) throw new Error(`${binary} was fetched but does not run: ${missingLibraries(binary)}`)
+  return binary
+}
+
+function missingLibraries(binary) {
+  return spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout || 'ldd has nothing to say'
+}
+
+function isCommand() {
+  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+}
+
+if (isCommand()) {
+  try {
+    console.log(process.argv[2] === 'valkey' ? valkeyServerBinary() : redisServerBinary())
+  } catch (error) {
+    console.error(error.message)
+    process.exitCode = 1
+  }
+}
