@@ -63,21 +63,42 @@ export interface Receipt {
 export function decisionOf(group: Group, answer: Answer): Decision {
   const { figures, source, degraded } = answer
   const { key } = group
-  const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed ? scarcest(figures) : slowest(figures)
+  const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
+    ? scarcest(figures)
+    : slowest(figures)
   const policies = figures
   if (answer.allowed) {
     const receipt = { group, answer, spent: false }
     return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
   }
   const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
-  return { allowed: false, reason, policy, key, limit, remaining, retryAfterMs, resetAfterMs, policies, source, degraded }
+  return {
+    allowed: false,
+    reason,
+    policy,
+    key,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    policies,
+    source,
+    degraded,
+  }
 }
 
 /** The decision where no policy limits anything. */
 export function unlimitedDecision(key: string, policy: Policy): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const figures = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
-  const answer: Answer = { allowed: true, atMs: 0, figures: [figures], source: 'local', degraded: false }
+  const answer: Answer = {
+    allowed: true,
+    nowUs: 0,
+    untilUs: [],
+    figures: [figures],
+    source: 'local',
+    degraded: false,
+  }
   return {
     allowed: true,
     policy,

@@ -3,7 +3,13 @@ import { quote, rangeError, typeError } from './errors.js'
 /** A length of time: a whole number of milliseconds, or whole units as text: `'250ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`. */
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
-const UNIT_MS: Readonly<Record<'ms' | 's' | 'm' | 'h' | 'd', number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MS: Readonly<Record<'ms' | 's' | 'm' | 'h' | 'd', number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 /** Ten years of 365 days: longer than any sensible quota, short enough for every product of a kernel to stay exact. */
 export const MAX_DURATION_MS: number = 3_650 * UNIT_MS.d
@@ -24,7 +30,8 @@ export function durationMs(duration: Duration, what = 'duration'): number {
   return ms
 }
 
-const RIGHT = "whole milliseconds (60000) or a text such as '250ms', '10s', '5m', '1h', '1d'; 1 ms to 3650 days"
+const RIGHT =
+  "whole milliseconds (60000) or a text such as '250ms', '10s', '5m', '1h', '1d'; 1 ms to 3650 days"
 
 function parse(text: string): number {
   const match = /^(\d{1,15})(ms|[smhd])$/.exec(text)

@@ -49,6 +49,8 @@ export function quote(value: unknown): string {
 function printable(text: string): string {
   const cut = text.length > 64 ? `${text.slice(0, 64)}…` : text
   return cut.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
-    return unit === '"' || unit === '\\' ? `\\${unit}` : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+    return unit === '"' || unit === '\\'
+      ? `\\${unit}`
+      : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }

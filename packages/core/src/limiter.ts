@@ -1,7 +1,7 @@
 import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
 import { quote, rangeError, typeError } from './errors.js'
 import { checkedName, type Policy } from './policy.js'
-import { type Group, makePlan, type Mode, type OwnKey, type Plan, type Store, type Subject } from './store.js'
+import { type Group, type Mode, makePlan, type OwnKey, type Plan, type Store, type Subject } from './store.js'
 import { memoryStore } from './stores/memory.js'
 import { warnOnce } from './warnings.js'
 
@@ -64,7 +64,10 @@ export class RateLimiter {
     }
     const { name = 'default', store = memoryStore(), policy, onDecision, shared = false } = options
     if (typeof store?.decide !== 'function') {
-      throw typeError('WEIR_INVALID_OPTION', `store is ${quote(store)}; give memoryStore(), redisStore(...) or your own`)
+      throw typeError(
+        'WEIR_INVALID_OPTION',
+        `store is ${quote(store)}; give memoryStore(), redisStore(...) or your own`,
+      )
     }
     if (onDecision !== undefined && typeof onDecision !== 'function') {
       throw typeError('WEIR_INVALID_OPTION', `onDecision is ${quote(onDecision)}; give a function`)
@@ -127,11 +130,14 @@ export class RateLimiter {
     const { group, answer } = receipt
     receipt.spent = true
     if (group === undefined || group.mode === 'peek') return
-    const untilMs = answer.figures.map((figures) => answer.atMs + figures.resetAfterMs)
-    await this.store.decide({ ...group, mode: 'refund', untilMs })
+    await this.store.decide({ ...group, mode: 'refund', untilUs: answer.untilUs })
   }
 
-  #decide(key: string, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Decision | Promise<Decision> {
+  #decide(
+    key: string,
+    options: DecideOptions | undefined,
+    mode: 'consume' | 'peek',
+  ): Decision | Promise<Decision> {
     const decision = this.#ask(key, options, mode)
     if (this.#onDecision === undefined) return decision
     if (decision instanceof Promise) return decision.then((settled) => this.#observed(settled, key, mode))
@@ -140,9 +146,10 @@ export class RateLimiter {
 
   #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     checkedKey(key)
-    const cost = checkedCost(options?.cost ?? 1)
+    const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     const resolved = this.#resolveFor(key, options)
-    if (resolved instanceof Promise) return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
+    if (resolved instanceof Promise)
+      return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
     return this.#askStore(resolved, key, cost, mode)
   }
 
@@ -175,7 +182,9 @@ export class RateLimiter {
       plan: this.#planOf(limiting.map(({ policy }) => policy)),
       first: first.policy,
       ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
-      ownCosts: limiting.some(({ cost }) => cost !== undefined) ? limiting.map(({ cost }) => cost) : undefined,
+      ownCosts: limiting.some(({ cost }) => cost !== undefined)
+        ? limiting.map(({ cost }) => cost)
+        : undefined,
     }
   }
 
@@ -196,19 +205,30 @@ export class RateLimiter {
     try {
       this.#onDecision?.(decision, key, mode)
     } catch (error) {
-      warnOnce('WEIR_OBSERVER_FAILED', this.name, `onDecision of limiter "${this.name}" threw: ${quote(error)}`)
+      warnOnce(
+        'WEIR_OBSERVER_FAILED',
+        this.name,
+        `onDecision of limiter "${this.name}" threw: ${quote(error)}`,
+      )
     }
     return decision
   }
 
   #warnOfNamesake(plan: Plan | undefined): void {
     let names = namesOn.get(this.store)
-    if (names === undefined) namesOn.set(this.store, (names = new Set()))
+    if (names === undefined) {
+      names = new Set()
+      namesOn.set(this.store, names)
+    }
     for (const policy of plan?.policies ?? []) {
       const name = `${this.name}/${policy.name}`
       if (names.has(name)) {
         const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
-        warnOnce('WEIR_SHARED_NAME', name, `two limiters named "${name}" on one store share their counters; ${remedy}`)
+        warnOnce(
+          'WEIR_SHARED_NAME',
+          name,
+          `two limiters named "${name}" on one store share their counters; ${remedy}`,
+        )
       }
       names.add(name)
     }
@@ -241,9 +261,13 @@ function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
 }
 
 function checkedUse(input: Policy | PolicyUse): PolicyUse {
-  const use: PolicyUse = typeof input === 'object' && input !== null && 'policy' in input ? input : { policy: input }
+  const use: PolicyUse =
+    typeof input === 'object' && input !== null && 'policy' in input ? input : { policy: input }
   if (typeof use.policy?.signature !== 'string') {
-    throw typeError('WEIR_INVALID_POLICY', `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`)
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`,
+    )
   }
   if (use.key !== undefined) checkedKey(use.key)
   if (use.tag !== undefined) checkedKey(use.tag)

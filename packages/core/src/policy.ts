@@ -62,7 +62,8 @@ export function makePolicy(parts: Omit<Policy, 'signature'>): Policy {
  */
 export function checkedCount(value: number, what: string, most: number, least = 0): number {
   const right = `give a whole number from ${least} to ${most}`
-  if (typeof value !== 'number') throw typeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}`)
+  if (typeof value !== 'number')
+    throw typeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}`)
   if (!Number.isInteger(value) || value < least || value > most) {
     const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
     throw rangeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}${hint}`)
@@ -73,7 +74,10 @@ export function checkedCount(value: number, what: string, most: number, least = 
 /** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
 export function checkedOptions(options: object, algorithm: string, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) {
-    throw typeError('WEIR_INVALID_POLICY', `${algorithm}() was given ${quote(options)}; give { ${known.join(', ')} }`)
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}() was given ${quote(options)}; give { ${known.join(', ')} }`,
+    )
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown !== undefined) {

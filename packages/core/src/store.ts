@@ -51,15 +51,17 @@ export interface Group extends Subject {
   readonly mode: Mode
   /** Units for each policy of the plan. Whole, >= 0. */
   readonly costs: readonly number[]
-  /** To refund by receipt: for each policy, until when (in ms of the store's clock) the charge weighs. */
-  readonly untilMs?: readonly number[] | undefined
+  /** To refund by receipt: for each policy, until when (in us of the store's clock) the charge weighs. */
+  readonly untilUs?: readonly number[] | undefined
 }
 
 export interface Answer {
   /** Always true for a refund or a charge. */
   readonly allowed: boolean
-  /** The store's clock when it decided, in whole ms since the Unix epoch. */
-  readonly atMs: number
+  /** The store's clock when it decided, in whole us since the Unix epoch. */
+  readonly nowUs: number
+  /** For each policy, until when (in us of the store's clock) what was charged weighs: what a refund needs to know. */
+  readonly untilUs: readonly number[]
   /** One for each policy of the plan, in its order. */
   readonly figures: readonly PolicyFigures[]
   readonly source: 'store' | 'local'
@@ -67,22 +69,29 @@ export interface Answer {
 }
 
 /** The answer that granted or refused requests amount to; for stores that run the kernels. */
-export function answerOf(group: Group, granted: boolean, nowUs: number, readings: readonly Reading[]): Answer {
+export function answerOf(
+  group: Group,
+  granted: boolean,
+  nowUs: number,
+  readings: readonly Reading[],
+): Answer {
   const { policies } = group.plan
   const figures: PolicyFigures[] = []
+  const untilUs: number[] = []
   for (let i = 0; i < policies.length; i += 1) {
     const policy = policies[i] as Policy
-    const { left, waitMs, resetMs } = readings[i] as Reading
+    const { left, waitMs, resetUs } = readings[i] as Reading
+    untilUs.push(nowUs + resetUs)
     figures.push({
       policy,
       cost: group.costs[i] as number,
       limit: policy.limit,
       remaining: left,
       retryAfterMs: waitMs < 0 ? Number.POSITIVE_INFINITY : waitMs,
-      resetAfterMs: resetMs,
+      resetAfterMs: Math.ceil(resetUs / 1_000),
     })
   }
-  return { allowed: granted, atMs: Math.floor(nowUs / 1_000), figures, source: 'store', degraded: false }
+  return { allowed: granted, nowUs, untilUs, figures, source: 'store', degraded: false }
 }
 
 /**

@@ -42,10 +42,10 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_ms)
+  give_back = function(k, units, until_us)
     local back = units * k.price
-    if until_ms then
-      local weighs = (until_ms - 1 - EPOCH_MS) * 8000 - k.now
+    if until_us then
+      local weighs = (until_us - EPOCH_MS * 1000) * 8 - k.now
       if weighs < back then back = weighs > 0 and math.floor(weighs / k.price) * k.price or 0 end
     end
     local tat = k.tat - back
@@ -63,7 +63,7 @@ return {
   end,
 
   reset_after = function(k)
-    return math.ceil((k.tat - k.now) / 8000)
+    return math.ceil((k.tat - k.now) / 8)
   end,
 
   -- INCRBY keeps the TTL and is much cheaper than SET PX, so the TTL is written only when it has become too short.

@@ -57,11 +57,10 @@ export const bucket: Kernel<BucketCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilMs) {
+  giveBack(check, units, untilUs) {
     let back = units * check.price
-    if (untilMs !== undefined) {
-      // The charge ends within a millisecond of untilMs; what drains in that millisecond is not given back.
-      const weighs = (untilMs - 1 - EPOCH_MS) * TICKS_PER_MS - check.now
+    if (untilUs !== undefined) {
+      const weighs = (untilUs - EPOCH_MS * 1_000) * TICKS_PER_US - check.now
       if (weighs < back) back = weighs > 0 ? Math.floor(weighs / check.price) * check.price : 0
     }
     const tat = check.tat - back
@@ -78,7 +77,7 @@ export const bucket: Kernel<BucketCheck> = {
     return wait > 0 ? Math.ceil(wait / TICKS_PER_MS) : 0
   },
 
-  resetAfterMs: (check) => Math.ceil((check.tat - check.now) / TICKS_PER_MS),
+  resetAfterUs: (check) => Math.ceil((check.tat - check.now) / TICKS_PER_US),
 
   write(check, cells: Cells, offset) {
     cells[offset] = check.tat

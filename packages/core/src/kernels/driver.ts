@@ -14,7 +14,7 @@ export type Mode = 'consume' | 'peek' | 'refund' | 'charge'
 /** Where states of one policy live in this process. */
 export interface Table {
   /** The slot of a key; -1: it has none. */
-  slotOf(key: string): number
+  slotOf(key: string, nowUs: number): number
   cellsOf(slot: number): Cells
   offsetOf(slot: number): number
   /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
@@ -34,7 +34,7 @@ export interface Lane {
 export interface Reading {
   left: number
   waitMs: number
-  resetMs: number
+  resetUs: number
 }
 
 /**
@@ -47,7 +47,7 @@ export function decideGroup(
   costs: readonly number[],
   mode: Mode,
   count: number,
-  untilMs: readonly (number | undefined)[],
+  untilUs: readonly (number | undefined)[],
   nowUs: number,
   readings: readonly Reading[],
 ): number {
@@ -68,30 +68,32 @@ export function decideGroup(
     const cost = costs[i] as number
     const units = granted * cost
     if (units > 0 && mode !== 'peek') {
-      reading.left = mode === 'refund' ? kernel.giveBack(check, units, untilMs[i]) : kernel.take(check, units)
+      reading.left = mode === 'refund' ? kernel.giveBack(check, units, untilUs[i]) : kernel.take(check, units)
     }
     reading.waitMs = granted < count ? kernel.retryAfterMs(check, cost) : 0
     if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
-    reading.resetMs = kernel.resetAfterMs(check)
+    reading.resetUs = kernel.resetAfterUs(check)
   }
 
   if (mode === 'peek') return granted
   for (let i = 0; i < lanes.length; i += 1) {
-    if ((costs[i] as number) > 0) write(lanes[i] as Lane, keys[i] as string, nowUs, (readings[i] as Reading).resetMs)
+    if ((costs[i] as number) > 0)
+      write(lanes[i] as Lane, keys[i] as string, nowUs, (readings[i] as Reading).resetUs)
   }
   return granted
 }
 
 function read(lane: Lane, key: string, nowUs: number): number {
   const { kernel, check, table } = lane
-  const slot = table.slotOf(key)
+  const slot = table.slotOf(key, nowUs)
   lane.slot = slot
   if (slot < 0) return kernel.read(check, undefined, 0, nowUs)
   return kernel.read(check, table.cellsOf(slot), table.offsetOf(slot), nowUs)
 }
 
-function write({ kernel, check, table, slot }: Lane, key: string, nowUs: number, resetMs: number): void {
+function write({ kernel, check, table, slot }: Lane, key: string, nowUs: number, resetUs: number): void {
   if (!check.dirty) return
-  if (resetMs > 0) table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), resetMs)
+  if (resetUs > 0)
+    table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
   else if (slot >= 0) table.remove(key, slot)
 }

@@ -51,8 +51,8 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_ms)
-    local same_window = not until_ms or until_ms >= k.finish
+  give_back = function(k, units, until_us)
+    local same_window = not until_us or until_us >= k.finish * 1000
     if same_window and k.count > 0 then
       k.count = k.count > units and k.count - units or 0
       k.dirty = true
@@ -66,7 +66,7 @@ return {
   end,
 
   reset_after = function(k)
-    return k.count > 0 and k.finish - k.now or 0
+    return k.count > 0 and (k.finish - k.now) * 1000 or 0
   end,
 
   -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next window.

@@ -47,8 +47,8 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilMs) {
-    const sameWindow = untilMs === undefined || untilMs >= check.endMs
+  giveBack(check, units, untilUs) {
+    const sameWindow = untilUs === undefined || untilUs >= check.endMs * 1_000
     if (sameWindow && check.count > 0) {
       check.count = check.count > units ? check.count - units : 0
       check.dirty = true
@@ -61,7 +61,7 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return check.count + cost > check.limit ? check.endMs - check.nowMs : 0
   },
 
-  resetAfterMs: (check) => (check.count > 0 ? check.endMs - check.nowMs : 0),
+  resetAfterUs: (check) => (check.count > 0 ? (check.endMs - check.nowMs) * 1_000 : 0),
 
   write(check, cells: Cells, offset) {
     cells[offset] = check.count

@@ -28,14 +28,16 @@ export interface Kernel<C extends Check = Check> {
   read(check: C, cells: Cells | undefined, offset: number, nowUs: number): number
   /** Takes units, past the limit if need be, where it saturates. Returns the units available. */
   take(check: C, units: number): number
-  /** Gives units back, saturating at none used. With `untilMs`, the instant up to which the charge weighs, no more
-   *  than still weighs of it, and never into a later window. Returns the units available. */
-  giveBack(check: C, units: number, untilMs: number | undefined): number
+  /** Gives units back, saturating at none used. With `untilUs`, the instant up to which the charge weighs (its now
+   *  and the reset that it answered), no more than still weighs of it, and never into a later window. Returns the
+   *  units available. */
+  giveBack(check: C, units: number, untilUs: number | undefined): number
   /** Milliseconds until `cost` units are available; 0: now; -1: never. */
   retryAfterMs(check: C, cost: number): number
-  /** Milliseconds until the key answers as a fresh one; 0: it does now. */
-  resetAfterMs(check: C): number
-  /** Puts the state back. Called only if it is dirty and `resetAfterMs` is above 0; else there is nothing to keep.
+  /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole milliseconds count
+   *  them from the last whole one. */
+  resetAfterUs(check: C): number
+  /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is nothing to keep.
    *  Returns the cells that hold it, which are new ones when `cells` had no room. */
   write(check: C, cells: Cells, offset: number): Cells
 }

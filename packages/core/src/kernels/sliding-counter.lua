@@ -54,7 +54,8 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_ms)
+  give_back = function(k, units, until_us)
+    local until_ms = until_us and math.floor(until_us / 1000)
     local of_current = not until_ms or until_ms > k.start + k.span
     local of_previous = not until_ms or (not of_current and until_ms > k.start)
     local from_current = of_current and math.min(units, k.current) or 0
@@ -77,8 +78,8 @@ return {
   end,
 
   reset_after = function(k)
-    if k.current > 0 then return k.start + 2 * k.span - k.now end
-    return k.previous > 0 and k.start + k.span - k.now or 0
+    if k.current > 0 then return (k.start + 2 * k.span - k.now) * 1000 end
+    return k.previous > 0 and (k.start + k.span - k.now) * 1000 or 0
   end,
 
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.

@@ -73,8 +73,9 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilMs) {
+  giveBack(check, units, untilUs) {
     // A charge weighs until the end of the window after its own.
+    const untilMs = untilUs === undefined ? undefined : Math.floor(untilUs / 1_000)
     const ofCurrent = untilMs === undefined || untilMs > check.startMs + check.spanMs
     const ofPrevious = untilMs === undefined || (!ofCurrent && untilMs > check.startMs)
     const fromCurrent = ofCurrent ? Math.min(units, check.current) : 0
@@ -96,9 +97,9 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return wait > 0 ? wait : 0
   },
 
-  resetAfterMs({ spanMs, nowMs, startMs, previous, current }) {
-    if (current > 0) return startMs + 2 * spanMs - nowMs
-    return previous > 0 ? startMs + spanMs - nowMs : 0
+  resetAfterUs({ spanMs, nowMs, startMs, previous, current }) {
+    if (current > 0) return (startMs + 2 * spanMs - nowMs) * 1_000
+    return previous > 0 ? (startMs + spanMs - nowMs) * 1_000 : 0
   },
 
   write(check, cells: Cells, offset) {

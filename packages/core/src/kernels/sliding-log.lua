@@ -108,9 +108,9 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_ms)
+  give_back = function(k, units, until_us)
     local used = k.last_sum - k.floor
-    if used > 0 and (not until_ms or until_ms - EPOCH_MS > k.now) then
+    if used > 0 and (not until_us or math.floor(until_us / 1000) - EPOCH_MS > k.now) then
       k.floor = k.floor + (units < used and units or used)
       k.dirty = true
     end
@@ -133,7 +133,7 @@ return {
   end,
 
   reset_after = function(k)
-    return k.last_sum > k.floor and k.last_tick + k.span - k.now or 0
+    return k.last_sum > k.floor and (k.last_tick + k.span - k.now) * 1000 or 0
   end,
 
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.

@@ -78,9 +78,9 @@ export const slidingLog: Kernel<LogCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilMs) {
+  giveBack(check, units, untilUs) {
     const used = check.lastSum - check.floor
-    if (used > 0 && (untilMs === undefined || untilMs - EPOCH_MS > check.nowMs)) {
+    if (used > 0 && (untilUs === undefined || Math.floor(untilUs / 1_000) - EPOCH_MS > check.nowMs)) {
       check.floor += units < used ? units : used
       check.dirty = true
     }
@@ -94,8 +94,8 @@ export const slidingLog: Kernel<LogCheck> = {
     return tickReaching(check, check.floor + excess) + check.spanMs - check.nowMs
   },
 
-  resetAfterMs(check) {
-    return check.lastSum > check.floor ? check.lastTick + check.spanMs - check.nowMs : 0
+  resetAfterUs(check) {
+    return check.lastSum > check.floor ? (check.lastTick + check.spanMs - check.nowMs) * 1_000 : 0
   },
 
   write(check, stored) {

@@ -39,10 +39,13 @@ export function bucketPolicy({ algorithm, name, capacity, refill, every }: Bucke
   }
   if (capacity * price > MAX_FULL_MS * TICKS_PER_MS) {
     const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
-    throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller capacity or a faster refill`)
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller capacity or a faster refill`,
+    )
   }
   return makePolicy({
-    name: name ?? `burst-${capacity}-at-${refill}-per-${durationText(everyMs)}`,
+    name: name === undefined ? `burst-${capacity}-at-${refill}-per-${durationText(everyMs)}` : name,
     algorithm,
     limit: capacity,
     windowMs: (capacity * price) / TICKS_PER_MS,

@@ -18,11 +18,20 @@ export interface FixedWindowOptions extends WindowOptions {
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  return windowPolicy('fixed-window', options, ['name', 'limit', 'window', 'aligned'], kernel, (limit, windowMs) => {
-    const { aligned = false } = options
-    if (typeof aligned !== 'boolean') {
-      throw typeError('WEIR_INVALID_POLICY', `fixed-window: aligned is ${quote(aligned)}; give true or false`)
-    }
-    return [limit, windowMs, aligned ? 1 : 0]
-  })
+  return windowPolicy(
+    'fixed-window',
+    options,
+    ['name', 'limit', 'window', 'aligned'],
+    kernel,
+    (limit, windowMs) => {
+      const { aligned = false } = options
+      if (typeof aligned !== 'boolean') {
+        throw typeError(
+          'WEIR_INVALID_POLICY',
+          `fixed-window: aligned is ${quote(aligned)}; give true or false`,
+        )
+      }
+      return [limit, windowMs, aligned ? 1 : 0]
+    },
+  )
 }

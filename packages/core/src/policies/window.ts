@@ -24,7 +24,7 @@ export function windowPolicy<Options extends WindowOptions>(
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)
   return makePolicy({
-    name: options.name ?? `max-${limit}-per-${durationText(windowMs)}`,
+    name: options.name === undefined ? `max-${limit}-per-${durationText(windowMs)}` : options.name,
     algorithm,
     limit,
     windowMs,

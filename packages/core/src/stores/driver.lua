@@ -6,10 +6,10 @@
 --       [2] mode: consume | peek | refund | charge | reset
 --       three numbers for each policy (see the kernel)
 --       then nothing, if each group is one request of cost 1, or group by group: how many equal requests it stands
---       for, a cost for each policy and, to refund, for each policy the ms up to which the charge weighs (or '')
+--       for, a cost for each policy and, to refund, for each policy until when (in us) the charge weighs, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then group by group: how many of its requests are
 --       granted (-i: the i-th key holds something foreign; nothing of the group was changed), and for each policy:
---       units left, ms to wait (denied: until the cost fits; nothing left: until a unit is; -1: never), ms to reset
+--       units left, ms to wait (denied: until the cost fits; nothing left: until a unit is; -1: never), us to reset
 --
 -- Groups run in order and see each other's writes. Within a group everything is read and judged before the first write,
 -- so a full Redis, which refuses the first write of a script, leaves nothing half done.
@@ -95,7 +95,7 @@ for base = 0, #KEYS - policies, policies do
   if granted >= 0 and mode ~= 'peek' then
     for i = 1, policies do
       if checks[i].dirty and costs[i] > 0 then
-        local reset = reply[size + 3 * i + 1]
+        local reset = math.ceil(reply[size + 3 * i + 1] / 1000)
         if reset > 0 then
           kernels[i].write(checks[i], KEYS[base + i], reset, slack)
         else

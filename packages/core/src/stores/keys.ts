@@ -17,7 +17,10 @@ export interface KeyNames {
 }
 
 export function keyNames(prefix: string, plan: Plan): KeyNames {
-  const parts = plan.policies.map(({ name, kernel }) => ({ name: `}:${plan.name}:${name}:`, kernel: kernel?.id as string }))
+  const parts = plan.policies.map(({ name, kernel }) => ({
+    name: `}:${plan.name}:${name}:`,
+    kernel: kernel?.id as string,
+  }))
   return { head: `${prefix}:{`, parts }
 }
 
@@ -37,7 +40,10 @@ export function keysOf({ head, parts }: KeyNames, { key, ownKeys }: Subject): st
 export function encodePart(text: string): string {
   if (PLAIN.test(text)) return text
   if (text.length <= LONGEST && !LONE_SURROGATE.test(text)) {
-    const encoded = encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)
+    const encoded = encodeURIComponent(text).replace(
+      /[!'()*]/g,
+      (mark) => `%${mark.charCodeAt(0).toString(16)}`,
+    )
     if (encoded.length <= LONGEST) return encoded
   }
   // UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character.

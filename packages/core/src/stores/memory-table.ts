@@ -24,8 +24,6 @@ export class MemoryTable implements Table {
   #expiresMs: Cells = NO_CELLS
   #free: number[] = []
   #hand = 0
-  /** The clock of the last write: keys must not be dropped by a clock that stepped ahead only to step back. */
-  #nowMs = 0
 
   constructor(kernel: Kernel, probe: Check, maxKeys: number) {
     this.#kernel = kernel
@@ -37,10 +35,10 @@ export class MemoryTable implements Table {
     return this.#slots.size
   }
 
-  slotOf(key: string): number {
+  slotOf(key: string, nowUs: number): number {
     const slot = this.#slots.get(key)
     if (slot !== undefined) return slot
-    if (this.#slots.size < this.#maxKeys || this.#makeRoom()) return -1
+    if (this.#slots.size < this.#maxKeys || this.#makeRoom(nowUs)) return -1
     return this.#slots.get(OVERFLOW) ?? -1
   }
 
@@ -53,7 +51,6 @@ export class MemoryTable implements Table {
   }
 
   write(key: string, known: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void {
-    this.#nowMs = nowMs
     const slot = known >= 0 ? known : this.#newSlot(key)
     if (kernel.width === 0) this.#ownCells[slot] = kernel.write(check, this.#ownCells[slot] ?? NO_CELLS, 0)
     else kernel.write(check, this.#cells, slot * kernel.width)
@@ -108,15 +105,15 @@ export class MemoryTable implements Table {
    * Makes room for one key, if it can: of the next few keys the first that expired, else the one with the most left.
    * An exhausted key stays, so nobody can wash away his own count by making up keys.
    */
-  #makeRoom(): boolean {
+  #makeRoom(nowUs: number): boolean {
     let victim = -1
     let most = 0
     for (let step = 0; step < CANDIDATES; step += 1) {
       this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
       const slot = this.#hand
       if (this.#keys[slot] === undefined || this.#keys[slot] === OVERFLOW) continue
-      const expired = (this.#expiresMs[slot] as number) <= this.#nowMs
-      const left = expired ? Infinity : this.#leftOf(slot)
+      const expired = (this.#expiresMs[slot] as number) * 1_000 <= nowUs
+      const left = expired ? Number.POSITIVE_INFINITY : this.#leftOf(slot, nowUs)
       if (left > most) {
         victim = slot
         most = left
@@ -127,8 +124,8 @@ export class MemoryTable implements Table {
     return true
   }
 
-  #leftOf(slot: number): number {
-    return this.#kernel.read(this.#probe, this.cellsOf(slot), this.offsetOf(slot), this.#nowMs * 1_000)
+  #leftOf(slot: number, nowUs: number): number {
+    return this.#kernel.read(this.#probe, this.cellsOf(slot), this.offsetOf(slot), nowUs)
   }
 }
 

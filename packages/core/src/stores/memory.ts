@@ -1,9 +1,9 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
-import { checkedClock, type Clock, systemClock } from '../clock.js'
+import { type Clock, checkedClock, systemClock } from '../clock.js'
 import { quote, rangeError } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
-import { answerOf, type Answer, type Group, type Plan, type Store, type Subject } from '../store.js'
+import { type Answer, answerOf, type Group, type Plan, type Store, type Subject } from '../store.js'
 import { MemoryTable } from './memory-table.js'
 import { sweeper } from './sweeper.js'
 
@@ -23,7 +23,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { maxKeys = 100_000 } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
-    throw rangeError('WEIR_INVALID_OPTION', `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`,
+    )
   }
   const tables = new Map<string, MemoryTable>()
   const desks = new WeakMap<Plan, Desk>()
@@ -43,14 +46,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const { lanes, readings, keys } = deskOf(group.plan)
       const nowUs = clock.nowUs()
       for (let i = 0; i < lanes.length; i += 1) keys[i] = group.ownKeys?.[i]?.key ?? group.key
-      const granted = decideGroup(lanes, keys, group.costs, group.mode, 1, group.untilMs ?? NONE, nowUs, readings)
+      const granted = decideGroup(
+        lanes,
+        keys,
+        group.costs,
+        group.mode,
+        1,
+        group.untilUs ?? NONE,
+        nowUs,
+        readings,
+      )
       sweeping.start()
       return answerOf(group, granted > 0, nowUs, readings)
     },
     reset({ plan, key, ownKeys }: Subject) {
       deskOf(plan).lanes.forEach(({ table }, i) => {
         const own = ownKeys?.[i]?.key ?? key
-        const slot = table.slotOf(own)
+        const slot = table.slotOf(own, clock.nowUs())
         if (slot >= 0) table.remove(own, slot)
       })
     },
@@ -75,8 +87,11 @@ function deskFor(plan: Plan, tables: Map<string, MemoryTable>, maxKeys: number):
     const kernel = policy.kernel as NonNullable<typeof policy.kernel>
     const id = `${plan.name}:${policy.name}:${kernel.id}`
     let table = tables.get(id)
-    if (table === undefined) tables.set(id, (table = new MemoryTable(kernel, kernel.check(policy.numbers), maxKeys)))
+    if (table === undefined) {
+      table = new MemoryTable(kernel, kernel.check(policy.numbers), maxKeys)
+      tables.set(id, table)
+    }
     return { kernel, check: kernel.check(policy.numbers), table, slot: -1 }
   })
-  return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetMs: 0 })), keys: [] }
+  return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
 }

@@ -1,9 +1,9 @@
 // The Redis store: the Lua kernels, one EVALSHA a decision.
 
-import { checkedClock, type Clock } from '../clock.js'
+import { type Clock, checkedClock } from '../clock.js'
 import { quote, rangeError, StoreError, typeError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
-import { answerOf, type Answer, type Group, type Plan, type Store, type Subject } from '../store.js'
+import { type Answer, answerOf, type Group, type Plan, type Store, type Subject } from '../store.js'
 import { type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
@@ -13,8 +13,8 @@ import { type Script, scriptOf } from './script.js'
  * client can be wrapped into it.
  */
 export interface RedisLike {
-  evalshaBuffer(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
-  evalBuffer(source: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
+  /** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */
+  callBuffer(command: string, args: string[]): Promise<unknown>
   readonly options?: object
 }
 
@@ -53,7 +53,13 @@ export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): 
   return {
     async decide(group: Group): Promise<Answer> {
       const line = lineOf(group.plan)
-      const { nowUs, verdicts } = await decideGroups(client, line, group.mode, [{ ...group, count: 1 }], clock?.nowUs())
+      const { nowUs, verdicts } = await decideGroups(
+        client,
+        line,
+        group.mode,
+        [{ ...group, count: 1 }],
+        clock?.nowUs(),
+      )
       const [verdict] = verdicts as [Verdict]
       if (verdict instanceof StoreError) throw verdict
       return answerOf(group, verdict.granted > 0, nowUs, verdict.readings)
@@ -75,7 +81,7 @@ export interface Line {
 /** Equal requests that are decided as one. */
 export interface CountedGroup extends Subject {
   readonly costs: readonly number[]
-  readonly untilMs?: readonly number[] | undefined
+  readonly untilUs?: readonly number[] | undefined
   readonly count: number
 }
 
@@ -103,10 +109,11 @@ function clockText(nowUs: number | undefined): string {
 
 /** Nothing for single requests of cost 1, which are the most; else count, costs and, to refund, ends. See driver.lua. */
 function groupArguments(mode: Mode, groups: readonly CountedGroup[]): string[] {
-  const plain = mode !== 'refund' && groups.every(({ count, costs }) => count === 1 && costs.every((cost) => cost === 1))
+  const plain =
+    mode !== 'refund' && groups.every(({ count, costs }) => count === 1 && costs.every((cost) => cost === 1))
   if (plain) return []
-  return groups.flatMap(({ count, costs, untilMs }) => {
-    const ends = mode === 'refund' ? costs.map((_, i) => String(untilMs?.[i] ?? '')) : []
+  return groups.flatMap(({ count, costs, untilUs }) => {
+    const ends = mode === 'refund' ? costs.map((_, i) => String(untilUs?.[i] ?? '')) : []
     return [String(count), ...costs.map(String), ...ends]
   })
 }
@@ -121,25 +128,36 @@ function verdictsOf(
   const nowUs = next()
   const verdicts = groups.map(({ costs }, place) => {
     const granted = next()
-    const readings = costs.map(() => ({ left: next(), waitMs: next(), resetMs: next() }))
-    return granted < 0 ? foreignKey(keys[place * costs.length - granted - 1] as string) : { granted, readings }
+    const readings = costs.map(() => ({ left: next(), waitMs: next(), resetUs: next() }))
+    return granted < 0
+      ? foreignKey(keys[place * costs.length - granted - 1] as string)
+      : { granted, readings }
   })
   return { nowUs, verdicts }
 }
 
 function foreignKey(key: string): StoreError {
-  return new StoreError('WEIR_FOREIGN_KEY', `the key ${quote(key)} holds something that Weir did not write; it is left as it is`)
+  return new StoreError(
+    'WEIR_FOREIGN_KEY',
+    `the key ${quote(key)} holds something that Weir did not write; it is left as it is`,
+  )
 }
 
 /** EVALSHA; and EVAL only if the server does not know the script, in which case nothing has run yet. */
-async function evaluate(client: RedisLike, script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+async function evaluate(
+  client: RedisLike,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args]
   try {
-    return await client.evalshaBuffer(script.sha, keys.length, ...keys, ...args)
+    return await client.callBuffer('evalsha', [script.sha, ...rest])
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw failed(error)
   }
   try {
-    return await client.evalBuffer(script.source, keys.length, ...keys, ...args)
+    return await client.callBuffer('eval', [script.source, ...rest])
   } catch (error) {
     throw failed(error)
   }
@@ -151,11 +169,17 @@ function failed(cause: unknown): StoreError {
 }
 
 function checkClient(client: RedisLike): void {
-  if (typeof client?.evalshaBuffer !== 'function' || typeof client.evalBuffer !== 'function') {
-    throw typeError('WEIR_INVALID_OPTION', `client is ${quote(client)}; give an ioredis client, Redis or Cluster`)
+  if (typeof client?.callBuffer !== 'function') {
+    throw typeError(
+      'WEIR_INVALID_OPTION',
+      `client is ${quote(client)}; give an ioredis client, Redis or Cluster`,
+    )
   }
   const { keyPrefix } = (client.options ?? {}) as { keyPrefix?: unknown }
   if (typeof keyPrefix === 'string' && /[{}]/.test(keyPrefix)) {
-    throw rangeError('WEIR_INVALID_OPTION', `the client's keyPrefix is ${quote(keyPrefix)}; it must not have braces, which move keys to one slot`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `the client's keyPrefix is ${quote(keyPrefix)}; it must not have braces, which move keys to one slot`,
+    )
   }
 }

@@ -9,7 +9,10 @@ const EVERY_MS = 1_000
 const SLICE = 20_000
 
 /** A sweeper of these tables. `start` may be called as often as one likes. */
-export function sweeper(tables: ReadonlyMap<string, MemoryTable>, clock: Clock): { start(): void; stop(): void } {
+export function sweeper(
+  tables: ReadonlyMap<string, MemoryTable>,
+  clock: Clock,
+): { start(): void; stop(): void } {
   let timer: ReturnType<typeof setInterval> | undefined
 
   function stop(): void {

@@ -1,1 +1,6 @@
-export {}
+// For tests: of an application's limits (a clock that stands still), and of a store (traces and the conformance suite).
+
+export { type FakeClock, fakeClock } from './clock.js'
+export { type ConformanceCase, storeConformance } from './conformance.js'
+export { replayTrace } from './trace.js'
+export { traces } from './traces.generated.js'

@@ -1,0 +1,294 @@
+// The contract of a store, as a suite that any test runner can run over any store:
+//
+//   for (const { name, run } of storeConformance((clock) => myStore({ clock }))) test(name, run)
+//
+// The letters are those of docs/algorithms.md, "The contract".
+
+import type { Decision } from '../decision.js'
+import { type PolicyInput, RateLimiter } from '../limiter.js'
+import { fixedWindow } from '../policies/fixed-window.js'
+import { gcra } from '../policies/gcra.js'
+import { leakyBucket } from '../policies/leaky-bucket.js'
+import { slidingCounter } from '../policies/sliding-counter.js'
+import { slidingLog } from '../policies/sliding-log.js'
+import { slidingWindow } from '../policies/sliding-window.js'
+import { tokenBucket } from '../policies/token-bucket.js'
+import type { Policy } from '../policy.js'
+import type { Store } from '../store.js'
+import { type FakeClock, fakeClock } from './clock.js'
+import { replayTrace } from './trace.js'
+import { traces } from './traces.generated.js'
+import { walk } from './walk.js'
+
+export interface ConformanceCase {
+  readonly name: string
+  /** Rejects with an Error that says what broke the contract. */
+  run(): Promise<void>
+}
+
+/**
+ * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that no other run uses, so
+ * the stores may share a server.
+ */
+export function storeConformance(
+  createStore: (clock: FakeClock) => Store | Promise<Store>,
+): ConformanceCase[] {
+  async function inStore(check: (bench: Bench) => Promise<void>): Promise<void> {
+    const clock = fakeClock()
+    const store = await createStore(clock)
+    const run = `r${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`
+    try {
+      await check({
+        clock,
+        store,
+        run,
+        limiter: (policy) => new RateLimiter({ name: run, store, policy, shared: true }),
+      })
+    } finally {
+      await store.close?.()
+    }
+  }
+  const perPolicy = POLICIES.flatMap(({ label, limit, make }) => {
+    return CASES.map(([name, check]) => ({
+      name: `${label}: ${name}`,
+      run: () => inStore((bench) => check(bench, make(limit), make)),
+    }))
+  })
+  const perTrace = Object.entries(traces).map(([name, text]) => {
+    return {
+      name: `trace ${name}`,
+      run: () => inStore(({ store, clock, run }) => replayTrace(text, store, clock, run)),
+    }
+  })
+  const general = GENERAL.map(([name, check]) => ({ name, run: () => inStore(check) }))
+  return [...perPolicy, ...perTrace, ...general]
+}
+
+interface Bench {
+  readonly clock: FakeClock
+  readonly store: Store
+  /** Unique to this case and run. */
+  readonly run: string
+  limiter(policy: PolicyInput): RateLimiter
+}
+
+/** Each kernel, with numbers that divide badly. */
+const POLICIES: readonly { label: string; limit: number; make(limit: number): Policy }[] = [
+  {
+    label: 'bucket, 7 per minute',
+    limit: 5,
+    make: (capacity) => tokenBucket({ name: 'p', capacity, refill: 7, every: '1m' }),
+  },
+  {
+    label: 'bucket, 333 per second',
+    limit: 20,
+    make: (burst) => gcra({ name: 'p', limit: 333, period: '1s', burst }),
+  },
+  {
+    label: 'bucket, 99999 per day',
+    limit: 40,
+    make: (capacity) => leakyBucket({ name: 'p', capacity, leak: 99_999, every: '1d' }),
+  },
+  {
+    label: 'fixed window from the first request',
+    limit: 7,
+    make: (limit) => fixedWindow({ name: 'p', limit, window: '10s' }),
+  },
+  {
+    label: 'fixed window, aligned',
+    limit: 7,
+    make: (limit) => fixedWindow({ name: 'p', limit, window: '7m', aligned: true }),
+  },
+  { label: 'exact log', limit: 7, make: (limit) => slidingLog({ name: 'p', limit, window: '10s' }) },
+  {
+    label: 'sliding window of 10 parts',
+    limit: 30,
+    make: (limit) => slidingWindow({ name: 'p', limit, window: '7s', parts: 10 }),
+  },
+  {
+    label: 'sliding counter',
+    limit: 9,
+    make: (limit) => slidingCounter({ name: 'p', limit, window: '10s' }),
+  },
+]
+
+type PolicyCase = readonly [
+  string,
+  (bench: Bench, policy: Policy, make: (limit: number) => Policy) => Promise<void>,
+]
+
+const CASES: readonly PolicyCase[] = [
+  [
+    'a random walk keeps (a) to (d), (f), (h) and (j)',
+    async ({ limiter, clock }, policy) => walk(limiter(policy), clock, policy, 'k', 120),
+  ],
+  [
+    'the limit is exact',
+    async ({ limiter }, policy) => {
+      const subject = limiter(policy)
+      for (let left = policy.limit - 1; left >= 0; left -= 1) {
+        const decision = await subject.consume('k')
+        same('allowed', decision.allowed, true)
+        same('remaining', decision.remaining, left)
+      }
+      same('allowed past the limit', (await subject.consume('k')).allowed, false)
+    },
+  ],
+  [
+    '(i) all or nothing',
+    async ({ limiter }, policy) => {
+      const tight = slidingLog({ name: 'tight', limit: 1, window: '1h' })
+      const subject = limiter([policy, tight])
+      same('first', (await subject.consume('k')).allowed, true)
+      const denied = await subject.consume('k')
+      same('second', denied.allowed, false)
+      same('binding policy', denied.policy.name, 'tight')
+      same('other policy left alone', (await limiter(policy).peek('k')).remaining, policy.limit - 1)
+    },
+  ],
+  [
+    '(k) other numbers under the same name continue from the present usage',
+    async ({ limiter }, policy, make) => {
+      await limiter(policy).penalty('k', { cost: policy.limit })
+      const { remaining, limit } = await limiter(make(policy.limit * 2)).peek('k')
+      // Windows keep the count, buckets the time to drain; at twice the capacity both leave one old limit.
+      same('remaining', remaining, limit - policy.limit)
+    },
+  ],
+  [
+    'a penalty goes past the limit and a refund gives it back',
+    async ({ limiter }, policy) => {
+      const subject = limiter(policy)
+      const { remaining } = await subject.penalty('k', { cost: policy.limit + 3 })
+      same('remaining', remaining, 0)
+      await subject.refund('k', { cost: 3 })
+      same('still none', (await subject.peek('k')).remaining, 0)
+      await subject.refund('k', { cost: 2 })
+      same('two more', (await subject.peek('k')).remaining, 2)
+      await subject.refund('k', { cost: 10 * policy.limit })
+      same('never more than the limit', (await subject.peek('k')).remaining, policy.limit)
+    },
+  ],
+  [
+    'a decision is refunded once, and not when it no longer weighs',
+    async ({ limiter, clock }, policy) => {
+      const subject = limiter(policy)
+      const decision = await subject.consume('k', { cost: 2 })
+      await subject.refund(decision)
+      await subject.refund(decision)
+      same('after two refunds of one decision', (await subject.peek('k')).remaining, policy.limit)
+      const old = await subject.consume('k', { cost: 2 })
+      clock.advance(old.resetAfterMs)
+      await subject.consume('k', { cost: 3 })
+      await subject.refund(old)
+      same('after a refund into a later window', (await subject.peek('k')).remaining, policy.limit - 3)
+    },
+  ],
+  [
+    'reset forgets',
+    async ({ limiter }, policy) => {
+      const subject = limiter(policy)
+      await subject.penalty('k', { cost: policy.limit })
+      await subject.reset('k')
+      same('remaining', (await subject.peek('k')).remaining, policy.limit)
+    },
+  ],
+]
+
+const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] = [
+  [
+    'a limit of 0 denies all, for ever',
+    async ({ limiter }) => {
+      for (const policy of POLICIES.map(({ make }) => make(0))) {
+        const decision = await limiter(policy).consume('k')
+        same('reason', !decision.allowed && decision.reason, 'cost-exceeds-limit')
+        same('cost 0', (await limiter(policy).consume('k', { cost: 0 })).allowed, true)
+      }
+    },
+  ],
+  [
+    'policies with keys and costs of their own are one decision',
+    async ({ limiter }) => {
+      const address = slidingLog({ name: 'address', limit: 10, window: '1m' })
+      const account = slidingLog({ name: 'account', limit: 3, window: '1m' })
+      const policies = (cost: number) => [address, { policy: account, key: 'account-7', tag: 'pair', cost }]
+      const use = (cost: number) =>
+        policies(cost).map((each) => ('policy' in each ? each : { policy: each, key: 'a1', tag: 'pair' }))
+      await limiter(use(2)).consume('a1')
+      const denied = await limiter(use(2)).consume('a1')
+      same('allowed', denied.allowed, false)
+      same('binding policy', denied.policy.name, 'account')
+      same('address is charged once', denied.policies[0]?.remaining, 9)
+      same('account keeps one', denied.policies[1]?.remaining, 1)
+    },
+  ],
+  [
+    'keys of any shape have counters of their own',
+    async ({ limiter }) => {
+      const subject = limiter(slidingLog({ limit: 2, window: '1m' }))
+      for (const key of HOSTILE) await subject.consume(key)
+      for (const key of HOSTILE)
+        same(JSON.stringify(key).slice(0, 40), (await subject.peek(key)).remaining, 1)
+    },
+  ],
+  [
+    'limiters of the same name on one store share counters, others do not',
+    async ({ store, run }) => {
+      const policy = fixedWindow({ limit: 5, window: '1m' })
+      const first = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
+      const second = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
+      const other = new RateLimiter({ name: `${run}.b`, store, policy, shared: true })
+      await first.consume('k', { cost: 2 })
+      same('same name', (await second.peek('k')).remaining, 3)
+      same('other name', (await other.peek('k')).remaining, 5)
+    },
+  ],
+  [
+    'requests at once are decided one by one',
+    async ({ limiter }) => {
+      const subject = limiter(gcra({ limit: 1, period: '1h', burst: 10 }))
+      const decisions: Decision[] = await Promise.all(Array.from({ length: 30 }, () => subject.consume('k')))
+      same('allowed', decisions.filter(({ allowed }) => allowed).length, 10)
+    },
+  ],
+]
+
+const HOSTILE: readonly string[] = [
+  'a',
+  'A',
+  'a:b',
+  'a%3Ab',
+  '{a}',
+  '}',
+  '{',
+  '{}',
+  '}a{',
+  'a}b',
+  '{x}1',
+  '{x}2',
+  ' ',
+  '\n',
+  '\r\n',
+  '\0',
+  '*',
+  '?',
+  '[a]',
+  '#',
+  '__proto__',
+  'constructor',
+  'é',
+  'e\u0301',
+  '😀',
+  '\ud800',
+  '\udfff',
+  '\ufffd',
+  'x'.repeat(128),
+  'x'.repeat(129),
+  'y'.repeat(2 ** 20),
+]
+
+/** @throws {Error} if the two differ */
+export function same(what: string, found: unknown, expected: unknown): void {
+  if (!Object.is(found, expected))
+    throw new Error(`${what}: expected ${String(expected)}, got ${String(found)}`)
+}

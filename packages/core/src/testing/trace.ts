@@ -1,0 +1,129 @@
+// Golden traces: what a policy answers, call by call, as text that a person can check. The same files are replayed on
+// every store and quoted in the docs.
+//
+//   policy tokenBucket capacity=2 refill=2 every=1s     a fresh key under this policy
+//   change tokenBucket capacity=4 refill=2 every=1s     the same key under other numbers
+//   at     call                    allowed  left  retry  reset
+//   0ms    consume 1               yes      1     0ms    500ms
+//   300ms  refund 1 until 500ms    yes      2     0ms    0ms
+
+import { type Duration, durationMs } from '../duration.js'
+import { fixedWindow } from '../policies/fixed-window.js'
+import { gcra } from '../policies/gcra.js'
+import { leakyBucket } from '../policies/leaky-bucket.js'
+import { slidingCounter } from '../policies/sliding-counter.js'
+import { slidingLog } from '../policies/sliding-log.js'
+import { slidingWindow } from '../policies/sliding-window.js'
+import { tokenBucket } from '../policies/token-bucket.js'
+import type { Policy } from '../policy.js'
+import { type Answer, type Mode, makePlan, type Plan, type Store } from '../store.js'
+import type { FakeClock } from './clock.js'
+
+/** One call of a trace, and what it must answer. */
+export interface TraceStep {
+  readonly line: number
+  /** Of the trace: each `policy` line begins a new one. */
+  readonly section: number
+  readonly plan: Plan
+  readonly atMs: number
+  readonly mode: Mode
+  readonly cost: number
+  readonly untilMs: number | undefined
+  readonly expected: string
+}
+
+/**
+ * Replays a trace on a store, under keys that begin with `keyPrefix`.
+ * @throws {Error} that names the first line whose answer differs
+ */
+export async function replayTrace(
+  text: string,
+  store: Store,
+  clock: FakeClock,
+  keyPrefix = 'trace',
+): Promise<void> {
+  const startMs = clock.nowUs() / 1_000
+  for (const step of parseTrace(text)) {
+    clock.set(startMs + step.atMs)
+    const { plan, mode, cost } = step
+    const untilUs = step.untilMs === undefined ? undefined : [(startMs + step.untilMs) * 1_000]
+    const key = `${keyPrefix}-${step.section}`
+    const found = answerText(await store.decide({ plan, key, mode, costs: [cost], untilUs }))
+    if (found !== step.expected) {
+      throw new Error(`line ${step.line} of the trace: expected ${step.expected}, got ${found}`)
+    }
+  }
+}
+
+/** The calls of a trace. */
+export function parseTrace(text: string): TraceStep[] {
+  const steps: TraceStep[] = []
+  let section = 0
+  let plan: Plan | undefined
+  text.split('\n').forEach((raw, index) => {
+    const line = raw.trim()
+    if (line === '' || line.startsWith('#') || line.startsWith('at ')) return
+    const [first, ...rest] = line.split(/\s+/) as [string, ...string[]]
+    if (first === 'policy' || first === 'change') {
+      if (first === 'policy') section += 1
+      plan = makePlan('trace', [policyFrom(rest)])
+      return
+    }
+    if (plan === undefined) throw new Error(`line ${index + 1} of the trace: a call before any policy`)
+    steps.push({ line: index + 1, section, plan, atMs: millis(first), ...callFrom(line) })
+  })
+  return steps
+}
+
+function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
+  const match = /^\S+\s+(consume|peek|refund|charge) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
+    line,
+  )
+  if (match === null) throw new Error(`not a line of a trace: ${line}`)
+  const [, mode, cost, until, expected] = match as unknown as [
+    string,
+    Mode,
+    string,
+    string | undefined,
+    string,
+  ]
+  const untilMs = until === undefined ? undefined : millis(until)
+  return { mode, cost: Number(cost), untilMs, expected: expected.split(/\s+/).join(' ') }
+}
+
+/** The four columns of an answer: allowed, units left, time to wait, time to reset. */
+export function answerText({ allowed, figures }: Answer): string {
+  return figures
+    .map(({ remaining, retryAfterMs, resetAfterMs }) => {
+      const wait = retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `${retryAfterMs}ms`
+      return `${allowed ? 'yes' : 'no'} ${remaining} ${wait} ${resetAfterMs}ms`
+    })
+    .join(' ')
+}
+
+const FACTORIES: Readonly<Record<string, (options: never) => Policy>> = {
+  tokenBucket,
+  gcra,
+  leakyBucket,
+  fixedWindow,
+  slidingWindow,
+  slidingLog,
+  slidingCounter,
+}
+
+function policyFrom([factory, ...options]: string[]): Policy {
+  const make = FACTORIES[factory ?? '']
+  if (make === undefined) throw new Error(`no such policy in a trace: ${factory}`)
+  const entries = options.map((option) => {
+    const [name, value] = option.split('=') as [string, string]
+    if (value === 'true' || value === 'false') return [name, value === 'true']
+    return [name, /^[\d.]+$/.test(value) ? Number(value) : value]
+  })
+  return make({ name: 'trace', ...Object.fromEntries(entries) } as never)
+}
+
+/** A time of a trace; unlike a duration it may be 0 or negative. */
+function millis(text: string): number {
+  if (/^0(ms|s|m|h|d)?$/.test(text)) return 0
+  return text.startsWith('-') ? -durationMs(text.slice(1) as Duration) : durationMs(text as Duration)
+}

@@ -1,0 +1,135 @@
+// A seeded random walk over one key that checks the contract at every step.
+
+import type { Decision } from '../decision.js'
+import type { RateLimiter } from '../limiter.js'
+import type { Policy } from '../policy.js'
+import type { FakeClock } from './clock.js'
+
+/**
+ * Walks `steps` steps. (a) a denial changes nothing, (b) waits are exact, (c) a peek tells what a consume does and
+ * changes nothing, (d) after the reset the key is as fresh, (f) what remains can be taken, (h) an earlier now leaves
+ * no more, (j) what can never pass is denied for ever.
+ */
+export async function walk(
+  limiter: RateLimiter,
+  clock: FakeClock,
+  policy: Policy,
+  key: string,
+  steps: number,
+): Promise<void> {
+  const random = mulberry32(policy.limit * 7919 + policy.windowMs)
+  const pick = (below: number) => Math.floor(random() * below)
+  const { limit } = policy
+  for (let step = 0; step < steps; step += 1) {
+    const where = `step ${step} of ${policy.name}`
+    const cost = [0, 1, 1, 1, 2, 3, limit, limit + 1][pick(8)] as number
+    const expected = await limiter.peek(key, { cost })
+    const again = await limiter.peek(key, { cost })
+    must(figuresOf(again) === figuresOf(expected), `${where}: (c) a peek changed what the next one says`)
+    const decision = await limiter.consume(key, { cost })
+    must(decision.allowed === expected.allowed, `${where}: (c) peek and consume disagree`)
+    if (decision.allowed) {
+      must(
+        decision.remaining === expected.remaining - cost,
+        `${where}: remaining fell by another number than the cost`,
+      )
+      must(cost > 0 || figuresOf(decision) === figuresOf(expected), `${where}: (c) cost 0 changed something`)
+      await mustHaveLeft(limiter, key, decision, limit, where)
+    } else {
+      must(figuresOf(decision) === figuresOf(expected), `${where}: (a) a denial changed something`)
+      must(
+        figuresOf(await limiter.peek(key, { cost })) === figuresOf(expected),
+        `${where}: (a) a denial changed something`,
+      )
+      must(
+        cost > limit === (decision.retryAfterMs === Number.POSITIVE_INFINITY),
+        `${where}: (j) never, and only then`,
+      )
+      if (cost <= limit && pick(2) === 0)
+        await mustWaitExactly(limiter, clock, key, cost, decision.retryAfterMs, where)
+    }
+    const motion = pick(12)
+    if (motion === 0) await mustBeFreshAfterReset(limiter, clock, key, limit, where)
+    else if (motion === 1) await mustNotGainFromThePast(limiter, clock, key, pick(5_000), where)
+    else if (motion < 8) clock.advance((random() ** 3 * policy.windowMs) / 2)
+  }
+}
+
+/** (f) */
+async function mustHaveLeft(
+  limiter: RateLimiter,
+  key: string,
+  { remaining }: Decision,
+  limit: number,
+  where: string,
+): Promise<void> {
+  must((await limiter.peek(key, { cost: remaining })).allowed, `${where}: (f) less can be taken than remains`)
+  if (remaining < limit) {
+    must(
+      !(await limiter.peek(key, { cost: remaining + 1 })).allowed,
+      `${where}: (f) more can be taken than remains`,
+    )
+  }
+}
+
+/** (b) */
+async function mustWaitExactly(
+  limiter: RateLimiter,
+  clock: FakeClock,
+  key: string,
+  cost: number,
+  retryAfterMs: number,
+  where: string,
+): Promise<void> {
+  clock.advance(retryAfterMs - 1)
+  must(!(await limiter.consume(key, { cost })).allowed, `${where}: (b) passes before retryAfterMs`)
+  clock.advance(1)
+  must((await limiter.consume(key, { cost })).allowed, `${where}: (b) is denied at retryAfterMs`)
+}
+
+/** (d) */
+async function mustBeFreshAfterReset(
+  limiter: RateLimiter,
+  clock: FakeClock,
+  key: string,
+  limit: number,
+  where: string,
+): Promise<void> {
+  const { resetAfterMs } = await limiter.peek(key)
+  clock.advance(resetAfterMs)
+  const fresh = await limiter.peek(key, { cost: 0 })
+  must(fresh.remaining === limit && fresh.resetAfterMs === 0, `${where}: (d) not fresh after resetAfterMs`)
+}
+
+/** (h) */
+async function mustNotGainFromThePast(
+  limiter: RateLimiter,
+  clock: FakeClock,
+  key: string,
+  stepMs: number,
+  where: string,
+): Promise<void> {
+  const { remaining } = await limiter.peek(key)
+  clock.advance(-stepMs)
+  must((await limiter.peek(key)).remaining <= remaining, `${where}: (h) an earlier now leaves more`)
+  clock.advance(stepMs)
+}
+
+function figuresOf({ policies }: Decision): string {
+  return policies.map(({ remaining, resetAfterMs }) => `${remaining} ${resetAfterMs}`).join()
+}
+
+function must(holds: boolean, message: string): void {
+  if (!holds) throw new Error(message)
+}
+
+/** A generator with a period of 2^32 and good bits (Tommy Ettinger, public domain). */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,133 @@
+// Rules of the source tree: imports run one way, the core runs in a browser, the Lua is Lua 5.1 without globals, and every
+// code has its section in the docs.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { parse } from 'luaparse'
+import { build } from 'vite'
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
+import { makePlan } from '../src/store.js'
+import { scriptOf } from '../src/stores/script.js'
+
+const src = resolve(import.meta.dirname, '../src')
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => !file.includes('generated'),
+)
+const sources = files.filter((file) => file.endsWith('.ts'))
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8')
+  const specifiers = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map((match) => match[1] as string)
+  return specifiers.map((specifier) =>
+    relative(src, resolve(src, dirname(file), specifier)).replace(/\.js$/, '.ts'),
+  )
+}
+
+/** Lower layers first; a file may import from its own layer and those before it. */
+const LAYERS: RegExp[] = [
+  /^(errors|duration|clock|warnings|lua\.generated)\.ts$/,
+  /^kernels\//,
+  /^policy\.ts$/,
+  /^policies\//,
+  /^(store|decision)\.ts$/,
+  /^stores\//,
+  /^limiter\.ts$/,
+  /^(http|testing)\//,
+  /^index\.ts$/,
+]
+
+describe('imports', () => {
+  const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.test(file))
+
+  test('every file belongs to a layer', () => {
+    expect(sources.filter((file) => layerOf(file) < 0)).toEqual([])
+  })
+
+  test.each(sources)('of %s run one way', (file) => {
+    expect(importsOf(file).filter((imported) => layerOf(imported) > layerOf(file))).toEqual([])
+  })
+
+  test('make no circle', () => {
+    const done = new Set<string>()
+    function visit(file: string, path: readonly string[]): void {
+      expect(path, `circle: ${[...path, file].join(' -> ')}`).not.toContain(file)
+      if (done.has(file)) return
+      // Types of a decision and of a store name each other; they vanish when compiled.
+      for (const imported of importsOf(file))
+        if (!isTypeOnly(file, imported)) visit(imported, [...path, file])
+      done.add(file)
+    }
+    for (const file of sources) visit(file, [])
+  })
+})
+
+function isTypeOnly(file: string, imported: string): boolean {
+  const name = imported.replace(/^.*\//, '').replace(/\.ts$/, '.js')
+  const text = readFileSync(join(src, file), 'utf8')
+  const statements = [...text.matchAll(/(import|export)( type)? [^;]*? from '([^']+)'/g)]
+  return statements.filter((match) => match[3]?.endsWith(`/${name}`)).every((match) => match[2] === ' type')
+}
+
+test('policies, limiter and memory store run without node: modules', async () => {
+  const entry = join(src, 'limiter.ts')
+  const result = await build({
+    logLevel: 'silent',
+    build: {
+      write: false,
+      lib: {
+        entry: [
+          entry,
+          ...sources.filter((file) => file.startsWith('policies/')).map((file) => join(src, file)),
+        ],
+        formats: ['es'],
+      },
+    },
+  })
+  const outputs = (Array.isArray(result) ? result : [result]) as { output: { code?: string }[] }[]
+  const code = outputs.flatMap(({ output }) => output.map((chunk) => chunk.code ?? '')).join('\n')
+  expect(code).toContain('decide')
+  expect(code).not.toMatch(/from ?["']node:|require\(["']node:|__vite-browser-external/)
+})
+
+describe('Lua', () => {
+  const ALLOWED = new Set([
+    'redis',
+    'KEYS',
+    'ARGV',
+    'cmsgpack',
+    'math',
+    'string',
+    'tonumber',
+    'type',
+    'kernels',
+  ])
+
+  test.each(files.filter((file) => file.endsWith('.lua')))(
+    '%s is Lua 5.1, writes no global and reads only known ones',
+    (file) => {
+      const ast = parse(readFileSync(join(src, file), 'utf8'), {
+        luaVersion: '5.1',
+        scope: true,
+      }) as unknown as {
+        globals: { name: string }[]
+      }
+      expect(ast.globals.map(({ name }) => name).filter((name) => !ALLOWED.has(name))).toEqual([])
+    },
+  )
+
+  test('a script holds just the kernels in use, and changes only on purpose', () => {
+    const window = '1m'
+    const shas = [
+      [tokenBucket({ capacity: 1, refill: 1, every: window })],
+      [fixedWindow({ limit: 1, window })],
+      [slidingLog({ limit: 1, window })],
+      [slidingCounter({ limit: 1, window })],
+      [tokenBucket({ capacity: 1, refill: 1, every: window }), fixedWindow({ limit: 1, window })],
+    ].map((policies) => {
+      const { source, sha } = scriptOf(makePlan('p', policies))
+      return `${policies.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
+    })
+    expect(shas).toMatchSnapshot()
+  })
+})

@@ -1,0 +1,70 @@
+// Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs, and one corrupt key.
+
+import type { Cluster, Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../src/errors.js'
+import { answerOf, type Plan } from '../../src/store.js'
+import { keyNames, keysOf } from '../../src/stores/keys.js'
+import { type CountedGroup, decideGroups, type Line } from '../../src/stores/redis.js'
+import { scriptOf } from '../../src/stores/script.js'
+import { fakeClock } from '../../src/testing/clock.js'
+import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
+import { traces } from '../../src/testing/traces.generated.js'
+import { clusterClient, singleClient } from './clients.js'
+
+const COPIES = 32
+const GROUPS = 64
+const CORRUPT = 40
+
+/** One tag for all keys, so that a Cluster has them in one slot. */
+function subject(plan: Plan, name: string): Pick<CountedGroup, 'plan' | 'key' | 'ownKeys'> {
+  return { plan, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
+}
+
+function groupsOf(
+  { plan, section, cost }: TraceStep,
+  untilUs: number[] | undefined,
+  run: string,
+): CountedGroup[] {
+  return Array.from({ length: GROUPS }, (_, i) => {
+    if (i < COPIES) return { ...subject(plan, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
+    if (i === CORRUPT) return { ...subject(plan, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
+    return { ...subject(plan, `${run}-other-${i % 7}`), costs: [i % 5], untilUs, count: 1 + (i % 3) }
+  })
+}
+
+async function replayInBatches(client: Redis | Cluster, text: string, run: string): Promise<void> {
+  const clock = fakeClock()
+  const startUs = clock.nowUs()
+  for (const step of parseTrace(text)) {
+    const { plan, mode, untilMs } = step
+    const line: Line = { plan, script: scriptOf(plan), names: keyNames('weir', plan) }
+    const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
+    const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup)[0] as string
+    await client.set(corrupt, 'not ours')
+    const { nowUs, verdicts } = await decideGroups(client, line, mode, groups, startUs + step.atMs * 1_000)
+    for (const verdict of verdicts.slice(0, COPIES)) {
+      if (verdict instanceof StoreError) throw verdict
+      const group = { ...(groups[0] as CountedGroup), mode }
+      expect(
+        `${step.line}: ${answerText(answerOf(group, verdict.granted > 0, nowUs, verdict.readings))}`,
+      ).toBe(`${step.line}: ${step.expected}`)
+    }
+    expect(verdicts.filter((verdict) => verdict instanceof StoreError)).toEqual([verdicts[CORRUPT]])
+    expect(verdicts[CORRUPT]).toMatchObject({
+      code: 'WEIR_FOREIGN_KEY',
+      message: expect.stringContaining('corrupt'),
+    })
+    expect(await client.get(corrupt)).toBe('not ours')
+  }
+}
+
+describe.each([
+  ['a single server', singleClient],
+  ['a Cluster', clusterClient],
+])('traces as calls of 64 mixed groups on %s', (_, connect) => {
+  const client = connect()
+  test.each(Object.entries(traces))('%s', async (name, text) => {
+    await replayInBatches(client, text, `b${Date.now().toString(36)}-${name}`)
+  })
+})

@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { unpackNumbers } from '../../src/stores/reply.js'
+import { singleClient } from './clients.js'
+
+const EDGES = [
+  0,
+  1,
+  127,
+  128,
+  255,
+  256,
+  65_535,
+  65_536,
+  2 ** 31,
+  2 ** 32 - 1,
+  2 ** 32,
+  2 ** 53,
+  -1,
+  -32,
+  -33,
+  -128,
+  -129,
+  -32_768,
+  -32_769,
+  -(2 ** 31),
+  -(2 ** 31) - 1,
+  -(2 ** 53),
+]
+
+test('numbers come back from cmsgpack as they went, in arrays of any length', async () => {
+  const client = singleClient()
+  const echo = async (numbers: readonly number[]) => {
+    const script = 'local t = {} for i = 1, #ARGV do t[i] = ARGV[i] + 0 end return cmsgpack.pack(t)'
+    return unpackNumbers((await client.callBuffer('eval', [script, '0', ...numbers.map(String)])) as Buffer)
+  }
+  expect(await echo(EDGES)).toEqual(EDGES)
+  for (const length of [1, 15, 16, 17, 255, 4_000]) {
+    const numbers = Array.from({ length }, (_, i) => i * 7_919)
+    expect(await echo(numbers)).toEqual(numbers)
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.maxSafeInteger(), { minLength: 1 }), async (numbers) => {
+      expect(await echo(numbers)).toEqual(numbers)
+    }),
+    { numRuns: 200 },
+  )
+})

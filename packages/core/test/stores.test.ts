@@ -1,0 +1,140 @@
+// The memory store's bounds, the names of keys, and the reply codec.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, memoryStore, RateLimiter, redisStore, slidingLog, tokenBucket } from '../src/index.js'
+import { makePlan } from '../src/store.js'
+import { encodePart, keyNames, keysOf } from '../src/stores/keys.js'
+import { fakeClock } from '../src/testing/index.js'
+
+describe('a full memory store', () => {
+  const policies = [
+    slidingLog({ limit: 5, window: '1h' }),
+    fixedWindow({ limit: 5, window: '1h' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
+  ]
+
+  test.each(policies)(
+    'keeps an exhausted key exhausted, whatever others make up ($algorithm)',
+    async (policy) => {
+      const limiter = new RateLimiter({ store: memoryStore({ maxKeys: 100, clock: fakeClock() }), policy })
+      await limiter.consume('attacker', { cost: 5 })
+      for (let i = 0; i < 5_000; i += 1) await limiter.consume(`made-up-${i}`)
+      expect((await limiter.consume('attacker')).allowed).toBe(false)
+    },
+  )
+
+  test('lets newcomers share one bucket when all its keys are exhausted', async () => {
+    const limiter = new RateLimiter({
+      store: memoryStore({ maxKeys: 10, clock: fakeClock() }),
+      policy: slidingLog({ limit: 5, window: '1h' }),
+    })
+    for (let i = 0; i < 10; i += 1) await limiter.consume(`k${i}`, { cost: 5 })
+    expect((await limiter.consume('new1', { cost: 4 })).remaining).toBe(1)
+    expect((await limiter.consume('new2', { cost: 1 })).remaining).toBe(0)
+    expect((await limiter.consume('new3')).allowed).toBe(false)
+    expect((await limiter.consume('k3')).allowed).toBe(false)
+  })
+
+  test('forgets expired keys first', async () => {
+    const clock = fakeClock()
+    const limiter = new RateLimiter({
+      store: memoryStore({ maxKeys: 10, clock }),
+      policy: slidingLog({ limit: 5, window: '1h' }),
+    })
+    for (let i = 0; i < 9; i += 1) await limiter.consume(`old${i}`, { cost: 5 })
+    clock.advance('30m')
+    await limiter.consume('fresh')
+    clock.advance('30m')
+    for (let i = 0; i < 9; i += 1) await limiter.consume(`new${i}`)
+    expect((await limiter.peek('fresh')).remaining).toBe(4)
+  })
+})
+
+test('two policies of one limiter that differ in numbers alone share their counters', async () => {
+  const clock = fakeClock()
+  const limiter = new RateLimiter({
+    store: memoryStore({ clock }),
+    policy: fixedWindow({ name: 'w', limit: 5, window: '1h' }),
+  })
+  await limiter.consume('k', { cost: 3 })
+  const { remaining } = await limiter.peek('k', {
+    policy: fixedWindow({ name: 'w', limit: 9, window: '1h' }),
+  })
+  expect(remaining).toBe(6)
+})
+
+describe('names of keys in Redis', () => {
+  const plan = makePlan('search', [
+    tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: 1 }),
+    fixedWindow({ name: 'daily', limit: 1, window: '1d' }),
+  ])
+  const names = keyNames('weir', plan)
+
+  test('have one tag, and say what they are of', () => {
+    expect(keysOf(names, { plan, key: 'u42' })).toEqual([
+      'weir:{u42}:search:burst:bucket1',
+      'weir:{u42}:search:daily:fixed1',
+    ])
+  })
+
+  test('hold an own key, beside the tag if that is another', () => {
+    const own = { key: 'acme', tag: 'acme' }
+    const tagged = { key: 'a:b', tag: 'acme' }
+    expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] })).toEqual([
+      'weir:{acme}:search:burst:bucket1',
+      'weir:{acme}:search:daily:a%3Ab:fixed1',
+    ])
+  })
+
+  test.each([
+    ['}', '%7D'],
+    ['{x}y', '%7Bx%7Dy'],
+    ["it's (1)*!", 'it%27s%20%281%29%2a%21'],
+    ['a:b', 'a%3Ab'],
+    ['\0\n', '%00%0A'],
+    ['é', '%C3%A9'],
+    ['#', '%23'],
+  ])('encode %s', (text, encoded) => {
+    expect(encodePart(text)).toBe(encoded)
+  })
+
+  test.each(['x'.repeat(129), '\ud800', '\udfff', 'é'.repeat(60), 'y'.repeat(2 ** 20)])(
+    'replace long and ill-formed texts by a hash',
+    (text) => {
+      expect(encodePart(text)).toMatch(/^#[A-Za-z0-9_-]{43}$/)
+    },
+  )
+
+  test('never give two texts one name, nor a brace, a colon or a control character', () => {
+    const seen = new Map<string, string>()
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        const encoded = encodePart(text)
+        expect(encoded).toMatch(/^[#%A-Za-z0-9_.~-]*$/)
+        expect(encoded.length).toBeLessThanOrEqual(128)
+        expect(seen.get(encoded) ?? text).toBe(text)
+        seen.set(encoded, text)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.each(['', 'a{b}', 'a b', 'x'.repeat(65), 1, null])('refuse the prefix %s', (prefix) => {
+    const client = { callBuffer: async () => undefined }
+    expect(() => redisStore(client, { prefix: prefix as string })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test.each([undefined, null, {}, { evalsha() {} }])('refuse a client of another kind', (client) => {
+    expect(() => redisStore(client as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test("refuse a client's keyPrefix that would move all keys to one slot", () => {
+    const client = { callBuffer: async () => undefined, options: { keyPrefix: '{app}:' } }
+    expect(() => redisStore(client)).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+  })
+})
