@@ -2,11 +2,14 @@
 -- Key: STRING, the theoretical arrival time as a whole number of ticks (eighths of a microsecond since 2025).
 -- Numbers: price, capacity, capacity * price.
 
+local call, pcall = redis.call, redis.pcall
+local ceil, floor = math.ceil, math.floor
+local find, format = string.find, string.format
 local EPOCH_MS = 1735689600000
 
 local function available(k)
   local used = k.tat - k.now
-  if used < k.span then return math.floor((k.span - used) / k.price) end
+  if used < k.span then return floor((k.span - used) / k.price) end
   return 0
 end
 
@@ -17,12 +20,12 @@ return {
 
   read = function(k, key, us)
     local now = (us - EPOCH_MS * 1000) * 8
-    local raw = redis.pcall('GET', key)
+    local raw = pcall('GET', key)
     local tat = now
     k.stored = false
     if raw then
       -- Only what INCRBY takes too: no sign but minus, no leading zero, at most 16 digits.
-      if type(raw) ~= 'string' or #raw > 17 or not (raw:find('^%-?[1-9]%d*$') or raw == '0') then return nil end
+      if type(raw) ~= 'string' or #raw > 17 or not (find(raw, '^%-?[1-9]%d*$') or raw == '0') then return nil end
       tat = raw + 0
       k.stored = tat
     end
@@ -46,7 +49,7 @@ return {
     local back = units * k.price
     if until_us then
       local weighs = (until_us - EPOCH_MS * 1000) * 8 - k.now
-      if weighs < back then back = weighs > 0 and math.floor(weighs / k.price) * k.price or 0 end
+      if weighs < back then back = weighs > 0 and floor(weighs / k.price) * k.price or 0 end
     end
     local tat = k.tat - back
     if back > 0 and k.tat > k.now then
@@ -59,20 +62,21 @@ return {
   retry_after = function(k, cost)
     if cost > k.capacity then return -1 end
     local wait = k.tat - k.now + cost * k.price - k.span
-    return wait > 0 and math.ceil(wait / 8000) or 0
+    return wait > 0 and ceil(wait / 8000) or 0
   end,
 
   reset_after = function(k)
-    return math.ceil((k.tat - k.now) / 8)
+    return ceil((k.tat - k.now) / 8)
   end,
 
-  -- INCRBY keeps the TTL and is much cheaper than SET PX, so the TTL is written only when it has become too short.
-  -- It covers the reset twice over, plus a second: a busy key writes it once a second at the most.
+  -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when it has become too short. It
+  -- covers the reset twice over, plus a second: a busy key writes it once a second at the most. Numbers are
+  -- formatted here because Redis would print them with %.17g, which takes 100 ns longer.
   write = function(k, key, reset, slack)
-    if k.stored and redis.call('PTTL', key) >= reset + slack then
-      redis.call('INCRBY', key, k.tat - k.stored)
+    if k.stored and call('PTTL', key) >= reset + slack then
+      call('INCRBY', key, format('%d', k.tat - k.stored))
     else
-      redis.call('SET', key, k.tat, 'PX', 2 * reset + 1000 + slack)
+      call('SET', key, format('%d', k.tat), 'PX', 2 * reset + 1000 + slack)
     end
   end,
 }

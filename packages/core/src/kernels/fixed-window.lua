@@ -2,10 +2,12 @@
 -- Key: STRING 'count:end', end in Unix ms.
 -- Numbers: limit, span in ms, 1 if aligned.
 
+local call, pcall = redis.call, redis.pcall
+local floor, format, match = math.floor, string.format, string.match
 local MAX_UNITS = 2 ^ 50
 
 local function end_of_new(k)
-  if k.aligned then return (math.floor(k.now / k.span) + 1) * k.span end
+  if k.aligned then return (floor(k.now / k.span) + 1) * k.span end
   return k.now + k.span
 end
 
@@ -19,14 +21,14 @@ return {
   end,
 
   read = function(k, key, us)
-    local now = math.floor(us / 1000)
-    local raw = redis.pcall('GET', key)
+    local now = floor(us / 1000)
+    local raw = pcall('GET', key)
     local running = false
     k.now = now
     k.stored = raw and true
     if raw then
       if type(raw) ~= 'string' or #raw > 34 then return nil end
-      local count, finish = raw:match('^(%d+):(%d+)$')
+      local count, finish = match(raw, '^(%d+):(%d+)$')
       if not count then return nil end
       running = finish + 0 > now
       if running then
@@ -71,11 +73,11 @@ return {
 
   -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next window.
   write = function(k, key, reset, slack)
-    local value = string.format('%d:%d', k.count, k.finish)
+    local value = format('%d:%d', k.count, k.finish)
     if k.keep then
-      redis.call('SET', key, value, 'KEEPTTL')
+      call('SET', key, value, 'KEEPTTL')
     else
-      redis.call('SET', key, value, 'PX', reset + slack)
+      call('SET', key, value, 'PX', reset + slack)
     end
   end,
 }

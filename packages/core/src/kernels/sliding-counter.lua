@@ -2,39 +2,42 @@
 -- Key: STRING 'start:previous:current', start in Unix ms.
 -- Numbers: limit, span in ms, 0.
 
+local call, pcall = redis.call, redis.pcall
+local ceil, floor, min = math.ceil, math.floor, math.min
+local format, match = string.format, string.match
 local function available(k)
   local elapsed = k.now > k.start and k.now - k.start or 0
-  local used = k.current + math.ceil(k.previous * (k.span - elapsed) / k.span)
+  local used = k.current + ceil(k.previous * (k.span - elapsed) / k.span)
   return used < k.limit and k.limit - used or 0
 end
 
 return {
   check = function(limit, span)
-    local most = math.floor(2 ^ 53 / span)
+    local most = floor(2 ^ 53 / span)
     return { limit = limit, span = span, most = most, now = 0, start = 0, previous = 0, current = 0, stored = false, dirty = false }
   end,
 
   read = function(k, key, us)
     local span, most = k.span, k.most
-    local now = math.floor(us / 1000)
-    local running = math.floor(now / span) * span
-    local raw = redis.pcall('GET', key)
+    local now = floor(us / 1000)
+    local running = floor(now / span) * span
+    local raw = pcall('GET', key)
     local start, previous, current = running, 0, 0
     k.dirty = false
     k.stored = raw and true
     if raw then
       if type(raw) ~= 'string' or #raw > 50 then return nil end
-      local s, p, c = raw:match('^(%d+):(%d+):(%d+)$')
+      local s, p, c = match(raw, '^(%d+):(%d+):(%d+)$')
       if not s then return nil end
-      start = math.floor(s / span) * span
-      previous = math.min(p + 0, most)
-      current = math.min(c + 0, most)
+      start = floor(s / span) * span
+      previous = min(p + 0, most)
+      current = min(c + 0, most)
       if start < running then
         previous = start == running - span and current or 0
         current = 0
         start = running
       elseif start > running + 2 * span then
-        current = math.min(previous + current, most)
+        current = min(previous + current, most)
         previous = 0
         start = running
         k.dirty = true
@@ -55,11 +58,11 @@ return {
   end,
 
   give_back = function(k, units, until_us)
-    local until_ms = until_us and math.floor(until_us / 1000)
+    local until_ms = until_us and floor(until_us / 1000)
     local of_current = not until_ms or until_ms > k.start + k.span
     local of_previous = not until_ms or (not of_current and until_ms > k.start)
-    local from_current = of_current and math.min(units, k.current) or 0
-    local from_previous = of_previous and math.min(units - from_current, k.previous) or 0
+    local from_current = of_current and min(units, k.current) or 0
+    local from_previous = of_previous and min(units - from_current, k.previous) or 0
     if from_current + from_previous > 0 then
       k.current = k.current - from_current
       k.previous = k.previous - from_previous
@@ -71,9 +74,9 @@ return {
   retry_after = function(k, cost)
     if cost > k.limit then return -1 end
     local room = k.limit - cost - k.current
-    if room < 0 then return k.start + 2 * k.span - math.floor((k.limit - cost) * k.span / k.current) - k.now end
+    if room < 0 then return k.start + 2 * k.span - floor((k.limit - cost) * k.span / k.current) - k.now end
     if k.previous <= room then return 0 end
-    local wait = k.start + k.span - math.floor(room * k.span / k.previous) - k.now
+    local wait = k.start + k.span - floor(room * k.span / k.previous) - k.now
     return wait > 0 and wait or 0
   end,
 
@@ -84,11 +87,11 @@ return {
 
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
   write = function(k, key, reset, slack)
-    local value = string.format('%d:%d:%d', k.start, k.previous, k.current)
-    if k.stored and redis.call('PTTL', key) >= reset + slack then
-      redis.call('SET', key, value, 'KEEPTTL')
+    local value = format('%d:%d:%d', k.start, k.previous, k.current)
+    if k.stored and call('PTTL', key) >= reset + slack then
+      call('SET', key, value, 'KEEPTTL')
     else
-      redis.call('SET', key, value, 'PX', reset + math.floor(k.span / 8) + 1000 + slack)
+      call('SET', key, value, 'PX', reset + floor(k.span / 8) + 1000 + slack)
     end
   end,
 }

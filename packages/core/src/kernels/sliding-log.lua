@@ -3,14 +3,16 @@
 -- units before its sum still count, so dead entries can be cut off without a sentinel.
 -- Numbers: limit, span in ms, quantum in ms.
 
+local call, pcall = redis.call, redis.pcall
+local floor, format, match = math.floor, string.format, string.match
 local EPOCH_MS = 1735689600000
 local MAX_UNITS = 2 ^ 50
 
 -- The numbers of an entry. Of none, or one that is not ours: nil and what there is (false: nothing).
 local function entry(key, index)
-  local raw = redis.pcall('LINDEX', key, index)
+  local raw = pcall('LINDEX', key, index)
   if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
-  local tick, weight, sum = raw:match('^(%d+):(%d+):(%d+)$')
+  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%d+)$')
   if not tick then return nil, raw end
   return tick + 0, weight + 0, sum + 0
 end
@@ -22,7 +24,7 @@ local function seek(key, low, high, by_sum, bound)
   local tick, weight, sum
   while low + 1 < high do
     local middle = low + step
-    if middle >= high then middle = math.floor((low + high) / 2) end
+    if middle >= high then middle = floor((low + high) / 2) end
     local t, w, s = entry(key, middle)
     if not t then return nil end
     if (by_sum and s or t) >= bound then
@@ -44,7 +46,7 @@ local function available(k)
 end
 
 local function tick_of(k)
-  return math.floor(k.now / k.quantum) * k.quantum + k.quantum - 1
+  return floor(k.now / k.quantum) * k.quantum + k.quantum - 1
 end
 
 -- Forgets the entries: what is used, if anything, becomes one run that was taken now.
@@ -66,7 +68,7 @@ return {
   end,
 
   read = function(k, key, us)
-    local now = math.floor(us / 1000) - EPOCH_MS
+    local now = floor(us / 1000) - EPOCH_MS
     local alive = now - k.span + 1
     k.key = key
     k.now = now
@@ -81,7 +83,7 @@ return {
     local first, first_tick, first_weight, first_sum = 0, entry(key, 0)
     if not first_tick then return nil end
     if first_tick < alive then
-      first, first_tick, first_weight, first_sum = seek(key, 0, redis.call('LLEN', key) - 1, false, alive)
+      first, first_tick, first_weight, first_sum = seek(key, 0, call('LLEN', key) - 1, false, alive)
       if not first then return nil end
     end
     k.runs = true
@@ -100,6 +102,7 @@ return {
   take = function(k, units)
     local used = k.last_sum - k.floor
     local added = units < MAX_UNITS - used and units or MAX_UNITS - used
+    if added == 0 then return available(k) end
     if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
     local tick = tick_of(k)
     if not k.runs or tick > k.last_tick then k.last_tick = tick end
@@ -110,7 +113,7 @@ return {
 
   give_back = function(k, units, until_us)
     local used = k.last_sum - k.floor
-    if used > 0 and (not until_us or math.floor(until_us / 1000) - EPOCH_MS > k.now) then
+    if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > k.now) then
       k.floor = k.floor + (units < used and units or used)
       k.dirty = true
     end
@@ -126,7 +129,7 @@ return {
     if k.runs and k.first_sum >= sum then
       tick = k.first_tick
     elseif k.runs and k.stored_sum >= sum then
-      local _, reaching = seek(k.key, k.first, redis.call('LLEN', k.key) - 1, true, sum)
+      local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, true, sum)
       tick = reaching or tick
     end
     return tick + k.span - k.now
@@ -140,26 +143,26 @@ return {
   write = function(k, key, reset, slack)
     local first = k.first
     if not k.runs then
-      if k.stored then redis.call('DEL', key) end
-      redis.call('RPUSH', key, string.format('%d:%d:%d', k.last_tick, k.last_sum, k.last_sum))
+      if k.stored then call('DEL', key) end
+      call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum, k.last_sum))
     else
       local given = k.last_sum == k.stored_sum
       local head_tick, head_sum, _ = k.first_tick, k.first_sum
       if given and head_sum <= k.floor then
-        first, head_tick, _, head_sum = seek(key, first, redis.call('LLEN', key) - 1, true, k.floor + 1)
+        first, head_tick, _, head_sum = seek(key, first, call('LLEN', key) - 1, true, k.floor + 1)
       end
-      if first > 0 then redis.call('LTRIM', key, first, -1) end
+      if first > 0 then call('LTRIM', key, first, -1) end
       if given then
-        redis.call('LSET', key, 0, string.format('%d:%d:%d', head_tick, head_sum - k.floor, head_sum))
+        call('LSET', key, 0, format('%d:%d:%d', head_tick, head_sum - k.floor, head_sum))
       elseif k.last_tick > k.stored_tick then
-        redis.call('RPUSH', key, string.format('%d:%d:%d', k.last_tick, k.last_sum - k.stored_sum, k.last_sum))
+        call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.stored_sum, k.last_sum))
       else
         local weight = k.stored_weight + k.last_sum - k.stored_sum
-        redis.call('LSET', key, -1, string.format('%d:%d:%d', k.last_tick, weight, k.last_sum))
+        call('LSET', key, -1, format('%d:%d:%d', k.last_tick, weight, k.last_sum))
       end
     end
-    if redis.call('PTTL', key) < reset + slack then
-      redis.call('PEXPIRE', key, reset + math.floor(k.span / 8) + 1000 + slack)
+    if call('PTTL', key) < reset + slack then
+      call('PEXPIRE', key, reset + floor(k.span / 8) + 1000 + slack)
     end
   end,
 }

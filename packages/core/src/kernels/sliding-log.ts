@@ -70,6 +70,7 @@ export const slidingLog: Kernel<LogCheck> = {
   take(check, units) {
     const used = check.lastSum - check.floor
     const added = units < MAX_UNITS - used ? units : MAX_UNITS - used
+    if (added === 0) return available(check)
     if (check.lastSum + added > 2 * MAX_UNITS) restart(check, used)
     const tick = tickOf(check)
     if (check.cells[END] === 0 || tick > check.lastTick) check.lastTick = tick

@@ -14,6 +14,7 @@
 -- Groups run in order and see each other's writes. Within a group everything is read and judged before the first write,
 -- so a full Redis, which refuses the first write of a script, leaves nothing half done.
 
+local ceil, floor = math.ceil, math.floor
 local mode = ARGV[2]
 local policies = #kernels
 local us, slack
@@ -64,7 +65,7 @@ for base = 0, #KEYS - policies, policies do
       break
     end
     lefts[i] = left
-    if judged and left < granted * costs[i] then granted = math.floor(left / costs[i]) end
+    if judged and left < granted * costs[i] then granted = floor(left / costs[i]) end
   end
   if mode == 'peek' and granted > 0 then granted = count end
   reply[size + 1] = granted
@@ -95,7 +96,7 @@ for base = 0, #KEYS - policies, policies do
   if granted >= 0 and mode ~= 'peek' then
     for i = 1, policies do
       if checks[i].dirty and costs[i] > 0 then
-        local reset = math.ceil(reply[size + 3 * i + 1] / 1000)
+        local reset = ceil(reply[size + 3 * i + 1] / 1000)
         if reset > 0 then
           kernels[i].write(checks[i], KEYS[base + i], reset, slack)
         else
