@@ -25,7 +25,8 @@ export function install(packages) {
   say(`installing ${packages.join(', ')} with apt-get`)
   // RUNLEVEL=1 keeps a package from starting its service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const aptGet = (...args) => execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const aptGet = (...args) =>
+    execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   aptGet('update')
   aptGet('install', '--yes', '--no-install-recommends', ...packages)
 }
@@ -55,7 +56,9 @@ export function unpack(kind, packages) {
     rmSync(join(cache, kind), { recursive: true, force: true })
     renameSync(folder, join(cache, kind))
   } catch (error) {
-    throw new Error(`could not fetch ${packages[0]}: install it by hand (apt-get install ${packages[0]}).\n${error.message}`)
+    throw new Error(
+      `could not fetch ${packages[0]}: install it by hand (apt-get install ${packages[0]}).\n${error.message}`,
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -85,9 +88,10 @@ function download(folder, packages, attempts = [() => [], freshLists]) {
 function freshLists() {
   say('fetching package lists into .cache/apt')
   const state = join(cache, 'apt')
-  for (const part of ['state/lists/partial', 'cache/archives/partial']) mkdirSync(join(state, part), { recursive: true })
+  for (const part of ['state/lists/partial', 'cache/archives/partial'])
+    mkdirSync(join(state, part), { recursive: true })
   const sources = join(state, 'sources.list')
-  writeFileSync(sources, sourceLines().join('\n'))
+  writeFileSync(sources, sourceLines().join(''))
   const settings = {
     'APT::Sandbox::User': 'root',
     'Acquire::Languages': 'none',
@@ -95,6 +99,7 @@ function freshLists() {
     'Dir::Etc::SourceList': sources,
     'Dir::Etc::SourceParts': '-',
     'Dir::State': join(state, 'state'),
+    'Dir::State::Lists': join(state, 'state', 'lists'),
     'Dir::State::status': '/var/lib/dpkg/status',
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
@@ -103,17 +108,25 @@ function freshLists() {
   return options
 }
 
+/** One line for each archive that the machine's own sources name, and one for the backports of its release. */
 function sourceLines() {
-  const format = ['--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']
-  const targets = run('apt-get', ['indextargets', ...format], cache).stdout.trim().split('\n')
-  const codename = /^VERSION_CODENAME=(\w+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]
+  const about = readFileSync('/etc/os-release', 'utf8')
+  const codename = /^VERSION_CODENAME=(\w+)/m.exec(about)?.[1]
+  const components = /^ID=ubuntu/m.test(about) ? 'main universe' : 'main'
   const keyrings = ['debian', 'ubuntu'].map((name) => `/usr/share/keyrings/${name}-archive-keyring.gpg`)
   const keyring = keyrings.find((path) => existsSync(path))
   const signed = keyring ? `[signed-by=${keyring}] ` : ''
-  return targets
-    .map((target) => target.split(' '))
-    .filter(([, release]) => release === codename)
-    .flatMap(([uri, release, part]) => [release, `${release}-backports`].map((r) => `deb ${signed}${uri} ${r} ${part}`))
+  const uris = run('apt-get', ['--print-uris', 'update'], cache).stdout
+  return [...uris.matchAll(/^'(\S+)\/dists\/(\S+)\/InRelease'/gm)]
+    .flatMap(([, archive, release]) => {
+      if (release === codename)
+        return [
+          [archive, release],
+          [archive, `${release}-backports`],
+        ]
+      return release.startsWith(`${codename}-`) ? [[archive, release]] : []
+    })
+    .map(([archive, release]) => `deb ${signed}${archive} ${release} ${components}\n`)
 }
 
 /** Starts the server with the unpacked libraries before the machine's own, from wherever the folder lies. */
@@ -134,13 +147,15 @@ function lacksLibraries(folder, kind) {
 /** The libraries that the packages fetched so far ask for and that are neither installed nor fetched. */
 function libraryPackages(folder) {
   const fetched = debs(folder).map((deb) => deb.split('_')[0])
-  const asked = debs(folder).flatMap((deb) => run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout.split(/[,|]/))
+  const asked = debs(folder).flatMap((deb) =>
+    run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout.split(/[,|]/),
+  )
   const names = asked.map((item) => item.trim().split(/[ :(]/)[0]).filter((name) => /^(lib|lua)/.test(name))
   return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
 }
 
 function isInstalled(name) {
-  return run('dpkg-query', ['-W', '-f', '${Status}', name], cache).stdout.includes('ok installed')
+  return run('dpkg-query', ['-s', name], cache).stdout.includes('ok installed')
 }
 
 function debs(folder) {

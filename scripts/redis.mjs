@@ -4,7 +4,7 @@
 //   2. redis-server, else valkey-server, on PATH
 //   3. what an earlier run unpacked into .cache
 //   4. Debian and Ubuntu: installed when root in CI, else unpacked from the distribution's packages into .cache
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { install, isDebian, unpack, unpacked } from './debian.mjs'
@@ -26,10 +26,10 @@ export function valkeyServerBinary() {
   return found ?? checked(unpack('valkey', ['valkey-server', 'valkey-tools']))
 }
 
-/** What `--version` says, or nothing when the binary is not there or does not run. */
+/** What `--version` says (such as 'Redis server v=7.0.15'), or nothing when there is no such program or it does not run. */
 export function version(binary) {
   const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' })
-  return status === 0 ? stdout.trim() : undefined
+  return status === 0 ? stdout.split(' ').slice(0, 3).join(' ') : undefined
 }
 
 function fetched() {

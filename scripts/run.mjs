@@ -2,11 +2,12 @@
 // installs when the lockfile is newer than the installation, builds, and then starts the example or runs turbo.
 //
 //   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pnpmCommand } from './pnpm.mjs'
 import { redisServerBinary } from './redis.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,7 +17,7 @@ const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOT
 // Ctrl-C goes to the whole process group: the child ends by itself, and its exit code is passed on.
 process.on('SIGINT', () => {})
 
-const pnpm = findPnpm()
+const pnpm = pnpmCommand()
 const [task = 'start', ...rest] = process.argv.slice(2)
 try {
   process.exitCode = await main()
@@ -27,7 +28,7 @@ try {
 
 async function main() {
   if (!isInstalled()) {
-    say('installing the dependencies')
+    say(`installing the dependencies with ${pnpm.join(' ')}`)
     const code = await runPnpm('install', '--frozen-lockfile')
     if (code !== 0) return code
   }
@@ -35,7 +36,7 @@ async function main() {
   if (task !== 'test') return turbo(task, ...rest)
   env.REDIS_SERVER_BIN = redisServerBinary()
   say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
-  return turbo('build', 'test', ...rest)
+  return turbo('build', 'test', '--continue=dependencies-successful', ...rest)
 }
 
 async function start() {
@@ -45,8 +46,9 @@ async function start() {
   say('starting examples/express (Ctrl-C ends it)')
   // Without pnpm in between, which would call Ctrl-C a failure.
   const folder = join(root, 'examples', 'express')
-  const [command, ...args] = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).scripts.start.split(' ')
-  return run(command, args, folder)
+  const ended = await run(process.execPath, ['src/server.js'], folder)
+  if (ended === 0) say('the example has ended')
+  return ended
 }
 
 function turbo(...args) {
@@ -56,20 +58,6 @@ function turbo(...args) {
 function runPnpm(...args) {
   const [command, ...before] = pnpm
   return run(command, [...before, ...args])
-}
-
-/** The pnpm on PATH when its major version is the pinned one, else the pinned one through npx. */
-function findPnpm() {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const pinned = manifest.devEngines.packageManager.version
-  const present = spawnSync('pnpm', ['--version'], { encoding: 'utf8', shell: windows }).stdout?.trim()
-  if (present && major(present) === major(pinned)) return ['pnpm']
-  say(`using pnpm ${pinned} through npx`)
-  return ['npx', '--yes', `pnpm@${pinned}`]
-}
-
-function major(version) {
-  return version.split('.')[0]
 }
 
 /** pnpm keeps a copy of the lockfile that it installed from. */
@@ -84,6 +72,7 @@ function isInstalled() {
 /** Runs to the end on this terminal, and resolves with the exit code: 128 + its number for a signal, as shells do. */
 function run(command, args, cwd = root) {
   const child = spawn(command, args, { cwd, env, stdio: 'inherit', shell: windows })
+  process.on('SIGTERM', () => child.kill())
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))

@@ -72,7 +72,9 @@ async function tryStart(
   port: number,
   args: readonly string[],
 ): Promise<RedisServer | { readonly log: string }> {
-  const child = spawn('sh', ['-c', guard, serverBinary(), folder, ...args], { stdio: 'pipe' })
+  // In a group of its own, out of reach of a Ctrl-C that would end it before the tests are through with it.
+  const command = ['-c', guard, serverBinary(), folder, ...args]
+  const child = spawn('sh', command, { stdio: 'pipe', detached: true })
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const log: string[] = []
   createInterface(child.stderr).on('line', (line) => log.push(line))
@@ -105,7 +107,13 @@ async function answers(port: number, child: ChildProcess): Promise<boolean> {
 function serverHandle(port: number, pid: number, child: ChildProcess, exited: Promise<void>): RedisServer {
   let connection: Connection | undefined
   const kill = (signal: NodeJS.Signals = 'SIGKILL'): void => {
-    if (child.exitCode === null) process.kill(pid, signal)
+    if (child.exitCode !== null) return
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      // Gone already, and the shell that watches it just about to be.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
   }
   return {
     host: '127.0.0.1',

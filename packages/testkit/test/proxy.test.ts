@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   type Connection,
-  openConnection,
   type FaultyProxy,
+  openConnection,
   type RedisServer,
   startProxy,
   startRedis,

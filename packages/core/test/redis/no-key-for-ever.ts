@@ -1,0 +1,40 @@
+// A vitest globalSetup: after all tests have run, no key may be left on any of their servers that will stay for ever.
+// A test that plants a foreign key gives it a TTL, or removes it.
+
+import type { Connection } from '@weir/testkit'
+import { openConnection } from '@weir/testkit'
+import type { TestProject } from 'vitest/node'
+
+type Ask = Pick<Connection, 'command'>
+
+let project: TestProject | undefined
+
+export function setup(tested: TestProject): void {
+  project = tested
+}
+
+export async function teardown(): Promise<void> {
+  const { port, clusterPorts } = (project as TestProject).getProvidedContext().redis
+  for (const node of [port, ...clusterPorts]) {
+    const connection = openConnection(node)
+    const names = await keysWithoutTtl(connection)
+    connection.close()
+    if (names.length > 0) {
+      throw new Error(`the tests left ${names.length} keys without a TTL, among them ${names.slice(0, 5).join(' ')}`)
+    }
+  }
+}
+
+export async function keysWithoutTtl(server: Ask): Promise<string[]> {
+  // A replica answers for its keys only if asked to.
+  await server.command('READONLY').catch(() => undefined)
+  const forever: string[] = []
+  let cursor = '0'
+  do {
+    const [next, names] = (await server.command('SCAN', cursor, 'COUNT', 1_000)) as [string, string[]]
+    const ttls = await Promise.all(names.map((name) => server.command('PTTL', name)))
+    forever.push(...names.filter((_, i) => ttls[i] === -1))
+    cursor = next
+  } while (cursor !== '0')
+  return forever
+}

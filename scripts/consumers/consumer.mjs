@@ -1,0 +1,24 @@
+// An ESM application that installed the packed tarballs.
+import assert from 'node:assert/strict'
+import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
+import '@weir/core/http'
+import '@weir/core/testing'
+import { rateLimit } from '@weir/express'
+import express from 'express'
+
+const limiter = new RateLimiter({ store: memoryStore(), policy: fixedWindow({ limit: 2, window: '1m' }) })
+const answers = []
+for (let i = 0; i < 3; i++) answers.push((await limiter.consume('someone')).allowed)
+assert.deepEqual(answers, [true, true, false])
+
+const app = express()
+app.use(rateLimit({ limit: 1, window: '1m' }))
+app.get('/', (_req, res) => res.send('ok'))
+const server = app.listen(0, '127.0.0.1')
+await new Promise((resolve) => server.once('listening', resolve))
+const url = `http://127.0.0.1:${server.address().port}/`
+const statuses = [(await fetch(url)).status, (await fetch(url)).status]
+server.close()
+server.closeAllConnections()
+assert.deepEqual(statuses, [200, 429])
+console.log('ESM consumer: ok')

@@ -1,0 +1,58 @@
+// Runs core's tests over what the packages support: Node 20 (or whichever runs this) and the newest, Redis and Valkey,
+// ioredis 5 and 6. All 8 combinations, or with --short the one that differs from a plain `npm test` in everything,
+// and its Redis tests only. Needs a build.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { redisServerBinary, valkeyServerBinary, version } from './redis.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const core = join(root, 'packages', 'core')
+const requireFromCore = createRequire(join(core, 'package.json'))
+const short = process.argv.includes('--short')
+
+const present = process.execPath
+const newest = newestNode()
+const redis = redisServerBinary()
+const valkey = valkeyServerBinary()
+const all = [present, newest].flatMap((node) =>
+  [redis, valkey].flatMap((server) => ['6', '5'].map((ioredis) => ({ node, server, ioredis }))),
+)
+const failed = (short ? all.slice(-1) : all).filter((combination) => !passes(combination))
+process.exitCode = failed.length === 0 ? 0 : 1
+
+function passes({ node, server, ioredis }) {
+  const client = requireFromCore(ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json').version
+  const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${client}`
+  console.log(`\nmatrix: ${title}`)
+  const vitest = join(core, 'node_modules', 'vitest', 'vitest.mjs')
+  const { status } = spawnSync(node, [vitest, 'run', ...(short ? ['--project', 'redis'] : [])], {
+    cwd: core,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // Processes that the tests start shall be of the same Node.
+      PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+      REDIS_SERVER_BIN: server,
+      IOREDIS_MAJOR: ioredis,
+    },
+  })
+  console.log(`matrix: ${status === 0 ? 'passed' : 'FAILED'}: ${title}`)
+  return status === 0
+}
+
+/** The npm packages node-<platform>-<arch> carry Node's binaries: no other download is needed. */
+function newestNode() {
+  const wanted = execFileSync('npm', ['view', 'node', 'version'], { encoding: 'utf8' }).trim()
+  const folder = join(root, '.cache', `node-${wanted}`)
+  const name = `node-${process.platform}-${process.arch}`
+  const binary = join(folder, 'node_modules', name, 'bin', 'node')
+  if (!existsSync(binary)) {
+    console.log(`matrix: fetching Node ${wanted} into .cache`)
+    mkdirSync(folder, { recursive: true })
+    execFileSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', `${name}@${wanted}`])
+  }
+  return binary
+}

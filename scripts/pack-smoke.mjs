@@ -1,0 +1,60 @@
+// Packs the published packages as a release would, installs the tarballs in an empty folder, and uses them from
+// CommonJS, from ESM and from TypeScript. Needs a build.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { pnpmCommand } from './pnpm.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'weir-pack-'))
+
+try {
+  for (const name of ['core', 'express']) {
+    const [command, ...args] = pnpmCommand()
+    execFileSync(command, [...args, 'pack', '--pack-destination', folder], {
+      cwd: join(root, 'packages', name),
+    })
+  }
+  const tarballs = readdirSync(folder).filter((file) => file.endsWith('.tgz'))
+  console.log(`packed ${tarballs.join(', ')}`)
+
+  for (const file of readdirSync(consumers)) copyFileSync(join(consumers, file), join(folder, file))
+  copyFileSync(join(folder, 'consumer.mts'), join(folder, 'consumer.cts'))
+  writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
+  for (const module of ['nodenext', 'node20'])
+    writeFileSync(join(folder, `${module}.json`), tsconfig({ module }))
+  writeFileSync(join(folder, 'bundler.json'), tsconfig({ module: 'esnext', moduleResolution: 'bundler' }))
+
+  const others = ['express@5', 'ioredis@6', 'typescript@7.0.2', '@types/express@5', '@types/node@20']
+  run(
+    'npm',
+    'install',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    ...tarballs.map((file) => `./${file}`),
+    ...others,
+  )
+  run('node', 'consumer.cjs')
+  run('node', 'consumer.mjs')
+  for (const project of ['nodenext', 'node20', 'bundler']) {
+    run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', `${project}.json`)
+    console.log(`TypeScript consumer, module ${project}: ok`)
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function run(command, ...args) {
+  execFileSync(command, args, { cwd: folder, stdio: 'inherit' })
+}
+
+function tsconfig(options) {
+  return JSON.stringify({
+    compilerOptions: { target: 'es2023', types: ['node'], strict: true, noEmit: true, ...options },
+    files: ['consumer.mts', 'consumer.cts'],
+  })
+}
