@@ -72,7 +72,7 @@ describe('names of keys in Redis', () => {
   const names = keyNames('weir', plan)
 
   test('have one tag, and say what they are of', () => {
-    expect(keysOf(names, { plan, key: 'u42' })).toEqual([
+    expect(keysOf(names, { plan, key: 'u42' }, [])).toEqual([
       'weir:{u42}:search:burst:bucket1',
       'weir:{u42}:search:daily:fixed1',
     ])
@@ -81,7 +81,7 @@ describe('names of keys in Redis', () => {
   test('hold an own key, beside the tag if that is another', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
-    expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] })).toEqual([
+    expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
       'weir:{acme}:search:burst:bucket1',
       'weir:{acme}:search:daily:a%3Ab:fixed1',
     ])

@@ -144,7 +144,7 @@ return {
     local first = k.first
     if not k.runs then
       if k.stored then call('DEL', key) end
-      call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum, k.last_sum))
+      call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.floor, k.last_sum))
     else
       local given = k.last_sum == k.stored_sum
       local head_tick, head_sum, _ = k.first_tick, k.first_sum

@@ -4,7 +4,7 @@
 // or run into the next part; long ones, and texts that UTF-8 cannot carry, are replaced by a hash.
 
 import { createHash } from 'node:crypto'
-import type { Plan, Subject } from '../store.js'
+import type { OwnKey, Plan, Subject } from '../store.js'
 
 const PLAIN = /^[A-Za-z0-9_.~-]{1,128}$/
 const LONGEST = 128
@@ -24,16 +24,21 @@ export function keyNames(prefix: string, plan: Plan): KeyNames {
   return { head: `${prefix}:{`, parts }
 }
 
-/** The key of each policy of a plan. */
-export function keysOf({ head, parts }: KeyNames, { key, ownKeys }: Subject): string[] {
-  const tag = encodePart(key)
-  return parts.map(({ name, kernel }, i) => {
+/** Adds the key of each policy of a plan to `keys`. */
+export function keysOf({ head, parts }: KeyNames, { key, ownKeys }: Subject, keys: string[]): string[] {
+  const tagged = head + encodePart(key)
+  for (let i = 0; i < parts.length; i += 1) {
+    const { name, kernel } = parts[i] as KeyNames['parts'][number]
     const own = ownKeys?.[i]
-    if (own === undefined) return head + tag + name + kernel
-    // A tag that is not the own key does not tell who is limited, so the own key stands beside it.
-    const ownPart = own.tag === own.key ? '' : `${encodePart(own.key)}:`
-    return head + encodePart(own.tag) + name + ownPart + kernel
-  })
+    keys.push(own === undefined ? tagged + name + kernel : ownKeyName(head, own, name, kernel))
+  }
+  return keys
+}
+
+/** A tag that is not the own key does not tell who is limited, so the own key stands beside it. */
+function ownKeyName(head: string, { key, tag }: OwnKey, name: string, kernel: string): string {
+  const own = tag === key ? '' : `${encodePart(key)}:`
+  return head + encodePart(tag) + name + own + kernel
 }
 
 /** A part of a key name: as it is, percent-encoded, or `#` and the base64url of its SHA-256. */

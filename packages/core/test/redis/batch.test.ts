@@ -4,9 +4,8 @@ import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.js'
 import { answerOf, type Plan } from '../../src/store.js'
-import { keyNames, keysOf } from '../../src/stores/keys.js'
-import { type CountedGroup, decideGroups, type Line } from '../../src/stores/redis.js'
-import { scriptOf } from '../../src/stores/script.js'
+import { keysOf } from '../../src/stores/keys.js'
+import { type CountedGroup, decideGroups, lineFor } from '../../src/stores/redis-call.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
@@ -38,9 +37,9 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   const startUs = clock.nowUs()
   for (const step of parseTrace(text)) {
     const { plan, mode, untilMs } = step
-    const line: Line = { plan, script: scriptOf(plan), names: keyNames('weir', plan) }
+    const line = lineFor('weir', plan)
     const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
-    const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup)[0] as string
+    const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup, [])[0] as string
     await client.set(corrupt, 'not ours')
     const { nowUs, verdicts } = await decideGroups(client, line, mode, groups, startUs + step.atMs * 1_000)
     for (const verdict of verdicts.slice(0, COPIES)) {

@@ -1,0 +1,147 @@
+// One call of the driver: its arguments, its reply, and EVALSHA. What the script expects is said in driver.lua.
+
+import { quote, StoreError } from '../errors.js'
+import type { Mode, Reading } from '../kernels/driver.js'
+import type { Plan, Subject } from '../store.js'
+import { type KeyNames, keyNames, keysOf } from './keys.js'
+import { unpackNumbers } from './reply.js'
+import { type Script, scriptOf } from './script.js'
+
+/**
+ * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel) and `Cluster`. Another
+ * client can be wrapped into it.
+ */
+export interface RedisLike {
+  /** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */
+  callBuffer(command: string, args: string[]): Promise<unknown>
+  readonly options?: object
+  readonly isCluster?: boolean
+}
+
+/** What is the same for all calls of a plan. */
+export interface Line {
+  readonly plan: Plan
+  readonly script: Script
+  readonly names: KeyNames
+  readonly policyNumbers: readonly string[]
+}
+
+export function lineFor(prefix: string, plan: Plan): Line {
+  const policyNumbers = plan.policies.flatMap(({ numbers }) => numbers.map(String))
+  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan), policyNumbers }
+}
+
+/** Equal requests that are decided as one. */
+export interface CountedGroup extends Subject {
+  readonly costs: readonly number[]
+  readonly untilUs?: readonly number[] | undefined
+  readonly count: number
+}
+
+/** What the driver says of a group; or why it could not decide it. */
+export type Verdict = { readonly granted: number; readonly readings: readonly Reading[] } | StoreError
+
+/** Decides groups of one plan and mode, in order, in one call of the driver. */
+export async function decideGroups(
+  client: RedisLike,
+  line: Line,
+  mode: Mode,
+  groups: readonly CountedGroup[],
+  nowUs: number | undefined,
+): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
+  const keys: string[] = []
+  for (const group of groups) keysOf(line.names, group, keys)
+  const tail = isPlain(mode, groups) ? [] : groups.flatMap((group) => groupArguments(mode, group))
+  const packed = await evaluate(client, line, keys, [clockText(nowUs), mode, ...line.policyNumbers, ...tail])
+  return verdictsOf(unpackNumbers(packed as Buffer), groups, keys)
+}
+
+/** Forgets the counters of a subject. */
+export async function resetSubject(
+  client: RedisLike,
+  line: Line,
+  subject: Subject,
+  nowUs: number | undefined,
+): Promise<void> {
+  await evaluate(client, line, keysOf(line.names, subject, []), [clockText(nowUs), 'reset'])
+}
+
+function clockText(nowUs: number | undefined): string {
+  return nowUs === undefined ? '' : String(nowUs)
+}
+
+/** Single requests of cost 1, which are the most, need no arguments of their own. */
+function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
+  if (mode === 'refund') return false
+  for (const { count, costs } of groups) {
+    if (count !== 1) return false
+    for (const cost of costs) if (cost !== 1) return false
+  }
+  return true
+}
+
+function groupArguments(mode: Mode, { count, costs, untilUs }: CountedGroup): string[] {
+  const ends = mode === 'refund' ? costs.map((_, i) => String(untilUs?.[i] ?? '')) : []
+  return [String(count), ...costs.map(String), ...ends]
+}
+
+function verdictsOf(
+  numbers: readonly number[],
+  groups: readonly CountedGroup[],
+  keys: readonly string[],
+): { nowUs: number; verdicts: readonly Verdict[] } {
+  const policies = keys.length / groups.length
+  const verdicts: Verdict[] = []
+  let at = 1
+  for (let place = 0; place < groups.length; place += 1) {
+    const granted = numbers[at] as number
+    at += 1
+    if (granted < 0) {
+      verdicts.push(foreignKey(keys[place * policies - granted - 1] as string))
+      at += 3 * policies
+      continue
+    }
+    const readings: Reading[] = []
+    for (let i = 0; i < policies; i += 1, at += 3) {
+      readings.push({
+        left: numbers[at] as number,
+        waitMs: numbers[at + 1] as number,
+        resetUs: numbers[at + 2] as number,
+      })
+    }
+    verdicts.push({ granted, readings })
+  }
+  return { nowUs: numbers[0] as number, verdicts }
+}
+
+function foreignKey(key: string): StoreError {
+  return new StoreError(
+    'WEIR_FOREIGN_KEY',
+    `the key ${quote(key)} holds something that Weir did not write; it is left as it is`,
+  )
+}
+
+/** EVALSHA; and EVAL only if the server does not know the script, in which case nothing has run yet. */
+async function evaluate(
+  client: RedisLike,
+  { script }: Line,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args]
+  try {
+    return await client.callBuffer('evalsha', [script.sha, ...rest])
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw failed(error)
+  }
+  try {
+    return await client.callBuffer('eval', [script.source, ...rest])
+  } catch (error) {
+    throw failed(error)
+  }
+}
+
+function failed(cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${quote(reason)}`, { cause })
+}

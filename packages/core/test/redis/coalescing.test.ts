@@ -1,0 +1,146 @@
+// Decisions of one turn share a call, and equal ones a group, and nobody can tell but by the bill.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { describe, expect, test } from 'vitest'
+import {
+  type Decision,
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  redisStore,
+  slidingLog,
+  tokenBucket,
+} from '../../src/index.js'
+import { slotOf } from '../../src/stores/slots.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { clusterClient, singleClient } from './clients.js'
+
+let runs = 0
+const newName = () => `c${Date.now().toString(36)}${(runs += 1)}`
+
+/** A store over the client that counts the calls it makes. */
+function counted(client: ReturnType<typeof singleClient>) {
+  const calls: string[][] = []
+  const spy = {
+    callBuffer: (command: string, args: string[]) => (calls.push(args), client.callBuffer(command, args)),
+  }
+  return { store: redisStore(spy), calls }
+}
+
+describe('on a single server', () => {
+  const client = singleClient()
+
+  test('a turn of decisions is one call, equal ones one key, in order of arrival', async () => {
+    const { store, calls } = counted(client)
+    const limiter = new RateLimiter({
+      name: newName(),
+      store,
+      policy: slidingLog({ limit: 10, window: '1m' }),
+    })
+    await limiter.consume('warm')
+    calls.length = 0
+    const hot = Array.from({ length: 16 }, () => limiter.consume('hot'))
+    const others = Array.from({ length: 20 }, (_, i) => limiter.consume(`k${i}`))
+    const decisions = await Promise.all(hot)
+    expect((await Promise.all(others)).every(({ remaining }) => remaining === 9)).toBe(true)
+    expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      ...Array.from({ length: 10 }, (_, i) => [true, 9 - i]),
+      ...Array.from({ length: 6 }, () => [false, 0]),
+    ])
+    expect(calls.map((args) => args[1])).toEqual(['21'])
+  })
+
+  test('a batch is sent when it holds 256 keys', async () => {
+    const { store, calls } = counted(client)
+    const limiter = new RateLimiter({
+      name: newName(),
+      store,
+      policy: slidingLog({ limit: 10, window: '1m' }),
+    })
+    await limiter.consume('warm')
+    calls.length = 0
+    await Promise.all(Array.from({ length: 600 }, (_, i) => limiter.consume(`k${i}`)))
+    expect(calls.map((args) => args[1])).toEqual(['256', '256', '88'])
+  })
+
+  test('a refund asked for before a consume takes effect before it', async () => {
+    const limiter = new RateLimiter({
+      name: newName(),
+      store: redisStore(client),
+      policy: slidingLog({ limit: 1, window: '1m' }),
+    })
+    const first = await limiter.consume('k')
+    const [, second] = await Promise.all([limiter.refund(first), limiter.consume('k')])
+    expect(second.allowed).toBe(true)
+  })
+
+  test('a key that holds something foreign fails its own decisions alone', async () => {
+    const name = newName()
+    const limiter = new RateLimiter({
+      name,
+      store: redisStore(client),
+      policy: slidingLog({ name: 'p', limit: 1, window: '1m' }),
+    })
+    await client.set(`weir:{bad}:${name}:p:log1`, 'x', 'PX', 60_000)
+    const settled = await Promise.allSettled(['a', 'bad', 'b', 'bad'].map((key) => limiter.consume(key)))
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(settled[1]).toMatchObject({ reason: { code: 'WEIR_FOREIGN_KEY' } })
+  })
+
+  test('every caller goes on in an async context of his own', async () => {
+    const context = new AsyncLocalStorage<number>()
+    const limiter = new RateLimiter({
+      name: newName(),
+      store: redisStore(client),
+      policy: slidingLog({ limit: 1_000, window: '1m' }),
+    })
+    const seen = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        context.run(i, async () => {
+          await limiter.consume(i % 2 ? 'hot' : `k${i}`)
+          return context.getStore()
+        }),
+      ),
+    )
+    expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i))
+  })
+
+  test('receipts of merged requests give back what each of them took, and no more', async () => {
+    const clock = fakeClock()
+    const policy = tokenBucket({ capacity: 10, refill: 1, every: '1s' })
+    const results = []
+    for (const store of [memoryStore({ clock }), redisStore(client, { clock })]) {
+      const limiter = new RateLimiter({ name: newName(), store, policy })
+      const decisions: Decision[] = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('k')))
+      clock.advance('4s')
+      await Promise.all(decisions.map((decision) => limiter.refund(decision)))
+      const { remaining, resetAfterMs } = await limiter.peek('k')
+      clock.advance(-4_000)
+      results.push([remaining, resetAfterMs])
+    }
+    expect(results[1]).toEqual(results[0])
+  })
+})
+
+test('on a Cluster, batches form by slot', async () => {
+  const client = clusterClient()
+  const limiter = new RateLimiter({
+    name: newName(),
+    store: redisStore(client),
+    policy: [slidingLog({ limit: 3, window: '1m' }), fixedWindow({ limit: 4, window: '1m' })],
+  })
+  const keys = Array.from({ length: 200 }, (_, i) => `k${i % 50}`)
+  const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
+  expect(decisions.filter(({ allowed }) => allowed).length).toBe(150)
+})
+
+test.each(['123456789', 'u42', 'a', '%7Bx%7Dy', '#abc', ''])(
+  'the slot of %s is the one that Redis computes',
+  async (tag) => {
+    expect(slotOf(tag)).toBe(await singleClientSlot(tag))
+  },
+)
+
+async function singleClientSlot(tag: string): Promise<number> {
+  return (await clusterClient().cluster('KEYSLOT', tag)) as number
+}
