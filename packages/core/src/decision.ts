@@ -71,6 +71,7 @@ export function decisionOf(group: Group, answer: Answer): Decision {
     const receipt = { group, answer, spent: false }
     return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
   }
+  if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
   const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
   return {
     allowed: false,
@@ -82,6 +83,23 @@ export function decisionOf(group: Group, answer: Answer): Decision {
     retryAfterMs,
     resetAfterMs,
     policies,
+    source,
+    degraded,
+  }
+}
+
+function unavailable({ key }: Group, { figures, source, degraded }: Answer, retryAfterMs: number): Denied {
+  const { policy, limit, remaining, resetAfterMs } = scarcest(figures)
+  return {
+    allowed: false,
+    reason: 'store-unavailable',
+    policy,
+    key,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    policies: figures,
     source,
     degraded,
   }

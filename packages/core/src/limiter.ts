@@ -1,7 +1,16 @@
 import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
 import { quote, rangeError, typeError } from './errors.js'
 import { checkedName, type Policy } from './policy.js'
-import { type Group, type Mode, makePlan, type OwnKey, type Plan, type Store, type Subject } from './store.js'
+import {
+  type Group,
+  type Mode,
+  makePlan,
+  type OwnKey,
+  type Plan,
+  type Store,
+  type Subject,
+  type WhenUnavailable,
+} from './store.js'
 import { memoryStore } from './stores/memory.js'
 import { warnOnce } from './warnings.js'
 
@@ -12,6 +21,8 @@ export interface PolicyUse {
   readonly key?: string
   /** What this policy is charged, instead of the decision's cost. */
   readonly cost?: number
+  /** When the store cannot decide, for this policy. Default: as the limiter is told. */
+  readonly whenUnavailable?: WhenUnavailable
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
   readonly tag?: string
 }
@@ -26,6 +37,8 @@ export interface RateLimiterOptions {
   readonly store?: Store
   /** What is allowed; or a function of the key that tells. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
+  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
+  readonly whenUnavailable?: WhenUnavailable
   /** Called after each decision of `consume` and `peek`. What it throws becomes a warning, never a failed decision. */
   readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
   /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
@@ -54,6 +67,7 @@ export class RateLimiter {
   readonly store: Store
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
+  readonly #whenUnavailable: WhenUnavailable | undefined
   readonly #fixed: Resolved | undefined
   readonly #plans: Map<string, Plan> = new Map()
 
@@ -76,6 +90,7 @@ export class RateLimiter {
     this.store = store
     this.#policy = policy
     this.#onDecision = onDecision
+    this.#whenUnavailable = checkedWhen(options.whenUnavailable)
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
@@ -179,7 +194,7 @@ export class RateLimiter {
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { plan: undefined, first: first.policy }
     return {
-      plan: this.#planOf(limiting.map(({ policy }) => policy)),
+      plan: this.#planOf(limiting),
       first: first.policy,
       ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
       ownCosts: limiting.some(({ cost }) => cost !== undefined)
@@ -189,13 +204,18 @@ export class RateLimiter {
   }
 
   /** Equal policies give one plan, by value, so that stores recognise it whoever made the policies. */
-  #planOf(policies: readonly Policy[]): Plan {
-    const signature = policies.map((policy) => policy.signature).join('\n')
+  #planOf(uses: readonly PolicyUse[]): Plan {
+    const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
     let plan = this.#plans.get(signature)
     if (plan === undefined) {
       // Numbers may come from requests: forgetting the plans costs a little time, keeping them all would cost memory.
       if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
-      plan = makePlan(this.name, policies)
+      const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
+      plan = makePlan(
+        this.name,
+        uses.map(({ policy }) => policy),
+        when,
+      )
       this.#plans.set(signature, plan)
     }
     return plan
@@ -272,7 +292,14 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
   if (use.key !== undefined) checkedKey(use.key)
   if (use.tag !== undefined) checkedKey(use.tag)
   if (use.cost !== undefined) checkedCost(use.cost)
+  checkedWhen(use.whenUnavailable)
   return use
+}
+
+function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undefined {
+  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
+  const right = "give 'local', 'allow', 'deny' or 'throw'"
+  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
 }
 
 function checkedKey(key: string): string {

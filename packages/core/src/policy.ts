@@ -56,6 +56,12 @@ export function makePolicy(parts: Omit<Policy, 'signature'>): Policy {
   return Object.freeze({ ...parts, name, signature })
 }
 
+/** An equal part of a policy for each of `instances`: `limit` units of the whole, under the same name. */
+export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
+  const kernel = policy.kernel as NonNullable<typeof policy.kernel>
+  return makePolicy({ ...policy, limit, numbers: kernel.share(policy.numbers, limit, instances) })
+}
+
 /**
  * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY

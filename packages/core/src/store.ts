@@ -29,7 +29,18 @@ export interface Plan {
   readonly name: string
   /** At least one; names are unique; none is unlimited. */
   readonly policies: readonly Policy[]
+  /** For each policy, what to do when the store cannot decide; undefined: as the store is told. */
+  readonly whenUnavailable?: readonly (WhenUnavailable | undefined)[] | undefined
 }
+
+/**
+ * When the store cannot decide:
+ * - `local`: in this process, with its share of the limit, starting from what was last seen of the key
+ * - `allow`: as if the policy were not there
+ * - `deny`: refuse, with reason `store-unavailable`
+ * - `throw`: a StoreError
+ */
+export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw'
 
 /** Whose counters. */
 export interface Subject {
@@ -51,8 +62,10 @@ export interface Group extends Subject {
   readonly mode: Mode
   /** Units for each policy of the plan. Whole, >= 0. */
   readonly costs: readonly number[]
-  /** To refund by receipt: for each policy, until when (in us of the store's clock) the charge weighs. */
+  /** To refund by receipt, settle or raise: for each policy, until when (in us of the store's clock) it weighs. */
   readonly untilUs?: readonly number[] | undefined
+  /** To raise: when, in us of the store's clock, that usage was seen. */
+  readonly seenUs?: number | undefined
 }
 
 export interface Answer {
@@ -66,6 +79,8 @@ export interface Answer {
   readonly figures: readonly PolicyFigures[]
   readonly source: 'store' | 'local'
   readonly degraded: boolean
+  /** Denied not by a policy but because the store cannot decide: ms until asking again may help. */
+  readonly unavailableMs?: number
 }
 
 /** The answer that granted or refused requests amount to; for stores that run the kernels. */
@@ -97,7 +112,11 @@ export function answerOf(
 /**
  * @throws {RangeError} WEIR_INVALID_POLICY if two policies of a decision have one name
  */
-export function makePlan(name: string, policies: readonly Policy[]): Plan {
+export function makePlan(
+  name: string,
+  policies: readonly Policy[],
+  whenUnavailable?: readonly (WhenUnavailable | undefined)[],
+): Plan {
   const names = new Set<string>()
   for (const policy of policies) {
     if (names.has(policy.name)) {
@@ -108,5 +127,5 @@ export function makePlan(name: string, policies: readonly Policy[]): Plan {
     }
     names.add(policy.name)
   }
-  return Object.freeze({ name, policies: Object.freeze([...policies]) })
+  return Object.freeze({ name, policies: Object.freeze([...policies]), whenUnavailable })
 }

@@ -1,7 +1,18 @@
 // Warnings about a set-up that works but surely is not meant. Once each, through the process's own warnings, so that
 // `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has a section for each.
 
-export type WarningCode = 'WEIR_SHARED_NAME' | 'WEIR_OBSERVER_FAILED' | 'WEIR_NO_ADDRESS'
+export type WarningCode =
+  | 'WEIR_SHARED_NAME'
+  | 'WEIR_OBSERVER_FAILED'
+  | 'WEIR_NO_ADDRESS'
+  | 'WEIR_NO_KEY'
+  | 'WEIR_RAW_ADDRESS'
+  | 'WEIR_FORWARDED_IGNORED'
+  | 'WEIR_TRUST_ALL'
+  | 'WEIR_TRUST_INERT'
+  | 'WEIR_MEMORY_IN_CLUSTER'
+  | 'WEIR_REFUND_FAILED'
+  | 'WEIR_SHADOW_FAILED'
 
 const given = new Set<string>()
 

@@ -7,6 +7,19 @@ local ceil, floor = math.ceil, math.floor
 local find, format = string.find, string.format
 local EPOCH_MS = 1735689600000
 
+local function ticks_at(us)
+  return (us - EPOCH_MS * 1000) * 8
+end
+
+-- Puts the TAT later, as far as a charge may.
+local function move_to(k, tat)
+  local furthest = k.now + 2 * k.span
+  if tat > furthest then tat = furthest end
+  if tat <= k.tat then return end
+  k.tat = tat
+  k.dirty = true
+end
+
 local function available(k)
   local used = k.tat - k.now
   if used < k.span then return floor((k.span - used) / k.price) end
@@ -19,7 +32,7 @@ return {
   end,
 
   read = function(k, key, us)
-    local now = (us - EPOCH_MS * 1000) * 8
+    local now = ticks_at(us)
     local raw = pcall('GET', key)
     local tat = now
     k.stored = false
@@ -48,7 +61,7 @@ return {
   give_back = function(k, units, until_us)
     local back = units * k.price
     if until_us then
-      local weighs = (until_us - EPOCH_MS * 1000) * 8 - k.now
+      local weighs = ticks_at(until_us) - k.now
       if weighs < back then back = weighs > 0 and floor(weighs / k.price) * k.price or 0 end
     end
     local tat = k.tat - back
@@ -56,6 +69,18 @@ return {
       k.tat = tat > k.now and tat or k.now
       k.dirty = true
     end
+    return available(k)
+  end,
+
+  settle = function(k, units, until_us)
+    local weighs = ticks_at(until_us) - k.now
+    local ticks = units * k.price
+    move_to(k, k.tat + (ticks < weighs and ticks or weighs))
+    return available(k)
+  end,
+
+  raise = function(k, _, until_us)
+    move_to(k, ticks_at(until_us))
     return available(k)
   end,
 

@@ -36,8 +36,10 @@ export const bucket: Kernel<BucketCheck> = {
 
   check: ([price, capacity, span]) => ({ price, capacity, span, now: 0, tat: 0, dirty: false }),
 
+  share: ([price], capacity, instances) => [price * instances, capacity, price * instances * capacity],
+
   read(check, cells, offset, nowUs) {
-    const now = (nowUs - EPOCH_MS * 1_000) * TICKS_PER_US
+    const now = ticksAt(nowUs)
     const stored = cells === undefined ? now : (cells[offset] as number)
     check.now = now
     check.tat = stored > now ? stored : now
@@ -60,7 +62,7 @@ export const bucket: Kernel<BucketCheck> = {
   giveBack(check, units, untilUs) {
     let back = units * check.price
     if (untilUs !== undefined) {
-      const weighs = (untilUs - EPOCH_MS * 1_000) * TICKS_PER_US - check.now
+      const weighs = ticksAt(untilUs) - check.now
       if (weighs < back) back = weighs > 0 ? Math.floor(weighs / check.price) * check.price : 0
     }
     const tat = check.tat - back
@@ -68,6 +70,18 @@ export const bucket: Kernel<BucketCheck> = {
       check.tat = tat > check.now ? tat : check.now
       check.dirty = true
     }
+    return available(check)
+  },
+
+  settle(check, units, untilUs) {
+    const weighs = ticksAt(untilUs) - check.now
+    const ticks = units * check.price
+    moveTo(check, check.tat + (ticks < weighs ? ticks : weighs))
+    return available(check)
+  },
+
+  raise(check, _used, untilUs) {
+    moveTo(check, ticksAt(untilUs))
     return available(check)
   },
 
@@ -83,6 +97,19 @@ export const bucket: Kernel<BucketCheck> = {
     cells[offset] = check.tat
     return cells
   },
+}
+
+function ticksAt(us: number): number {
+  return (us - EPOCH_MS * 1_000) * TICKS_PER_US
+}
+
+/** Puts the TAT later, as far as a charge may. */
+function moveTo(check: BucketCheck, tat: number): void {
+  const furthest = check.now + 2 * check.span
+  const reached = tat < furthest ? tat : furthest
+  if (reached <= check.tat) return
+  check.tat = reached
+  check.dirty = true
 }
 
 function available(check: BucketCheck): number {

@@ -8,8 +8,10 @@ import type { Cells, Check, Kernel } from './kernel.js'
  * - peek: judge as consume would, change nothing
  * - refund: give back
  * - charge: take, past the limit if need be
+ * - settle: take what was taken elsewhere meanwhile, as far as it still weighs
+ * - raise: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
  */
-export type Mode = 'consume' | 'peek' | 'refund' | 'charge'
+export type Mode = 'consume' | 'peek' | 'refund' | 'charge' | 'settle' | 'raise'
 
 /** Where states of one policy live in this process. */
 export interface Table {
@@ -68,7 +70,7 @@ export function decideGroup(
     const cost = costs[i] as number
     const units = granted * cost
     if (units > 0 && mode !== 'peek') {
-      reading.left = mode === 'refund' ? kernel.giveBack(check, units, untilUs[i]) : kernel.take(check, units)
+      reading.left = move(kernel, check, mode, units, untilUs[i])
     }
     reading.waitMs = granted < count ? kernel.retryAfterMs(check, cost) : 0
     if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
@@ -81,6 +83,13 @@ export function decideGroup(
       write(lanes[i] as Lane, keys[i] as string, nowUs, (readings[i] as Reading).resetUs)
   }
   return granted
+}
+
+function move(kernel: Kernel, check: Check, mode: Mode, units: number, untilUs: number | undefined): number {
+  if (mode === 'refund') return kernel.giveBack(check, units, untilUs)
+  if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
+  if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
+  return kernel.take(check, units)
 }
 
 function read(lane: Lane, key: string, nowUs: number): number {

@@ -15,6 +15,13 @@ local function available(k)
   return k.count < k.limit and k.limit - k.count or 0
 end
 
+local function take(k, units)
+  local count = k.count + units
+  k.count = count < MAX_UNITS and count or MAX_UNITS
+  k.dirty = true
+  return available(k)
+end
+
 return {
   check = function(limit, span, aligned)
     return { limit = limit, span = span, aligned = aligned == 1, now = 0, count = 0, finish = 0, stored = false, keep = false, dirty = false }
@@ -46,17 +53,35 @@ return {
     return available(k)
   end,
 
-  take = function(k, units)
-    local count = k.count + units
-    k.count = count < MAX_UNITS and count or MAX_UNITS
-    k.dirty = true
-    return available(k)
-  end,
+  take = take,
 
   give_back = function(k, units, until_us)
     local same_window = not until_us or until_us >= k.finish * 1000
     if same_window and k.count > 0 then
       k.count = k.count > units and k.count - units or 0
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  settle = function(k, units, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms <= k.now then return available(k) end
+    if k.count == 0 and until_ms < k.finish then k.finish = until_ms end
+    return take(k, units)
+  end,
+
+  raise = function(k, used, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms <= k.now or until_ms - k.now > k.span then return available(k) end
+    local lost = k.count > 0 and until_ms < k.finish
+    if lost or k.count == 0 then
+      local count = k.count + used
+      k.count = count < MAX_UNITS and count or MAX_UNITS
+      k.finish = until_ms
+      k.dirty = true
+    elseif used > k.count then
+      k.count = used
       k.dirty = true
     end
     return available(k)

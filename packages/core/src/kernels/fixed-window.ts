@@ -29,6 +29,8 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return { limit, spanMs, aligned: aligned === 1, nowMs: 0, count: 0, endMs: 0, dirty: false }
   },
 
+  share: ([, span, detail], limit) => [limit, span, detail],
+
   read(check, cells, offset, nowUs) {
     const nowMs = Math.floor(nowUs / 1_000)
     const running = cells !== undefined && (cells[offset + 1] as number) > nowMs
@@ -51,6 +53,29 @@ export const fixedWindow: Kernel<WindowCheck> = {
     const sameWindow = untilUs === undefined || untilUs >= check.endMs * 1_000
     if (sameWindow && check.count > 0) {
       check.count = check.count > units ? check.count - units : 0
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  settle(check, units, untilUs) {
+    const untilMs = Math.floor(untilUs / 1_000)
+    if (untilMs <= check.nowMs) return available(check)
+    if (check.count === 0 && untilMs < check.endMs) check.endMs = untilMs
+    return fixedWindow.take(check, units)
+  },
+
+  raise(check, used, untilUs) {
+    const untilMs = Math.floor(untilUs / 1_000)
+    if (untilMs <= check.nowMs || untilMs - check.nowMs > check.spanMs) return available(check)
+    // A later end: the window was lost and began anew. It is the old one again, with what both have seen.
+    const lost = check.count > 0 && untilMs < check.endMs
+    if (lost || check.count === 0) {
+      check.count = Math.min(check.count + used, MAX_UNITS)
+      check.endMs = untilMs
+      check.dirty = true
+    } else if (used > check.count) {
+      check.count = used
       check.dirty = true
     }
     return available(check)

@@ -23,6 +23,8 @@ export interface Kernel<C extends Check = Check> {
   readonly width: number
   /** A check from the three numbers of a policy. */
   check(numbers: PolicyNumbers): C
+  /** The numbers of one of `instances` equal parts of a policy, whose limit is `limit` units of the whole. */
+  share(numbers: PolicyNumbers, limit: number, instances: number): PolicyNumbers
   /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are undefined, from nothing.
    *  Returns the units available, >= 0. Changes nothing in `cells`. */
   read(check: C, cells: Cells | undefined, offset: number, nowUs: number): number
@@ -32,6 +34,10 @@ export interface Kernel<C extends Check = Check> {
    *  and the reset that it answered), no more than still weighs of it, and never into a later window. Returns the
    *  units available. */
   giveBack(check: C, units: number, untilUs: number | undefined): number
+  /** Takes units that were taken elsewhere and weigh until `untilUs`: no more than still weighs of them. */
+  settle(check: C, units: number, untilUs: number): number
+  /** Raises what is used to at least what was seen before: `used` units that weigh until `untilUs`. Twice is as once. */
+  raise(check: C, used: number, untilUs: number): number
   /** Milliseconds until `cost` units are available; 0: now; -1: never. */
   retryAfterMs(check: C, cost: number): number
   /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole milliseconds count

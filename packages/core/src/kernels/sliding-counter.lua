@@ -11,6 +11,13 @@ local function available(k)
   return used < k.limit and k.limit - used or 0
 end
 
+local function take(k, units)
+  local current = k.current + units
+  k.current = current < k.most and current or k.most
+  k.dirty = true
+  return available(k)
+end
+
 return {
   check = function(limit, span)
     local most = floor(2 ^ 53 / span)
@@ -50,12 +57,7 @@ return {
     return available(k)
   end,
 
-  take = function(k, units)
-    local current = k.current + units
-    k.current = current < k.most and current or k.most
-    k.dirty = true
-    return available(k)
-  end,
+  take = take,
 
   give_back = function(k, units, until_us)
     local until_ms = until_us and floor(until_us / 1000)
@@ -66,6 +68,29 @@ return {
     if from_current + from_previous > 0 then
       k.current = k.current - from_current
       k.previous = k.previous - from_previous
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  settle = function(k, units, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms > k.start + k.span then return take(k, units) end
+    if until_ms > k.start then
+      k.previous = min(k.previous + units, k.most)
+      k.dirty = true
+    end
+    return available(k)
+  end,
+
+  raise = function(k, used, until_us)
+    local start = floor(until_us / 1000) - 2 * k.span
+    local seen = min(used, k.most)
+    if start == k.start and seen > k.current then
+      k.current = seen
+      k.dirty = true
+    elseif start == k.start - k.span and seen > k.previous then
+      k.previous = seen
       k.dirty = true
     end
     return available(k)

@@ -35,6 +35,8 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
   },
 
+  share: ([, span, detail], limit) => [limit, span, detail],
+
   read(check, cells, offset, nowUs) {
     const { spanMs, most } = check
     const nowMs = Math.floor(nowUs / 1_000)
@@ -83,6 +85,30 @@ export const slidingCounter: Kernel<CounterCheck> = {
     if (fromCurrent + fromPrevious > 0) {
       check.current -= fromCurrent
       check.previous -= fromPrevious
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  settle(check, units, untilUs) {
+    const untilMs = Math.floor(untilUs / 1_000)
+    if (untilMs > check.startMs + check.spanMs) return slidingCounter.take(check, units)
+    if (untilMs > check.startMs) {
+      check.previous = Math.min(check.previous + units, check.most)
+      check.dirty = true
+    }
+    return available(check)
+  },
+
+  raise(check, used, untilUs) {
+    // What was seen was counted in the window that ended one span before.
+    const startMs = Math.floor(untilUs / 1_000) - 2 * check.spanMs
+    const seen = Math.min(used, check.most)
+    if (startMs === check.startMs && seen > check.current) {
+      check.current = seen
+      check.dirty = true
+    } else if (startMs === check.startMs - check.spanMs && seen > check.previous) {
+      check.previous = seen
       check.dirty = true
     }
     return available(check)

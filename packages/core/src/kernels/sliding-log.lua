@@ -4,7 +4,8 @@
 -- Numbers: limit, span in ms, quantum in ms.
 
 local call, pcall = redis.call, redis.pcall
-local floor, format, match = math.floor, string.format, string.match
+local floor, min = math.floor, math.min
+local format, match = string.format, string.match
 local EPOCH_MS = 1735689600000
 local MAX_UNITS = 2 ^ 50
 
@@ -12,7 +13,7 @@ local MAX_UNITS = 2 ^ 50
 local function entry(key, index)
   local raw = pcall('LINDEX', key, index)
   if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
-  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%d+)$')
+  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%-?%d+)$')
   if not tick then return nil, raw end
   return tick + 0, weight + 0, sum + 0
 end
@@ -58,12 +59,28 @@ local function restart(k, used)
   return available(k)
 end
 
+local function take_at(k, units, tick)
+  local used = k.last_sum - k.floor
+  local added = units < MAX_UNITS - used and units or MAX_UNITS - used
+  if added == 0 then return available(k) end
+  if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
+  if not k.runs or tick > k.last_tick then k.last_tick = tick end
+  k.last_sum = k.last_sum + added
+  k.dirty = true
+  return available(k)
+end
+
+-- The tick of what weighs until then; never ahead of what is taken now.
+local function tick_until(k, until_us)
+  return min(floor(until_us / 1000) - EPOCH_MS - k.span, tick_of(k))
+end
+
 return {
   check = function(limit, span, quantum)
     return {
       limit = limit, span = span, quantum = quantum, key = false, now = 0, stored = false, runs = false, first = 0,
       first_tick = 0, first_sum = 0, stored_tick = 0, stored_weight = 0, stored_sum = 0, floor = 0, last_tick = 0,
-      last_sum = 0, dirty = false,
+      last_sum = 0, older_tick = false, older_sum = 0, dirty = false,
     }
   end,
 
@@ -72,6 +89,7 @@ return {
     local alive = now - k.span + 1
     k.key = key
     k.now = now
+    k.older_tick = false
     k.dirty = false
     local tick, weight, sum = entry(key, -1)
     if not tick and weight then return nil end
@@ -100,15 +118,7 @@ return {
   end,
 
   take = function(k, units)
-    local used = k.last_sum - k.floor
-    local added = units < MAX_UNITS - used and units or MAX_UNITS - used
-    if added == 0 then return available(k) end
-    if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
-    local tick = tick_of(k)
-    if not k.runs or tick > k.last_tick then k.last_tick = tick end
-    k.last_sum = k.last_sum + added
-    k.dirty = true
-    return available(k)
+    return take_at(k, units, tick_of(k))
   end,
 
   give_back = function(k, units, until_us)
@@ -120,13 +130,32 @@ return {
     return available(k)
   end,
 
+  settle = function(k, units, until_us)
+    local tick = tick_until(k, until_us)
+    return tick + k.span > k.now and take_at(k, units, tick) or available(k)
+  end,
+
+  raise = function(k, used, until_us)
+    local tick = tick_until(k, until_us)
+    if tick + k.span <= k.now or used == 0 then return available(k) end
+    if not k.runs then return take_at(k, used, tick) end
+    if k.first_tick <= tick then return available(k) end
+    k.older_tick = tick
+    k.older_sum = k.floor
+    k.floor = k.floor - used
+    k.dirty = true
+    return available(k)
+  end,
+
   retry_after = function(k, cost)
     if cost > k.limit then return -1 end
     local excess = k.last_sum - k.floor + cost - k.limit
     if excess <= 0 then return 0 end
     local sum = k.floor + excess
     local tick = k.last_tick
-    if k.runs and k.first_sum >= sum then
+    if k.older_tick and sum <= k.older_sum then
+      tick = k.older_tick
+    elseif k.runs and k.first_sum >= sum then
       tick = k.first_tick
     elseif k.runs and k.stored_sum >= sum then
       local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, true, sum)
@@ -142,7 +171,10 @@ return {
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
   write = function(k, key, reset, slack)
     local first = k.first
-    if not k.runs then
+    if k.older_tick then
+      if first > 0 then call('LTRIM', key, first, -1) end
+      call('LPUSH', key, format('%d:%d:%d', k.older_tick, k.older_sum - k.floor, k.older_sum))
+    elseif not k.runs then
       if k.stored then call('DEL', key) end
       call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.floor, k.last_sum))
     else

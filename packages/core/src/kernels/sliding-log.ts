@@ -35,6 +35,9 @@ interface LogCheck extends Check {
   floor: number
   lastTick: number
   lastSum: number
+  /** A run to be put before the others: its tick, undefined if there is none, and the sum up to which it reaches. */
+  olderTick: number | undefined
+  olderSum: number
 }
 
 /** Numbers: limit, span in ms, quantum in ms. */
@@ -44,13 +47,16 @@ export const slidingLog: Kernel<LogCheck> = {
   width: 0,
 
   check: ([limit, spanMs, quantumMs]) => {
-    const scratch = { nowMs: 0, cells: EMPTY, first: 0, floor: 0, lastTick: 0, lastSum: 0, dirty: false }
-    return { limit, spanMs, quantumMs, ...scratch }
+    const scratch = { nowMs: 0, cells: EMPTY, first: 0, floor: 0, lastTick: 0, lastSum: 0 }
+    return { limit, spanMs, quantumMs, ...scratch, olderTick: undefined, olderSum: 0, dirty: false }
   },
+
+  share: ([, span, detail], limit) => [limit, span, detail],
 
   read(check, stored, _offset, nowUs) {
     const nowMs = Math.floor(nowUs / 1_000) - EPOCH_MS
     check.nowMs = nowMs
+    check.olderTick = undefined
     check.dirty = false
     const cells = stored ?? EMPTY
     const end = cells[END] as number
@@ -67,17 +73,7 @@ export const slidingLog: Kernel<LogCheck> = {
     return available(check)
   },
 
-  take(check, units) {
-    const used = check.lastSum - check.floor
-    const added = units < MAX_UNITS - used ? units : MAX_UNITS - used
-    if (added === 0) return available(check)
-    if (check.lastSum + added > 2 * MAX_UNITS) restart(check, used)
-    const tick = tickOf(check)
-    if (check.cells[END] === 0 || tick > check.lastTick) check.lastTick = tick
-    check.lastSum += added
-    check.dirty = true
-    return available(check)
-  },
+  take: (check, units) => takeAt(check, units, tickOf(check)),
 
   giveBack(check, units, untilUs) {
     const used = check.lastSum - check.floor
@@ -85,6 +81,24 @@ export const slidingLog: Kernel<LogCheck> = {
       check.floor += units < used ? units : used
       check.dirty = true
     }
+    return available(check)
+  },
+
+  settle(check, units, untilUs) {
+    const tick = tickUntil(check, untilUs)
+    return tick + check.spanMs > check.nowMs ? takeAt(check, units, tick) : available(check)
+  },
+
+  raise(check, used, untilUs) {
+    const tick = tickUntil(check, untilUs)
+    if (tick + check.spanMs <= check.nowMs || used === 0) return available(check)
+    if (check.cells[END] === 0) return takeAt(check, used, tick)
+    // A log that reaches back as far was not lost. Else what was lost comes first, as one run.
+    if (tickAt(check.cells, check.first) <= tick) return available(check)
+    check.olderTick = tick
+    check.olderSum = check.floor
+    check.floor -= used
+    check.dirty = true
     return available(check)
   },
 
@@ -100,7 +114,8 @@ export const slidingLog: Kernel<LogCheck> = {
   },
 
   write(check, stored) {
-    const { floor, lastTick, lastSum } = check
+    const { floor, lastTick, lastSum, olderTick } = check
+    if (olderTick !== undefined) return withOlder(check, olderTick)
     let cells = check.cells
     let first = check.first
     let end = cells[END] as number
@@ -137,6 +152,22 @@ function tickOf({ nowMs, quantumMs }: LogCheck): number {
   return Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
 }
 
+/** The tick of what weighs until then; never ahead of what is taken now. */
+function tickUntil(check: LogCheck, untilUs: number): number {
+  return Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - check.spanMs, tickOf(check))
+}
+
+function takeAt(check: LogCheck, units: number, tick: number): number {
+  const used = check.lastSum - check.floor
+  const added = units < MAX_UNITS - used ? units : MAX_UNITS - used
+  if (added === 0) return available(check)
+  if (check.lastSum + added > 2 * MAX_UNITS) restart(check, used)
+  if (check.cells[END] === 0 || tick > check.lastTick) check.lastTick = tick
+  check.lastSum += added
+  check.dirty = true
+  return available(check)
+}
+
 /** Forgets the entries: what is used, if anything, becomes one run that was taken now. */
 function restart(check: LogCheck, used: number): number {
   check.cells = EMPTY
@@ -165,7 +196,8 @@ function firstLive({ spanMs, nowMs }: LogCheck, cells: Cells): number {
 }
 
 /** The tick of the first live entry whose sum reaches `sum`; units taken by this very call come last. */
-function tickReaching({ cells, first, lastTick }: LogCheck, sum: number): number {
+function tickReaching({ cells, first, lastTick, olderTick, olderSum }: LogCheck, sum: number): number {
+  if (olderTick !== undefined && sum <= olderSum) return olderTick
   let low = first
   let high = cells[END] as number
   while (low < high) {
@@ -174,6 +206,18 @@ function tickReaching({ cells, first, lastTick }: LogCheck, sum: number): number
     else low = middle + 1
   }
   return low < (cells[END] as number) ? tickAt(cells, low) : lastTick
+}
+
+/** The live entries after one that has the tick and carries the units down to the floor. */
+function withOlder({ cells, first, floor, olderSum }: LogCheck, tick: number): Cells {
+  const end = cells[END] as number
+  const older = new Float64Array(HEADER + 4 * (end - first + 1))
+  older.set(cells.subarray(HEADER + 2 * first, HEADER + 2 * end), HEADER + 2)
+  older[END] = end - first + 1
+  older[FLOOR] = floor
+  older[HEADER] = tick
+  older[HEADER + 1] = olderSum
+  return older
 }
 
 /** The live entries moved to the front: in place while that frees half of the cells, else into twice as many. */

@@ -2,11 +2,9 @@
 // group, whose grants are handed out in the order in which the requests came.
 
 import { StoreError } from '../errors.js'
-import type { Mode } from '../kernels/driver.js'
+import type { Mode, Reading } from '../kernels/driver.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import { encodePart } from './keys.js'
-import { type CountedGroup, decideGroups, type Line, type RedisLike } from './redis-call.js'
-import { slotOf } from './slots.js'
+import type { CountedGroup, Line, Verdict } from './redis-call.js'
 
 /** Keys in a call at the most: bounds how long the server is busy with it, well under a millisecond. */
 const MAX_KEYS = 256
@@ -18,40 +16,40 @@ export interface Waiter {
 }
 
 /** Equal requests, as one. */
-interface Entry extends CountedGroup {
+export interface Entry extends CountedGroup {
   count: number
   readonly group: Group
   readonly waiters: Waiter[]
 }
 
-interface Batch {
+/** What is sent in one call. */
+export interface Batch {
   readonly line: Line
   readonly slot: number
   readonly mode: Mode
+  /** The instant of the requests, if the clock is injected: a batch has one. */
   readonly nowUs: number | undefined
+  readonly entries: readonly Entry[]
+}
+
+interface OpenBatch extends Batch {
   readonly entries: Entry[]
   /** The newest entry of each key that others may join. */
   readonly joinable: Map<string, Entry>
 }
 
-/**
- * Gathers decisions until the poll phase is over (setImmediate), so a lone one goes out in the same turn; several calls
- * may be in flight. `nowUs`, if the clock is injected, is the instant of the request: a batch has one.
- */
+/** Gathers requests until the poll phase is over (setImmediate), so a lone one goes out in the same turn. */
 export class Batches {
-  readonly #client: RedisLike
-  readonly #bySlot: boolean
+  readonly #send: (batch: Batch) => void
   /** One open batch per line and slot: a change of mode sends it, which keeps the order of a limiter's calls. */
-  readonly #open: Map<Line, Map<number, Batch>> = new Map()
+  readonly #open: Map<Line, Map<number, OpenBatch>> = new Map()
   #scheduled = false
 
-  constructor(client: RedisLike) {
-    this.#client = client
-    this.#bySlot = client.isCluster === true
+  constructor(send: (batch: Batch) => void) {
+    this.#send = send
   }
 
-  ask(line: Line, group: Group, nowUs: number | undefined, waiter: Waiter): void {
-    const slot = this.#bySlot ? slotOfSubject(group) : 0
+  ask(line: Line, slot: number, group: Group, nowUs: number | undefined, waiter: Waiter): void {
     let open = this.#open.get(line)
     if (open === undefined) {
       open = new Map()
@@ -59,7 +57,7 @@ export class Batches {
     }
     let batch = open.get(slot)
     if (batch !== undefined && (batch.mode !== group.mode || batch.nowUs !== nowUs)) {
-      this.#send(batch)
+      this.#close(batch)
       batch = undefined
     }
     if (batch === undefined) {
@@ -68,7 +66,12 @@ export class Batches {
       this.#schedule()
     }
     add(batch, group, waiter)
-    if (batch.entries.length * line.plan.policies.length >= MAX_KEYS) this.#send(batch)
+    if (batch.entries.length * line.plan.policies.length >= MAX_KEYS) this.#close(batch)
+  }
+
+  #close(batch: OpenBatch): void {
+    this.#open.get(batch.line)?.delete(batch.slot)
+    this.#send(batch)
   }
 
   #schedule(): void {
@@ -76,32 +79,14 @@ export class Batches {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      for (const open of this.#open.values()) for (const batch of open.values()) this.#send(batch)
+      for (const open of this.#open.values()) for (const batch of open.values()) this.#close(batch)
       this.#open.clear()
     })
   }
-
-  #send(batch: Batch): void {
-    const { line, slot, mode, entries, nowUs } = batch
-    this.#open.get(line)?.delete(slot)
-    decideGroups(this.#client, line, mode, entries, nowUs).then(
-      (reply) => {
-        for (let i = 0; i < entries.length; i += 1) {
-          const verdict = reply.verdicts[i] as (typeof reply.verdicts)[number]
-          const entry = entries[i] as Entry
-          if (verdict instanceof StoreError) for (const waiter of entry.waiters) waiter.failed(verdict)
-          else handOut(entry, verdict.granted, reply.nowUs, verdict.readings)
-        }
-      },
-      (error: StoreError) => {
-        for (const { waiters } of entries) for (const waiter of waiters) waiter.failed(error)
-      },
-    )
-  }
 }
 
-function add(batch: Batch, group: Group, waiter: Waiter): void {
-  const { key, ownKeys, costs, untilUs, plan } = group
+function add(batch: OpenBatch, group: Group, waiter: Waiter): void {
+  const { key, ownKeys, costs, untilUs, seenUs, plan } = group
   const mayJoin = ownKeys === undefined && untilUs === undefined
   const joined = mayJoin ? batch.joinable.get(key) : undefined
   if (joined !== undefined && sameCosts(joined.costs, costs)) {
@@ -109,7 +94,7 @@ function add(batch: Batch, group: Group, waiter: Waiter): void {
     joined.waiters.push(waiter)
     return
   }
-  const entry = { plan, key, ownKeys, costs, untilUs, count: 1, group, waiters: [waiter] }
+  const entry = { plan, key, ownKeys, costs, untilUs, seenUs, count: 1, group, waiters: [waiter] }
   batch.entries.push(entry)
   if (mayJoin) batch.joinable.set(key, entry)
 }
@@ -119,15 +104,13 @@ function sameCosts(some: readonly number[], others: readonly number[]): boolean 
   return true
 }
 
-type Readings = Parameters<typeof answerOf>[3]
-
-/** Of a Cluster, a call reaches one node, by the slot that all its keys must share. */
-function slotOfSubject({ key, ownKeys }: Group): number {
-  return slotOf(encodePart(ownKeys?.[0]?.tag ?? key))
-}
-
-/** The first `granted` waiters are allowed. What was left after each of them follows from what is left after all. */
-function handOut({ group, waiters }: Entry, granted: number, nowUs: number, readings: Readings): void {
+/** Tells the waiters of an entry. The first `granted` are allowed. */
+export function handOut({ group, waiters }: Entry, verdict: Verdict, nowUs: number): void {
+  if (verdict instanceof StoreError) {
+    for (const waiter of waiters) waiter.failed(verdict)
+    return
+  }
+  const { granted, readings } = verdict
   const last = granted < waiters.length ? granted : waiters.length
   for (let i = 0; i < waiters.length; i += 1) {
     const later = last - 1 - i
@@ -136,8 +119,8 @@ function handOut({ group, waiters }: Entry, granted: number, nowUs: number, read
   }
 }
 
-/** The readings as they stood before `later` more equal requests were granted. */
-function earlier({ plan, costs, mode }: Group, readings: Readings, later: number): Readings {
+/** The readings as they stood before `later` more equal requests were granted: what was left follows from what is. */
+function earlier({ plan, costs, mode }: Group, readings: readonly Reading[], later: number): Reading[] {
   return readings.map(({ left, waitMs, resetUs }, i) => {
     const units = mode === 'refund' ? 0 : later * (costs[i] as number)
     const drained = Math.ceil(units * (plan.policies[i]?.unitMs ?? 0) * 1_000)

@@ -3,6 +3,7 @@
 import { quote, StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
 import type { Plan, Subject } from '../store.js'
+import { storeFailure } from './failures.js'
 import { type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
@@ -15,7 +16,13 @@ export interface RedisLike {
   /** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */
   callBuffer(command: string, args: string[]): Promise<unknown>
   readonly options?: object
+  /** `'ready'` when commands can be sent; a client without it is taken to be ready. */
+  readonly status?: string
+  /** Called once if the status is `'wait'`, as a lazy client's is. */
+  connect?(): Promise<unknown>
   readonly isCluster?: boolean
+  /** Of a Cluster: the nodes of each slot, the master first. */
+  readonly slots?: readonly (readonly string[] | undefined)[]
 }
 
 /** What is the same for all calls of a plan. */
@@ -35,6 +42,7 @@ export function lineFor(prefix: string, plan: Plan): Line {
 export interface CountedGroup extends Subject {
   readonly costs: readonly number[]
   readonly untilUs?: readonly number[] | undefined
+  readonly seenUs?: number | undefined
   readonly count: number
 }
 
@@ -50,10 +58,20 @@ export async function decideGroups(
   nowUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
   const keys: string[] = []
-  for (const group of groups) keysOf(line.names, group, keys)
+  for (const group of groups) addKeys(line, mode, group, keys)
   const tail = isPlain(mode, groups) ? [] : groups.flatMap((group) => groupArguments(mode, group))
   const packed = await evaluate(client, line, keys, [clockText(nowUs), mode, ...line.policyNumbers, ...tail])
   return verdictsOf(unpackNumbers(packed as Buffer), groups, keys)
+}
+
+/** A key for each policy; in modes that forget, or ask what was forgotten, then a mark for each. */
+function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, keys: string[]): string[] {
+  const first = keys.length
+  keysOf(line.names, subject, keys)
+  if (mode === 'refund' || mode === 'raise' || mode === 'reset') {
+    for (let i = first, end = keys.length; i < end; i += 1) keys.push(`${keys[i]}:mark`)
+  }
+  return keys
 }
 
 /** Forgets the counters of a subject. */
@@ -63,7 +81,7 @@ export async function resetSubject(
   subject: Subject,
   nowUs: number | undefined,
 ): Promise<void> {
-  await evaluate(client, line, keysOf(line.names, subject, []), [clockText(nowUs), 'reset'])
+  await evaluate(client, line, addKeys(line, 'reset', subject, []), [clockText(nowUs), 'reset'])
 }
 
 function clockText(nowUs: number | undefined): string {
@@ -72,7 +90,7 @@ function clockText(nowUs: number | undefined): string {
 
 /** Single requests of cost 1, which are the most, need no arguments of their own. */
 function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
-  if (mode === 'refund') return false
+  if (mode === 'refund' || mode === 'settle' || mode === 'raise') return false
   for (const { count, costs } of groups) {
     if (count !== 1) return false
     for (const cost of costs) if (cost !== 1) return false
@@ -80,9 +98,11 @@ function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
   return true
 }
 
-function groupArguments(mode: Mode, { count, costs, untilUs }: CountedGroup): string[] {
-  const ends = mode === 'refund' ? costs.map((_, i) => String(untilUs?.[i] ?? '')) : []
-  return [String(count), ...costs.map(String), ...ends]
+function groupArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGroup): string[] {
+  const bounded = mode === 'refund' || mode === 'settle' || mode === 'raise'
+  const ends = bounded ? costs.map((_, i) => String(untilUs?.[i] ?? '')) : []
+  const seen = mode === 'raise' ? [String(seenUs ?? 0)] : []
+  return [String(count), ...costs.map(String), ...ends, ...seen]
 }
 
 function verdictsOf(
@@ -90,14 +110,15 @@ function verdictsOf(
   groups: readonly CountedGroup[],
   keys: readonly string[],
 ): { nowUs: number; verdicts: readonly Verdict[] } {
-  const policies = keys.length / groups.length
+  const stride = keys.length / groups.length
+  const policies = (groups[0] as CountedGroup).costs.length
   const verdicts: Verdict[] = []
   let at = 1
   for (let place = 0; place < groups.length; place += 1) {
     const granted = numbers[at] as number
     at += 1
     if (granted < 0) {
-      verdicts.push(foreignKey(keys[place * policies - granted - 1] as string))
+      verdicts.push(foreignKey(keys[place * stride - granted - 1] as string))
       at += 3 * policies
       continue
     }
@@ -132,16 +153,11 @@ async function evaluate(
   try {
     return await client.callBuffer('evalsha', [script.sha, ...rest])
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw failed(error)
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw storeFailure(error)
   }
   try {
     return await client.callBuffer('eval', [script.source, ...rest])
   } catch (error) {
-    throw failed(error)
+    throw storeFailure(error)
   }
-}
-
-function failed(cause: unknown): StoreError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${quote(reason)}`, { cause })
 }

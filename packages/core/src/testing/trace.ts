@@ -76,7 +76,7 @@ export function parseTrace(text: string): TraceStep[] {
 }
 
 function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
-  const match = /^\S+\s+(consume|peek|refund|charge) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
+  const match = /^\S+\s+(consume|peek|refund|charge|settle|raise) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
     line,
   )
   if (match === null) throw new Error(`not a line of a trace: ${line}`)

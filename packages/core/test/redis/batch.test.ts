@@ -40,7 +40,7 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     const line = lineFor('weir', plan)
     const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
     const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup, [])[0] as string
-    await client.set(corrupt, 'not ours')
+    await client.set(corrupt, 'not ours', 'PX', 600_000)
     const { nowUs, verdicts } = await decideGroups(client, line, mode, groups, startUs + step.atMs * 1_000)
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict

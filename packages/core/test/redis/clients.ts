@@ -1,23 +1,30 @@
-// Clients of the servers that the test run started.
+// Clients of the servers that the test run started, ready to be used; ended after the file.
 
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
+import { type RedisLike, type RedisStore, type RedisStoreOptions, redisStore } from '../../src/index.js'
 
-const open: { disconnect(): void }[] = []
+const { port, clusterPorts } = inject('redis')
+const single = new Redis(port)
+const cluster = new Cluster(clusterPorts.map((each) => ({ host: '127.0.0.1', port: each })))
+await Promise.all([single, cluster].map((client) => new Promise((resolve) => client.once('ready', resolve))))
+
 afterAll(() => {
-  for (const client of open.splice(0)) client.disconnect()
+  single.disconnect()
+  cluster.disconnect()
 })
 
-/** A client of the single server; ended after the file. */
+/** The client of the single server. */
 export function singleClient(): Redis {
-  const client = new Redis(inject('redis').port)
-  open.push(client)
-  return client
+  return single
 }
 
-/** A client of the Cluster; ended after the file. */
+/** The client of the Cluster. */
 export function clusterClient(): Cluster {
-  const client = new Cluster(inject('redis').clusterPorts.map((port) => ({ host: '127.0.0.1', port })))
-  open.push(client)
-  return client
+  return cluster
+}
+
+/** A store that fails where users' stores would decide locally, so that a test cannot pass without Redis. */
+export function strictStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  return redisStore(client, { whenUnavailable: 'throw', deadlineMs: 10_000, ...options })
 }

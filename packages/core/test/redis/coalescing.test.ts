@@ -7,24 +7,29 @@ import {
   fixedWindow,
   memoryStore,
   RateLimiter,
-  redisStore,
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
 import { slotOf } from '../../src/stores/slots.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { clusterClient, singleClient } from './clients.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
 
 let runs = 0
-const newName = () => `c${Date.now().toString(36)}${(runs += 1)}`
+function newName(): string {
+  runs += 1
+  return `c${Date.now().toString(36)}${runs}`
+}
 
 /** A store over the client that counts the calls it makes. */
 function counted(client: ReturnType<typeof singleClient>) {
   const calls: string[][] = []
   const spy = {
-    callBuffer: (command: string, args: string[]) => (calls.push(args), client.callBuffer(command, args)),
+    callBuffer(command: string, args: string[]) {
+      calls.push(args)
+      return client.callBuffer(command, args)
+    },
   }
-  return { store: redisStore(spy), calls }
+  return { store: strictStore(spy), calls }
 }
 
 describe('on a single server', () => {
@@ -66,7 +71,7 @@ describe('on a single server', () => {
   test('a refund asked for before a consume takes effect before it', async () => {
     const limiter = new RateLimiter({
       name: newName(),
-      store: redisStore(client),
+      store: strictStore(client),
       policy: slidingLog({ limit: 1, window: '1m' }),
     })
     const first = await limiter.consume('k')
@@ -78,7 +83,7 @@ describe('on a single server', () => {
     const name = newName()
     const limiter = new RateLimiter({
       name,
-      store: redisStore(client),
+      store: strictStore(client),
       policy: slidingLog({ name: 'p', limit: 1, window: '1m' }),
     })
     await client.set(`weir:{bad}:${name}:p:log1`, 'x', 'PX', 60_000)
@@ -91,7 +96,7 @@ describe('on a single server', () => {
     const context = new AsyncLocalStorage<number>()
     const limiter = new RateLimiter({
       name: newName(),
-      store: redisStore(client),
+      store: strictStore(client),
       policy: slidingLog({ limit: 1_000, window: '1m' }),
     })
     const seen = await Promise.all(
@@ -109,7 +114,7 @@ describe('on a single server', () => {
     const clock = fakeClock()
     const policy = tokenBucket({ capacity: 10, refill: 1, every: '1s' })
     const results = []
-    for (const store of [memoryStore({ clock }), redisStore(client, { clock })]) {
+    for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
       const limiter = new RateLimiter({ name: newName(), store, policy })
       const decisions: Decision[] = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('k')))
       clock.advance('4s')
@@ -126,7 +131,7 @@ test('on a Cluster, batches form by slot', async () => {
   const client = clusterClient()
   const limiter = new RateLimiter({
     name: newName(),
-    store: redisStore(client),
+    store: strictStore(client),
     policy: [slidingLog({ limit: 3, window: '1m' }), fixedWindow({ limit: 4, window: '1m' })],
   })
   const keys = Array.from({ length: 200 }, (_, i) => `k${i % 50}`)

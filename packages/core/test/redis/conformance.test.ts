@@ -1,14 +1,13 @@
 import { describe, test } from 'vitest'
-import { redisStore } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
-import { clusterClient, singleClient } from './clients.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
 
 describe('the Redis store on a single server keeps the contract of a store', () => {
   const client = singleClient()
-  for (const { name, run } of storeConformance((clock) => redisStore(client, { clock }))) test(name, run)
+  for (const { name, run } of storeConformance((clock) => strictStore(client, { clock }))) test(name, run)
 })
 
 describe('the Redis store on a Cluster keeps the contract of a store', () => {
   const client = clusterClient()
-  for (const { name, run } of storeConformance((clock) => redisStore(client, { clock }))) test(name, run)
+  for (const { name, run } of storeConformance((clock) => strictStore(client, { clock }))) test(name, run)
 })

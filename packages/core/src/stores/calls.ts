@@ -1,0 +1,106 @@
+// Sends batches to Redis and sees to it that each ends in time: answered, failed, or given up at the deadline. What a call
+// teaches about its node goes to the node's breaker.
+
+import type { StoreError } from '../errors.js'
+import { type Batch, type Entry, handOut } from './batches.js'
+import { type Deadlines, deadlines, type Timed } from './deadlines.js'
+import { concernsNode, mustSplit, storeFailure, timedOut } from './failures.js'
+import type { Nodes, RedisNode } from './nodes.js'
+import { decideGroups, type RedisLike } from './redis-call.js'
+
+export interface CallsOptions {
+  readonly deadlineMs: number
+  /** Calls to a node that may wait for an answer at once. */
+  readonly maxInFlight: number
+  /** The breaker of a node learnt something. */
+  readonly learnt: (node: RedisNode, cause: unknown) => void
+  /** A reply came after its requests had been decided otherwise. */
+  readonly late: (entry: Entry, granted: number) => void
+}
+
+export class Calls {
+  readonly #client: RedisLike
+  readonly #nodes: Nodes
+  readonly #options: CallsOptions
+  readonly #deadlines: Deadlines
+
+  constructor(client: RedisLike, nodes: Nodes, options: CallsOptions) {
+    this.#client = client
+    this.#nodes = nodes
+    this.#options = options
+    this.#deadlines = deadlines(options.deadlineMs)
+  }
+
+  send(batch: Batch): void {
+    const node = this.#nodes.ofSlot(batch.slot)
+    if (node.inFlight >= this.#options.maxInFlight) {
+      failAll(batch.entries, storeFailure(new Error(`${node.inFlight} calls are in flight already`)))
+      return
+    }
+    const call = new Call(batch, this.#options.deadlineMs, (error) => this.#failed(node, error))
+    this.#deadlines.add(call)
+    node.inFlight += 1
+    decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
+      ({ nowUs, verdicts }) => {
+        node.inFlight -= 1
+        if (call.done) {
+          for (const [i, entry] of batch.entries.entries()) {
+            const verdict = verdicts[i]
+            if (verdict !== undefined && 'granted' in verdict) this.#options.late(entry, verdict.granted)
+          }
+          return
+        }
+        call.done = true
+        node.breaker.succeeded(performance.now())
+        for (let i = 0; i < batch.entries.length; i += 1) {
+          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs)
+        }
+      },
+      (error: StoreError) => {
+        node.inFlight -= 1
+        if (call.done) return
+        call.done = true
+        if (mustSplit(error) && batch.entries.length > 1) {
+          for (const entry of batch.entries) this.send({ ...batch, entries: [entry] })
+          return
+        }
+        if (concernsNode(error)) this.#failed(node, error)
+        failAll(batch.entries, error)
+      },
+    )
+  }
+
+  close(): void {
+    this.#deadlines.close()
+  }
+
+  #failed(node: RedisNode, error: StoreError): void {
+    node.breaker.failed(performance.now())
+    this.#options.learnt(node, error)
+  }
+}
+
+class Call implements Timed {
+  readonly startedMs: number = performance.now()
+  done = false
+  readonly #batch: Batch
+  readonly #afterMs: number
+  readonly #failed: (error: StoreError) => void
+
+  constructor(batch: Batch, afterMs: number, failed: (error: StoreError) => void) {
+    this.#batch = batch
+    this.#afterMs = afterMs
+    this.#failed = failed
+  }
+
+  expire(): void {
+    this.done = true
+    const error = timedOut(this.#afterMs)
+    this.#failed(error)
+    failAll(this.#batch.entries, error)
+  }
+}
+
+function failAll(entries: readonly Entry[], error: StoreError): void {
+  for (const { waiters } of entries) for (const waiter of waiters) waiter.failed(error)
+}

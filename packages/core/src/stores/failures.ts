@@ -1,0 +1,29 @@
+// What a failure of Redis means: that the node cannot decide, or that one key cannot be decided.
+
+import { quote, StoreError } from '../errors.js'
+
+/** Replies that concern one key or call; the node is well. */
+const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT)\b/
+
+/** The failure of a call as a StoreError. */
+export function storeFailure(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${quote(reason)}`, { cause })
+}
+
+/** Whether the breaker is to know: all failures but those that concern one key. */
+export function concernsNode(error: StoreError): boolean {
+  if (error.code === 'WEIR_FOREIGN_KEY') return false
+  const { cause } = error
+  return !(cause instanceof Error && KEY_LEVEL.test(cause.message))
+}
+
+/** Nothing ran, because keys of the call are on their way to another node; one by one they can be decided. */
+export function mustSplit(error: StoreError): boolean {
+  return error.cause instanceof Error && error.cause.message.startsWith('TRYAGAIN')
+}
+
+export function timedOut(afterMs: number): StoreError {
+  return new StoreError('WEIR_STORE_FAILED', `Redis did not answer within ${afterMs} ms`)
+}

@@ -1,0 +1,132 @@
+// Decisions while the store cannot make them: the same kernels in memory, with this instance's share of each limit,
+// starting from what was last seen of a key, so that a switch gives nobody a new budget.
+
+import type { Clock } from '../clock.js'
+import type { PolicyFigures } from '../decision.js'
+import { type Policy, sharedPolicy } from '../policy.js'
+import { type Answer, type Group, makePlan, type Plan } from '../store.js'
+import { type Instances, partOf } from './instances.js'
+import { memoryStore } from './memory.js'
+
+/** Keys that are decided locally, and remembered to be settled, at the most. */
+const MAX_KEYS = 10_000
+
+/** What was admitted locally under a key. */
+export interface Admitted {
+  readonly group: Group
+  readonly units: number[]
+  untilUs: readonly number[]
+}
+
+export class Fallback {
+  readonly #store: ReturnType<typeof memoryStore>
+  readonly #instances: () => Instances
+  readonly #shares: WeakMap<Plan, { readonly of: Instances; readonly plan: Plan }> = new WeakMap()
+  readonly #admitted: Map<string, Admitted> = new Map()
+
+  /** @param clock the store's time, as well as this process knows it */
+  constructor(clock: Clock, instances: () => Instances) {
+    this.#store = memoryStore({ clock, maxKeys: MAX_KEYS })
+    this.#instances = instances
+  }
+
+  get keys(): number {
+    return this.#admitted.size
+  }
+
+  /**
+   * Decides a group locally.
+   * @param id of the subject, among all plans
+   * @param seen the store's last answer for it
+   */
+  decide(group: Group, id: string, seen: Answer | undefined): Answer {
+    const plan = this.#shareOf(group.plan)
+    let admitted = this.#admitted.get(id)
+    if (admitted === undefined) {
+      if (seen !== undefined) this.#start(group, plan, seen)
+      if (this.#admitted.size < MAX_KEYS) {
+        admitted = { group, units: group.costs.map(() => 0), untilUs: [] }
+        this.#admitted.set(id, admitted)
+      }
+    }
+    const answer = this.#store.decide({ ...group, plan }) as Answer
+    if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
+    return degraded(group, answer)
+  }
+
+  /** The store had counted requests that timed out and were then decided here: what it counted need not be settled. */
+  countedAfterAll(id: string, costs: readonly number[], granted: number): void {
+    const admitted = this.#admitted.get(id)
+    if (admitted === undefined) return
+    for (let i = 0; i < costs.length; i += 1) {
+      admitted.units[i] = Math.max(0, (admitted.units[i] as number) - granted * (costs[i] as number))
+    }
+  }
+
+  forget(id: string, group: Pick<Group, 'plan' | 'key' | 'ownKeys'>): void {
+    this.#admitted.delete(id)
+    void this.#store.reset({ ...group, plan: this.#shareOf(group.plan) })
+  }
+
+  /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
+  takeAdmitted(chosen: (admitted: Admitted) => boolean): Admitted[] {
+    const some: Admitted[] = []
+    for (const [id, admitted] of this.#admitted) {
+      if (!chosen(admitted)) continue
+      this.#admitted.delete(id)
+      if (admitted.units.some((each) => each > 0)) some.push(admitted)
+    }
+    return some.sort((one, other) => Math.max(...other.units) - Math.max(...one.units))
+  }
+
+  close(): void {
+    void this.#store.close?.()
+    this.#admitted.clear()
+  }
+
+  /** What this instance has used of its share, so that no more is left than its part of what was left. */
+  #start(group: Group, plan: Plan, seen: Answer): void {
+    const instances = this.#instances()
+    const used = seen.figures.map(
+      ({ limit, remaining }) => partOf(limit, instances) - partOf(remaining, instances),
+    )
+    this.#store.decide({ ...group, plan, mode: 'raise', costs: used, untilUs: seen.untilUs })
+  }
+
+  #shareOf(plan: Plan): Plan {
+    const instances = this.#instances()
+    let share = this.#shares.get(plan)
+    if (share?.of.count !== instances.count || share.of.rank !== instances.rank) {
+      const policies = plan.policies.map((policy) => {
+        return sharedPolicy(policy, partOf(policy.limit, instances), instances.count)
+      })
+      share = { of: instances, plan: makePlan(plan.name, policies) }
+      this.#shares.set(plan, share)
+    }
+    return share.plan
+  }
+}
+
+function note(admitted: Admitted, { mode, costs }: Group, { untilUs }: Answer): void {
+  if (mode === 'peek') return
+  for (let i = 0; i < costs.length; i += 1) {
+    const units = mode === 'refund' ? -(costs[i] as number) : (costs[i] as number)
+    admitted.units[i] = Math.max(0, (admitted.units[i] as number) + units)
+  }
+  admitted.untilUs = untilUs
+}
+
+/** The figures again of the policies as they were given; a share that is too small for the cost is no reason for ever. */
+function degraded({ plan }: Group, answer: Answer): Answer {
+  const figures: PolicyFigures[] = answer.figures.map((each, i) => {
+    const policy = plan.policies[i] as Policy
+    const never = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= policy.limit
+    return {
+      ...each,
+      policy,
+      limit: policy.limit,
+      retryAfterMs: never ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs,
+    }
+  })
+  return { ...answer, figures, source: 'local', degraded: true }
+}

@@ -1,0 +1,30 @@
+// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two generations: what is not
+// seen while a whole generation fills up is forgotten.
+
+export class Recent<Value> {
+  readonly #most: number
+  #young: Map<string, Value> = new Map()
+  #old: Map<string, Value> = new Map()
+
+  /** @param most the most values kept, about; at least half of that are */
+  constructor(most: number) {
+    this.#most = most / 2
+  }
+
+  get(key: string): Value | undefined {
+    return this.#young.get(key) ?? this.#old.get(key)
+  }
+
+  set(key: string, value: Value): void {
+    if (this.#young.size >= this.#most && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+}

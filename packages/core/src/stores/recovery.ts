@@ -1,0 +1,141 @@
+// Brings a node back: probes it in the background with the real script on the write path, and when it answers, counts in it
+// what was admitted locally meanwhile, before users' decisions go there again.
+
+import { fixedWindow } from '../policies/fixed-window.js'
+import { makePlan } from '../store.js'
+import type { Events } from './events.js'
+import { timedOut } from './failures.js'
+import type { Admitted, Fallback } from './fallback.js'
+import type { RedisNode } from './nodes.js'
+import { decideGroups, type Line, lineFor, type RedisLike } from './redis-call.js'
+
+export interface RecoveryOptions {
+  readonly client: RedisLike
+  readonly prefix: string
+  readonly deadlineMs: number
+  readonly fallback: Fallback
+  readonly events: Events
+  readonly lineOf: (admitted: Admitted) => Line
+  /** The node that a locally admitted key belongs to. */
+  readonly nodeOf: (admitted: Admitted) => RedisNode
+  /** The store's time, where it is injected. */
+  readonly nowUs: () => number | undefined
+}
+
+/** Processes that lost Redis together come back one after the other: each waits up to this long before it settles. */
+const SPREAD_MS = 500
+/** Keys settled in a node at the most; those with the most units come first. */
+const MAX_KEYS = 1_000
+/** Groups in one call. */
+const CHUNK = 100
+
+export class Recovery {
+  readonly #options: RecoveryOptions
+  readonly #probe: Line
+  readonly #timers: Map<RedisNode, ReturnType<typeof setTimeout>> = new Map()
+  #closed = false
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options
+    const policy = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
+    this.#probe = lineFor(options.prefix, makePlan('weir', [policy]))
+  }
+
+  /** To be called whenever a breaker may have changed: tells of it, and sees to the next probe. */
+  watch(node: RedisNode, cause?: unknown): void {
+    const state = node.change()
+    if (state !== undefined) this.#options.events.emit('breaker', { node: node.name, state, cause })
+    if (node.breaker.state !== 'open' || this.#timers.has(node) || this.#closed) return
+    this.#later(node, node.breaker.probeAtMs - performance.now(), () => this.#probeNode(node))
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    this.#timers.clear()
+  }
+
+  #later(node: RedisNode, ms: number, action: () => Promise<void>): void {
+    const timer = setTimeout(
+      () => {
+        action().finally(() => {
+          this.#timers.delete(node)
+          this.watch(node)
+        })
+      },
+      Math.max(1, ms),
+    )
+    timer.unref?.()
+    this.#timers.set(node, timer)
+  }
+
+  async #probeNode(node: RedisNode): Promise<void> {
+    let failure: unknown
+    try {
+      await this.#decide(this.#probe, 'charge', [
+        { plan: this.#probe.plan, key: node.tag, costs: [1], count: 1 },
+      ])
+    } catch (error) {
+      failure = error
+    }
+    node.breaker.probed(failure === undefined, performance.now())
+    this.watch(node, failure)
+    if (node.breaker.state === 'half-open') await this.#settle(node)
+  }
+
+  async #settle(node: RedisNode): Promise<void> {
+    const { fallback, events } = this.#options
+    let keys = 0
+    try {
+      if (fallback.keys > 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * SPREAD_MS))
+      // Requests go on being decided locally while the first part is on its way; the second part is what they took.
+      for (let part = 0; part < 2; part += 1) keys += await this.#settleOnce(node)
+      node.breaker.settled(true, performance.now())
+    } catch {
+      node.breaker.settled(false, performance.now())
+    }
+    if (keys > 0) events.emit('settled', { node: node.name, keys })
+  }
+
+  async #settleOnce(node: RedisNode): Promise<number> {
+    const { fallback, lineOf, nodeOf } = this.#options
+    const mine = fallback.takeAdmitted((admitted) => nodeOf(admitted) === node).slice(0, MAX_KEYS)
+    const byLine = new Map<Line, Admitted[]>()
+    for (const admitted of mine) {
+      const line = lineOf(admitted)
+      byLine.set(line, [...(byLine.get(line) ?? []), admitted])
+    }
+    for (const [line, some] of byLine) {
+      for (let from = 0; from < some.length; from += CHUNK) {
+        const groups = some.slice(from, from + CHUNK).map(({ group, units, untilUs }) => {
+          return { plan: group.plan, key: group.key, ownKeys: group.ownKeys, costs: units, untilUs, count: 1 }
+        })
+        await this.#decide(line, 'settle', groups)
+      }
+    }
+    return mine.length
+  }
+
+  async #decide(
+    line: Line,
+    mode: 'charge' | 'settle',
+    groups: Parameters<typeof decideGroups>[3],
+  ): Promise<void> {
+    const { client, deadlineMs, nowUs } = this.#options
+    if (!isReady(client)) throw new Error(`the client is ${client.status}`)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(timedOut(deadlineMs)), deadlineMs)
+    })
+    try {
+      await Promise.race([decideGroups(client, line, mode, groups, nowUs()), tooLate])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Whether a command would be sent, and not queued. */
+export function isReady({ status }: RedisLike): boolean {
+  return status === undefined || status === 'ready'
+}

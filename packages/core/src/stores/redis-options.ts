@@ -1,0 +1,51 @@
+// How an ioredis client should be set up so that a failure of Redis is noticed in time, and never counted twice.
+
+/**
+ * Options for `new Redis(url, recommendedRedisOptions)`.
+ *
+ * - enableOfflineQueue false: what Redis cannot decide now is decided locally, not queued to be counted later
+ * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one would count twice
+ * - connectTimeout 500, socketTimeout 1000 (ms): a host that swallows packets is given up, so that a Sentinel is asked again
+ * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up to 5 s
+ * - reconnectOnError: a primary that became a replica (READONLY) is left
+ */
+export const recommendedRedisOptions: {
+  readonly enableOfflineQueue: false
+  readonly maxRetriesPerRequest: 0
+  readonly autoResendUnfulfilledCommands: false
+  readonly connectTimeout: number
+  readonly socketTimeout: number
+  readonly retryStrategy: (times: number) => number
+  readonly reconnectOnError: (error: Error) => 1 | false
+} = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: 500,
+  socketTimeout: 1_000,
+  retryStrategy: backOffMs,
+  reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+}
+
+/** Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's levels. */
+export const recommendedClusterOptions: {
+  readonly enableOfflineQueue: false
+  readonly clusterRetryStrategy: (times: number) => number
+  readonly slotsRefreshTimeout: number
+  readonly redisOptions: Omit<typeof recommendedRedisOptions, 'retryStrategy' | 'enableOfflineQueue'>
+} = {
+  enableOfflineQueue: false,
+  clusterRetryStrategy: backOffMs,
+  slotsRefreshTimeout: 1_000,
+  redisOptions: {
+    maxRetriesPerRequest: recommendedRedisOptions.maxRetriesPerRequest,
+    autoResendUnfulfilledCommands: recommendedRedisOptions.autoResendUnfulfilledCommands,
+    connectTimeout: recommendedRedisOptions.connectTimeout,
+    socketTimeout: recommendedRedisOptions.socketTimeout,
+    reconnectOnError: recommendedRedisOptions.reconnectOnError,
+  },
+}
+
+function backOffMs(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times, 10), 1_000) * (0.5 + Math.random() / 2)
+}

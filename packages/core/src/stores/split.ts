@@ -1,0 +1,74 @@
+// Policies of one decision whose keys lie in different slots of a Cluster cannot be decided in one step. They are asked slot
+// by slot, and if one denies, the earlier ones are given back: not atomic, but nobody is charged for a refused request.
+
+import type { PolicyFigures } from '../decision.js'
+import type { Answer, Group } from '../store.js'
+import { encodePart } from './keys.js'
+import { slotOf } from './slots.js'
+import { partOfGroup } from './unavailable.js'
+
+/** The places of a group's policies, by the slots of their keys. */
+export function slotsOf({ plan, key, ownKeys }: Group): Map<number, number[]> {
+  const slots = new Map<number, number[]>()
+  plan.policies.forEach((_, i) => {
+    const slot = slotOf(encodePart(ownKeys?.[i]?.tag ?? key))
+    const places = slots.get(slot)
+    if (places === undefined) slots.set(slot, [i])
+    else places.push(i)
+  })
+  return slots
+}
+
+/** Decides a group whose keys lie in several slots, the smallest limits first: what is refused there costs nobody else. */
+export async function decideBySlot(
+  group: Group,
+  decide: (part: Group) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const smallest = (places: readonly number[]) =>
+    Math.min(...places.map((i) => group.plan.policies[i]?.limit ?? 0))
+  const parts = [...slotsOf(group).values()].sort((one, other) => smallest(one) - smallest(other))
+  const asked: Asked[] = []
+  let denied = false
+  for (const places of parts) {
+    // Once one has denied, the others are only looked at.
+    const mode = denied && group.mode === 'consume' ? 'peek' : group.mode
+    const part: Group = { ...partOfGroup(group, places), mode }
+    const answer = await decide(part)
+    asked.push({ part, places, answer })
+    if (answer.allowed || denied) continue
+    denied = true
+    for (const earlier of asked.slice(0, -1)) {
+      if (group.mode !== 'consume') continue
+      const refund: Group = { ...earlier.part, mode: 'refund', untilUs: earlier.answer.untilUs }
+      earlier.answer = { ...(await decide(refund)), source: earlier.answer.source }
+    }
+  }
+  return joined(group, asked, !denied)
+}
+
+interface Asked {
+  readonly part: Group
+  readonly places: readonly number[]
+  answer: Answer
+}
+
+function joined(group: Group, asked: readonly Asked[], allowed: boolean): Answer {
+  const figures: PolicyFigures[] = []
+  const untilUs: number[] = []
+  for (const { places, answer } of asked) {
+    places.forEach((place, i) => {
+      figures[place] = answer.figures[i] as PolicyFigures
+      untilUs[place] = answer.untilUs[i] as number
+    })
+  }
+  const first = (asked[0] as Asked).answer
+  const local = asked.some(({ answer }) => answer.source === 'local')
+  return {
+    ...first,
+    allowed,
+    figures: group.plan.policies.map((_, i) => figures[i] as PolicyFigures),
+    untilUs,
+    source: local ? 'local' : 'store',
+    degraded: asked.some(({ answer }) => answer.degraded),
+  }
+}
