@@ -106,7 +106,7 @@ function unavailable({ key }: Group, { figures, source, degraded }: Answer, retr
 }
 
 /** The decision where no policy limits anything. */
-export function unlimitedDecision(key: string, policy: Policy): Allowed {
+export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const figures = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
   const answer: Answer = {
@@ -115,7 +115,7 @@ export function unlimitedDecision(key: string, policy: Policy): Allowed {
     untilUs: [],
     figures: [figures],
     source: 'local',
-    degraded: false,
+    degraded,
   }
   return {
     allowed: true,
@@ -126,7 +126,7 @@ export function unlimitedDecision(key: string, policy: Policy): Allowed {
     resetAfterMs: 0,
     policies: answer.figures,
     source: 'local',
-    degraded: false,
+    degraded,
     receipt: { group: undefined, answer, spent: true },
   }
 }

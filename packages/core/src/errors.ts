@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'WEIR_INVALID_COST'
   | 'WEIR_FOREIGN_KEY'
   | 'WEIR_STORE_FAILED'
+  | 'WEIR_POLICY_FAILED'
 
 /** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */
 export interface CodedError extends Error {

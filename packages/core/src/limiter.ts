@@ -1,5 +1,6 @@
 import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
 import { quote, rangeError, typeError } from './errors.js'
+import { unlimited } from './policies/unlimited.js'
 import { checkedName, type Policy } from './policy.js'
 import {
   type Group,
@@ -12,6 +13,7 @@ import {
   type WhenUnavailable,
 } from './store.js'
 import { memoryStore } from './stores/memory.js'
+import { Recent } from './stores/recent.js'
 import { warnOnce } from './warnings.js'
 
 /** A policy with a key or a cost of its own, in a decision that has others. */
@@ -70,6 +72,9 @@ export class RateLimiter {
   readonly #whenUnavailable: WhenUnavailable | undefined
   readonly #fixed: Resolved | undefined
   readonly #plans: Map<string, Plan> = new Map()
+  /** What a policy function said of the keys seen lately. */
+  readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
+  #enabled = true
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
@@ -139,6 +144,15 @@ export class RateLimiter {
     if (resolved.plan !== undefined) await this.store.reset(subjectOf(resolved, resolved.plan, key))
   }
 
+  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
+  get enabled(): boolean {
+    return this.#enabled
+  }
+
+  set enabled(on: boolean) {
+    this.#enabled = on
+  }
+
   async #refundReceipt(decision: Decision): Promise<void> {
     if (!decision.allowed || decision.receipt.spent) return
     const { receipt } = decision
@@ -162,6 +176,7 @@ export class RateLimiter {
   #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     checkedKey(key)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
+    if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options)
     if (resolved instanceof Promise)
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
@@ -181,8 +196,30 @@ export class RateLimiter {
   #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
     if (options?.policy !== undefined) return this.#resolve(options.policy)
     if (this.#fixed !== undefined) return this.#fixed
-    const input = (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)(key)
-    return input instanceof Promise ? input.then((settled) => this.#resolve(settled)) : this.#resolve(input)
+    try {
+      const input = (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)(key)
+      if (!(input instanceof Promise)) return this.#known(key, this.#resolve(input))
+      return input
+        .then((settled) => this.#known(key, this.#resolve(settled)))
+        .catch((error) => this.#lastGood(key, error))
+    } catch (error) {
+      return this.#lastGood(key, error)
+    }
+  }
+
+  #known(key: string, resolved: Resolved): Resolved {
+    this.#chosen.set(key, resolved)
+    return resolved
+  }
+
+  /** The policy function threw or returned no policy: what it said last of this key holds, never "unlimited". */
+  #lastGood(key: string, cause: unknown): Resolved {
+    const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
+    const resolved = this.#chosen.get(key)
+    if (resolved === undefined)
+      throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
+    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)
+    return resolved
   }
 
   #resolve(input: PolicyInput): Resolved {
@@ -256,6 +293,8 @@ export class RateLimiter {
 }
 
 const MAX_PLANS = 1_000
+const MAX_CHOSEN = 10_000
+const DISABLED = unlimited({ name: 'disabled' })
 const namesOn: WeakMap<Store, Set<string>> = new WeakMap()
 
 /** A policy input, checked and sorted for the store. */

@@ -18,6 +18,8 @@ export interface Store {
   /** Forgets what was taken. */
   reset(subject: Subject): void | Promise<void>
   close?(): void | Promise<void>
+  /** True: counters live in this process, so that other processes have others. */
+  readonly local?: boolean
 }
 
 /**

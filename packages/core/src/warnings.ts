@@ -3,6 +3,8 @@
 
 export type WarningCode =
   | 'WEIR_SHARED_NAME'
+  | 'WEIR_POLICY_FAILED'
+  | 'WEIR_UNSAFE_REDIS_OPTION'
   | 'WEIR_OBSERVER_FAILED'
   | 'WEIR_NO_ADDRESS'
   | 'WEIR_NO_KEY'

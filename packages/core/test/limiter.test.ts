@@ -138,7 +138,7 @@ describe('a decision', () => {
     await limiter.consume('free:1')
     expect((await later.consume('free:1')).allowed).toBe(false)
     expect((await limiter.consume('paid:1')).remaining).toBe(Infinity)
-    await expect(limiter.consume('unknown:1')).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
+    await expect(limiter.consume('unknown:1')).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
   })
 
   test('comes without a promise from a store that answers at once', () => {
@@ -203,4 +203,42 @@ describe('the observer', () => {
     make()
     expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
   })
+})
+
+describe('a policy function that fails', () => {
+  const good = slidingLog({ limit: 3, window: '1m' })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no database')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no database'))],
+    ['returns nothing', () => undefined as never],
+    ['returns numbers', () => ({ limit: Number.NaN }) as never],
+  ] as [string, () => Policy | Promise<Policy>][])(
+    '%s: what it said before of the key holds, and never "unlimited"',
+    async (_, bad) => {
+      let policyOf: () => Policy | Promise<Policy> = () => good
+      const limiter = new RateLimiter({ policy: () => policyOf() })
+      await limiter.consume('k')
+      policyOf = bad
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1, limit: 3 })
+      await expect(limiter.consume('new')).rejects.toMatchObject({
+        code: 'WEIR_POLICY_FAILED',
+        cause: expect.anything(),
+      })
+    },
+  )
+})
+
+test('a limiter that is switched off allows everything, says so, and goes on counting when it is switched on', async () => {
+  const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
+  await limiter.consume('k')
+  limiter.enabled = false
+  expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: true, source: 'local' })
+  limiter.enabled = true
+  expect((await limiter.consume('k')).allowed).toBe(false)
 })

@@ -6,7 +6,7 @@ import type { PolicyFigures } from '../decision.js'
 import { type Policy, sharedPolicy } from '../policy.js'
 import { type Answer, type Group, makePlan, type Plan } from '../store.js'
 import { type Instances, partOf } from './instances.js'
-import { memoryStore } from './memory.js'
+import { type MemoryStore, memoryStore } from './memory.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
 const MAX_KEYS = 10_000
@@ -19,7 +19,7 @@ export interface Admitted {
 }
 
 export class Fallback {
-  readonly #store: ReturnType<typeof memoryStore>
+  readonly #store: MemoryStore
   readonly #instances: () => Instances
   readonly #shares: WeakMap<Plan, { readonly of: Instances; readonly plan: Plan }> = new WeakMap()
   readonly #admitted: Map<string, Admitted> = new Map()
@@ -49,7 +49,7 @@ export class Fallback {
         this.#admitted.set(id, admitted)
       }
     }
-    const answer = this.#store.decide({ ...group, plan }) as Answer
+    const answer = this.#store.decide({ ...group, plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
     return degraded(group, answer)
   }
@@ -65,7 +65,7 @@ export class Fallback {
 
   forget(id: string, group: Pick<Group, 'plan' | 'key' | 'ownKeys'>): void {
     this.#admitted.delete(id)
-    void this.#store.reset({ ...group, plan: this.#shareOf(group.plan) })
+    this.#store.reset({ ...group, plan: this.#shareOf(group.plan) })
   }
 
   /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
@@ -80,7 +80,7 @@ export class Fallback {
   }
 
   close(): void {
-    void this.#store.close?.()
+    this.#store.close()
     this.#admitted.clear()
   }
 

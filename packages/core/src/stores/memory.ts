@@ -15,11 +15,18 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
 }
 
+/** A store that answers at once. */
+export interface MemoryStore extends Store {
+  decide(group: Group): Answer
+  reset(subject: Subject): void
+  close(): void
+}
+
 /**
  * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own. Answers at once.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys = 100_000 } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
@@ -42,6 +49,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   return {
+    local: true,
     decide(group: Group): Answer {
       const { lanes, readings, keys } = deskOf(group.plan)
       const nowUs = clock.nowUs()

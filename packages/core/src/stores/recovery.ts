@@ -58,7 +58,7 @@ export class Recovery {
   #later(node: RedisNode, ms: number, action: () => Promise<void>): void {
     const timer = setTimeout(
       () => {
-        action().finally(() => {
+        void action().finally(() => {
           this.#timers.delete(node)
           this.watch(node)
         })

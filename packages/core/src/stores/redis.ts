@@ -6,11 +6,12 @@
 //             fallback: in memory, with this instance's share
 
 import { type Clock, checkedClock } from '../clock.js'
-import { quote, rangeError, type StoreError, typeError } from '../errors.js'
+import { quote, rangeError, type StoreError } from '../errors.js'
 import type { Answer, Group, Plan, Store, Subject, WhenUnavailable } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, type BreakerState, circuitBreaker } from './breaker.js'
 import { Calls } from './calls.js'
+import { checkClient } from './client-check.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure } from './failures.js'
 import { Fallback } from './fallback.js'
@@ -349,20 +350,6 @@ function isLost(before: Answer, after: Answer): boolean {
 
 function notReady({ status }: RedisLike): StoreError {
   return storeFailure(new Error(`the client is ${status ?? 'not to be used'}`))
-}
-
-function checkClient(client: RedisLike): void {
-  if (typeof client?.callBuffer !== 'function') {
-    throw typeError(
-      'WEIR_INVALID_OPTION',
-      `client is ${quote(client)}; give an ioredis client, Redis or Cluster`,
-    )
-  }
-  const { keyPrefix } = (client.options ?? {}) as { keyPrefix?: unknown }
-  if (typeof keyPrefix === 'string' && /[{}]/.test(keyPrefix)) {
-    const why = 'it must not have braces, which move all keys to one slot'
-    throw rangeError('WEIR_INVALID_OPTION', `the client's keyPrefix is ${quote(keyPrefix)}; ${why}`)
-  }
 }
 
 function checkedOptions(options: RedisStoreOptions) {

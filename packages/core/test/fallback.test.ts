@@ -1,0 +1,190 @@
+// Decisions without the store: shares sum up to the limit, a switch gives no new budget, and what was admitted is settled.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { StoreError } from '../src/errors.js'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.js'
+import { type Group, makePlan, type Plan } from '../src/store.js'
+import { Fallback } from '../src/stores/fallback.js'
+import { checkedInstances, partOf } from '../src/stores/instances.js'
+import { Recent } from '../src/stores/recent.js'
+import { decideWithoutStore } from '../src/stores/unavailable.js'
+import { fakeClock } from '../src/testing/index.js'
+
+const MAKERS: Record<string, (limit: number) => Policy> = {
+  bucket: (capacity) => tokenBucket({ capacity, refill: Math.max(1, capacity), every: '1m' }),
+  fixed: (limit) => fixedWindow({ limit, window: '1m' }),
+  log: (limit) => slidingLog({ limit, window: '1m' }),
+  window: (limit) => slidingWindow({ limit, window: '1m', parts: 10 }),
+  counter: (limit) => slidingCounter({ limit, window: '1m' }),
+}
+
+function consume(plan: Plan, key: string): Group {
+  return { plan, key, mode: 'consume', costs: plan.policies.map(() => 1) }
+}
+
+test('parts of a number sum up to it where ranks are known, and to no more where they are not', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 50 }), (units, count) => {
+      const ranks = Array.from({ length: count }, (_, rank) => rank)
+      const sum = (parts: number[]) => parts.reduce((total, part) => total + part, 0)
+      expect(sum(ranks.map((rank) => partOf(units, { count, rank })))).toBe(units)
+      expect(sum(ranks.map(() => partOf(units, { count, rank: undefined })))).toBeLessThanOrEqual(units)
+    }),
+  )
+})
+
+test.each([0, -1, 1.5, '4', { count: 2, rank: 2 }, { count: 2, rank: -1 }, { count: 0, rank: 0 }])(
+  'instances of %j are refused',
+  (option) => {
+    expect(() => checkedInstances(option as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  },
+)
+
+describe.each(Object.entries(MAKERS))('%s', (_, make) => {
+  test('instances together admit the limit at once, above and below their number', () => {
+    for (const [limit, count] of [
+      [100, 4],
+      [10, 4],
+      [3, 4],
+      [0, 4],
+      [1, 7],
+    ] as const) {
+      const plan = makePlan('p', [make(limit)])
+      const clock = fakeClock()
+      let admitted = 0
+      for (let rank = 0; rank < count; rank += 1) {
+        const fallback = new Fallback(clock, () => ({ count, rank }))
+        for (let i = 0; i <= limit; i += 1) {
+          const answer = fallback.decide(consume(plan, 'k'), 'k', undefined)
+          expect(answer).toMatchObject({ source: 'local', degraded: true })
+          if (answer.allowed) admitted += 1
+        }
+      }
+      expect(admitted).toBe(limit)
+    }
+  })
+
+  test('a switch gives no new budget: what was left is what all instances together admit', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 60 }),
+        (limit, count, tries) => {
+          const clock = fakeClock()
+          const plan = makePlan('p', [make(limit)])
+          const store = memoryStore({ clock })
+          let seen = store.decide({ ...consume(plan, 'k'), mode: 'peek' })
+          for (let i = 0; i < tries; i += 1) seen = store.decide(consume(plan, 'k'))
+          const { remaining } = seen.figures[0] as (typeof seen.figures)[0]
+          let admitted = 0
+          for (let rank = 0; rank < count; rank += 1) {
+            const fallback = new Fallback(clock, () => ({ count, rank }))
+            for (let i = 0; i <= limit; i += 1)
+              if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) admitted += 1
+          }
+          expect(admitted).toBeLessThanOrEqual(remaining)
+          expect(admitted).toBeGreaterThanOrEqual(remaining - count)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  test('what was admitted is settled in the store: the total stays the limit', () => {
+    const clock = fakeClock()
+    const limit = 20
+    const plan = makePlan('p', [make(limit)])
+    const store = memoryStore({ clock })
+    let seen = store.decide(consume(plan, 'k'))
+    for (let i = 1; i < 8; i += 1) seen = store.decide(consume(plan, 'k'))
+    const fallback = new Fallback(clock, () => ({ count: 1, rank: 0 }))
+    let admitted = 8
+    for (let i = 0; i < 5; i += 1) if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) admitted += 1
+    const [entry] = fallback.takeAdmitted(() => true)
+    expect(fallback.keys).toBe(0)
+    const { group, units, untilUs } = entry as NonNullable<typeof entry>
+    store.decide({ ...group, mode: 'settle', costs: units, untilUs })
+    for (let i = 0; i < limit; i += 1) if (store.decide(consume(plan, 'k')).allowed) admitted += 1
+    expect(admitted).toBe(limit)
+  })
+
+  test('what the store had counted after all is not settled again', () => {
+    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+    const plan = makePlan('p', [make(20)])
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.countedAfterAll('k', [1], 3)
+    expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[2]])
+  })
+})
+
+test('a share too small for a cost is no reason to say never', () => {
+  const fallback = new Fallback(fakeClock(), () => ({ count: 4, rank: 3 }))
+  const plan = makePlan('p', [slidingLog({ limit: 3, window: '1m' })])
+  expect(fallback.decide(consume(plan, 'k'), 'k', undefined).figures).toMatchObject([
+    { limit: 3, remaining: 0, retryAfterMs: 1_000 },
+  ])
+  const never = fallback.decide({ ...consume(plan, 'k'), costs: [4] }, 'k', undefined)
+  expect(never.figures).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
+})
+
+describe('without the store', () => {
+  const [one, two] = [
+    slidingLog({ name: 'one', limit: 5, window: '1m' }),
+    slidingLog({ name: 'two', limit: 3, window: '1m' }),
+  ]
+  const cause = new StoreError('WEIR_STORE_FAILED', 'away')
+
+  function decide(whenUnavailable: ('local' | 'allow' | 'deny' | 'throw' | undefined)[]) {
+    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+    const plan = makePlan('p', [one, two], whenUnavailable)
+    const local = (group: Group) => fallback.decide(group, group.key, undefined)
+    return decideWithoutStore(consume(plan, 'k'), { otherwise: 'local', cause, retryAfterMs: 300, local })
+  }
+
+  test('policies are decided locally by default', () => {
+    expect(decide([undefined, undefined]).figures.map(({ remaining }) => remaining)).toEqual([4, 2])
+  })
+
+  test('one that is to deny denies for all, and says when to ask again', () => {
+    expect(decide(['local', 'deny'])).toMatchObject({ allowed: false, unavailableMs: 300, degraded: true })
+  })
+
+  test('one that is to allow is left out', () => {
+    expect(decide(['allow', 'local'])).toMatchObject({
+      allowed: true,
+      figures: [
+        { remaining: 5, policy: one },
+        { remaining: 2, policy: two },
+      ],
+    })
+    expect(decide(['allow', 'allow'])).toMatchObject({ allowed: true, degraded: true })
+  })
+
+  test('one that is to throw throws the cause', () => {
+    expect(() => decide(['local', 'throw'])).toThrow(cause)
+  })
+})
+
+test('the recently seen are bounded, and the last to be seen are among them', () => {
+  const recent = new Recent<number>(100)
+  for (let i = 0; i < 10_000; i += 1) recent.set(`k${i}`, i)
+  expect(Array.from({ length: 50 }, (_, i) => recent.get(`k${9_999 - i}`))).toEqual(
+    Array.from({ length: 50 }, (_, i) => 9_999 - i),
+  )
+  expect(
+    Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter((value) => value !== undefined)
+      .length,
+  ).toBeLessThanOrEqual(100)
+})
