@@ -1,9 +1,9 @@
 // The Redis store that users get, put together from its parts:
 //
-//   decide -> breaker of the node -> batches -> calls, with a deadline -> Redis
-//                 | open, or the call failed
-//                 v
-//             fallback: in memory, with this instance's share
+//   decide -> denied a moment ago? -> breaker of the node -> batches -> calls, with a deadline -> Redis
+//                                            | open, or the call failed
+//                                            v
+//                                        fallback: in memory, with this instance's share
 
 import { type Clock, checkedClock } from '../clock.js'
 import { quote, rangeError, type StoreError } from '../errors.js'
@@ -12,6 +12,7 @@ import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, type BreakerState, circuitBreaker } from './breaker.js'
 import { Calls } from './calls.js'
 import { checkClient } from './client-check.js'
+import { Denials } from './denials.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure } from './failures.js'
 import { Fallback } from './fallback.js'
@@ -39,6 +40,8 @@ export interface RedisStoreOptions {
   readonly whenUnavailable?: WhenUnavailable
   /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in Redis. */
   readonly instances?: number | { readonly count: number; readonly rank: number }
+  /** Whether a request that was just denied is answered from memory for up to a second. Default true. */
+  readonly denyCache?: boolean
   /** A circuit breaker of your own for each node. */
   readonly breaker?: (node: string) => Breaker
   /** Called with a line of text when something happens, at most once a second for each kind. */
@@ -88,6 +91,8 @@ export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): 
 interface Desk {
   readonly line: Line
   readonly seen: Recent<Answer>
+  /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
+  readonly denials: Denials | undefined
 }
 
 class LayeredRedisStore implements RedisStore {
@@ -96,6 +101,8 @@ class LayeredRedisStore implements RedisStore {
   readonly #clock: Clock | undefined
   readonly #otherwise: WhenUnavailable
   readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
+  /** By the limiter's name; undefined: switched off. */
+  readonly #denials: Map<string, Denials> | undefined
   readonly #nodes: Nodes
   readonly #batches: Batches
   readonly #calls: Calls
@@ -113,6 +120,7 @@ class LayeredRedisStore implements RedisStore {
     this.#prefix = prefix
     this.#otherwise = otherwise
     this.#clock = options.clock === undefined ? undefined : checkedClock(options.clock)
+    this.#denials = options.denyCache === false ? undefined : new Map()
     this.#events = storeEvents(options.log)
     this.#nodes = new Nodes(client, options.breaker ?? (() => circuitBreaker()))
     if (options.instances === undefined) {
@@ -153,6 +161,7 @@ class LayeredRedisStore implements RedisStore {
     const desk = this.#deskOf(subject.plan)
     const id = idOf(subject)
     desk.seen.delete(id)
+    desk.denials?.forget(id)
     this.#fallback.forget(id, subject)
     if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
     await resetSubject(this.#client, desk.line, subject, this.#clock?.nowUs())
@@ -189,6 +198,8 @@ class LayeredRedisStore implements RedisStore {
 
   #decideInSlot(group: Group): Answer | Promise<Answer> {
     const desk = this.#deskOf(group.plan)
+    const denied = desk.denials?.answer(idOf(group), group)
+    if (denied !== undefined) return denied
     const slot = this.#slotOf(group)
     const node = this.#nodes.ofSlot(slot)
     if (!this.#usable(node)) return this.#without(group, desk, node, notReady(this.#client))
@@ -204,6 +215,7 @@ class LayeredRedisStore implements RedisStore {
     this.#answered = true
     this.#serverClock.noted(answer.nowUs)
     const id = idOf(group)
+    desk.denials?.noted(id, group, answer)
     const before = desk.seen.get(id)
     desk.seen.set(id, answer)
     if (before === undefined || group.mode !== 'consume' || !answer.allowed) return
@@ -278,10 +290,19 @@ class LayeredRedisStore implements RedisStore {
     return slotOf(encodePart(ownKeys?.[0]?.tag ?? key))
   }
 
+  #denialsOf({ name }: Plan): Denials | undefined {
+    let denials = this.#denials?.get(name)
+    if (denials === undefined && this.#denials !== undefined) {
+      denials = new Denials(() => this.#clock?.nowUs() ?? Math.floor(performance.now() * 1_000))
+      this.#denials.set(name, denials)
+    }
+    return denials
+  }
+
   #deskOf(plan: Plan): Desk {
     let desk = this.#desks.get(plan)
     if (desk === undefined) {
-      desk = { line: lineFor(this.#prefix, plan), seen: new Recent(MAX_SEEN) }
+      desk = { line: lineFor(this.#prefix, plan), seen: new Recent(MAX_SEEN), denials: this.#denialsOf(plan) }
       this.#desks.set(plan, desk)
     }
     return desk

@@ -76,9 +76,10 @@ export function parseTrace(text: string): TraceStep[] {
 }
 
 function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
-  const match = /^\S+\s+(consume|peek|refund|charge|settle|raise) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
-    line,
-  )
+  const match =
+    /^\S+\s+(consume|peek|refund|charge|settle|raise) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
+      line,
+    )
   if (match === null) throw new Error(`not a line of a trace: ${line}`)
   const [, mode, cost, until, expected] = match as unknown as [
     string,
