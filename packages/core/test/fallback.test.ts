@@ -12,9 +12,10 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../src/index.js'
-import { type Group, makePlan, type Plan } from '../src/store.js'
+import { type Answer, type Group, makePlan, type Plan } from '../src/store.js'
 import { Fallback } from '../src/stores/fallback.js'
 import { checkedInstances, partOf } from '../src/stores/instances.js'
+import { LastSeen, type Seen } from '../src/stores/last-seen.js'
 import { Recent } from '../src/stores/recent.js'
 import { decideWithoutStore } from '../src/stores/unavailable.js'
 import { fakeClock } from '../src/testing/index.js'
@@ -25,6 +26,10 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   log: (limit) => slidingLog({ limit, window: '1m' }),
   window: (limit) => slidingWindow({ limit, window: '1m', parts: 10 }),
   counter: (limit) => slidingCounter({ limit, window: '1m' }),
+}
+
+function seenOf({ nowUs, untilUs, figures }: Answer): Seen {
+  return { nowUs, untilUs, remaining: figures.map(({ remaining }) => remaining) }
 }
 
 function consume(plan: Plan, key: string): Group {
@@ -92,7 +97,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
           for (let rank = 0; rank < count; rank += 1) {
             const fallback = new Fallback(clock, () => ({ count, rank }))
             for (let i = 0; i <= limit; i += 1)
-              if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) admitted += 1
+              if (fallback.decide(consume(plan, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
           }
           expect(admitted).toBeLessThanOrEqual(remaining)
           expect(admitted).toBeGreaterThanOrEqual(remaining - count)
@@ -111,7 +116,8 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     for (let i = 1; i < 8; i += 1) seen = store.decide(consume(plan, 'k'))
     const fallback = new Fallback(clock, () => ({ count: 1, rank: 0 }))
     let admitted = 8
-    for (let i = 0; i < 5; i += 1) if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) admitted += 1
+    for (let i = 0; i < 5; i += 1)
+      if (fallback.decide(consume(plan, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
     const [entry] = fallback.takeAdmitted(() => true)
     expect(fallback.keys).toBe(0)
     const { group, units, untilUs } = entry as NonNullable<typeof entry>
@@ -187,4 +193,45 @@ test('the recently seen are bounded, and the last to be seen are among them', ()
     Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter((value) => value !== undefined)
       .length,
   ).toBeLessThanOrEqual(100)
+})
+
+describe('what was last seen', () => {
+  const limit = 10
+  const policy = fixedWindow({ limit, window: '1m' })
+  const answer = (remaining: number, nowMs: number, untilMs: number): Answer => ({
+    allowed: true,
+    nowUs: nowMs * 1_000,
+    untilUs: [untilMs * 1_000],
+    figures: [{ policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs }],
+    source: 'store',
+    degraded: false,
+  })
+
+  test('is told again, of the last ones at least', () => {
+    const seen = new LastSeen(1)
+    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, answer(i % 10, i, 60_000))
+    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`))
+    expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
+    known.forEach((each, i) => {
+      if (each !== undefined)
+        expect(each).toEqual({ nowUs: i * 1_000, remaining: [i % 10], untilUs: [60_000_000] })
+    })
+    seen.forget('k999')
+    expect(seen.get('k999')).toBe(undefined)
+  })
+
+  test.each([
+    ['nothing but this request is in use, too early', answer(9, 10_000, 70_000), true],
+    ['what was in use is over', answer(9, 60_000, 120_000), false],
+    ['what was in use is all but over', answer(9, 59_960, 120_000), false],
+    ['more is in use', answer(3, 10_000, 60_000), false],
+    ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
+  ])('tells a loss: %s', (_, after, expected) => {
+    const seen = new LastSeen(1)
+    seen.note('k', answer(4, 0, 60_000))
+    expect(seen.note('other', after)).toBe(undefined)
+    expect(seen.note('k', after)).toEqual(
+      expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
+    )
+  })
 })

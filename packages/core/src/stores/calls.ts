@@ -14,6 +14,8 @@ export interface CallsOptions {
   readonly maxInFlight: number
   /** The breaker of a node learnt something. */
   readonly learnt: (node: RedisNode, cause: unknown) => void
+  /** A reply came: the server's time. */
+  readonly replied: (nowUs: number) => void
   /** A reply came after its requests had been decided otherwise. */
   readonly late: (entry: Entry, granted: number) => void
 }
@@ -37,12 +39,17 @@ export class Calls {
       failAll(batch.entries, storeFailure(new Error(`${node.inFlight} calls are in flight already`)))
       return
     }
-    const call = new Call(batch, this.#options.deadlineMs, (error) => this.#failed(node, error))
+    const call = new Call(() => {
+      const error = timedOut(this.#options.deadlineMs)
+      this.#failed(node, error)
+      failAll(batch.entries, error)
+    })
     this.#deadlines.add(call)
     node.inFlight += 1
     decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
       ({ nowUs, verdicts }) => {
         node.inFlight -= 1
+        this.#options.replied(nowUs)
         if (call.done) {
           for (const [i, entry] of batch.entries.entries()) {
             const verdict = verdicts[i]
@@ -50,7 +57,7 @@ export class Calls {
           }
           return
         }
-        call.done = true
+        call.end()
         node.breaker.succeeded(performance.now())
         for (let i = 0; i < batch.entries.length; i += 1) {
           handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs)
@@ -59,7 +66,7 @@ export class Calls {
       (error: StoreError) => {
         node.inFlight -= 1
         if (call.done) return
-        call.done = true
+        call.end()
         if (mustSplit(error) && batch.entries.length > 1) {
           for (const entry of batch.entries) this.send({ ...batch, entries: [entry] })
           return
@@ -80,24 +87,27 @@ export class Calls {
   }
 }
 
+/** A call on its way. It stays in the queue of deadlines for a while after its end, so it lets go of all it has. */
 class Call implements Timed {
   readonly startedMs: number = performance.now()
-  done = false
-  readonly #batch: Batch
-  readonly #afterMs: number
-  readonly #failed: (error: StoreError) => void
+  #expired: (() => void) | undefined
 
-  constructor(batch: Batch, afterMs: number, failed: (error: StoreError) => void) {
-    this.#batch = batch
-    this.#afterMs = afterMs
-    this.#failed = failed
+  constructor(expired: () => void) {
+    this.#expired = expired
+  }
+
+  get done(): boolean {
+    return this.#expired === undefined
+  }
+
+  end(): void {
+    this.#expired = undefined
   }
 
   expire(): void {
-    this.done = true
-    const error = timedOut(this.#afterMs)
-    this.#failed(error)
-    failAll(this.#batch.entries, error)
+    const expired = this.#expired
+    this.end()
+    expired?.()
   }
 }
 

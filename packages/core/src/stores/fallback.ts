@@ -6,6 +6,7 @@ import type { PolicyFigures } from '../decision.js'
 import { type Policy, sharedPolicy } from '../policy.js'
 import { type Answer, type Group, makePlan, type Plan } from '../store.js'
 import { type Instances, partOf } from './instances.js'
+import type { Seen } from './last-seen.js'
 import { type MemoryStore, memoryStore } from './memory.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
@@ -37,9 +38,9 @@ export class Fallback {
   /**
    * Decides a group locally.
    * @param id of the subject, among all plans
-   * @param seen the store's last answer for it
+   * @param seen what was last seen of it in the store
    */
-  decide(group: Group, id: string, seen: Answer | undefined): Answer {
+  decide(group: Group, id: string, seen: Seen | undefined): Answer {
     const plan = this.#shareOf(group.plan)
     let admitted = this.#admitted.get(id)
     if (admitted === undefined) {
@@ -85,12 +86,12 @@ export class Fallback {
   }
 
   /** What this instance has used of its share, so that no more is left than its part of what was left. */
-  #start(group: Group, plan: Plan, seen: Answer): void {
+  #start(group: Group, plan: Plan, { remaining, untilUs }: Seen): void {
     const instances = this.#instances()
-    const used = seen.figures.map(
-      ({ limit, remaining }) => partOf(limit, instances) - partOf(remaining, instances),
-    )
-    this.#store.decide({ ...group, plan, mode: 'raise', costs: used, untilUs: seen.untilUs })
+    const used = group.plan.policies.map(({ limit }, i) => {
+      return Math.max(0, partOf(limit, instances) - partOf(remaining[i] as number, instances))
+    })
+    this.#store.decide({ ...group, plan, mode: 'raise', costs: used, untilUs })
   }
 
   #shareOf(plan: Plan): Plan {

@@ -18,8 +18,8 @@ import { concernsNode, storeFailure } from './failures.js'
 import { Fallback } from './fallback.js'
 import { checkedInstances, type Heartbeat, heartbeat } from './instances.js'
 import { encodePart } from './keys.js'
+import { LastSeen, type Seen } from './last-seen.js'
 import { Nodes, type RedisNode } from './nodes.js'
-import { Recent } from './recent.js'
 import { isReady, Recovery } from './recovery.js'
 import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
 import { serverClock } from './server-clock.js'
@@ -70,11 +70,6 @@ export interface RedisStore extends Store {
   close(): Promise<void>
 }
 
-/** Subjects of each plan whose last answer is remembered. */
-const MAX_SEEN = 20_000
-/** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
-const LOSS_MARGIN_US = 50_000
-
 /**
  * Keeps counters in Redis (6.2 or newer, or Valkey), so that limits hold across processes. A decision is one atomic
  * script on the server's own clock, and is made in time even if Redis is not: see docs/resilience.md. The client stays
@@ -90,7 +85,7 @@ export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): 
 /** What is known of a plan: how to call Redis for it, and what was last seen of its subjects. */
 interface Desk {
   readonly line: Line
-  readonly seen: Recent<Answer>
+  readonly seen: LastSeen
   /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
   readonly denials: Denials | undefined
 }
@@ -145,6 +140,10 @@ class LayeredRedisStore implements RedisStore {
       deadlineMs,
       maxInFlight,
       learnt: (node, cause) => this.#recovery.watch(node, cause),
+      replied: (nowUs) => {
+        this.#answered = true
+        this.#serverClock.noted(nowUs)
+      },
       late: (entry, granted) => this.#late(entry, granted),
     })
     this.#batches = new Batches((batch) => this.#calls.send(batch))
@@ -160,7 +159,7 @@ class LayeredRedisStore implements RedisStore {
   async reset(subject: Subject): Promise<void> {
     const desk = this.#deskOf(subject.plan)
     const id = idOf(subject)
-    desk.seen.delete(id)
+    desk.seen.forget(id)
     desk.denials?.forget(id)
     this.#fallback.forget(id, subject)
     if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
@@ -212,14 +211,10 @@ class LayeredRedisStore implements RedisStore {
 
   /** The store has answered. */
   noted(group: Group, desk: Desk, answer: Answer): void {
-    this.#answered = true
-    this.#serverClock.noted(answer.nowUs)
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
-    const before = desk.seen.get(id)
-    desk.seen.set(id, answer)
-    if (before === undefined || group.mode !== 'consume' || !answer.allowed) return
-    if (isLost(before, answer)) this.#restore(group, desk, before)
+    const lost = desk.seen.note(id, answer)
+    if (lost !== undefined && group.mode === 'consume') this.#restore(group, desk, lost)
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -263,19 +258,11 @@ class LayeredRedisStore implements RedisStore {
   }
 
   /** A key was lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. */
-  #restore(group: Group, desk: Desk, before: Answer): void {
+  #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): void {
     const { plan, key, ownKeys } = group
     this.#events.emit('data-loss', { limiter: plan.name, key })
-    const costs = before.figures.map(({ limit, remaining }) => limit - remaining)
-    const raise: Group = {
-      plan,
-      key,
-      ownKeys,
-      mode: 'raise',
-      costs,
-      untilUs: before.untilUs,
-      seenUs: before.nowUs,
-    }
+    const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+    const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
     const ignored: Waiter = { answered() {}, failed() {} }
     this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#clock?.nowUs(), ignored)
   }
@@ -302,7 +289,11 @@ class LayeredRedisStore implements RedisStore {
   #deskOf(plan: Plan): Desk {
     let desk = this.#desks.get(plan)
     if (desk === undefined) {
-      desk = { line: lineFor(this.#prefix, plan), seen: new Recent(MAX_SEEN), denials: this.#denialsOf(plan) }
+      desk = {
+        line: lineFor(this.#prefix, plan),
+        seen: new LastSeen(plan.policies.length),
+        denials: this.#denialsOf(plan),
+      }
       this.#desks.set(plan, desk)
     }
     return desk
@@ -352,21 +343,6 @@ class Question implements Waiter {
 function idOf({ plan, key, ownKeys }: Subject): string {
   if (ownKeys === undefined) return key
   return JSON.stringify([plan.name, key, ...ownKeys.map((own) => own?.key)])
-}
-
-/**
- * Whether Redis forgot the key between two answers: of some policy nothing is in use but what this very request took,
- * though what was in use before should have lasted longer.
- */
-function isLost(before: Answer, after: Answer): boolean {
-  for (let i = 0; i < after.figures.length; i += 1) {
-    const then = before.figures[i]
-    const now = after.figures[i]
-    if (then === undefined || now === undefined || now.cost === 0 || then.remaining === then.limit) continue
-    const lasts = (before.untilUs[i] as number) > after.nowUs + LOSS_MARGIN_US
-    if (lasts && now.limit - now.remaining === now.cost) return true
-  }
-  return false
 }
 
 function notReady({ status }: RedisLike): StoreError {

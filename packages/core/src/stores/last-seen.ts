@@ -1,0 +1,120 @@
+// What was last seen of the subjects of a plan, in a table of fixed size without objects: every answer passes here, and
+// remembering the answers themselves would cost more in garbage collection than all the rest of a decision.
+//
+// Subjects are told apart by 53 bits of a hash with a secret seed; two that share them (1 in 10^11 pairs of a full
+// table) would be seen as one, which matters only where Redis is lost at that moment.
+
+import type { Answer } from '../store.js'
+
+const SETS = 8_192
+const WAYS = 2
+/** Of a way: hash, when, and then for each policy what remained and until when what was used weighs. */
+const HEADER = 2
+
+/** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
+const LOSS_MARGIN_US = 50_000
+/** Longer texts are told apart by their ends and their length. */
+const HASHED_UNITS = 256
+
+export interface Seen {
+  readonly nowUs: number
+  readonly remaining: readonly number[]
+  readonly untilUs: readonly number[]
+}
+
+export class LastSeen {
+  readonly #policies: number
+  readonly #width: number
+  readonly #cells: Float64Array
+  readonly #seed: number = (Math.random() * 2 ** 32) >>> 0
+
+  constructor(policies: number) {
+    this.#policies = policies
+    this.#width = HEADER + 2 * policies
+    this.#cells = new Float64Array(SETS * WAYS * this.#width)
+  }
+
+  get(id: string): Seen | undefined {
+    const hash = hashOf(id, this.#seed)
+    const at = this.#find(hash)
+    return this.#cells[at] === hash ? this.#seenAt(at) : undefined
+  }
+
+  /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
+  note(id: string, answer: Answer): Seen | undefined {
+    const cells = this.#cells
+    const hash = hashOf(id, this.#seed)
+    const at = this.#find(hash)
+    const lost =
+      answer.allowed && cells[at] === hash && this.#isLost(at, answer) ? this.#seenAt(at) : undefined
+    cells[at] = hash
+    cells[at + 1] = answer.nowUs
+    for (let i = 0; i < this.#policies; i += 1) {
+      cells[at + HEADER + 2 * i] = answer.figures[i]?.remaining as number
+      cells[at + HEADER + 2 * i + 1] = answer.untilUs[i] as number
+    }
+    return lost
+  }
+
+  forget(id: string): void {
+    const hash = hashOf(id, this.#seed)
+    const at = this.#find(hash)
+    if (this.#cells[at] === hash) this.#cells[at] = 0
+  }
+
+  /** Where the subject is, or else where it may be put: over the older of its set. */
+  #find(hash: number): number {
+    const cells = this.#cells
+    const first = (hash % SETS) * WAYS * this.#width
+    const second = first + this.#width
+    if (cells[first] === hash) return first
+    if (cells[second] === hash) return second
+    return (cells[first + 1] as number) <= (cells[second + 1] as number) ? first : second
+  }
+
+  /**
+   * Whether the store forgot the subject: of some policy nothing is in use but what this very request took, though what
+   * was in use before should have lasted longer.
+   */
+  #isLost(at: number, { figures, nowUs }: Answer): boolean {
+    for (let i = 0; i < this.#policies; i += 1) {
+      const now = figures[i]
+      const remained = this.#cells[at + HEADER + 2 * i] as number
+      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      if (now === undefined || now.cost === 0 || remained >= now.limit) continue
+      if (untilUs > nowUs + LOSS_MARGIN_US && now.limit - now.remaining === now.cost) return true
+    }
+    return false
+  }
+
+  #seenAt(at: number): Seen {
+    const remaining: number[] = []
+    const untilUs: number[] = []
+    for (let i = 0; i < this.#policies; i += 1) {
+      remaining.push(this.#cells[at + HEADER + 2 * i] as number)
+      untilUs.push(this.#cells[at + HEADER + 2 * i + 1] as number)
+    }
+    return { nowUs: this.#cells[at + 1] as number, remaining, untilUs }
+  }
+}
+
+/** 53 bits, never 0: two 32-bit multiplicative hashes of the code units (after xxHash's primes). */
+function hashOf(text: string, seed: number): number {
+  let one = seed
+  let two = seed ^ text.length
+  const { length } = text
+  const head = length <= HASHED_UNITS ? length : HASHED_UNITS / 2
+  for (let i = 0; i < head; i += 1) {
+    const unit = text.charCodeAt(i)
+    one = Math.imul(one ^ unit, 0x9e3779b1)
+    two = Math.imul(two ^ unit, 0x85ebca77)
+  }
+  for (let i = Math.max(head, length - HASHED_UNITS / 2); i < length; i += 1) {
+    const unit = text.charCodeAt(i)
+    one = Math.imul(one ^ unit, 0x9e3779b1)
+    two = Math.imul(two ^ unit, 0x85ebca77)
+  }
+  one = Math.imul(one ^ (one >>> 15), 0xc2b2ae3d)
+  two = Math.imul(two ^ (two >>> 13), 0x27d4eb2f)
+  return ((one ^ (one >>> 16)) >>> 0) * 0x200000 + ((two ^ (two >>> 16)) >>> 11) + 1
+}
