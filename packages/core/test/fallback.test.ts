@@ -130,9 +130,20 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
     const plan = makePlan('p', [make(20)])
     for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
-    fallback.countedAfterAll('k', [1], 3)
+    fallback.countedAfterAll(consume(plan, 'k'), 'k', 3)
     expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[2]])
   })
+})
+
+test('limiters that know a key by the same text are settled apart', () => {
+  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  const plans = ['a', 'b'].map((name) => makePlan(name, [slidingLog({ limit: 9, window: '1m' })]))
+  for (const plan of plans) fallback.decide(consume(plan, 'k'), 'k', undefined)
+  expect(fallback.keys).toBe(2)
+  expect(fallback.takeAdmitted(() => true).map(({ group, units }) => [group.plan.name, units])).toEqual([
+    ['a', [1]],
+    ['b', [1]],
+  ])
 })
 
 test('a share too small for a cost is no reason to say never', () => {

@@ -4,7 +4,7 @@
 -- Numbers: limit, span in ms, quantum in ms.
 
 local call, pcall = redis.call, redis.pcall
-local floor, min = math.floor, math.min
+local floor, max, min = math.floor, math.max, math.min
 local format, match = string.format, string.match
 local EPOCH_MS = 1735689600000
 local MAX_UNITS = 2 ^ 50
@@ -62,7 +62,7 @@ end
 local function take_at(k, units, tick)
   local used = k.last_sum - k.floor
   local added = units < MAX_UNITS - used and units or MAX_UNITS - used
-  if added == 0 then return available(k) end
+  if added <= 0 then return available(k) end
   if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
   if not k.runs or tick > k.last_tick then k.last_tick = tick end
   k.last_sum = k.last_sum + added
@@ -70,9 +70,9 @@ local function take_at(k, units, tick)
   return available(k)
 end
 
--- The tick of what weighs until then; never ahead of what is taken now.
+-- The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times.
 local function tick_until(k, until_us)
-  return min(floor(until_us / 1000) - EPOCH_MS - k.span, tick_of(k))
+  return max(0, min(floor(until_us / 1000) - EPOCH_MS - k.span, tick_of(k)))
 end
 
 return {

@@ -152,15 +152,15 @@ function tickOf({ nowMs, quantumMs }: LogCheck): number {
   return Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
 }
 
-/** The tick of what weighs until then; never ahead of what is taken now. */
+/** The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times. */
 function tickUntil(check: LogCheck, untilUs: number): number {
-  return Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - check.spanMs, tickOf(check))
+  return Math.max(0, Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - check.spanMs, tickOf(check)))
 }
 
 function takeAt(check: LogCheck, units: number, tick: number): number {
   const used = check.lastSum - check.floor
   const added = units < MAX_UNITS - used ? units : MAX_UNITS - used
-  if (added === 0) return available(check)
+  if (added <= 0) return available(check)
   if (check.lastSum + added > 2 * MAX_UNITS) restart(check, used)
   if (check.cells[END] === 0 || tick > check.lastTick) check.lastTick = tick
   check.lastSum += added

@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.js'
 import type { PolicyFigures } from '../decision.js'
 import { type Policy, sharedPolicy } from '../policy.js'
-import { type Answer, type Group, makePlan, type Plan } from '../store.js'
+import { type Answer, type Group, makePlan, type Plan, type Subject } from '../store.js'
 import { type Instances, partOf } from './instances.js'
 import type { Seen } from './last-seen.js'
 import { type MemoryStore, memoryStore } from './memory.js'
@@ -23,32 +23,33 @@ export class Fallback {
   readonly #store: MemoryStore
   readonly #instances: () => Instances
   readonly #shares: WeakMap<Plan, { readonly of: Instances; readonly plan: Plan }> = new WeakMap()
-  readonly #admitted: Map<string, Admitted> = new Map()
+  readonly #admitted: Map<Plan, Map<string, Admitted>> = new Map()
+  #keys = 0
+  readonly #clock: Clock
+  #lookedUs = 0
 
   /** @param clock the store's time, as well as this process knows it */
   constructor(clock: Clock, instances: () => Instances) {
+    this.#clock = clock
     this.#store = memoryStore({ clock, maxKeys: MAX_KEYS })
     this.#instances = instances
   }
 
   get keys(): number {
-    return this.#admitted.size
+    return this.#keys
   }
 
   /**
    * Decides a group locally.
-   * @param id of the subject, among all plans
+   * @param id of the subject
    * @param seen what was last seen of it in the store
    */
   decide(group: Group, id: string, seen: Seen | undefined): Answer {
     const plan = this.#shareOf(group.plan)
-    let admitted = this.#admitted.get(id)
+    let admitted = this.#admitted.get(group.plan)?.get(id)
     if (admitted === undefined) {
       if (seen !== undefined) this.#start(group, plan, seen)
-      if (this.#admitted.size < MAX_KEYS) {
-        admitted = { group, units: group.costs.map(() => 0), untilUs: [] }
-        this.#admitted.set(id, admitted)
-      }
+      admitted = this.#remember(group, id)
     }
     const answer = this.#store.decide({ ...group, plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
@@ -56,26 +57,29 @@ export class Fallback {
   }
 
   /** The store had counted requests that timed out and were then decided here: what it counted need not be settled. */
-  countedAfterAll(id: string, costs: readonly number[], granted: number): void {
-    const admitted = this.#admitted.get(id)
+  countedAfterAll({ plan, costs }: Group, id: string, granted: number): void {
+    const admitted = this.#admitted.get(plan)?.get(id)
     if (admitted === undefined) return
     for (let i = 0; i < costs.length; i += 1) {
       admitted.units[i] = Math.max(0, (admitted.units[i] as number) - granted * (costs[i] as number))
     }
   }
 
-  forget(id: string, group: Pick<Group, 'plan' | 'key' | 'ownKeys'>): void {
-    this.#admitted.delete(id)
-    this.#store.reset({ ...group, plan: this.#shareOf(group.plan) })
+  forget(id: string, subject: Subject): void {
+    if (this.#admitted.get(subject.plan)?.delete(id)) this.#keys -= 1
+    this.#store.reset({ ...subject, plan: this.#shareOf(subject.plan) })
   }
 
   /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
   takeAdmitted(chosen: (admitted: Admitted) => boolean): Admitted[] {
     const some: Admitted[] = []
-    for (const [id, admitted] of this.#admitted) {
-      if (!chosen(admitted)) continue
-      this.#admitted.delete(id)
-      if (admitted.units.some((each) => each > 0)) some.push(admitted)
+    for (const ofPlan of this.#admitted.values()) {
+      for (const [id, admitted] of ofPlan) {
+        if (!chosen(admitted)) continue
+        ofPlan.delete(id)
+        this.#keys -= 1
+        if (admitted.units.some((each) => each > 0)) some.push(admitted)
+      }
     }
     return some.sort((one, other) => Math.max(...other.units) - Math.max(...one.units))
   }
@@ -83,6 +87,7 @@ export class Fallback {
   close(): void {
     this.#store.close()
     this.#admitted.clear()
+    this.#keys = 0
   }
 
   /** What this instance has used of its share, so that no more is left than its part of what was left. */
@@ -92,6 +97,29 @@ export class Fallback {
       return Math.max(0, partOf(limit, instances) - partOf(remaining[i] as number, instances))
     })
     this.#store.decide({ ...group, plan, mode: 'raise', costs: used, untilUs })
+  }
+
+  /** A place for what is admitted under a key; undefined: there are too many already, and this one is not settled. */
+  #remember(group: Group, id: string): Admitted | undefined {
+    if (this.#keys >= MAX_KEYS) this.#forgetExpired()
+    if (this.#keys >= MAX_KEYS) return undefined
+    let ofPlan = this.#admitted.get(group.plan)
+    if (ofPlan === undefined) {
+      ofPlan = new Map()
+      this.#admitted.set(group.plan, ofPlan)
+    }
+    const admitted = { group, units: group.costs.map(() => 0), untilUs: [] }
+    ofPlan.set(id, admitted)
+    this.#keys += 1
+    return admitted
+  }
+
+  /** What no longer weighs need not be settled. Looked through once a second at the most. */
+  #forgetExpired(): void {
+    const nowUs = this.#clock.nowUs()
+    if (nowUs < this.#lookedUs + 1_000_000) return
+    this.#lookedUs = nowUs
+    this.takeAdmitted(({ untilUs }) => untilUs.every((each) => each <= nowUs))
   }
 
   #shareOf(plan: Plan): Plan {

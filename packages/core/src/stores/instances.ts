@@ -30,6 +30,7 @@ export function checkedInstances(option: number | { count: number; rank: number 
 /** Instances that have not been heard of for this long are gone. */
 const GONE_MS = 10_000
 const BEAT_MS = 3_000
+export const INSTANCES_TAG = 'instances'
 
 // KEYS [1] ZSET of instance ids by the ms at which they are gone; ARGV [1] own id, [2] GONE_MS, [3] '1' to leave
 // Reply: count, own rank (from 0)
@@ -56,7 +57,7 @@ export interface Heartbeat {
 /** @param usable whether Redis may be asked now */
 export function heartbeat(client: RedisLike, prefix: string, usable: () => boolean): Heartbeat {
   const id = `${process.pid}-${Math.random().toString(36).slice(2)}`
-  const key = `${prefix}:{instances}`
+  const key = `${prefix}:{${INSTANCES_TAG}}`
   let instances: Instances = { count: 1, rank: 0 }
   let timer: ReturnType<typeof setInterval> | undefined
 

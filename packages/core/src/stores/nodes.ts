@@ -8,8 +8,8 @@ export class RedisNode {
   readonly breaker: Breaker
   /** Calls that have been sent and not answered. */
   inFlight = 0
-  /** A tag whose keys lie on this node, for the probe's key. */
-  tag = 'probe'
+  /** A tag whose keys lie on this node, for the probe's key: of the first request that went there. */
+  tag: string | undefined
   #told: BreakerState = 'closed'
 
   constructor(name: string, breaker: Breaker) {

@@ -73,7 +73,7 @@ export class Recovery {
     let failure: unknown
     try {
       await this.#decide(this.#probe, 'charge', [
-        { plan: this.#probe.plan, key: node.tag, costs: [1], count: 1 },
+        { plan: this.#probe.plan, key: node.tag ?? 'probe', costs: [1], count: 1 },
       ])
     } catch (error) {
       failure = error
@@ -99,7 +99,7 @@ export class Recovery {
 
   async #settleOnce(node: RedisNode): Promise<number> {
     const { fallback, lineOf, nodeOf } = this.#options
-    const mine = fallback.takeAdmitted((admitted) => nodeOf(admitted) === node).slice(0, MAX_KEYS)
+    const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node)).slice(0, MAX_KEYS)
     const byLine = new Map<Line, Admitted[]>()
     for (const admitted of mine) {
       const line = lineOf(admitted)
@@ -133,6 +133,11 @@ export class Recovery {
       clearTimeout(timer)
     }
   }
+}
+
+/** A key is settled with its node; or, if it moved to a node that is well, with the next one to come back. */
+function isDue(home: RedisNode, node: RedisNode): boolean {
+  return home === node || home.breaker.state === 'closed'
 }
 
 /** Whether a command would be sent, and not queued. */

@@ -1,0 +1,301 @@
+// How the Redis store decides, put together from its parts:
+//
+//   decide -> denied a moment ago? -> breaker of the node -> batches -> calls, with a deadline -> Redis
+//                                            | open, or the call failed
+//                                            v
+//                                        fallback: in memory, with this instance's share
+
+import type { Clock } from '../clock.js'
+import type { StoreError } from '../errors.js'
+import type { Answer, Group, Plan, Subject, WhenUnavailable } from '../store.js'
+import { Batches, type Entry, type Waiter } from './batches.js'
+import { type Breaker, circuitBreaker } from './breaker.js'
+import { Calls } from './calls.js'
+import { Denials } from './denials.js'
+import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
+import { concernsNode, storeFailure } from './failures.js'
+import { Fallback } from './fallback.js'
+import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
+import { encodePart } from './keys.js'
+import { LastSeen, type Seen } from './last-seen.js'
+import { Nodes, type RedisNode } from './nodes.js'
+import { isReady, Recovery } from './recovery.js'
+import type { RedisHealth, RedisStore } from './redis.js'
+import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
+import { serverClock } from './server-clock.js'
+import { slotOf } from './slots.js'
+import { decideBySlot, slotsOf } from './split.js'
+import { decideWithoutStore } from './unavailable.js'
+
+/** The options of a Redis store, checked and completed. */
+export interface Settings {
+  readonly prefix: string
+  readonly clock: Clock | undefined
+  readonly deadlineMs: number
+  readonly maxInFlight: number
+  readonly whenUnavailable: WhenUnavailable
+  readonly instances: Instances | undefined
+  readonly denyCache: boolean
+  readonly breaker: ((node: string) => Breaker) | undefined
+  readonly log: ((line: string) => void) | undefined
+}
+
+export function layeredStore(client: RedisLike, settings: Settings): RedisStore {
+  return new LayeredStore(client, settings)
+}
+
+/** What is known of a plan: how to call Redis for it, and what was last seen of its subjects. */
+interface Desk {
+  readonly line: Line
+  readonly seen: LastSeen
+  /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
+  readonly denials: Denials | undefined
+}
+
+class LayeredStore implements RedisStore {
+  readonly #client: RedisLike
+  readonly #settings: Settings
+  readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
+  readonly #denials: Map<string, Denials> = new Map()
+  readonly #nodes: Nodes
+  readonly #batches: Batches
+  readonly #calls: Calls
+  readonly #events: Events
+  readonly #fallback: Fallback
+  readonly #recovery: Recovery
+  readonly #heartbeat: Heartbeat | undefined
+  readonly #serverClock = serverClock()
+  #answered = false
+
+  constructor(client: RedisLike, settings: Settings) {
+    const { prefix, clock, deadlineMs, maxInFlight, instances } = settings
+    this.#client = client
+    this.#settings = settings
+    this.#events = storeEvents(settings.log)
+    this.#nodes = new Nodes(client, settings.breaker ?? (() => circuitBreaker()))
+    if (instances === undefined) this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat())
+    this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
+    this.#recovery = new Recovery({
+      client,
+      prefix,
+      deadlineMs,
+      fallback: this.#fallback,
+      events: this.#events,
+      lineOf: ({ group }) => this.#deskOf(group.plan).line,
+      nodeOf: ({ group }) => this.#nodes.ofSlot(this.#slotOf(group)),
+      nowUs: () => this.#nowUs(),
+    })
+    this.#calls = new Calls(client, this.#nodes, {
+      deadlineMs,
+      maxInFlight,
+      learnt: (node, cause) => this.#recovery.watch(node, cause),
+      replied: (nowUs) => {
+        this.#answered = true
+        this.#serverClock.noted(nowUs)
+      },
+      late: (entry, granted) => this.#late(entry, granted),
+    })
+    this.#batches = new Batches((batch) => this.#calls.send(batch))
+  }
+
+  decide(group: Group): Answer | Promise<Answer> {
+    if (this.#client.isCluster === true && group.ownKeys !== undefined && slotsOf(group).size > 1) {
+      return decideBySlot(group, (part) => this.#decideInSlot(part))
+    }
+    return this.#decideInSlot(group)
+  }
+
+  async reset(subject: Subject): Promise<void> {
+    const desk = this.#deskOf(subject.plan)
+    const id = idOf(subject)
+    desk.seen.forget(id)
+    desk.denials?.forget(id)
+    this.#fallback.forget(id, subject)
+    if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
+    await resetSubject(this.#client, desk.line, subject, this.#nowUs())
+  }
+
+  health(): RedisHealth {
+    const nodes = [...this.#nodes.all].map(({ name, breaker: { state }, inFlight }) => ({
+      name,
+      state,
+      inFlight,
+    }))
+    const worst =
+      nodes.find(({ state }) => state === 'open') ?? nodes.find(({ state }) => state === 'half-open')
+    return {
+      state: this.#answered ? (worst?.state ?? 'closed') : 'never-connected',
+      nodes,
+      instances: this.#instances().count,
+      localKeys: this.#fallback.keys,
+    }
+  }
+
+  on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  async close(): Promise<void> {
+    this.#calls.close()
+    this.#recovery.close()
+    this.#fallback.close()
+    this.#events.clear()
+    const patience = new Promise<void>((resolve) => setTimeout(resolve, 500).unref?.())
+    await Promise.race([this.#heartbeat?.stop(), patience])
+  }
+
+  #decideInSlot(group: Group): Answer | Promise<Answer> {
+    const desk = this.#deskOf(group.plan)
+    const denied = desk.denials?.answer(idOf(group), group)
+    if (denied !== undefined) return denied
+    const slot = this.#slotOf(group)
+    const node = this.#nodes.ofSlot(slot)
+    if (!this.#usable(node)) return this.#without(group, desk, node, notReady(this.#client))
+    node.tag ??= group.ownKeys?.[0]?.tag ?? group.key
+    this.#heartbeat?.start()
+    return new Promise((resolve, reject) => {
+      const question = new Question(this, group, desk, node, resolve, reject)
+      this.#batches.ask(desk.line, slot, group, this.#nowUs(), question)
+    })
+  }
+
+  /** The store has answered. */
+  noted(group: Group, desk: Desk, answer: Answer): void {
+    const id = idOf(group)
+    desk.denials?.noted(id, group, answer)
+    const lost = desk.seen.note(id, answer)
+    if (lost !== undefined && group.mode === 'consume') this.#restore(group, desk, lost)
+  }
+
+  /** The store has not answered, or not in time, or cannot decide this key. */
+  failed(group: Group, desk: Desk, node: RedisNode, error: StoreError): Answer {
+    if (!concernsNode(error)) {
+      this.#events.emit('key-error', { limiter: group.plan.name, key: group.key, cause: error })
+    }
+    return this.#without(group, desk, node, error)
+  }
+
+  #without(group: Group, desk: Desk, node: RedisNode, cause: StoreError): Answer {
+    this.#events.emit('fallback', { limiter: group.plan.name, key: group.key, cause })
+    return decideWithoutStore(group, {
+      otherwise: this.#settings.whenUnavailable,
+      cause,
+      retryAfterMs: node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
+      local: (part) => this.#fallback.decide(part, idOf(part), desk.seen.get(idOf(group))),
+    })
+  }
+
+  /** Whether users' decisions may go to the node. A client that is not ready is not queued on. */
+  #usable(node: RedisNode): boolean {
+    if (node.breaker.state !== 'closed') return false
+    if (isReady(this.#client)) return true
+    if (this.#client.status === 'wait') this.#client.connect?.().catch(() => {})
+    node.breaker.failed(performance.now())
+    this.#recovery.watch(node, notReady(this.#client))
+    return false
+  }
+
+  #mayBeat(): boolean {
+    const slot = this.#client.isCluster === true ? slotOf(INSTANCES_TAG) : 0
+    return isReady(this.#client) && this.#nodes.ofSlot(slot).breaker.state === 'closed'
+  }
+
+  #instances(): Instances {
+    return this.#settings.instances ?? (this.#heartbeat as Heartbeat).instances
+  }
+
+  #nowUs(): number | undefined {
+    return this.#settings.clock?.nowUs()
+  }
+
+  /** A key was lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. */
+  #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): void {
+    const { plan, key, ownKeys } = group
+    this.#events.emit('data-loss', { limiter: plan.name, key })
+    const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+    const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
+    const ignored: Waiter = { answered() {}, failed() {} }
+    this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), ignored)
+  }
+
+  #late({ group, waiters }: Entry, granted: number): void {
+    if (group.mode !== 'consume' && group.mode !== 'charge') return
+    this.#fallback.countedAfterAll(group, idOf(group), Math.min(granted, waiters.length))
+  }
+
+  #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
+    if (this.#client.isCluster !== true) return 0
+    return slotOf(encodePart(ownKeys?.[0]?.tag ?? key))
+  }
+
+  #denialsOf({ name }: Plan): Denials | undefined {
+    if (!this.#settings.denyCache) return undefined
+    let denials = this.#denials.get(name)
+    if (denials === undefined) {
+      denials = new Denials(() => this.#nowUs() ?? Math.floor(performance.now() * 1_000))
+      this.#denials.set(name, denials)
+    }
+    return denials
+  }
+
+  #deskOf(plan: Plan): Desk {
+    let desk = this.#desks.get(plan)
+    if (desk === undefined) {
+      desk = {
+        line: lineFor(this.#settings.prefix, plan),
+        seen: new LastSeen(plan.policies.length),
+        denials: this.#denialsOf(plan),
+      }
+      this.#desks.set(plan, desk)
+    }
+    return desk
+  }
+}
+
+/** A request on its way to Redis and back. */
+class Question implements Waiter {
+  readonly #store: LayeredStore
+  readonly #group: Group
+  readonly #desk: Desk
+  readonly #node: RedisNode
+  readonly #resolve: (answer: Answer) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(
+    store: LayeredStore,
+    group: Group,
+    desk: Desk,
+    node: RedisNode,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#store = store
+    this.#group = group
+    this.#desk = desk
+    this.#node = node
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  answered(answer: Answer): void {
+    this.#store.noted(this.#group, this.#desk, answer)
+    this.#resolve(answer)
+  }
+
+  failed(error: StoreError): void {
+    try {
+      this.#resolve(this.#store.failed(this.#group, this.#desk, this.#node, error))
+    } catch (thrown) {
+      this.#reject(thrown)
+    }
+  }
+}
+
+/** A subject among those of its plan. */
+function idOf({ key, ownKeys }: Subject): string {
+  return ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own?.key)])
+}
+
+function notReady({ status }: RedisLike): StoreError {
+  return storeFailure(new Error(`the client is ${status ?? 'not to be used'}`))
+}
