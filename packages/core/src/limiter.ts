@@ -50,8 +50,8 @@ export interface RateLimiterOptions {
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
   readonly cost?: number
-  /** What is allowed, for this call only. */
-  readonly policy?: PolicyInput
+  /** What is allowed, for this call only; or a function that tells. */
+  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>)
 }
 
 /**
@@ -194,10 +194,12 @@ export class RateLimiter {
   }
 
   #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
-    if (options?.policy !== undefined) return this.#resolve(options.policy)
-    if (this.#fixed !== undefined) return this.#fixed
+    const own = options?.policy
+    if (own === undefined && this.#fixed !== undefined) return this.#fixed
+    if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
+    const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     try {
-      const input = (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)(key)
+      const input = choose(key)
       if (!(input instanceof Promise)) return this.#known(key, this.#resolve(input))
       return input
         .then((settled) => this.#known(key, this.#resolve(settled)))

@@ -2,7 +2,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './ports.js'
-import { countRequests } from './requests.js'
+import { readRequests } from './requests.js'
 
 export type ProxyMode =
   | 'pass'
@@ -19,6 +19,8 @@ export interface FaultyProxy {
   readonly port: number
   readonly url: string
   set(mode: ProxyMode): Promise<void>
+  /** New connections go to another server, as when a name is moved; open ones stay where they are. */
+  retarget(port: number): void
   readonly stats: ProxyStats
   stop(): Promise<void>
 }
@@ -31,8 +33,14 @@ export interface ProxyStats {
   readonly commands: Map<string, number>
 }
 
-export async function startProxy(targetPort: number): Promise<FaultyProxy> {
+export interface ProxyOptions {
+  /** Called for each whole command that a client sent, as it arrives, with the number of its connection. */
+  readonly onCommand?: (command: readonly string[], connection: number) => void
+}
+
+export async function startProxy(targetPort: number, options: ProxyOptions = {}): Promise<FaultyProxy> {
   const port = await freePort()
+  let target = targetPort
   const stats: ProxyStats = { connections: 0, bytesToServer: 0, bytesToClient: 0, commands: new Map() }
   const sockets = new Set<Socket>()
   let mode: ProxyMode = 'pass'
@@ -40,13 +48,18 @@ export async function startProxy(targetPort: number): Promise<FaultyProxy> {
 
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     stats.connections++
+    const connection = stats.connections
     if (mode === 'reset') return void client.resetAndDestroy()
-    const upstream = connect({ port: targetPort, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     pair(client, upstream)
-    const count = countRequests(stats.commands)
+    const read = readRequests((command) => {
+      const name = command[0]?.toUpperCase() ?? ''
+      stats.commands.set(name, (stats.commands.get(name) ?? 0) + 1)
+      options.onCommand?.(command, connection)
+    })
     client.on('data', (chunk) => {
       stats.bytesToServer += chunk.length
-      count(chunk)
+      read(chunk)
     })
     upstream.on('data', (chunk) => {
       stats.bytesToClient += chunk.length
@@ -92,6 +105,9 @@ export async function startProxy(targetPort: number): Promise<FaultyProxy> {
     port,
     url: `redis://127.0.0.1:${port}`,
     set,
+    retarget(next) {
+      target = next
+    },
     stats,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

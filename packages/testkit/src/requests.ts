@@ -1,7 +1,7 @@
-/** Counts whole commands in a client's byte stream, however it is cut into chunks. Bulk arrays only. */
-export function countRequests(counts: Map<string, number>): (chunk: Buffer) => void {
+/** Finds whole commands in a client's byte stream, however it is cut into chunks. Bulk arrays only. */
+export function readRequests(found: (command: readonly string[]) => void): (chunk: Buffer) => void {
   let buffer: Buffer = Buffer.alloc(0)
-  let name = ''
+  let command: string[] = []
   let argumentsLeft = 0
 
   return (chunk) => {
@@ -14,14 +14,14 @@ export function countRequests(counts: Map<string, number>): (chunk: Buffer) => v
       const number = Number(buffer.toString('latin1', 1, lineEnd))
       if (buffer[0] === ASTERISK) {
         argumentsLeft = number
-        name = ''
+        command = []
         buffer = buffer.subarray(start)
         continue
       }
       if (buffer.length < start + number + 2) return
-      name ||= buffer.toString('latin1', start, start + number).toUpperCase()
+      command.push(buffer.toString('latin1', start, start + number))
       buffer = buffer.subarray(start + number + 2)
-      if (--argumentsLeft === 0) counts.set(name, (counts.get(name) ?? 0) + 1)
+      if (--argumentsLeft === 0) found(command)
     }
   }
 }

@@ -8,7 +8,7 @@ import {
   startProxy,
   startRedis,
 } from '../src/index.js'
-import { countRequests } from '../src/requests.js'
+import { readRequests } from '../src/requests.js'
 
 let server: RedisServer
 let proxy: FaultyProxy
@@ -83,15 +83,41 @@ test('a server that goes away closes the client, too', async () => {
   await before.stop()
 })
 
-test('commands are counted however their bytes are cut', () => {
+test('new connections go to another server after a retarget, open ones stay', async () => {
+  const other = await startRedis()
+  await other.command('SET', 'who', 'other')
+  await server.command('SET', 'who', 'first')
+  proxy.retarget(other.port)
+  const fresh = openConnection(proxy.port)
+  expect(await fresh.command('GET', 'who')).toBe('other')
+  expect(await connection.command('GET', 'who')).toBe('first')
+  fresh.close()
+  await other.stop()
+})
+
+test('an observer sees whole commands and whose they are', async () => {
+  const seen: string[] = []
+  const observed = await startProxy(server.port, {
+    onCommand: (command, number) => seen.push(`${number} ${command.join(' ')}`),
+  })
+  const [one, two] = [openConnection(observed.port), openConnection(observed.port)]
+  await one.command('set', 'a', 1)
+  await two.command('GET', 'a')
+  expect(seen).toEqual(['1 set a 1', '2 GET a'])
+  one.close()
+  two.close()
+  await observed.stop()
+})
+
+test('commands are found however their bytes are cut', () => {
   const stream = Buffer.from(
     '*2\r\n$3\r\nGET\r\n$4\r\n*\r\n$\r\n*1\r\n$4\r\nping\r\n*2\r\n$3\r\nGET\r\n$0\r\n\r\n',
   )
   for (let size = 1; size <= stream.length; size++) {
-    const counts = new Map<string, number>()
-    const count = countRequests(counts)
-    for (let at = 0; at < stream.length; at += size) count(stream.subarray(at, at + size))
-    expect(Object.fromEntries(counts)).toEqual({ GET: 2, PING: 1 })
+    const found: (readonly string[])[] = []
+    const read = readRequests((command) => found.push(command))
+    for (let at = 0; at < stream.length; at += size) read(stream.subarray(at, at + size))
+    expect(found).toEqual([['GET', '*\r\n$'], ['ping'], ['GET', '']])
   }
 })
 

@@ -1,0 +1,64 @@
+// @ts-check
+// An Express server with two limits. It first sends itself a burst of requests and shows how they fare.
+//
+//   PORT=3000                          where to listen; the next free port if it is taken
+//   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes, instead of in memory
+
+import { fixedWindow, memoryStore, rateLimit, redisStore, tokenBucket } from '@weir/express'
+import express from 'express'
+import { showBurst } from './burst.js'
+import { connectRedis, listen, portFrom } from './start.js'
+
+const redis = await connectRedis(process.env.REDIS_URL)
+const store = redis ? redisStore(redis) : memoryStore()
+
+// Five requests in any ten seconds from one address. Named, so that it keeps its counters when the numbers change.
+const hello = rateLimit({ store, name: 'hello', limit: 5, window: '10s' })
+
+// One decision of two policies, and requests that cost what they are worth.
+const search = rateLimit({
+  store,
+  name: 'search',
+  cost: (req) => Math.min(20, Math.max(1, Number(req.query.pages) || 1)),
+  policy: [
+    tokenBucket({ name: 'burst', capacity: 20, refill: 2, every: '1s' }),
+    fixedWindow({ name: 'daily', limit: 1_000, window: '1d' }),
+  ],
+})
+
+const app = express().disable('x-powered-by')
+app.get('/', hello, (req, res) => {
+  res.json({ hello: 'world', left: req.rateLimit?.remaining })
+})
+app.get('/search', search, (req, res) => {
+  res.json({ found: [], left: req.rateLimit?.all[0]?.policies.map(({ remaining }) => remaining) })
+})
+
+const server = await listen(app, portFrom(process.env.PORT))
+const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+const url = `http://127.0.0.1:${port}`
+
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
+
+console.log(
+  `\nWeir with Express, counting in ${redis ? `Redis at ${redis.options.host}:${redis.options.port}` : 'memory'}\n`,
+)
+await showBurst(url, [...Array(6).fill('/'), ...Array(3).fill('/search?pages=8')])
+// You come from the same address as the burst did, so let it be forgotten.
+await Promise.all([hello, search].map(({ limiter }) => limiter.reset('127.0.0.1')))
+
+console.log(`
+Listening on ${url} (Ctrl-C ends it). Try:
+
+  curl -i ${url}/                    five in any ten seconds
+  curl -i '${url}/search?pages=8'    8 units of a bucket of 20, which refills by 2 a second
+  curl -i '${url}/search?pages=30'   more pages, at most 20 units
+`)
+
+/** Ends the server and the connection to Redis; with nothing left to do, the process ends by itself. */
+function stop() {
+  server.close()
+  server.closeAllConnections()
+  redis?.disconnect()
+}

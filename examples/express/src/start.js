@@ -1,0 +1,69 @@
+// @ts-check
+// Starting up: Redis if there is one, and a port that is free.
+
+import { createServer } from 'node:http'
+import { Redis } from 'ioredis'
+
+/**
+ * A connection to Redis, or undefined where no URL is given.
+ * @param {string | undefined} url
+ */
+export async function connectRedis(url) {
+  if (!url) return undefined
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: null })
+  /** @type {Error | undefined} */
+  let trouble
+  redis.on('error', (error) => {
+    trouble = error
+  })
+  try {
+    await redis.connect()
+  } catch (error) {
+    const { host, port } = redis.options
+    fail(`cannot reach Redis at ${host}:${port} (REDIS_URL): ${trouble?.message || error}`)
+  }
+  redis.options.retryStrategy = (attempts) => Math.min(attempts * 100, 2_000)
+  return redis
+}
+
+/**
+ * The port to listen on: 3000 unless PORT says otherwise; 0 is any.
+ * @param {string | undefined} text
+ */
+export function portFrom(text = '3000') {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) fail(`PORT is "${text}"; give a whole number from 0 to 65535`)
+  return port
+}
+
+/**
+ * Listens on this machine only, on the port or the next one that is free.
+ * @param {import('node:http').RequestListener} app
+ * @param {number} port
+ * @returns {Promise<import('node:http').Server>}
+ */
+export async function listen(app, port) {
+  for (let tried = port; tried < port + 20; tried += 1) {
+    const server = createServer(app)
+    try {
+      await new Promise((resolve, reject) => {
+        server.once('error', reject).listen(tried, '127.0.0.1', () => resolve(undefined))
+      })
+      if (tried !== port) console.log(`port ${port} is taken; using ${tried}`)
+      return server
+    } catch (error) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+      if (code !== 'EADDRINUSE') return fail(`cannot listen on port ${tried}: ${code}`)
+    }
+  }
+  return fail(`ports ${port} to ${port + 19} are taken; set PORT to a free one`)
+}
+
+/**
+ * @param {string} message
+ * @returns {never}
+ */
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

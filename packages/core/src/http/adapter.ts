@@ -1,0 +1,46 @@
+// What a framework must be able to do for Weir. An adapter translates; what things mean is decided here in core/http.
+
+import type { RequestDecision } from './placed.js'
+import type { ResponseOutcome } from './refund.js'
+import type { Refusal } from './refusal.js'
+
+/**
+ * Whom the framework believes about the client's address:
+ * - `nobody`: forwarding headers are ignored
+ * - `listed`: proxies that were named, or it cannot be told
+ * - `everybody`: any client can forge its address
+ * - `inert`: something is set, but by this framework's rules it trusts nobody
+ */
+export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
+
+/** How to read a framework's request and write its response. The functions are called on their own, so they must not
+ *  use `this`. */
+export interface HttpAdapter<Req, Res> {
+  /** The client's address, by the framework's own proxy settings. */
+  address(request: Req): string | undefined
+  /** The other end of the connection. */
+  peer(request: Req): string | undefined
+  trust(request: Req): Trust
+  /** Method in upper case; `''` where there is none. */
+  method(request: Req): string
+  /** A header by its lower-case name; several lines of it joined by commas. */
+  header(request: Req, name: string): string | undefined
+  /** The decision that `place` put where users of the framework look for it. */
+  placed(request: Req): RequestDecision | undefined
+  place(request: Req, decision: RequestDecision): void
+  headersSent(response: Res): boolean
+  /** Replaces the header. */
+  setHeader(response: Res, name: string, value: string): void
+  /** Calls back exactly once, when the response has ended or its connection has closed: see `afterNodeResponse`. */
+  afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
+}
+
+/** What comes of a request: it goes on (`undefined`), or it is to be refused. */
+export type Verdict = Refusal | undefined
+
+/**
+ * Judges a request: places the decision on it and sets the headers of its response. Answers at once where key, cost,
+ * policy, skip and the store do. Where there is no response to speak of (a message on a socket), give `undefined`.
+ * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot decide
+ */
+export type Check<Req, Res> = (request: Req, response: Res | undefined) => Verdict | Promise<Verdict>

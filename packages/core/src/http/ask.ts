@@ -1,0 +1,51 @@
+// The second step: what a request costs and what it may take, and the decision.
+
+import { quote, rangeError } from '../errors.js'
+import type { PolicyInput, RateLimiter } from '../limiter.js'
+import type { Verdict } from './adapter.js'
+import type { Answer } from './answer.js'
+import { whenAtHand } from './at-hand.js'
+import type { Awaitable, LimitOptions } from './options.js'
+
+/** Asks the limiter about a key, and answers the request. */
+export type Ask<Req, Res> = (
+  request: Req,
+  response: Res | undefined,
+  key: string,
+) => Verdict | Promise<Verdict>
+
+export function asking<Req, Res>(
+  { cost = 1 }: LimitOptions<Req>,
+  limiter: RateLimiter,
+  policyOf: ((request: Req) => Awaitable<PolicyInput>) | undefined,
+  answer: Answer<Req, Res>,
+): Ask<Req, Res> {
+  if (typeof cost !== 'function') {
+    if (!isCost(cost)) {
+      throw rangeError(
+        'WEIR_INVALID_OPTION',
+        `cost is ${quote(cost)}; give a whole number, 0 or more, or a function`,
+      )
+    }
+    if (policyOf === undefined) {
+      const asked = { cost }
+      return (request, response, key) =>
+        whenAtHand(limiter.decide(key, asked), (decision) => answer(request, response, decision, true))
+    }
+  }
+  const costOf = typeof cost === 'function' ? cost : () => cost
+  return (request, response, key) =>
+    whenAtHand(costOf(request), (units) => {
+      const sound = isCost(units)
+      // A request that makes its own cost invalid must not be free.
+      const asked = { cost: sound ? units : 1 }
+      const policy = policyOf && (() => whenAtHand(policyOf(request), (input) => input))
+      return whenAtHand(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
+        answer(request, response, decision, sound),
+      )
+    })
+}
+
+function isCost(units: unknown): units is number {
+  return Number.isSafeInteger(units) && (units as number) >= 0
+}

@@ -1,0 +1,106 @@
+// What a refused request is told: status, body and media type. Problem documents are RFC 9457, their types the
+// RateLimit draft's. Nobody's key, address or figures are in them.
+
+import type { Decision, Denied } from '../decision.js'
+import { retryAfterSeconds } from './row.js'
+
+/** A request that is not let through. The headers that go with it are already on the response, but for Content-Type. */
+export interface Refusal {
+  readonly status: number
+  /** For Content-Type. */
+  readonly mediaType: string
+  /** What the body says: a text, or an object for JSON. */
+  readonly content: string | object
+  /** The content as text, to be sent as it is. */
+  readonly body: string
+  /** Absent where no limit was asked: a client on the deny list, or one that could not be identified. */
+  readonly decision: Decision | undefined
+}
+
+export interface DenialOptions<Req> {
+  /** Status of a denial. Default 429. */
+  readonly status?: number
+  /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default: a problem document. */
+  readonly body?: string | object | ((decision: Denied, request: Req) => string | object)
+  /** Media type of `body`. Default: `text/plain; charset=utf-8` or `application/json`. */
+  readonly mediaType?: string
+}
+
+const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
+
+/** The refusal of a denied request. */
+export function denial<Req>(
+  decision: Denied,
+  request: Req,
+  options: DenialOptions<Req>,
+  hidden: ReadonlySet<string>,
+): Refusal {
+  if (decision.reason === 'store-unavailable') return problem(unavailable, decision)
+  const { status = 429, body } = options
+  if (body === undefined) return problem(quotaExceeded(decision, status, hidden), decision)
+  const content = typeof body === 'function' ? body(decision, request) : body
+  const text = typeof content === 'string'
+  const mediaType = options.mediaType ?? (text ? 'text/plain; charset=utf-8' : 'application/json')
+  return { status, mediaType, content, body: text ? content : JSON.stringify(content), decision }
+}
+
+interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly 'violated-policies'?: readonly string[]
+}
+
+function problem(content: Problem, decision: Decision | undefined): Refusal {
+  const { status } = content
+  return { status, mediaType: 'application/problem+json', content, body: JSON.stringify(content), decision }
+}
+
+function quotaExceeded(decision: Denied, status: number, hidden: ReadonlySet<string>): Problem {
+  const { reason, retryAfterMs, policies } = decision
+  const wait = retryAfterSeconds(retryAfterMs)
+  const violated = policies
+    .filter((figures) => figures.remaining < figures.cost)
+    .map(({ policy }) => policy.name)
+  const told = violated.filter((name) => !hidden.has(name))
+  return {
+    type: `${PROBLEM_TYPES}quota-exceeded`,
+    title: 'Too many requests',
+    status,
+    detail: reason === 'limit' && wait !== undefined ? `Try again in ${inWords(wait)}.` : NEVER,
+    ...(told.length > 0 && { 'violated-policies': told }),
+  }
+}
+
+const NEVER = 'This request takes more than the limit ever allows, so trying again does not help.'
+
+function inWords(seconds: number): string {
+  return seconds === 1 ? '1 second' : `${seconds} seconds`
+}
+
+const unavailable: Problem = {
+  type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
+  title: 'Service unavailable',
+  status: 503,
+  detail: 'Requests cannot be counted at present, so this one was refused.',
+}
+
+/** The client's request led to a cost that is no cost. It was charged as 1. */
+export function badCost(decision: Decision): Refusal {
+  return problem(plain(400, 'Bad request', 'The cost of this request cannot be determined.'), decision)
+}
+
+/** A client on the deny list. Not 429: clients would try again. */
+export function barred(): Refusal {
+  return problem(plain(403, 'Forbidden', 'Requests from this address are not accepted.'), undefined)
+}
+
+/** A request without a key, where such are denied. */
+export function unidentified(): Refusal {
+  return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
+}
+
+function plain(status: number, title: string, detail: string): Problem {
+  return { type: 'about:blank', title, status, detail }
+}

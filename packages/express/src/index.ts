@@ -1,0 +1,111 @@
+// Rate limiting for Express 4 and 5: translates between Express and core/http, where all meaning is.
+
+import type { Denied, RateLimiter } from '@weir/core'
+import {
+  afterNodeResponse,
+  type HttpAdapter,
+  type HttpOptions,
+  httpLimiter,
+  type Refusal,
+  type RequestDecision,
+  type Verdict,
+} from '@weir/core/http'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+
+export * from '@weir/core'
+export {
+  type AddressOptions,
+  addressKey,
+  type HeaderFormat,
+  type ProxyOptions,
+  RATE_LIMIT_HEADERS,
+  type RequestDecision,
+  type ResponseOutcome,
+} from '@weir/core/http'
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The binding decision of the limiters that this request has passed; `all` has those of each. */
+      rateLimit?: RequestDecision
+    }
+  }
+}
+
+/** Options of `rateLimit`. `onDenied` is called as `(decision, req, res, next)`. */
+export type RateLimitOptions<Req extends Request = Request> = HttpOptions<Req, [Response, NextFunction]>
+
+/** The middleware, with the limiter beneath it. */
+export type RateLimitHandler = RequestHandler & {
+  /** To peek, refund, charge or reset a key. */
+  readonly limiter: RateLimiter
+}
+
+/**
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory, and refused with 429
+ * and a problem document. Errors of the store and of the options' functions go to `next`.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example app.use(rateLimit({ limit: 100, window: '1m' }))
+ */
+export function rateLimit<Req extends Request = Request>(options: RateLimitOptions<Req>): RateLimitHandler {
+  const { check, limiter } = httpLimiter(options, express)
+  const { onDenied } = options
+
+  function go(verdict: Verdict, req: Req, res: Response, next: NextFunction): void {
+    if (verdict === undefined) next()
+    else if (onDenied && verdict.decision?.allowed === false)
+      void answerWith(verdict.decision, req, res, next)
+    else refuse(verdict, res)
+  }
+
+  /** Express 4 does not look at promises. */
+  async function answerWith(decision: Denied, req: Req, res: Response, next: NextFunction): Promise<void> {
+    try {
+      await onDenied?.(decision, req, res, next)
+    } catch (error) {
+      next(error)
+    }
+  }
+
+  function handle(req: Request, res: Response, next: NextFunction): void {
+    let verdict: Verdict | Promise<Verdict>
+    try {
+      verdict = check(req as Req, res)
+    } catch (error) {
+      next(error)
+      return
+    }
+    // Outside the try: what later handlers throw is theirs.
+    if (verdict instanceof Promise) verdict.then((settled) => go(settled, req as Req, res, next), next)
+    else go(verdict, req as Req, res, next)
+  }
+
+  return Object.assign(handle, { limiter })
+}
+
+function refuse(refusal: Refusal, res: Response): void {
+  if (res.headersSent) return
+  res.statusCode = refusal.status
+  res.setHeader('Content-Type', refusal.mediaType)
+  // Not `send`, which would add an ETag and a charset.
+  res.end(refusal.body)
+}
+
+const express: HttpAdapter<Request, Response> = {
+  address: (req) => req.ip,
+  peer: (req) => req.socket.remoteAddress,
+  trust: (req) => {
+    const trust: unknown = req.app.get('trust proxy')
+    if (trust === true) return 'everybody'
+    return trust ? 'listed' : 'nobody'
+  },
+  method: (req) => req.method,
+  header: (req, name) => req.headers[name]?.toString(),
+  placed: (req) => req.rateLimit,
+  place: (req, decision) => {
+    req.rateLimit = decision
+  },
+  headersSent: (res) => res.headersSent,
+  setHeader: (res, name, value) => void res.setHeader(name, value),
+  afterResponse: afterNodeResponse,
+}

@@ -1,0 +1,381 @@
+// The middleware in real servers, of Express 5 and 4 alike.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
+import { Agent, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { fakeClock } from '@weir/core/testing'
+import type { NextFunction, Request, Response } from 'express'
+import { request, Agent as UndiciAgent } from 'undici'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as weir from '../src/index.js'
+import {
+  type Decision,
+  fixedWindow,
+  memoryStore,
+  type RateLimitOptions,
+  rateLimit,
+  type Store,
+  tokenBucket,
+} from '../src/index.js'
+import { linesOf, serve, until, VERSIONS } from './serve.js'
+
+const justOne = fixedWindow({ name: 'once', limit: 1, window: '1m' })
+const ok = (_: Request, res: Response) => void res.send('ok')
+
+/** A memory store that answers in a later turn, as Redis does. */
+function slowStore(): Store {
+  const store = memoryStore({ clock: fakeClock() })
+  return {
+    decide: async (group) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return store.decide(group)
+    },
+    reset: (subject) => store.reset(subject),
+  }
+}
+
+const STORES: [string, () => Store][] = [
+  ['memory', () => memoryStore({ clock: fakeClock() })],
+  ['a store that answers later', slowStore],
+]
+
+test('everything of @weir/core is here too', async () => {
+  expect(Object.keys(weir)).toEqual(expect.arrayContaining(Object.keys(await import('@weir/core'))))
+  expect(weir).toHaveProperty('RATE_LIMIT_HEADERS')
+  expect(weir).toHaveProperty('addressKey')
+})
+
+describe.each(VERSIONS)('%s', (_, express) => {
+  describe.each(STORES)('with %s', (_, storeOf) => {
+    function limited(options: Partial<RateLimitOptions>) {
+      const all = {
+        store: storeOf(),
+        shared: true,
+        ...('policy' in options || 'limit' in options ? {} : { policy: justOne }),
+        ...options,
+      }
+      return rateLimit(all as RateLimitOptions)
+    }
+
+    test('allows, tells and refuses', async () => {
+      const app = express()
+        .use(limited({ name: 'api', limit: 2, window: '1m' }))
+        .get('/', ok)
+      const { get } = await serve(app)
+      const replies = [await get(), await get(), await get()]
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect(replies.map(({ headers }) => headers.ratelimit)).toEqual([
+        '"api";r=1;t=60',
+        '"api";r=0;t=60',
+        '"api";r=0;t=60',
+      ])
+      expect(replies.map(({ headers }) => headers['ratelimit-policy'])).toEqual(
+        Array(3).fill('"api";q=2;w=60'),
+      )
+      expect(replies.map(({ headers }) => headers['retry-after'])).toEqual([undefined, undefined, '60'])
+      const [, , { headers, body }] = replies as [unknown, unknown, (typeof replies)[0]]
+      expect(headers).toMatchObject({
+        'content-type': 'application/problem+json',
+        'cache-control': 'no-store',
+      })
+      expect(headers).not.toHaveProperty('etag')
+      expect(headers['content-length']).toBe(String(body.length))
+      expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['api'] })
+    })
+
+    test('HEAD is limited as GET is, and gets no body', async () => {
+      const { get } = await serve(express().use(limited({})).get('/', ok))
+      expect((await get('/', { method: 'HEAD' })).status).toBe(200)
+      expect(await get('/', { method: 'HEAD' })).toMatchObject({
+        status: 429,
+        body: '',
+        headers: { 'retry-after': '60' },
+      })
+      expect((await get()).status).toBe(429)
+    })
+
+    test('several limiters: one line of each field, and the binding decision with all of them', async () => {
+      let seen: Request['rateLimit']
+      const app = express()
+        .use(limited({ name: 'all', limit: 9, window: '1h', headers: ['draft-8', 'legacy'] }))
+        .use(
+          limited({
+            policy: tokenBucket({ name: 'burst', capacity: 3, refill: 1, every: '1s' }),
+            headers: ['draft-8', 'legacy'],
+          }),
+        )
+        .get('/', (req, res) => {
+          seen = req.rateLimit
+          ok(req, res)
+        })
+      const reply = await (await serve(app)).get()
+      expect(reply.headers).toMatchObject({
+        'ratelimit-policy': '"all";q=9;w=3600, "burst";q=3;w=3',
+        ratelimit: '"all";r=8;t=3600, "burst";r=2;t=2',
+        'x-ratelimit-limit': '3',
+      })
+      for (const name of ['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit'])
+        expect(linesOf(reply, name)).toBe(1)
+      expect(seen).toMatchObject({ allowed: true, limit: 3, remaining: 2 })
+      expect(seen?.all.map(({ limit }) => limit)).toEqual([9, 3])
+    })
+
+    test('an error of an option or of the store goes to the error handler', async () => {
+      const onError = vi.fn((error: Error, _req: Request, res: Response, _next: NextFunction) => {
+        res.status(500).send(error.message)
+      })
+      const throws = (message: string) => () => {
+        throw new Error(message)
+      }
+      const broken: Store = { decide: throws('store') as never, reset: () => undefined }
+      const app = express()
+        .get('/key', limited({ key: throws('key') }), ok)
+        .get('/later', limited({ key: async () => throws('later')() as never }), ok)
+        .get('/store', limited({ store: broken }), ok)
+        .get('/body', limited({ limit: 0, window: '1m', body: throws('body') as never }), ok)
+        .get('/denied', limited({ limit: 0, window: '1m', onDenied: throws('denied') }), ok)
+        .get(
+          '/denied-later',
+          limited({ limit: 0, window: '1m', onDenied: async () => throws('denied-later')() }),
+          ok,
+        )
+        .use(onError)
+      const { get } = await serve(app)
+      for (const path of ['key', 'later', 'store', 'body', 'denied', 'denied-later']) {
+        expect(await get(`/${path}`)).toMatchObject({ status: 500, body: path })
+      }
+      expect(onError).toHaveBeenCalledTimes(6)
+    })
+
+    test('what handlers throw is theirs: next is called once, and the limit headers stay', async () => {
+      const onError = vi.fn(
+        (_error: Error, _req: Request, res: Response, _next: NextFunction) =>
+          void res.status(500).send('caught'),
+      )
+      const app = express()
+        .use(limited({ limit: 5, window: '1m' }))
+        .get('/', () => {
+          throw new Error('handler')
+        })
+        .use(onError)
+      expect(await (await serve(app)).get()).toMatchObject({
+        status: 500,
+        headers: { ratelimit: '"max-5-per-1m";r=4;t=60' },
+      })
+      expect(onError).toHaveBeenCalledTimes(1)
+    })
+
+    test('onDenied answers instead, with the headers already set', async () => {
+      const onDenied = vi.fn((decision: Decision, req: Request, res: Response, next: NextFunction) => {
+        if (req.query.pass) next()
+        else res.status(403).json({ policy: decision.policy.name })
+      })
+      const app = express()
+        .use(limited({ limit: 0, window: '1m', onDenied }))
+        .get('/', ok)
+      const { get } = await serve(app)
+      expect(await get()).toMatchObject({
+        status: 403,
+        body: '{"policy":"max-0-per-1m"}',
+        headers: { 'cache-control': 'no-store' },
+      })
+      expect(await get('/?pass=1')).toMatchObject({ status: 200, body: 'ok' })
+    })
+
+    test('100 concurrent requests keep their own async context', async () => {
+      const storage = new AsyncLocalStorage<string>()
+      const app = express()
+        .use((req, _res, next) => storage.run(req.get('x-id') as string, next))
+        .use(limited({ limit: 1_000, window: '1m', cost: async () => 1 }))
+        .get('/', (_req, res) => void res.send(storage.getStore()))
+      const { get } = await serve(app)
+      const ids = Array.from({ length: 100 }, (_, i) => `id-${i}`)
+      const replies = await Promise.all(ids.map((id) => get('/', { headers: { 'x-id': id } })))
+      expect(replies.map(({ body }) => body)).toEqual(ids)
+    })
+
+    test('refundWhen: once per response on a kept-alive connection', async () => {
+      const limit = limited({
+        limit: 100,
+        window: '1m',
+        cost: 3,
+        refundWhen: (_, { status }) => status === 404,
+      })
+      const { url } = await serve(express().use(limit).get('/ok', ok))
+      const dispatcher = new UndiciAgent({ connections: 1, pipelining: 1 })
+      onTestFinished(() => dispatcher.close())
+      for (const path of ['/ok', '/gone', '/gone', '/ok', '/gone']) {
+        const { body } = await request(url + path, { dispatcher })
+        await body.dump()
+      }
+      await until(async () => (await limit.limiter.peek('127.0.0.1')).remaining === 94)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      expect((await limit.limiter.peek('127.0.0.1')).remaining).toBe(94)
+    })
+
+    test('refundWhen: asked once however a request ends', async () => {
+      const outcomes: [string, number, boolean][] = []
+      const arrived = vi.fn()
+      const limit = limited({
+        limit: 100,
+        window: '1m',
+        refundWhen: (req, { status, finished }) => {
+          outcomes.push([req.path, status, finished])
+          return true
+        },
+      })
+      const app = express()
+        .use(limit)
+        .get('/throw', () => {
+          throw new Error('handler')
+        })
+        .get('/hang', () => void arrived())
+        .get('/stream', (_req, res) => {
+          res.status(206).write('a')
+          setImmediate(() => res.destroy())
+        })
+        .get('/slow', (_req, res) => {
+          arrived()
+          setTimeout(() => res.send('late'), 30)
+        })
+        .get('/', ok)
+        .use((_error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).end())
+      const { get, port } = await serve(app)
+      await get('/')
+      await get('/throw')
+      await get('/stream').catch(() => undefined)
+      for (const path of ['/hang', '/slow']) {
+        const client = httpRequest({ host: '127.0.0.1', port, path }).end()
+        client.on('error', () => undefined)
+        arrived.mockClear()
+        await until(() => arrived.mock.calls.length > 0)
+        client.destroy()
+      }
+      await until(() => outcomes.length === 5)
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      expect(outcomes).toEqual([
+        ['/', 200, true],
+        ['/throw', 500, true],
+        ['/stream', 206, false],
+        ['/hang', 200, false],
+        ['/slow', 200, false],
+      ])
+      expect((await limit.limiter.peek('127.0.0.1')).remaining).toBe(100)
+    })
+
+    test('a client that leaves before the decision is refunded once', async () => {
+      let arrived: () => void = () => undefined
+      const here = new Promise<void>((resolve) => {
+        arrived = resolve
+      })
+      const gone = vi.fn()
+      const limit = limited({
+        policy: justOne,
+        key: async (req) => {
+          arrived()
+          await once(req.res as Response, 'close')
+          return 'k'
+        },
+        refundWhen: (_, { finished }) => {
+          gone(finished)
+          return !finished
+        },
+      })
+      const { port } = await serve(express().use(limit).get('/', ok))
+      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))
+      await here
+      socket.destroy()
+      await until(() => gone.mock.calls.length > 0)
+      await until(async () => (await limit.limiter.peek('k')).remaining === 1)
+      expect(gone.mock.calls).toEqual([[false]])
+    })
+  })
+
+  test('next is called in the same turn when nothing has to be waited for', () => {
+    const limit = rateLimit({
+      limit: 1,
+      window: '1m',
+      key: () => 'k',
+      cost: () => 1,
+      skip: () => false,
+      store: memoryStore({ clock: fakeClock() }),
+    })
+    const next = vi.fn()
+    const res = { setHeader: vi.fn(), end: vi.fn(), headersSent: false }
+    limit({ method: 'GET', headers: {} } as never, res as never, next)
+    expect(next).toHaveBeenCalledExactlyOnceWith()
+    limit({ method: 'GET', headers: {} } as never, res as never, next)
+    expect(next).toHaveBeenCalledTimes(1)
+    expect(res).toMatchObject({ statusCode: 429 })
+    expect(res.end).toHaveBeenCalledOnce()
+  })
+
+  test('what next throws is not caught', () => {
+    const limit = rateLimit({ limit: 1, window: '1m', key: () => 'k' })
+    const next = vi.fn((error?: unknown) => {
+      if (error === undefined) throw new Error('downstream')
+    })
+    const res = { setHeader: vi.fn(), headersSent: false }
+    expect(() => limit({ method: 'GET', headers: {} } as never, res as never, next)).toThrow('downstream')
+    expect(next).toHaveBeenCalledTimes(1)
+  })
+
+  test('a response that has begun is not written to', async () => {
+    const app = express()
+      .use((_req, res, next) => {
+        res.write('begun ')
+        next()
+      })
+      .use(rateLimit({ limit: 1, window: '1m' }))
+      .get('/', (_req, res) => void res.end('ended'))
+    const { get, port } = await serve(app)
+    expect(await get()).toMatchObject({ status: 200, body: 'begun ended' })
+    const denied = httpRequest({ host: '127.0.0.1', port }).end()
+    const [response] = await once(denied, 'response')
+    expect(response.statusCode).toBe(200)
+    denied.destroy()
+  })
+
+  test('a route of its own: only its requests count', async () => {
+    const app = express()
+      .get('/limited/:id', rateLimit({ policy: justOne }), (req, res) => void res.send(req.params.id))
+      .get('/free', ok)
+    const { get } = await serve(app)
+    expect(await get('/limited/7')).toMatchObject({ status: 200, body: '7' })
+    expect(await get('/limited/8')).toMatchObject({ status: 429 })
+    expect(await get('/free')).toMatchObject({ status: 200 })
+  })
+
+  test('cookies, CORS and caching headers set before stay, but for Cache-Control of a refusal', async () => {
+    const app = express()
+      .use((_req, res, next) => {
+        res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' })
+        next()
+      })
+      .use(rateLimit({ policy: justOne }))
+      .get('/', ok)
+    const { get } = await serve(app)
+    expect((await get()).headers).toMatchObject({ 'cache-control': 'public, max-age=60' })
+    expect((await get()).headers).toMatchObject({
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+    })
+  })
+
+  test('keep-alive goes on after refusals', async () => {
+    const { get, server } = await serve(
+      express()
+        .use(rateLimit({ policy: justOne }))
+        .get('/', ok),
+    )
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    const connections = vi.fn()
+    server.on('connection', connections)
+    const statuses = []
+    for (let i = 0; i < 4; i += 1) statuses.push((await get('/', { agent })).status)
+    expect(statuses).toEqual([200, 429, 429, 429])
+    expect(connections).toHaveBeenCalledTimes(1)
+  })
+})
