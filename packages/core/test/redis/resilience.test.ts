@@ -1,0 +1,271 @@
+// What a user gets when Redis is not as it should be, in the small; packages/faults has it in the large.
+
+import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedRedisOptions,
+  redisStore,
+  slidingLog,
+  type WhenUnavailable,
+} from '../../src/index.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close()
+})
+
+let runs = 0
+function newName(): string {
+  runs += 1
+  return `r${Date.now().toString(36)}${runs}`
+}
+
+function connect(port: number, options: object = {}): Redis {
+  const client = new Redis(port, { ...recommendedRedisOptions, ...options })
+  client.on('error', () => {})
+  open.push({ close: () => client.disconnect() })
+  return client
+}
+
+async function ready(client: Redis): Promise<Redis> {
+  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve))
+  return client
+}
+
+function storeOn(client: Redis, options: RedisStoreOptions = {}): RedisStore {
+  const store = redisStore(client, { instances: 1, ...options })
+  open.push(store)
+  return store
+}
+
+/** A port on which nobody listens. */
+async function deadPort(): Promise<number> {
+  const other = await startRedis()
+  await other.stop()
+  return other.port
+}
+
+describe('with Redis absent from the start', () => {
+  const policy = slidingLog({ name: 'p', limit: 2, window: '1m' })
+
+  async function limiterWith(whenUnavailable?: WhenUnavailable): Promise<RateLimiter> {
+    const store = storeOn(connect(await deadPort()))
+    expect(store.health().state).toBe('never-connected')
+    return new RateLimiter({ name: newName(), store, policy, ...(whenUnavailable && { whenUnavailable }) })
+  }
+
+  test('limits hold locally by default, from the first request', async () => {
+    const limiter = await limiterWith()
+    const decisions = [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
+    expect(decisions[0]).toMatchObject({ source: 'local', degraded: true, limit: 2, remaining: 1, policy })
+  })
+
+  test('a limiter may allow, deny or throw instead', async () => {
+    const allowing = await limiterWith('allow')
+    for (let i = 0; i < 5; i += 1)
+      expect(await allowing.consume('k')).toMatchObject({ allowed: true, degraded: true })
+    expect(await (await limiterWith('deny')).consume('k')).toMatchObject({
+      allowed: false,
+      reason: 'store-unavailable',
+    })
+    await expect((await limiterWith('throw')).consume('k')).rejects.toMatchObject({
+      code: 'WEIR_STORE_FAILED',
+    })
+  })
+
+  test('a reset says that it could not be done', async () => {
+    await expect((await limiterWith()).reset('k')).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  })
+})
+
+test('a client that is to connect lazily is connected once, in the background', async () => {
+  const client = connect(server.port, { lazyConnect: true })
+  const connects = vi.spyOn(client, 'connect')
+  const limiter = new RateLimiter({
+    name: newName(),
+    store: storeOn(client),
+    policy: slidingLog({ limit: 9, window: '1m' }),
+  })
+  expect((await limiter.consume('k')).degraded).toBe(true)
+  await limiter.consume('k')
+  await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+  expect(connects).toHaveBeenCalledTimes(1)
+})
+
+test('a hang is not waited for, and what Redis counted of it in the end is not counted twice', async () => {
+  const other = await startRedis()
+  const client = await ready(connect(other.port))
+  const store = storeOn(client)
+  const told: string[] = []
+  store.on('breaker', ({ state }) => told.push(state))
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: fixedWindow({ limit: 10, window: '5m' }),
+  })
+  for (let i = 0; i < 3; i += 1) expect((await limiter.consume('k')).source).toBe('store')
+  other.kill('SIGSTOP')
+  const meanwhile = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
+  for (let i = 0; i < 9; i += 1) meanwhile.push(await limiter.consume('k'))
+  expect(meanwhile.filter(({ allowed }) => allowed).length).toBe(7)
+  expect(meanwhile.every(({ source, degraded }) => source === 'local' && degraded)).toBe(true)
+  await waitUntil('the breaker is open', async () => store.health().state === 'open')
+  other.kill('SIGCONT')
+  await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
+  expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: false })
+  expect(told).toEqual(['open', 'half-open', 'closed'])
+  await other.stop()
+})
+
+test('what is admitted without Redis is counted in it when it is back', async () => {
+  const { port, stop } = await startRedis()
+  const store = storeOn(await ready(connect(port)))
+  const settled: number[] = []
+  store.on('settled', ({ keys }) => settled.push(keys))
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: fixedWindow({ limit: 10, window: '5m' }),
+  })
+  await limiter.consume('k', { cost: 2 })
+  await stop()
+  await waitUntil('the store is not asked', async () => (await limiter.peek('k')).degraded)
+  for (let i = 0; i < 5; i += 1)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: true, remaining: 7 - i })
+  const again = await startRedis({ port })
+  await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
+  expect(settled).toEqual([1])
+  expect(await limiter.peek('k')).toMatchObject({ degraded: false, remaining: 5 })
+  await again.stop()
+})
+
+test('a key that Redis lost is raised to what was last seen; one that was reset or given back is not', async () => {
+  const client = await ready(connect(server.port))
+  const losses: string[] = []
+  const [store, elsewhere] = [storeOn(client), storeOn(client)]
+  store.on('data-loss', ({ key }) => losses.push(key))
+  const name = newName()
+  for (const policy of [
+    fixedWindow({ name: 'f', limit: 10, window: '5m' }),
+    slidingLog({ name: 'l', limit: 10, window: '5m' }),
+  ]) {
+    const limiter = new RateLimiter({ name, store, policy, shared: true })
+    const peer = new RateLimiter({ name, store: elsewhere, policy, shared: true })
+    losses.length = 0
+    for (const key of ['lost', 'reset', 'refunded']) await limiter.consume(key, { cost: 4 })
+    await client.flushall()
+    await limiter.consume('lost')
+    await waitUntil('the key is raised', async () => (await limiter.peek('lost')).remaining === 5)
+    await peer.consume('reset')
+    await peer.reset('reset')
+    await limiter.consume('refunded')
+    await waitUntil('the key is raised', async () => (await limiter.peek('refunded')).remaining === 5)
+    await peer.refund('refunded', { cost: 9 })
+    for (const key of ['reset', 'refunded']) await limiter.consume(key)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(losses).toEqual(['lost', 'refunded', 'reset', 'refunded'])
+    expect((await limiter.peek('reset')).remaining).toBe(9)
+    expect((await limiter.peek('refunded')).remaining).toBe(9)
+  }
+})
+
+test('stores count each other, and leave when they are closed', async () => {
+  const client = await ready(connect(server.port))
+  const prefix = newName()
+  const stores = [0, 1, 2].map(() => redisStore(client, { prefix }))
+  for (const store of stores)
+    await new RateLimiter({ store, policy: slidingLog({ limit: 9, window: '1m' }), shared: true }).consume(
+      'k',
+    )
+  await waitUntil('all are counted', async () => (await client.zcard(`${prefix}:{instances}`)) === 3)
+  await stores[2]?.close()
+  expect(await client.zcard(`${prefix}:{instances}`)).toBe(2)
+  await Promise.all(stores.map((store) => store.close()))
+})
+
+test('a store is closed within a second, whatever Redis does, and leaves no listener on the client', async () => {
+  const other = await startRedis()
+  const client = await ready(connect(other.port))
+  const listeners = () => client.eventNames().map((event) => [event, client.listenerCount(event)])
+  const before = listeners()
+  const store = redisStore(client)
+  const limiter = new RateLimiter({ store, policy: slidingLog({ limit: 9, window: '1m' }) })
+  await limiter.consume('k')
+  other.kill('SIGSTOP')
+  const pending = limiter.consume('k')
+  const startedMs = performance.now()
+  await store.close()
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+  expect(listeners()).toEqual(before)
+  other.kill('SIGCONT')
+  await pending
+  await other.stop()
+})
+
+test('policies whose keys lie in different slots of a Cluster are all charged, or none', async () => {
+  const store = strictStore(clusterClient())
+  const address = slidingLog({ name: 'address', limit: 5, window: '1m' })
+  const account = slidingLog({ name: 'account', limit: 2, window: '1m' })
+  const name = newName()
+  const limiter = new RateLimiter({ name, store, policy: address })
+  const policy = [address, { policy: account, key: 'account-of-another-slot' }]
+  const decisions = []
+  for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume('a1', { policy }))
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false, false])
+  expect(decisions[2]).toMatchObject({
+    policy: account,
+    policies: [
+      { policy: address, remaining: 3 },
+      { policy: account, remaining: 0 },
+    ],
+  })
+  expect((await limiter.peek('a1')).remaining).toBe(3)
+  await limiter.refund(decisions[0] as (typeof decisions)[0])
+  expect((await limiter.peek('a1', { policy })).policies.map(({ remaining }) => remaining)).toEqual([4, 1])
+})
+
+test('unsafe options of a client are told of once each', () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  for (let i = 0; i < 2; i += 1) redisStore(singleClient())
+  redisStore(connect(server.port))
+  const texts = warn.mock.calls.map(([message]) => String(message))
+  expect(texts.filter((text) => text.includes('unsafe')).length).toBeLessThanOrEqual(3)
+  warn.mockRestore()
+})
+
+test.each([
+  [{ deadlineMs: 0 }],
+  [{ deadlineMs: 1.5 }],
+  [{ maxInFlight: -1 }],
+  [{ whenUnavailable: 'maybe' }],
+  [{ instances: 0 }],
+])('the options %j are refused', (options) => {
+  expect(() => redisStore(singleClient(), options as never)).toThrow(
+    expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+  )
+})
+
+test('a listener that throws breaks no decision', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  const store = storeOn(connect(await deadPort()))
+  store.on('fallback', () => {
+    throw new Error('metrics are down')
+  })
+  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 1, window: '1m' }) })
+  expect((await limiter.consume('k')).allowed).toBe(true)
+  expect(warn).toHaveBeenCalledTimes(1)
+  warn.mockRestore()
+})
