@@ -12,7 +12,7 @@ const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'weir-pack-'))
 
 try {
-  for (const name of ['core', 'express']) {
+  for (const name of ['core', 'express', 'koa', 'nest']) {
     const [command, ...args] = pnpmCommand()
     execFileSync(command, [...args, 'pack', '--pack-destination', folder], {
       cwd: join(root, 'packages', name),
@@ -28,7 +28,16 @@ try {
     writeFileSync(join(folder, `${module}.json`), tsconfig({ module }))
   writeFileSync(join(folder, 'bundler.json'), tsconfig({ module: 'esnext', moduleResolution: 'bundler' }))
 
-  const others = ['express@5', 'ioredis@6', 'typescript@7.0.2', '@types/express@5', '@types/node@20']
+  const others = [
+    'express@5',
+    'koa@3',
+    '@nestjs/common@11',
+    '@nestjs/core@11',
+    'reflect-metadata',
+    'rxjs@7',
+    'ioredis@6',
+  ]
+  const types = ['typescript@7.0.2', '@types/express@5', '@types/koa@3', '@types/node@20']
   run(
     'npm',
     'install',
@@ -37,6 +46,7 @@ try {
     '--loglevel=error',
     ...tarballs.map((file) => `./${file}`),
     ...others,
+    ...types,
   )
   run('node', 'consumer.cjs')
   run('node', 'consumer.mjs')

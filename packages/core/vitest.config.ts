@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: 'redis',
           include: ['test/redis/*.test.ts'],
-          globalSetup: '@weir/testkit/vitest',
+          globalSetup: ['@weir/testkit/vitest', './test/redis/no-key-for-ever.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },

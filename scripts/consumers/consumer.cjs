@@ -3,6 +3,10 @@ const assert = require('node:assert/strict')
 const { RateLimiter, fixedWindow, memoryStore } = require('@weir/core')
 const express = require('express')
 const { rateLimit } = require('@weir/express')
+const koa = require('@weir/koa')
+
+require('reflect-metadata')
+const { RateLimitModule } = require('@weir/nest')
 
 require('@weir/core/http')
 require('@weir/core/testing')
@@ -23,6 +27,8 @@ async function main() {
   server.close()
   server.closeAllConnections()
   assert.deepEqual(statuses, [200, 429])
+  assert.equal(typeof koa.rateLimit({ limit: 1, window: '1m' }), 'function')
+  assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)
   console.log('CommonJS consumer: ok')
 }
 

@@ -4,7 +4,10 @@ import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
 import '@weir/core/http'
 import '@weir/core/testing'
 import { rateLimit } from '@weir/express'
+import { rateLimit as koaLimit } from '@weir/koa'
 import express from 'express'
+import 'reflect-metadata'
+import { RateLimitModule } from '@weir/nest'
 
 const limiter = new RateLimiter({ store: memoryStore(), policy: fixedWindow({ limit: 2, window: '1m' }) })
 const answers = []
@@ -21,4 +24,6 @@ const statuses = [(await fetch(url)).status, (await fetch(url)).status]
 server.close()
 server.closeAllConnections()
 assert.deepEqual(statuses, [200, 429])
+assert.equal(typeof koaLimit({ limit: 1, window: '1m' }), 'function')
+assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)
 console.log('ESM consumer: ok')

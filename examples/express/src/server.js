@@ -57,8 +57,9 @@ Listening on ${url} (Ctrl-C ends it). Try:
 `)
 
 /** Ends the server and the connection to Redis; with nothing left to do, the process ends by itself. */
-function stop() {
+async function stop() {
   server.close()
   server.closeAllConnections()
+  await store.close?.()
   redis?.disconnect()
 }

@@ -2,6 +2,7 @@
 // Starting up: Redis if there is one, and a port that is free.
 
 import { createServer } from 'node:http'
+import { recommendedRedisOptions } from '@weir/express'
 import { Redis } from 'ioredis'
 
 /**
@@ -10,7 +11,7 @@ import { Redis } from 'ioredis'
  */
 export async function connectRedis(url) {
   if (!url) return undefined
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: null })
+  const redis = new Redis(url, { ...recommendedRedisOptions, lazyConnect: true })
   /** @type {Error | undefined} */
   let trouble
   redis.on('error', (error) => {
@@ -22,7 +23,6 @@ export async function connectRedis(url) {
     const { host, port } = redis.options
     fail(`cannot reach Redis at ${host}:${port} (REDIS_URL): ${trouble?.message || error}`)
   }
-  redis.options.retryStrategy = (attempts) => Math.min(attempts * 100, 2_000)
   return redis
 }
 

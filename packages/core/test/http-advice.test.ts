@@ -65,9 +65,19 @@ test('nothing where the address is not what counts, or found otherwise', async (
   expect(await warningsOf([request], { proxies: { trusted: ['loopback'] } })).toEqual([])
 })
 
-test('only the first requests are looked at', async () => {
-  const plain = Array.from({ length: 100 }, () => ({ trust: 'nobody' as Trust }))
-  expect(await warningsOf([...plain, { trust: 'nobody', headers: forwarded }])).toEqual([])
+test('forwarded requests are noticed after any number of probes from inside', async () => {
+  const plain = Array.from({ length: 1_000 }, () => ({ trust: 'nobody' as Trust }))
+  const clients = Array.from({ length: 64 }, () => ({ trust: 'nobody' as Trust, headers: forwarded }))
+  expect(await warningsOf([...plain, ...clients])).toEqual(['WEIR_FORWARDED_IGNORED'])
+})
+
+test('few requests are looked at for long', async () => {
+  const { fake, limitOn } = await import('./http-exchange.js')
+  const trust = vi.spyOn(fake, 'trust')
+  const { send } = limitOn({ limit: 1e6, window: '1m' })
+  for (let i = 0; i < 1_000; i += 1) await send({ trust: 'nobody' })
+  expect(trust.mock.calls.length).toBeLessThan(120)
+  await send({ trust: 'listed' })
 })
 
 test('a memory store in a worker of a cluster', async () => {

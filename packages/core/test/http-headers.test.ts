@@ -1,6 +1,7 @@
 // What the headers say: every field is read back by an independent parser, and holds what the policies say.
 
 import fc from 'fast-check'
+import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test, vi } from 'vitest'
 import { fieldsOf, type HeaderFormat } from '../src/http/headers.js'
@@ -132,6 +133,13 @@ describe('r and t', () => {
       false,
       'r=0;t=5',
     ],
+    [
+      'a cost that never fits, one left',
+      log,
+      { cost: 200, remaining: 1, retryAfterMs: Number.POSITIVE_INFINITY, resetAfterMs: 5_000 },
+      false,
+      'r=1;t=60',
+    ],
     ['a limit of 0', none, { remaining: 0, retryAfterMs: Infinity }, false, 'r=0'],
     [
       'a wait beyond what timers can',
@@ -146,6 +154,18 @@ describe('r and t', () => {
 
   test.each(rows)('%s', (_, policy, figures, allowed, expected) => {
     expect(told([decisionOf(allowed, [figuresOf(policy, figures)])]).RateLimit).toBe(`"p";${expected}`)
+  })
+
+  test('a policy whose remaining units are just the cost did not deny', () => {
+    const denied = decisionOf(false, [
+      figuresOf(sliding, { cost: 5, remaining: 5 }),
+      figuresOf(slidingLog({ name: 'q', limit: 9, window: '1m' }), {
+        cost: 5,
+        remaining: 4,
+        retryAfterMs: 2_000,
+      }),
+    ])
+    expect(told([denied]).RateLimit).toBe('"p";r=5;t=60, "q";r=4;t=2')
   })
 
   test('a policy that did not deny has its own t', () => {
@@ -194,6 +214,7 @@ describe('q and w', () => {
     ],
     ['beyond an integer', forgedLimit, 'q=999999999999999;w=60'],
     ['nothing allowed', fixedWindow({ name: 'p', limit: 0, window: '1m' }), 'q=0;w=60'],
+    ['a bucket of nothing', tokenBucket({ name: 'p', capacity: 0, refill: 1, every: '1s' }), 'q=0'],
   ])('%s', (_, policy, expected) => {
     const headers = told([decisionOf(true, [figuresOf(policy, {})])], ['draft-8'])
     expect(headers['RateLimit-Policy']).toBe(`"p";${expected}`)
@@ -239,10 +260,23 @@ describe('formats', () => {
     expect(told([allowed], [format])).toEqual(expected)
   })
 
+  test.each<HeaderFormat>(['draft-7', 'draft-6', 'legacy', 'legacy-delta'])(
+    '%s is understood by ratelimit-header-parser',
+    (format) => {
+      const parsed = parseRateLimit(new Headers(told([allowed], [format])))
+      expect(parsed).toMatchObject({ limit: 1_000, remaining: 300, used: 700 })
+      const waitMs = Number(parsed?.reset) - Date.now()
+      expect(waitMs).toBeGreaterThan(2 * HOUR - 1_000)
+      expect(waitMs).toBeLessThanOrEqual(2 * HOUR + 1_000)
+    },
+  )
+
   test('legacy resets at a second since 1970, rounded up', () => {
     vi.useFakeTimers({ now: 1_800_000_000_900 })
     const one = decisionOf(true, [figuresOf(minute, { remaining: 87, resetAfterMs: 41_200 })])
     expect(told([one], ['legacy'])['X-RateLimit-Reset']).toBe('1800000043')
+    const month = decisionOf(false, [figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR })])
+    expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802147484')
     vi.useRealTimers()
   })
 
@@ -270,6 +304,32 @@ describe('formats', () => {
       }),
     ])
     expect(told([denied], ['legacy-delta'])['X-RateLimit-Reset']).toBe('3600')
+  })
+
+  test('of equals the first is told, a limit of 0 before any other, a policy that refused before all', () => {
+    const limitTold = (...decisions: Decision[]) => told(decisions, ['legacy-delta'])['X-RateLimit-Limit']
+    const half = (limit: number) =>
+      figuresOf(fixedWindow({ name: `half-${limit}`, limit, window: '1m' }), { remaining: limit / 2 })
+    const zero = figuresOf(fixedWindow({ name: 'zero', limit: 0, window: '1m' }), { cost: 0, remaining: 0 })
+    const spent = figuresOf(fixedWindow({ name: 'spent', limit: 7, window: '1m' }), {
+      remaining: 0,
+      retryAfterMs: 9,
+    })
+    const dear = figuresOf(fixedWindow({ name: 'dear', limit: 9, window: '1m' }), {
+      cost: 5,
+      remaining: 4,
+      retryAfterMs: 5,
+    })
+    const dearer = figuresOf(fixedWindow({ name: 'dearer', limit: 8, window: '1m' }), {
+      cost: 5,
+      remaining: 3,
+      retryAfterMs: 5,
+    })
+    expect(limitTold(decisionOf(true, [half(10), half(20)]))).toBe('10')
+    expect(limitTold(decisionOf(true, [half(10), zero]))).toBe('0')
+    expect(limitTold(decisionOf(true, [spent]), decisionOf(false, [half(10), dear]))).toBe('9')
+    expect(limitTold(decisionOf(false, [dear]), decisionOf(true, [spent]))).toBe('9')
+    expect(limitTold(decisionOf(false, [dear, dearer]))).toBe('9')
   })
 
   test('none', () => {

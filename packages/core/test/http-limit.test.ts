@@ -391,6 +391,18 @@ describe('a refusal', () => {
     })
   })
 
+  test('names only the policies that refused', async () => {
+    const { send } = limitOn({
+      policy: [
+        fixedWindow({ name: 'a', limit: 6, window: '1m' }),
+        fixedWindow({ name: 'b', limit: 5, window: '1m' }),
+      ],
+      cost: 3,
+    })
+    await send()
+    expect((await send())?.content).toMatchObject({ 'violated-policies': ['b'] })
+  })
+
   test('names hidden policies nowhere', async () => {
     const { send } = limitOn({ policy: two, hide: ['a'] })
     await send()
@@ -475,6 +487,32 @@ describe('what is placed on the request', () => {
       [10, 9],
     ])
     expect(() => JSON.stringify(rateLimit)).not.toThrow()
+  })
+
+  test.each<[string, number[], number]>([
+    ['of two allowed: the smaller share', [100, 10], 10],
+    ['of two allowed, the other way round', [10, 100], 10],
+    ['of an allowed one and a denied one: the denied', [1, 5], 5],
+    ['of a denied one and an allowed one: the denied', [5, 1], 5],
+    ['of two denied: the longer wait', [5, 6], 6],
+    ['of two denied, the other way round', [6, 5], 6],
+    ['of equals: the first', [1, 2], 1],
+    ['of equals, the other way round', [2, 1], 2],
+  ])('%s', async (_, limits, binding) => {
+    // Of 5 and 6, the units left are no match for the cost; of 1 and 2, nothing is left.
+    const waits: Record<number, '1m' | '1h'> = { 5: '1m', 6: '1h' }
+    const request: FakeRequest = {}
+    for (const limit of limits) {
+      const cost = limit > 4 && limit < 10 ? 4 : Math.min(limit, 9)
+      const { send } = limitOn({
+        policy: fixedWindow({ limit, window: waits[limit] ?? '1m' }),
+        cost,
+        shadow: true,
+      })
+      if (waits[limit]) await send()
+      await send(request)
+    }
+    expect(request.rateLimit).toMatchObject({ limit: binding, allowed: waits[binding] === undefined })
   })
 
   test('is the denied one, before any allowed one', async () => {

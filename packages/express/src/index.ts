@@ -10,7 +10,7 @@ import {
   type RequestDecision,
   type Verdict,
 } from '@weir/core/http'
-import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 
 export * from '@weir/core'
 export {
@@ -35,9 +35,14 @@ declare global {
 /** Options of `rateLimit`. `onDenied` is called as `(decision, req, res, next)`. */
 export type RateLimitOptions<Req extends Request = Request> = HttpOptions<Req, [Response, NextFunction]>
 
-/** The middleware, with the limiter beneath it. */
-export type RateLimitHandler = RequestHandler & {
-  /** To peek, refund, charge or reset a key. */
+/** The middleware. Generic, so that routes go on to infer their parameters from their paths. */
+export interface RateLimitHandler {
+  <P, ResBody, ReqBody, Query>(
+    req: Request<P, ResBody, ReqBody, Query>,
+    res: Response<ResBody>,
+    next: NextFunction,
+  ): void
+  /** The limiter beneath: to peek, refund, charge or reset a key, or to switch it off. */
   readonly limiter: RateLimiter
 }
 
@@ -80,7 +85,7 @@ export function rateLimit<Req extends Request = Request>(options: RateLimitOptio
     else go(verdict, req as Req, res, next)
   }
 
-  return Object.assign(handle, { limiter })
+  return Object.assign(handle, { limiter }) as RateLimitHandler
 }
 
 function refuse(refusal: Refusal, res: Response): void {

@@ -29,37 +29,45 @@ function textOf(bits: Bits): string {
   for (let i = 0; i < 8; i += 1) {
     let end = i
     while (end < 8 && bits[end] === 0) end += 1
-    if (end - i > length) [start, length] = [i, end - i]
+    if (end - i > length) {
+      start = i
+      length = end - i
+    }
     if (end > i) i = end
   }
-  const hex = bits.map((group) => group.toString(16))
-  if (start < 0) return hex.join(':')
-  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
+  let text = ''
+  for (let i = 0; i < 8; i += 1) {
+    if (i === start) {
+      text += '::'
+      i += length - 1
+    } else {
+      if (i > 0 && i !== start + length) text += ':'
+      text += (bits[i] as number).toString(16)
+    }
+  }
+  return text
 }
 
 const BRACKETED = /^\[([^\]]*)\](?::\d{1,5})?$/
 const IPV4_PORT = /^([\d.]+):\d{1,5}$/
-const ZONE = /(:.*)%[0-9A-Za-z._~-]+$/
+const ZONE = /%[0-9A-Za-z._~-]+$/
+const LONGEST = 100
 
 /** Reads an address, with or without a port, brackets or a zone. Says `undefined` of everything else. */
 export function parseAddress(text: string): Bits | undefined {
-  if (text.length > 100) return undefined
-  const bare = BRACKETED.exec(text)?.[1]
-  if (bare !== undefined) return parseIpv6(bare.replace(ZONE, '$1'))
-  return parseBare(IPV4_PORT.exec(text)?.[1] ?? text.replace(ZONE, '$1'))
+  if (text.length > LONGEST) return undefined
+  if (text.startsWith('[')) {
+    const inner = BRACKETED.exec(text)?.[1]
+    return inner === undefined ? undefined : parseIpv6(inner.replace(ZONE, ''))
+  }
+  const port = text.includes('.') ? IPV4_PORT.exec(text) : null
+  if (port !== null) return parseIpv4(port[1] as string)
+  return parseIpv4(text) ?? parseIpv6(text.includes('%') ? text.replace(ZONE, '') : text)
 }
 
 /** Reads an address that stands alone. */
 export function parseBare(text: string): Bits | undefined {
-  const groups = parseIpv4(text)
-  return groups === undefined ? parseIpv6(text) : [0, 0, 0, 0, 0, 0xffff, ...groups]
-}
-
-/** The two groups of an IPv4 address in its one proper form: four decimal numbers, no leading zeros. */
-function parseIpv4(text: string): readonly [number, number] | undefined {
-  if (!isIpv4(text)) return undefined
-  const [a, b, c, d] = text.split('.').map(Number) as [number, number, number, number]
-  return [(a << 8) | b, (c << 8) | d]
+  return parseIpv4(text) ?? parseIpv6(text)
 }
 
 const ZERO = 48
@@ -85,29 +93,56 @@ export function isIpv4(text: string): boolean {
   return octets === 4 && digits > 0
 }
 
-const GROUP = /^[0-9A-Fa-f]{1,4}$/
-
-function parseIpv6(text: string): Bits | undefined {
-  const halves = text.split('::')
-  if (halves.length > 2) return undefined
-  const head = groupsOf(halves[0] as string, halves.length === 1)
-  if (halves.length === 1) return head?.length === 8 ? head : undefined
-  const tail = groupsOf(halves[1] as string, true)
-  if (head === undefined || tail === undefined || head.length + tail.length > 7) return undefined
-  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail]
+/** An IPv4 address in its one proper form: four decimal numbers, no leading zeros. */
+function parseIpv4(text: string): Bits | undefined {
+  if (!isIpv4(text)) return undefined
+  const [a, b, c, d] = text.split('.').map(Number) as [number, number, number, number]
+  return [0, 0, 0, 0, 0, 0xffff, (a << 8) | b, (c << 8) | d]
 }
 
-/** Groups between colons; the last may be an IPv4 address where the text ends the address. */
-function groupsOf(text: string, last: boolean): number[] | undefined {
-  if (text === '') return []
+const COLON = 58
+
+function parseIpv6(text: string): Bits | undefined {
   const groups: number[] = []
-  const parts = text.split(':')
-  for (let i = 0; i < parts.length; i += 1) {
-    const part = parts[i] as string
-    const v4 = last && i === parts.length - 1 ? parseIpv4(part) : undefined
-    if (v4 !== undefined) groups.push(...v4)
-    else if (GROUP.test(part)) groups.push(Number.parseInt(part, 16))
-    else return undefined
+  let at = 0
+  let gap = -1
+  if (text.startsWith('::')) {
+    gap = 0
+    at = 2
   }
-  return groups
+  while (at < text.length) {
+    const end = endOfGroup(text, at)
+    if (text.charCodeAt(end) === DOT) {
+      const [, , , , , , high, low] = parseIpv4(text.slice(at)) ?? []
+      if (high === undefined || low === undefined) return undefined
+      groups.push(high, low)
+      break
+    }
+    if (end === at || end - at > 4) return undefined
+    groups.push(Number.parseInt(text.slice(at, end), 16))
+    if (end === text.length) break
+    if (text.charCodeAt(end) !== COLON || end + 1 === text.length) return undefined
+    at = end + 1
+    if (text.charCodeAt(at) !== COLON) continue
+    if (gap >= 0) return undefined
+    gap = groups.length
+    at += 1
+  }
+  if (gap < 0) return groups.length === 8 ? groups : undefined
+  if (groups.length > 7) return undefined
+  return [...groups.slice(0, gap), ...ZEROS.slice(groups.length), ...groups.slice(gap)]
+}
+
+const ZEROS: Bits = [0, 0, 0, 0, 0, 0, 0, 0]
+
+/** Where the hexadecimal digits from here on end. */
+function endOfGroup(text: string, at: number): number {
+  let end = at
+  while (end < text.length && isHex(text.charCodeAt(end))) end += 1
+  return end
+}
+
+function isHex(code: number): boolean {
+  const letter = code | 32
+  return (code >= ZERO && code <= ZERO + 9) || (letter >= 97 && letter <= 102)
 }

@@ -11,7 +11,8 @@ import type { LimitOptions } from './options.js'
 import { barred, unidentified } from './refusal.js'
 
 /** The bucket of all requests without a usable key. */
-const SHARED_KEY = 'no-key'
+// The NUL keeps it apart from what headers, addresses and paths can hold.
+const SHARED_KEY = '\0no-key'
 
 export function admitting<Req, Res>(
   options: LimitOptions<Req>,

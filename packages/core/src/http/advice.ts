@@ -5,15 +5,18 @@ import { warnOnce } from '../warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']
-/** Behind a proxy every request is forwarded, so the first ones show it; after them, looking on would be a waste. */
-const REQUESTS_WATCHED = 100
+/** Behind a proxy every request shows it, but for probes that come from inside: the first are looked at, then a few. */
+const FIRST_WATCHED = 100
+const THEN_EVERY = 64
 
-/** Looks at the first requests whose key is the framework's address, for signs that it is not the client's. */
+/** Looks at requests whose key is the framework's address, for signs that it is not the client's. */
 export function trustAdviser<Req, Res>(adapter: HttpAdapter<Req, Res>): (request: Req) => void {
-  let left = REQUESTS_WATCHED
+  let seen = 0
+  let settled = false
   return (request) => {
-    if (left === 0) return
-    left -= 1
+    if (settled) return
+    seen += 1
+    if (seen > FIRST_WATCHED && seen % THEN_EVERY !== 0) return
     const trust = adapter.trust(request)
     if (trust === 'everybody') {
       warnOnce(
@@ -36,7 +39,7 @@ export function trustAdviser<Req, Res>(adapter: HttpAdapter<Req, Res>): (request
         `requests come with ${header}, but no proxy is trusted, so all clients behind the proxy count as one; tell the framework (or the option proxies) which proxies to trust`,
       )
     }
-    left = 0
+    settled = true
   }
 }
 

@@ -113,11 +113,15 @@ function resetOf(rows: readonly Row[]): string | undefined {
   return ms === undefined ? undefined : String(seconds(ms))
 }
 
+/**
+ * A minute less than a timer can wait for: clients that read an epoch add a second or two to it (Octokit), and a timer that
+ * overflows fires at once.
+ */
+const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
+
 function resetEpochOf(rows: readonly Row[]): string | undefined {
   const ms = effectiveMs(bindingOf(rows))
-  return ms === undefined
-    ? undefined
-    : String(Math.ceil((Date.now() + Math.min(ms, MAX_SECONDS * 1_000)) / 1_000))
+  return ms === undefined ? undefined : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
 }
 
 function dictionary7(rows: readonly Row[]): string {

@@ -13,15 +13,16 @@ export function setup(tested: TestProject): void {
   project = tested
 }
 
+/** Fails the run by its exit code: an error thrown here would only keep the servers from being stopped. */
 export async function teardown(): Promise<void> {
   const { port, clusterPorts } = (project as TestProject).getProvidedContext().redis
   for (const node of [port, ...clusterPorts]) {
     const connection = openConnection(node)
     const names = await keysWithoutTtl(connection)
     connection.close()
-    if (names.length > 0) {
-      throw new Error(`the tests left ${names.length} keys without a TTL, among them ${names.slice(0, 5).join(' ')}`)
-    }
+    if (names.length === 0) continue
+    process.exitCode = 1
+    console.error(`FAIL  the tests left ${names.length} keys without a TTL: ${names.slice(0, 5).join(' ')}`)
   }
 }
 

@@ -1,0 +1,7 @@
+// This folder's Nest, and the @weir/nest that goes with it, for packages/behaviour.
+
+export * as common from '@nestjs/common'
+export * as core from '@nestjs/core'
+export * as express from '@nestjs/platform-express'
+export * as fastify from '@nestjs/platform-fastify'
+export * as weir from '@weir/nest'

@@ -1,0 +1,37 @@
+// @ts-check
+import { join } from 'node:path'
+import { startExample } from '@weir/behaviour/example'
+import { expect, test } from 'vitest'
+
+const folder = join(import.meta.dirname, '..')
+
+test('knows a client behind the proxy, whatever it makes up', async () => {
+  const { url, stop } = await startExample(folder)
+  const lists = [
+    '203.0.113.7',
+    '1.1.1.1, 203.0.113.7',
+    '2.2.2.2, 203.0.113.7',
+    '::ffff:203.0.113.7',
+    'x, 203.0.113.7',
+  ]
+  for (const [i, list] of lists.entries())
+    expect(await (await from(url, list)).json()).toEqual({ client: '203.0.113.7', left: 4 - i })
+  expect((await from(url, '3.3.3.3, 203.0.113.7')).status).toBe(429)
+  expect((await from(url, '203.0.113.8')).status).toBe(200)
+  expect(await (await from(url, '2001:db8:1:2::3')).json()).toMatchObject({ client: '2001:db8:1::/56' })
+  expect(await stop()).toBe(0)
+}, 20_000)
+
+test('believes nobody else', async () => {
+  const { url, stop } = await startExample(folder, { PROXIES: '10.0.0.0/8' })
+  expect(await (await from(url, '203.0.113.7')).json()).toMatchObject({ client: '127.0.0.1' })
+  expect(await stop()).toBe(0)
+}, 20_000)
+
+/**
+ * @param {string} url
+ * @param {string} list
+ */
+function from(url, list) {
+  return fetch(url, { headers: { 'X-Forwarded-For': list } })
+}

@@ -1,0 +1,41 @@
+// @ts-check
+import { join } from 'node:path'
+import { startExample } from '@weir/behaviour/example'
+import { expect, test } from 'vitest'
+
+test('five guesses at an account, twenty from an address, and no figures of the account', async () => {
+  const { url, stop } = await startExample(join(import.meta.dirname, '..'))
+
+  /** @param {string} email @param {string} password @param {object} [more] */
+  async function attempt(email, password, more) {
+    const response = await fetch(`${url}/login`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email, password, ...more }),
+    })
+    const said = JSON.stringify([...response.headers]) + (await response.text())
+    expect(said).not.toContain('login-account')
+    expect(response.headers.get('ratelimit-policy')).toBe('"login-address";q=20;w=300')
+    return response.status
+  }
+
+  // Who knows the password takes nothing. The cost comes back after the answer, so one at a time.
+  for (let i = 0; i < 8; i += 1) expect(await attempt('ann@example.org', 'correct horse')).toBe(200)
+
+  const spellings = [
+    'ann@example.org',
+    ' Ann@Example.org',
+    'ANN@EXAMPLE.ORG ',
+    'ann@example.org',
+    'ann@example.org',
+  ]
+  for (const [i, email] of spellings.entries())
+    expect(await attempt(email, 'guess', { unrelated: i })).toBe(401)
+  expect(await attempt('ann@example.org', 'correct horse')).toBe(429)
+
+  // Changing the account never escapes the limit of the address.
+  const statuses = []
+  for (let i = 0; i < 20; i += 1) statuses.push(await attempt(`user${i}@example.org`, 'guess'))
+  expect(statuses.filter((status) => status === 401)).toHaveLength(15)
+  expect(await stop()).toBe(0)
+}, 20_000)

@@ -1,0 +1,48 @@
+// Starts the example as a user does, requests it at the address that it prints, and presses Ctrl-C.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+
+test('serves, limits, and ends on Ctrl-C', async () => {
+  const child = spawn(process.execPath, ['dist/main.js'], {
+    cwd: join(import.meta.dirname, '..'),
+    env: { ...process.env, PORT: '0' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const exit = new Promise((resolve) => child.once('close', resolve))
+  let output = ''
+  const url = await new Promise((resolve, reject) => {
+    const read = (chunk) => {
+      output += chunk
+      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
+      if (match) resolve(match[0])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    void exit.then((code) => reject(new Error(`ended with ${code} before it listened:\n${output}`)))
+  })
+  const ask = async (path, init = {}) => {
+    const response = await fetch(url + path, { ...init, headers: { connection: 'close', ...init.headers } })
+    return { status: response.status, body: await response.text(), headers: response.headers }
+  }
+
+  const first = await ask('/reports')
+  expect([first.status, first.body]).toEqual([200, '{"reports":[],"left":2}'])
+  expect(first.headers.get('RateLimit')).toMatch(/^"reports";r=2;t=/)
+  expect((await ask('/reports/health')).headers.get('RateLimit')).toBeNull()
+
+  const create = (user) => ask('/reports', { method: 'POST', headers: { 'x-user': user } })
+  const statuses = []
+  for (const user of ['ann', 'ann', 'ann', 'bob']) statuses.push((await create(user)).status)
+  expect(statuses).toEqual([201, 201, 429, 201])
+
+  const login = (password) =>
+    ask('/login', { method: 'POST', body: new URLSearchParams({ account: 'ann', password }) })
+  const answers = []
+  for (let i = 0; i < 6; i += 1) answers.push((await login('guess')).body)
+  expect(answers.slice(0, 5)).toEqual(Array(5).fill('wrong'))
+  expect(answers[5]).toMatch(/^try again in \d+ s$/)
+
+  child.kill('SIGINT')
+  expect(await exit, output).toBe(0)
+}, 20_000)

@@ -1,0 +1,37 @@
+// @ts-check
+// An adapter for plain node:http. All meaning is in @weir/core/http: an adapter says how to read a request and how to
+// write a response, and sends what is refused.
+
+import { afterNodeResponse, httpLimiter } from '@weir/core/http'
+
+/** @typedef {import('node:http').IncomingMessage & { rateLimit?: import('@weir/core/http').RequestDecision }} Request */
+/** @typedef {import('node:http').ServerResponse} Response */
+
+/** @type {import('@weir/core/http').HttpAdapter<Request, Response>} */
+const nodeHttp = {
+  address: (req) => req.socket.remoteAddress,
+  peer: (req) => req.socket.remoteAddress,
+  trust: () => 'nobody',
+  method: (req) => req.method ?? '',
+  header: (req, name) => req.headers[name]?.toString(),
+  placed: (req) => req.rateLimit,
+  place: (req, decision) => void Object.assign(req, { rateLimit: decision }),
+  headersSent: (res) => res.headersSent,
+  setHeader: (res, name, value) => void res.setHeader(name, value),
+  afterResponse: afterNodeResponse,
+}
+
+/**
+ * Puts a limit before a handler.
+ * @param {import('@weir/core/http').LimitOptions<Request>} options
+ * @param {(req: Request, res: Response) => unknown} handler
+ * @returns {(req: Request, res: Response) => Promise<void>}
+ */
+export function limited(options, handler) {
+  const { check } = httpLimiter(options, nodeHttp)
+  return async (req, res) => {
+    const refusal = await check(req, res)
+    if (refusal === undefined) await handler(req, res)
+    else res.writeHead(refusal.status, { 'Content-Type': refusal.mediaType }).end(refusal.body)
+  }
+}

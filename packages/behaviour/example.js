@@ -1,0 +1,40 @@
+// @ts-check
+// For the tests of the examples: starts one as a user does, and presses Ctrl-C.
+
+import { spawn } from 'node:child_process'
+
+/**
+ * Starts `src/server.js` of an example and waits for the address that it prints.
+ * @param {string} folder
+ * @param {Record<string, string>} [settings] environment variables
+ * @returns {Promise<{ url: string, stop: () => Promise<number | null> }>} `stop` gives the exit code
+ */
+export async function startExample(folder, settings = {}) {
+  const env = { ...process.env, PORT: '0', ...settings }
+  const child = spawn(process.execPath, ['src/server.js'], { cwd: folder, env })
+  /** @type {Promise<number | null>} */
+  const exit = new Promise((resolve) => child.once('close', resolve))
+  let output = ''
+  /** @type {string} */
+  const url = await new Promise((resolve, reject) => {
+    /** @param {Buffer} chunk */
+    const read = (chunk) => {
+      output += chunk
+      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
+      if (match) resolve(match[0])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    void exit.then((code) =>
+      reject(new Error(`ended with ${code} before it printed its address:\n${output}`)),
+    )
+  })
+  const stop = async () => {
+    child.kill('SIGINT')
+    const late = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    const code = await exit
+    clearTimeout(late)
+    return code
+  }
+  return { url, stop }
+}

@@ -1,0 +1,142 @@
+// Who a client is: what it writes itself never changes that, unless the set-up believes everybody.
+
+import { createServer } from 'node:net'
+import { memoryStore, type Store } from '@weir/core'
+import { addressKey } from '@weir/core/http'
+import { fakeClock } from '@weir/core/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Ask, ask, serve, statuses, times } from './client.js'
+import type { OwnTrust, Settings } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+const loopback = { trusted: ['loopback'] }
+const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({ headers: { [header]: value } })
+
+const hasIpv6 = await listensOnBoth()
+
+describe.each(servers)('$name', (kind) => {
+  let store: Store
+  beforeEach(() => {
+    store = memoryStore({ clock: fakeClock() })
+  })
+
+  /** Serves one request per client. */
+  async function one(trust: OwnTrust, options: Partial<Settings> = {}): Promise<string> {
+    const limiters = [{ store, limit: 1, window: '1m', ...options } as Settings]
+    return (await serve(kind, { limiters, trust })).url
+  }
+
+  describe('a forged address does not help', () => {
+    const forged = ['1.1.1.1', '2.2.2.2', 'garbage', '::ffff:3.3.3.3', '2001:db8::1', '4.4.4.4, 5.5.5.5']
+
+    test.each<[string, OwnTrust, Partial<Settings>]>([
+      ['no proxy is trusted', 'nobody', {}],
+      ['other proxies are trusted', 'nobody', { proxies: { trusted: ['10.0.0.0/8'] } }],
+      ['other proxies are trusted, by a function', 'nobody', { proxies: { trusted: () => false } }],
+      [
+        'the framework believes all, and other proxies are trusted',
+        'everybody',
+        { proxies: { trusted: ['10.0.0.0/8'] } },
+      ],
+    ])('where %s', async (_, trust, options) => {
+      const url = await one(trust, options)
+      const names = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']
+      const asks = forged.flatMap((value) => names.map((name) => forwarded(value, name)))
+      expect(await statuses(url, times(1))).toEqual([200])
+      expect(new Set(await statuses(url, asks))).toEqual(new Set([429]))
+    })
+
+    test.each<[string, OwnTrust, Partial<Settings>]>([
+      ['the framework trusts the last hop', 'hop', {}],
+      ['this proxy is trusted', 'nobody', { proxies: loopback }],
+      ['this proxy is trusted, and the framework believes all', 'everybody', { proxies: loopback }],
+    ])('in front of what a proxy wrote, where %s', async (_, trust, options) => {
+      const url = await one(trust, options)
+      expect(await statuses(url, [forwarded('9.9.9.9')])).toEqual([200])
+      const asks = forged.map((value) => forwarded(`${value}, 9.9.9.9`))
+      expect(new Set(await statuses(url, asks))).toEqual(new Set([429]))
+      expect(await statuses(url, [forwarded('8.8.8.8')])).toEqual([200])
+    })
+
+    test('nor to come onto a list of the allowed', async () => {
+      const url = await one('nobody', { allow: ['1.1.1.1'] })
+      expect(await statuses(url, times(2, forwarded('1.1.1.1')))).toEqual([200, 429])
+    })
+  })
+
+  test('where the framework believes everybody, anyone makes itself a new client', async () => {
+    const url = await one('everybody')
+    expect(await statuses(url, [forwarded('1.1.1.1'), forwarded('2.2.2.2')])).toEqual([200, 200])
+  })
+
+  test.each([
+    ['cf-connecting-ip', '9.9.9.9', '8.8.8.8'],
+    ['forwarded', 'for=1.1.1.1, for="9.9.9.9:1234"', 'for=9.9.9.9, for=8.8.8.8'],
+    ['x-forwarded-for', '9.9.9.9, 127.0.0.1', '9.9.9.9, 8.8.8.8, ::1'],
+  ])('reads %s of a trusted proxy', async (header, nine, eight) => {
+    const url = await one('nobody', { proxies: { ...loopback, header } })
+    const asks = [nine, nine, eight, eight].map((value) => forwarded(value, header))
+    expect(await statuses(url, asks)).toEqual([200, 429, 200, 429])
+  })
+
+  test('one address is one client in all its spellings', async () => {
+    const url = await one('nobody', { proxies: loopback })
+    const spellings = [
+      '1.2.3.4',
+      '::ffff:1.2.3.4',
+      '::FFFF:102:304',
+      '64:ff9b::1.2.3.4',
+      '1.2.3.4:5678',
+      '[::ffff:1.2.3.4]:80',
+    ]
+    expect(
+      await statuses(
+        url,
+        spellings.map((spelling) => forwarded(spelling)),
+      ),
+    ).toEqual([200, 429, 429, 429, 429, 429])
+  })
+
+  test('what is no address is one client', async () => {
+    const url = await one('nobody', { proxies: loopback, onMissingKey: 'shared' })
+    const garbage = ['unknown', '', '01.2.3.4', '1.2.3.355', '_hidden', 'x'.repeat(8_000)]
+    const asks = garbage.map((value) => forwarded(value))
+    expect((await statuses(url, asks)).filter((status) => status === 200)).toHaveLength(1)
+  })
+
+  test('a /56 is one client', async () => {
+    const url = await one('nobody', { proxies: loopback })
+    const from = (network: string, i: number) =>
+      forwarded(`2001:db8:0:${network}${i % 10}::${i.toString(16)}`)
+    const asks = Array.from({ length: 100 }, (_, i) => from('550', i))
+    expect((await statuses(url, asks)).filter((status) => status === 200)).toHaveLength(1)
+    expect(await statuses(url, [from('560', 1)])).toEqual([200])
+  })
+
+  test.skipIf(!hasIpv6)('a server on both families keeps its IPv4 clients apart', async () => {
+    const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m' }], host: '::' })
+    expect(await statuses(url, times(2, { from: '127.0.0.1' }))).toEqual([200, 429])
+    expect(await statuses(url, times(2, { from: '127.0.0.2' }))).toEqual([200, 429])
+    const six = url.replace('127.0.0.1', '[::1]')
+    expect((await ask(six)).status).toBe(200)
+  })
+})
+
+test('100,000 addresses of one /56 have one key, each its own beyond it', () => {
+  const key = addressKey()
+  const keys = new Set<string | undefined>()
+  const hex = (value: number) => (value % 65_536).toString(16)
+  for (let i = 0; i < 100_000; i += 1)
+    keys.add(key(`2001:db8:1234:56${(i % 256).toString(16).padStart(2, '0')}:${hex(i * 7)}::${hex(i)}`))
+  expect([...keys]).toEqual(['2001:db8:1234:5600::/56'])
+  expect(key('2001:db8:1234:5700::1')).toBe('2001:db8:1234:5700::/56')
+})
+
+/** False on a machine without IPv6. */
+function listensOnBoth(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(0, '::', () => server.close(() => resolve(true)))
+  })
+}

@@ -1,0 +1,136 @@
+// Real clients that retry by themselves: each waits as long as it is told, then gets through, and none hammers. Time is
+// real here, as it is the clients' clocks that are tested.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Octokit } from '@octokit/core'
+import { throttling } from '@octokit/plugin-throttling'
+import { type Decision, fixedWindow, type Policy, slidingWindow } from '@weir/core'
+import axios from 'axios'
+import axiosRetry from 'axios-retry'
+import got from 'got'
+import ky from 'ky'
+import * as rax from 'retry-axios'
+import { Agent, RetryAgent, request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { type AtEnd, ask, serve } from './client.js'
+import type { Settings } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+interface Client {
+  readonly name: string
+  readonly headers: Settings['headers'] & string
+  /** Gets the URL, retries as the client's own defaults say, and gives the final status. */
+  get(url: string, signal: AbortSignal): Promise<number>
+}
+
+const clients: readonly Client[] = [
+  {
+    name: 'got 14',
+    headers: 'draft-8',
+    get: async (url, signal) => (await got(url, { signal })).statusCode,
+  },
+  {
+    name: 'ky 1',
+    headers: 'draft-8',
+    get: async (url, signal) => (await ky(url, { signal })).status,
+  },
+  {
+    name: 'axios-retry',
+    headers: 'draft-8',
+    get: async (url, signal) => {
+      const client = axios.create()
+      axiosRetry(client)
+      return (await client.get(url, { signal })).status
+    },
+  },
+  {
+    name: 'retry-axios',
+    headers: 'draft-8',
+    get: async (url, signal) => {
+      const client = axios.create()
+      rax.attach(client)
+      return (await client.get(url, { signal })).status
+    },
+  },
+  {
+    name: 'undici RetryAgent 7',
+    headers: 'draft-8',
+    get: async (url, signal) => {
+      const agent = new Agent()
+      const leave = () => void agent.destroy()
+      signal.addEventListener('abort', leave)
+      const { statusCode, body } = await request(url, { dispatcher: new RetryAgent(agent), signal })
+      await body.dump()
+      await agent.close()
+      return statusCode
+    },
+  },
+  {
+    name: 'Octokit throttling',
+    headers: 'legacy',
+    get: async (url, signal) => {
+      const octokit = new (Octokit.plugin(throttling))({
+        baseUrl: url,
+        request: { signal },
+        log: { debug() {}, info() {}, warn() {}, error() {} },
+        throttle: {
+          // As its README has it: once more.
+          onRateLimit: (_wait, _options, _octokit, retries) => retries === 0,
+          onSecondaryRateLimit: () => false,
+        },
+      })
+      return (await octokit.request('GET /')).status
+    },
+  },
+]
+
+const cases = servers.flatMap((kind) => clients.map((client) => ({ kind, client })))
+
+describe.concurrent.each(cases)('$client.name, $kind.name', ({ kind, client }) => {
+  test('waits as long as it is told, then gets through', async ({ onTestFinished }) => {
+    const seen: { readonly decision: Decision; readonly at: number }[] = []
+    const policy = slidingWindow({ limit: 1, window: '1s' })
+    const url = await serveOnce(policy, onTestFinished, (decision) => {
+      seen.push({ decision, at: performance.now() })
+    })
+    expect(await client.get(url, new AbortController().signal)).toBe(200)
+    expect(seen.map(({ decision }) => decision.allowed)).toEqual([false, true])
+    const [first, second] = seen
+    const waited = (second?.at ?? 0) - (first?.at ?? 0)
+    const wait = first?.decision.allowed === false ? first.decision.retryAfterMs : Number.NaN
+    expect(waited).toBeGreaterThanOrEqual(wait - 2)
+    // Whole seconds, rounded up, and what the client adds of itself.
+    expect(waited).toBeLessThan(wait + 3_500)
+  })
+
+  test('does not hammer when told to wait for a month', async ({ onTestFinished }) => {
+    let requests = 0
+    const policy = fixedWindow({ limit: 1, window: '60d' })
+    const url = await serveOnce(policy, onTestFinished, () => {
+      requests += 1
+    })
+    const leaving = new AbortController()
+    const got = client.get(url, leaving.signal).catch(() => undefined)
+    await sleep(1_500)
+    expect(requests).toBe(1)
+    leaving.abort()
+    await Promise.race([got, sleep(100)])
+  })
+
+  /** A server whose one request is taken. Decisions are shown from then on. */
+  async function serveOnce(
+    policy: Policy,
+    finished: AtEnd,
+    show: (decision: Decision) => void,
+  ): Promise<string> {
+    let watching = false
+    const onDecision = (decision: Decision) => {
+      if (watching) show(decision)
+    }
+    const { headers } = client
+    const { url } = await serve(kind, { limiters: [{ policy, headers, onDecision }] }, finished)
+    expect((await ask(url)).status).toBe(200)
+    watching = true
+    return url
+  }
+})

@@ -1,0 +1,160 @@
+// Each header format, over real HTTP, parsed by an independent parser.
+
+import { fixedWindow, memoryStore, type Store, slidingWindow, tokenBucket } from '@weir/core'
+import type { HeaderFormat } from '@weir/core/http'
+import { fakeClock } from '@weir/core/testing'
+import { type Item, parseDictionary, parseItem, parseList } from 'structured-headers'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Answer, ask, serve } from './client.js'
+import { servers } from './servers/table.js'
+
+describe.each(servers)('$name', (kind) => {
+  let store: Store
+  beforeEach(() => {
+    store = memoryStore({ clock: fakeClock() })
+  })
+
+  /** The second answer of a server with two limiters, one of them with two policies. */
+  async function second(headers: HeaderFormat | readonly HeaderFormat[] | false): Promise<Answer> {
+    const { url } = await serve(kind, {
+      limiters: [
+        { store, name: 'outer', limit: 10, window: '1m', headers },
+        {
+          store,
+          name: 'inner',
+          headers,
+          policy: [
+            tokenBucket({ name: 'burst', capacity: 4, refill: 2, every: '1s' }),
+            fixedWindow({ name: 'daily', limit: 100, window: '1d' }),
+            // Of the same name as the outer limiter's.
+            slidingWindow({ name: 'outer', limit: 20, window: '1h' }),
+          ],
+        },
+      ],
+    })
+    await ask(url)
+    return ask(url)
+  }
+
+  test('draft-8: one well-formed field each, for all policies of all limiters', async () => {
+    const answer = await second('draft-8')
+    expect(listOf(answer, 'ratelimit-policy')).toEqual([
+      ['outer', { q: 10, w: 60 }],
+      ['burst', { q: 4, w: 2 }],
+      ['daily', { q: 100, w: 86_400 }],
+      ['inner.outer', { q: 20, w: 3_600 }],
+    ])
+    expect(listOf(answer, 'ratelimit')).toEqual([
+      ['outer', { r: 8, t: 60 }],
+      ['burst', { r: 2, t: 1 }],
+      ['daily', { r: 98, t: expect.any(Number) }],
+      ['inner.outer', { r: 18, t: 3_600 }],
+    ])
+    expect(others(answer)).toEqual([])
+  })
+
+  test('draft-7: a dictionary of the binding policy', async () => {
+    const answer = await second('draft-7')
+    expect(listOf(answer, 'ratelimit-policy').map(([quota]) => quota)).toEqual([10, 4, 100, 20])
+    const live = parseDictionary(line(answer, 'ratelimit'))
+    const values = Object.fromEntries([...live].map(([key, [value]]) => [key, value]))
+    expect(values).toEqual({ limit: 4, remaining: 2, reset: 1 })
+    expect(others(answer)).toEqual([])
+  })
+
+  test('draft-6: three integers of the binding policy', async () => {
+    const answer = await second('draft-6')
+    expect(listOf(answer, 'ratelimit-policy').map(([, parameters]) => parameters)).toEqual([
+      { w: 60 },
+      { w: 2 },
+      { w: 86_400 },
+      { w: 3_600 },
+    ])
+    const fields = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']
+    expect(fields.map((name) => parseItem(line(answer, name))[0])).toEqual([4, 2, 1])
+    expect(others(answer)).toEqual(fields)
+  })
+
+  test('legacy: the reset is a time of day, not before its time', async () => {
+    const before = Date.now()
+    const answer = await second('legacy')
+    const after = Date.now()
+    expect([line(answer, 'x-ratelimit-limit'), line(answer, 'x-ratelimit-remaining')]).toEqual(['4', '2'])
+    const reset = Number(line(answer, 'x-ratelimit-reset'))
+    expect(reset).toBeGreaterThanOrEqual(Math.floor(before / 1_000) + 1)
+    expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000) + 1)
+    expect(answer.headers.ratelimit).toBeUndefined()
+  })
+
+  test('legacy-delta: the reset is a number of seconds', async () => {
+    const answer = await second('legacy-delta')
+    expect(line(answer, 'x-ratelimit-reset')).toBe('1')
+  })
+
+  test('several formats at once; the first writes what they share', async () => {
+    const answer = await second(['draft-8', 'draft-6', 'legacy'])
+    expect(line(answer, 'ratelimit-policy')).toContain('"burst";q=4;w=2')
+    expect(line(answer, 'ratelimit')).toContain('"burst";r=2;t=1')
+    expect(line(answer, 'ratelimit-remaining')).toBe('2')
+    expect(line(answer, 'x-ratelimit-remaining')).toBe('2')
+  })
+
+  test.each([[false], [[]]] as const)('none with %j', async (headers) => {
+    const answer = await second(headers)
+    expect([...answer.lines.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
+  })
+
+  test('Retry-After is sent in any case, and the longest wait of those that refused', async () => {
+    const policy = [
+      fixedWindow({ name: 'hour', limit: 1, window: '1h' }),
+      slidingWindow({ name: 'minute', limit: 1, window: '1m' }),
+      slidingWindow({ name: 'roomy', limit: 9, window: '1d' }),
+    ]
+    const { url } = await serve(kind, { limiters: [{ store, policy, headers: false }] })
+    await ask(url)
+    const wait = Number(line(await ask(url), 'retry-after'))
+    expect(wait).toBe(3_600)
+  })
+
+  test('a wait of a month is told as the longest that clients can sleep', async () => {
+    const policy = fixedWindow({ name: 'monthly', limit: 1, window: '60d' })
+    const { url } = await serve(kind, { limiters: [{ store, policy }] })
+    await ask(url)
+    const answer = await ask(url)
+    expect(Number(line(answer, 'retry-after'))).toBeLessThanOrEqual(2_147_483)
+    expect(listOf(answer, 'ratelimit')[0]?.[1].t).toBe(Number(line(answer, 'retry-after')))
+  })
+
+  test('hidden policies are counted and enforced but not mentioned', async () => {
+    const policy = [
+      slidingWindow({ name: 'address', limit: 5, window: '1m' }),
+      slidingWindow({ name: 'account', limit: 1, window: '1h' }),
+    ]
+    const { url } = await serve(kind, { limiters: [{ store, policy, hide: ['account'] }] })
+    await ask(url)
+    const answer = await ask(url)
+    expect(answer.status).toBe(429)
+    expect(listOf(answer, 'ratelimit').map(([name]) => name)).toEqual(['address'])
+    expect(line(answer, 'ratelimit-policy')).toBe('"address";q=5;w=60')
+    expect(answer.body).not.toContain('account')
+  })
+})
+
+/** A header that came exactly once. */
+function line({ headers, lines }: Answer, name: string): string {
+  expect(lines.get(name), `lines of ${name}`).toBe(1)
+  return headers[name] as string
+}
+
+/** The members of a list, with their parameters. */
+function listOf(answer: Answer, name: string): [unknown, Record<string, unknown>][] {
+  return parseList(line(answer, name)).map((member) => {
+    const [value, parameters] = member as Item
+    return [value, Object.fromEntries(parameters)]
+  })
+}
+
+/** Limit headers besides the two of draft 8. */
+function others({ lines }: Answer): string[] {
+  return [...lines.keys()].filter((name) => /^(x-)?ratelimit-(limit|remaining|reset)$/.test(name)).sort()
+}

@@ -1,0 +1,111 @@
+// How much gets through: the same in every framework.
+
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  type Store,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+} from '@weir/core'
+import { type FakeClock, fakeClock } from '@weir/core/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ask, serve, statuses, times } from './client.js'
+import type { Exchange } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+describe.each(servers)('$name', (kind) => {
+  let clock: FakeClock
+  let store: Store
+  beforeEach(() => {
+    clock = fakeClock()
+    store = memoryStore({ clock })
+  })
+
+  test('a limit holds, and is over when its window is', async () => {
+    const { url } = await serve(kind, { limiters: [{ store, limit: 2, window: '1m' }] })
+    expect(await statuses(url, times(3))).toEqual([200, 200, 429])
+    clock.advance(61_000)
+    expect(await statuses(url, times(1))).toEqual([200])
+  })
+
+  test('an allowed request is told where it stands', async () => {
+    const { url } = await serve(kind, { limiters: [{ store, name: 'api', limit: 5, window: '1m' }] })
+    const { headers, body } = await ask(`${url}/a?b=c`)
+    expect(headers['ratelimit-policy']).toBe('"api";q=5;w=60')
+    expect(headers.ratelimit).toBe('"api";r=4;t=60')
+    expect(headers['retry-after']).toBeUndefined()
+    expect(headers['cache-control']).toBeUndefined()
+    expect(JSON.parse(body)).toEqual({ url: '/a?b=c', left: 4, decisions: 1 })
+  })
+
+  test('several policies are one decision: a denied request takes of none', async () => {
+    const policy = [
+      tokenBucket({ name: 'burst', capacity: 2, refill: 1, every: '1s' }),
+      fixedWindow({ name: 'daily', limit: 10, window: '1d' }),
+    ]
+    const { url } = await serve(kind, { limiters: [{ store, policy }] })
+    const answers = []
+    for (const one of times(4)) answers.push(await ask(url, one))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429])
+    expect(answers[3]?.headers.ratelimit).toMatch(/^"burst";r=0;t=1, "daily";r=8;t=\d+$/)
+    expect(answers[3]?.headers['retry-after']).toBe('1')
+  })
+
+  test('several limiters on one request: each counts, the first that denies answers', async () => {
+    const limiters = [
+      { store, name: 'all', limit: 3, window: '1m' },
+      { store, name: 'mine', limit: 1, window: '1m', key: keyOf },
+    ] as const
+    const { url } = await serve(kind, { limiters })
+    const [a, b, c, d] = [
+      await ask(url, as('a')),
+      await ask(url, as('a')),
+      await ask(url, as('b')),
+      await ask(url, as('c')),
+    ]
+    expect([a, b, c, d].map(({ status }) => status)).toEqual([200, 429, 200, 429])
+    expect(JSON.parse(a.body)).toMatchObject({ left: 0, decisions: 2 })
+    expect(JSON.parse(b.body)['violated-policies']).toEqual(['mine'])
+    expect(b.headers.ratelimit).toMatch(/^"all";r=1;t=60, "mine";r=0;t=\d+$/)
+    // The second limiter was never asked.
+    expect(d.headers.ratelimit).toMatch(/^"all";r=0;t=\d+$/)
+  })
+
+  test('preflights are not counted, other OPTIONS are', async () => {
+    const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m' }] })
+    const headers = { origin: 'https://page.example', 'access-control-request-method': 'PUT' }
+    expect(await statuses(url, times(3, { method: 'OPTIONS', headers }))).toEqual([200, 200, 200])
+    expect((await ask(url, { method: 'OPTIONS', headers })).headers.ratelimit).toBeUndefined()
+    expect(await statuses(url, times(2, { method: 'OPTIONS' }))).toEqual([200, 429])
+    // The headers of a preflight on another method do not make it one.
+    expect(await statuses(url, [{ headers }])).toEqual([429])
+  })
+
+  test('the policy may depend on the request', async () => {
+    const plans: Record<string, Policy> = {
+      free: slidingWindow({ name: 'free', limit: 1, window: '1m' }),
+      pro: slidingWindow({ name: 'pro', limit: 3, window: '1m' }),
+      own: unlimited(),
+    }
+    const policy = async (exchange: Exchange) => plans[exchange.header('x-plan') ?? 'free'] as Policy
+    const { url } = await serve(kind, { limiters: [{ store, policy, key: keyOf }] })
+    const of = (plan: string) => times(4, { headers: { 'x-user': plan, 'x-plan': plan } })
+    expect(await statuses(url, of('free'))).toEqual([200, 429, 429, 429])
+    expect(await statuses(url, of('pro'))).toEqual([200, 200, 200, 429])
+    expect(await statuses(url, of('own'))).toEqual([200, 200, 200, 200])
+  })
+
+  test('so may a limit and a window', async () => {
+    const limit = ({ url }: Exchange) => Number(url.slice(1))
+    const { url } = await serve(kind, {
+      limiters: [{ store, limit, window: async () => '1m' as const, key: keyOf }],
+    })
+    expect(await statuses(`${url}/1`, times(2, as('a')))).toEqual([200, 429])
+    expect(await statuses(`${url}/3`, times(3, as('b')))).toEqual([200, 200, 200])
+  })
+})
+
+const keyOf = ({ header }: Exchange) => header('x-user')
+const as = (user: string) => ({ headers: { 'x-user': user } })

@@ -1,0 +1,194 @@
+// Giving a cost back once the response is known: once or not at all, however the response ends.
+
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { fixedWindow, memoryStore, RateLimiter, type Store, StoreError } from '@weir/core'
+import type { ResponseOutcome } from '@weir/core/http'
+import { type FakeClock, fakeClock } from '@weir/core/testing'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ask, serve, statuses, times } from './client.js'
+import type { Exchange, Reply, Running } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+const policy = fixedWindow({ name: 'p', limit: 10, window: '1h' })
+
+describe.each(servers)('$name', (kind) => {
+  let clock: FakeClock
+  let store: Store
+  beforeEach(() => {
+    clock = fakeClock()
+    store = memoryStore({ clock })
+  })
+
+  /** A server that notes how its responses ended. */
+  async function noting(
+    refund: (outcome: ResponseOutcome) => boolean,
+    handler: (exchange: Exchange) => Reply | Promise<Reply>,
+    over: Store = store,
+  ): Promise<Running & { readonly outcomes: ResponseOutcome[] }> {
+    const outcomes: ResponseOutcome[] = []
+    const refundWhen = (_: Exchange, outcome: ResponseOutcome) => {
+      outcomes.push(outcome)
+      return refund(outcome)
+    }
+    const limiters = [{ store: over, name: 'l', policy, cost: () => 2, refundWhen }]
+    return { ...(await serve(kind, { limiters, handler })), outcomes }
+  }
+
+  async function left(): Promise<number> {
+    const limiter = new RateLimiter({ store, name: 'l', policy, shared: true })
+    return (await limiter.peek('127.0.0.1')).remaining
+  }
+
+  test('by status', async () => {
+    const { url, outcomes } = await noting(
+      ({ status }) => status >= 400,
+      ({ url: path }) => ({ status: Number(path.slice(1)), body: '' }),
+    )
+    for (const status of [200, 404, 503, 201]) await ask(`${url}/${status}`)
+    await vi.waitFor(() => expect(outcomes).toHaveLength(4))
+    expect(outcomes.map(({ status }) => status)).toEqual([200, 404, 503, 201])
+    expect(outcomes.every(({ finished }) => finished)).toBe(true)
+    await expect.poll(left).toBe(6)
+  })
+
+  test('after a throw', async () => {
+    const { url, outcomes } = await noting(
+      ({ status }) => status >= 500,
+      () => {
+        throw new Error('broken')
+      },
+    )
+    expect(await statuses(url, times(3))).toEqual([500, 500, 500])
+    await vi.waitFor(() => expect(outcomes).toHaveLength(3))
+    await expect.poll(left).toBe(10)
+  })
+
+  test('after a disconnect before the response, which has the same outcome in every framework', async () => {
+    const gate = gateFor<Reply>()
+    const { url, outcomes } = await noting(
+      ({ finished }) => !finished,
+      () => gate.promise,
+    )
+    await leave(url, async () => expect(await left()).toBe(8))
+    await vi.waitFor(() => expect(outcomes).toHaveLength(1))
+    await expect.poll(left).toBe(10)
+    // The handler ends later: that is no second end of the response.
+    gate.open({ status: 500, body: 'too late' })
+    await ask(url).catch(() => {})
+    expect(outcomes[0]).toEqual({ status: 200, finished: false })
+    await vi.waitFor(() => expect(outcomes).toHaveLength(2))
+    expect(await left()).toBe(8)
+  })
+
+  test('not after a disconnect, unless it is asked for', async () => {
+    const { url, outcomes } = await noting(
+      ({ status, finished }) => finished && status < 400,
+      () => new Promise(() => {}),
+    )
+    await leave(url, async () => expect(await left()).toBe(8))
+    await vi.waitFor(() => expect(outcomes).toHaveLength(1))
+    expect(await left()).toBe(8)
+  })
+
+  test('after a stream that broke off', async () => {
+    const { url, outcomes } = await noting(
+      ({ finished }) => !finished,
+      () => ({ body: Readable.from(breaking()) }),
+    )
+    await expect(ask(url)).rejects.toThrow()
+    await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: false }]))
+    await expect.poll(left).toBe(10)
+  })
+
+  test('each request of a kept-alive connection for itself', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    const { url, outcomes } = await noting(
+      ({ status }) => status === 500,
+      ({ url: path }) => ({ status: Number(path.slice(1)), body: '' }),
+    )
+    const ports = new Set<number | undefined>()
+    for (const status of [200, 500, 200, 500]) {
+      const sent = request(`${url}/${status}`, { agent }).end()
+      const [response] = await once(sent, 'response')
+      ports.add(sent.socket?.localPort)
+      await once(response.resume(), 'end')
+    }
+    expect(ports.size).toBe(1)
+    await vi.waitFor(() => expect(outcomes).toHaveLength(4))
+    await expect.poll(left).toBe(6)
+  })
+
+  test('never into a later window', async () => {
+    const gate = gateFor<Reply>()
+    const { url, outcomes } = await noting(
+      () => true,
+      ({ url: path }) => (path === '/slow' ? gate.promise : { body: '' }),
+    )
+    const slow = ask(`${url}/slow`)
+    await expect.poll(left).toBe(8)
+    clock.advance(3_600_000)
+    await new RateLimiter({ store, name: 'l', policy, shared: true }).consume('127.0.0.1', { cost: 5 })
+    gate.open({ body: '' })
+    await slow
+    await vi.waitFor(() => expect(outcomes).toHaveLength(1))
+    expect(await left()).toBe(5)
+  })
+
+  test('a denied request has nothing to give back', async () => {
+    const { url, outcomes } = await noting(
+      ({ status }) => status === 429,
+      () => ({ body: '' }),
+    )
+    expect(await statuses(url, times(7))).toEqual([200, 200, 200, 200, 200, 429, 429])
+    await vi.waitFor(() => expect(outcomes).toHaveLength(5))
+    expect(await left()).toBe(0)
+  })
+
+  test('a store that fails between decision and refund costs nobody an answer', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const failing: Store = {
+      ...store,
+      decide: (group) =>
+        group.mode === 'refund'
+          ? Promise.reject(new StoreError('WEIR_STORE_FAILED', 'gone'))
+          : store.decide(group),
+    }
+    const { url, outcomes } = await noting(
+      () => true,
+      () => ({ body: '' }),
+      failing,
+    )
+    expect(await statuses(url, times(2))).toEqual([200, 200])
+    await vi.waitFor(() => expect(outcomes).toHaveLength(2))
+    await new Promise(setImmediate)
+    expect(await left()).toBe(6)
+    warn.mockRestore()
+  })
+})
+
+/** A promise that the test resolves. */
+function gateFor<Value>(): { readonly promise: Promise<Value>; readonly open: (value: Value) => void } {
+  let open: (value: Value) => void = () => {}
+  const promise = new Promise<Value>((resolve) => {
+    open = resolve
+  })
+  return { promise, open }
+}
+
+/** Sends a request and goes away once it has been counted. */
+async function leave(url: string, counted: () => Promise<void>): Promise<void> {
+  const sent = request(url, { agent: false }).on('error', () => {})
+  sent.end()
+  await vi.waitFor(counted)
+  sent.destroy()
+}
+
+async function* breaking(): AsyncGenerator<string> {
+  yield 'some '
+  // Let it be sent, so that there is something to break off.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  throw new Error('source ran dry')
+}

@@ -1,0 +1,71 @@
+// Express 4 and 5.
+
+import { Readable } from 'node:stream'
+import { type RateLimitOptions, rateLimit } from '@weir/express'
+import type { Express, NextFunction, Request, Response } from 'express'
+import express5 from 'express'
+import express4 from 'express4'
+import {
+  type Exchange,
+  listen,
+  optionsFor,
+  type Reply,
+  type ServerKind,
+  type Settings,
+  told,
+} from './kind.js'
+
+const TRUST = { nobody: false, everybody: true, hop: 1 } as const
+
+export const expressKinds: readonly ServerKind[] = [kind('Express 4', express4), kind('Express 5', express5)]
+
+function kind(name: string, express: () => Express): ServerKind {
+  return {
+    name,
+    start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
+      const app = express().disable('x-powered-by')
+      // In other environments Express writes errors to the console.
+      app.set('env', 'test')
+      app.set('trust proxy', TRUST[trust])
+      if (around) app.use((req, _res, next) => void around(exchangeOf(req), next))
+      for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
+      app.use((req, res, next) => {
+        Promise.resolve(req)
+          .then((request) => handler(exchangeOf(request)))
+          .then((reply) => send(reply, res), next)
+      })
+      return listen(app, host)
+    },
+  }
+}
+
+function optionsOf(settings: Settings): RateLimitOptions {
+  const { onDenied } = settings
+  const options = optionsFor<Request>(settings, exchangeOf)
+  if (onDenied === undefined) return options
+  return {
+    ...options,
+    onDenied: async (decision, req: Request, res: Response, _next: NextFunction) =>
+      send(await onDenied(decision, exchangeOf(req)), res),
+  }
+}
+
+function exchangeOf(req: Request): Exchange {
+  return {
+    method: req.method,
+    url: req.originalUrl,
+    header: (name) => req.get(name),
+    get placed() {
+      return req.rateLimit
+    },
+    raw: req,
+  }
+}
+
+function send({ status = 200, headers = {}, body }: Reply, res: Response): void {
+  res.statusCode = status
+  // Not `set`, which would add a charset.
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  if (body instanceof Readable) body.on('error', () => res.destroy()).pipe(res)
+  else res.end(body)
+}

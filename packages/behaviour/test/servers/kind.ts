@@ -1,0 +1,106 @@
+// What every framework's server must be able to do for the suite. Tests speak of exchanges; each server translates.
+
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { Denied } from '@weir/core'
+import type { LimitOptions, RequestDecision } from '@weir/core/http'
+
+/** A request, whatever the framework calls it. */
+export interface Exchange {
+  readonly method: string
+  /** With the query. */
+  readonly url: string
+  header(name: string): string | undefined
+  /** The decision, where the framework's users look for it. */
+  readonly placed: RequestDecision | undefined
+  /** The framework's own object. */
+  readonly raw: object
+}
+
+/** What a handler answers. */
+export interface Reply {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string | Readable
+}
+
+/** Options of a limiter, in terms of exchanges. */
+export type Settings = LimitOptions<Exchange> & {
+  readonly onDenied?: (decision: Denied, exchange: Exchange) => Reply | Promise<Reply>
+}
+
+/**
+ * The framework's own proxy setting: it believes nobody, whoever asks, or the last hop. Where a framework has no such
+ * setting, `hop` is one that comes to the same.
+ */
+export type OwnTrust = 'nobody' | 'everybody' | 'hop'
+
+export interface Setup {
+  /** In the order in which requests meet them. */
+  readonly limiters: readonly Settings[]
+  /** Answers what gets through. Default: `told`. What it throws is the framework's to answer. */
+  readonly handler?: (exchange: Exchange) => Reply | Promise<Reply>
+  readonly trust?: OwnTrust
+  /** Runs around everything else, as the first middleware. */
+  readonly around?: (exchange: Exchange, next: () => unknown) => unknown
+  /** Default 127.0.0.1. */
+  readonly host?: string
+}
+
+export interface Running {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface ServerKind {
+  readonly name: string
+  start(setup: Setup): Promise<Running>
+}
+
+/** The default handler: tells the path, what is left, and how many limiters have decided. */
+export function told({ url, placed }: Exchange): Reply {
+  const left = placed?.remaining
+  return {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ url, left, decisions: placed?.all.length ?? 0 }),
+  }
+}
+
+/** Listens with a Node server. */
+export async function listen(listener: RequestListener, host = '127.0.0.1'): Promise<Running> {
+  const server: Server = createServer(listener)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** A limiter's options with their functions given the framework's request. `onDenied` is left to the server. */
+export function optionsFor<Req>(
+  { onDenied: _, ...settings }: Settings,
+  exchangeOf: (request: Req) => Exchange,
+): LimitOptions<Req> {
+  const options: Record<string, unknown> = { ...settings }
+  for (const name of ['key', 'cost', 'policy', 'limit', 'window', 'skip', 'onMissingKey'] as const) {
+    const given = settings[name]
+    if (typeof given === 'function') options[name] = (request: Req) => given(exchangeOf(request))
+  }
+  const { refundWhen, body } = settings
+  if (refundWhen !== undefined) {
+    options.refundWhen = (request: Req, outcome: Parameters<typeof refundWhen>[1]) =>
+      refundWhen(exchangeOf(request), outcome)
+  }
+  if (typeof body === 'function')
+    options.body = (decision: Denied, request: Req) => body(decision, exchangeOf(request))
+  return options as unknown as LimitOptions<Req>
+}

@@ -1,0 +1,72 @@
+// Koa 2 and 3.
+
+import { Readable } from 'node:stream'
+import { type RateLimitOptions, rateLimit } from '@weir/koa'
+import Koa, { type ParameterizedContext } from 'koa'
+import Koa2 from 'koa2'
+import {
+  type Exchange,
+  listen,
+  optionsFor,
+  type Reply,
+  type ServerKind,
+  type Settings,
+  told,
+} from './kind.js'
+
+const TRUST = {
+  nobody: {},
+  everybody: { proxy: true },
+  hop: { proxy: true, maxIpsCount: 1 },
+} as const
+
+export const koaKinds: readonly ServerKind[] = [
+  kind('Koa 2', Koa2 as unknown as typeof Koa),
+  kind('Koa 3', Koa),
+]
+
+function kind(name: string, KoaClass: typeof Koa): ServerKind {
+  return {
+    name,
+    start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
+      const app = new KoaClass(TRUST[trust])
+      // Otherwise Koa writes errors to the console.
+      app.silent = true
+      if (around) app.use((ctx, next) => around(exchangeOf(ctx), next))
+      for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
+      app.use(async (ctx) => send(await handler(exchangeOf(ctx)), ctx))
+      const listener = app.callback()
+      return listen((req, res) => void listener(req, res), host)
+    },
+  }
+}
+
+function optionsOf(settings: Settings): RateLimitOptions {
+  const { onDenied } = settings
+  const options = optionsFor<ParameterizedContext>(settings, exchangeOf)
+  if (onDenied === undefined) return options
+  return {
+    ...options,
+    onDenied: async (decision, ctx) => send(await onDenied(decision, exchangeOf(ctx)), ctx),
+  }
+}
+
+function exchangeOf(ctx: ParameterizedContext): Exchange {
+  return {
+    method: ctx.method,
+    url: ctx.originalUrl,
+    header: (name) => ctx.get(name) || undefined,
+    get placed() {
+      return ctx.state.rateLimit
+    },
+    raw: ctx,
+  }
+}
+
+function send({ status = 200, headers = {}, body }: Reply, ctx: ParameterizedContext): void {
+  ctx.status = status
+  ctx.set({ ...headers })
+  // Koa 2 leaves a response open whose stream broke off.
+  if (body instanceof Readable) body.on('error', () => ctx.res.destroy())
+  ctx.body = body
+}

@@ -1,0 +1,45 @@
+// Whether a mutant is told from the original. tools/mutate.mjs puts this file, the tests that it uses and the mutated sources
+// into a folder of their own, and loads them there anew for each mutant.
+
+import { strict as assert } from 'node:assert'
+import fc from 'fast-check'
+import type { Redis } from 'ioredis'
+import { Model } from '../redis/differential/model.js'
+import { type KernelName, kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
+import { replay } from '../redis/differential/replay.js'
+import { takeWalk, type Walk } from '../redis/differential/walk.js'
+
+/** What the original says. Walks of one policy come first: they are short, and tell most mutants. */
+export function recordWalks(seed: number, perKernel: number): Walk[] {
+  const recipes = kernelNames.flatMap((kernel): WalkRecipe[] => fc.sample(walks(kernel), { seed, numRuns: perKernel }))
+  const taken = recipes.map(takeWalk)
+  return taken.sort((one, other) => weight(one) - weight(other))
+}
+
+function weight({ versions, calls }: Walk): number {
+  return ((versions[0]?.length ?? 0) > 1 ? 1e6 : 0) + calls.length
+}
+
+/** Those of the walks in which a policy is on the kernel; all, if none is named. */
+export function walksOn(taken: readonly Walk[], kernel: KernelName | undefined): readonly Walk[] {
+  if (kernel === undefined) return taken
+  return taken.filter(({ versions }) => versions[0]?.some((policy) => policy.kernel === kernel))
+}
+
+/** The TypeScript that this module was loaded with, against what was recorded. Throws if it differs. */
+export function tryTypeScript(taken: readonly Walk[]): void {
+  for (const { versions, calls } of taken) {
+    const model = new Model(versions)
+    for (const { requests, nowUs, expected, written } of calls) {
+      const before = model.writes.length
+      const replies = requests.map((request) => model.decide(request, nowUs))
+      assert.deepEqual(replies, expected)
+      assert.deepEqual(model.writes.slice(before), written)
+    }
+  }
+}
+
+/** The Lua that this module was loaded with, against what was recorded. Rejects if it differs. */
+export async function tryLua(taken: readonly Walk[], client: Redis, name: string): Promise<void> {
+  for (const [i, walk] of taken.entries()) await replay(client, walk, `${name}-${i}`)
+}

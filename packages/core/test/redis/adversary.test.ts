@@ -1,0 +1,57 @@
+// How much an attacker gets in any one window: by knowing the edges, and by thousands of attempts to do better. The figures
+// stand in docs/algorithms.md (tools/figures.mjs).
+
+import type { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { makePlan } from '../../src/store.js'
+import { decideGroups, lineFor } from '../../src/stores/redis-call.js'
+import { type Measured, measure } from './attack/targets.js'
+import { singleClient } from './clients.js'
+
+const TRIES = 10_000
+const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
+console.log(`adversary: seed ${seed} (WEIR_SEED=${seed} makes the same attempts)`)
+const measured = measure(seed, TRIES)
+
+describe.each(measured)('$call', ({ call, policy, bound, edge, searched, worst }) => {
+  test('gives no attacker more than its bound', () => {
+    expect(edge).toBeLessThanOrEqual(bound)
+    expect(searched).toBeLessThanOrEqual(bound)
+  })
+
+  test('was really attacked: the worst comes close to the bound', () => {
+    expect(Math.max(edge, searched)).toBeGreaterThanOrEqual(0.99 * bound)
+    expect(searched).toBeGreaterThanOrEqual(0.6 * bound)
+  })
+
+  test('grants the worst attack the same in Redis', async () => {
+    expect(await grantsInRedis(singleClient(), `adversary-${seed}-${call}`, policy, worst)).toEqual(
+      worst.calls.map(({ granted }) => granted),
+    )
+  })
+})
+
+test.each(measured.filter(({ call }) => /^sliding(Log|Window)/.test(call)))(
+  '$call is strict: never more than the limit in any window',
+  ({ policy, bound, searched }) => {
+    expect(bound).toBe(policy.limit)
+    expect(searched).toBe(policy.limit)
+  },
+)
+
+async function grantsInRedis(
+  client: Redis,
+  key: string,
+  policy: Measured['policy'],
+  { calls }: Measured['worst'],
+): Promise<unknown[]> {
+  const plan = makePlan('adversary', [policy])
+  const line = lineFor('adversary', plan)
+  await client.script('LOAD', line.script.source)
+  const replies = await Promise.all(
+    calls.map(({ request, nowUs }) =>
+      decideGroups(client, line, request.mode, [{ ...request, plan, key }], nowUs),
+    ),
+  )
+  return replies.map(({ verdicts: [verdict] }) => verdict && 'granted' in verdict && verdict.granted)
+}

@@ -1,0 +1,174 @@
+// What a decision costs the server, in commands, and what a key costs it, in bytes. Times are measured by tools/figures.mjs:
+// they depend on the machine, these numbers do not.
+
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RateLimiter } from '../../src/limiter.js'
+import { fixedWindow } from '../../src/policies/fixed-window.js'
+import { slidingCounter } from '../../src/policies/sliding-counter.js'
+import { slidingLog } from '../../src/policies/sliding-log.js'
+import { slidingWindow } from '../../src/policies/sliding-window.js'
+import { tokenBucket } from '../../src/policies/token-bucket.js'
+import type { Policy } from '../../src/policy.js'
+import { type FakeClock, fakeClock } from '../../src/testing/clock.js'
+import { patientStore } from './patient.js'
+import { callsOf } from './stats.js'
+
+let server: RedisServer
+let client: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port)
+  await client.ping()
+})
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+const KEY = 'u'
+const limit = 3
+const window = '1m'
+
+interface Subject {
+  readonly policy: Policy
+  /** Commands of the first decision on a key, of the next ones, of a denied one, and of a peek. */
+  readonly first: string
+  readonly next: string
+  readonly denied: string
+  readonly peek: string
+  /** Bytes of a key, at the most, with a name of 24 bytes; if it has entries, with one. */
+  readonly bytes: number
+}
+
+const subjects: readonly Subject[] = [
+  {
+    policy: tokenBucket({ name: 'p', capacity: limit, refill: 1, every: window }),
+    first: 'get set',
+    next: 'get incrby pttl',
+    denied: 'get',
+    peek: 'get',
+    bytes: 72,
+  },
+  {
+    policy: fixedWindow({ name: 'p', limit, window }),
+    first: 'get set',
+    next: 'get set',
+    denied: 'get',
+    peek: 'get',
+    bytes: 104,
+  },
+  {
+    policy: slidingCounter({ name: 'p', limit, window }),
+    first: 'get set',
+    next: 'get pttl set',
+    denied: 'get',
+    peek: 'get',
+    bytes: 104,
+  },
+  {
+    policy: slidingLog({ name: 'p', limit, window }),
+    first: 'lindex pexpire pttl rpush',
+    next: '2 lindex pttl rpush',
+    denied: '2 lindex',
+    peek: '2 lindex',
+    bytes: 184,
+  },
+  {
+    policy: slidingWindow({ name: 'p', limit: 2 * limit, window, parts: 2 }),
+    first: 'lindex pexpire pttl rpush',
+    next: '2 lindex lset pttl',
+    denied: '2 lindex',
+    peek: '2 lindex',
+    bytes: 184,
+  },
+]
+
+let runs = 0
+function limiterFor(policy: Policy, clock?: FakeClock): [limiter: RateLimiter, key: string] {
+  runs += 1
+  // Names of 24 bytes, whatever the kernel.
+  const rest = `:{${KEY}}:a:p:${policy.kernel?.id}`
+  const prefix = `${runs}`.padStart(24 - rest.length, '0')
+  const store = patientStore(client, clock === undefined ? { prefix } : { prefix, clock })
+  const limiter = new RateLimiter({ name: 'a', store, policy })
+  return [limiter, prefix + rest]
+}
+
+/** The commands that the server runs for a decision, besides the one EVALSHA. */
+async function commandsOf(decide: () => Promise<unknown>): Promise<string> {
+  await server.command('CONFIG', 'RESETSTAT')
+  await decide()
+  const { evalsha, eval: evals, 'config|resetstat': _, info: __, ...calls } = await callsOf(server)
+  expect(evalsha).toBe(1)
+  expect(evals).toBeUndefined()
+  const names = Object.keys(calls).sort()
+  return names.map((name) => (calls[name] === 1 ? name : `${calls[name]} ${name}`)).join(' ')
+}
+
+describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, peek, bytes }) => {
+  test('commands of a decision', async () => {
+    const clock = fakeClock()
+    const [limiter] = limiterFor(policy, clock)
+    await limiter.peek('loads the script')
+    expect(await commandsOf(() => limiter.consume(KEY)), 'first').toBe(first)
+    clock.advance(1)
+    expect(await commandsOf(() => limiter.consume(KEY)), 'next').toBe(next)
+    expect(await commandsOf(() => limiter.peek(KEY)), 'peek').toBe(peek)
+    while ((await limiter.consume(KEY)).allowed) clock.advance(1)
+    expect(await commandsOf(() => limiter.consume(KEY)), 'denied').toBe(denied)
+  })
+
+  test('the server is asked for the time once', async () => {
+    const [limiter] = limiterFor(policy)
+    await limiter.peek('loads the script')
+    expect(await commandsOf(() => limiter.consume(KEY))).toBe(`${first} time`)
+  })
+
+  test('bytes of a key', async () => {
+    const [limiter, key] = limiterFor(policy)
+    await limiter.consume(KEY)
+    expect(Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'))).toBeLessThanOrEqual(bytes)
+  })
+})
+
+describe('an exact log', () => {
+  /** A full log with an entry a millisecond, and a clock at which the oldest is about to die. */
+  async function fullLog(most: number): Promise<{ limiter: RateLimiter; key: string; clock: FakeClock }> {
+    const clock = fakeClock()
+    const [limiter, key] = limiterFor(slidingLog({ name: 'p', limit: most, window: 10 * most }), clock)
+    const taken: Promise<unknown>[] = []
+    for (let i = 0; i < most; i += 1) {
+      clock.advance(10)
+      taken.push(limiter.consume(KEY))
+    }
+    await Promise.all(taken)
+    return { limiter, key, clock }
+  }
+
+  test('of 10,000 requests costs at most 25 bytes for each', async () => {
+    const { key } = await fullLog(10_000)
+    expect(await client.llen(key)).toBe(10_000)
+    const bytes = Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'))
+    expect(bytes / 10_000).toBeLessThanOrEqual(25)
+  })
+
+  test('costs as many commands at a limit of 10,000 as at 10', async () => {
+    const commands = []
+    for (const most of [10, 10_000]) {
+      const { limiter, clock } = await fullLog(most)
+      const denied = await commandsOf(() => limiter.consume(KEY))
+      clock.advance(10)
+      commands.push([denied, await commandsOf(() => limiter.consume(KEY))])
+    }
+    expect(commands[1]).toEqual(commands[0])
+  })
+
+  test('looks at few entries when most have died', async () => {
+    const { limiter, clock } = await fullLog(10_000)
+    clock.advance(99_000)
+    const calls = await commandsOf(() => limiter.consume(KEY))
+    expect(Number(/(\d+) lindex/.exec(calls)?.[1])).toBeLessThan(30)
+  })
+})

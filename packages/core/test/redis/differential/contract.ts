@@ -1,0 +1,125 @@
+// The contract of every kernel (design 5, (a) to (j)), for one step of a walk.
+
+import { strict as assert } from 'node:assert'
+import type { Reply, Request } from './model.js'
+import type { DrawnPolicy } from './recipe.js'
+import type { Walker } from './walk.js'
+
+export interface Step {
+  readonly request: Request
+  readonly policies: readonly DrawnPolicy[]
+  /** What a peek said just before. */
+  readonly before: Reply
+  readonly reply: Reply
+  readonly wrote: boolean
+  /** For each policy: the clock has gone back, or the numbers have changed, since its state was written, so it may be
+   *  stamped anew. */
+  readonly mayHeal: readonly boolean[]
+}
+
+export function checkStep(step: Step): void {
+  const { request, policies, before, reply, wrote, mayHeal } = step
+  const { mode, costs, count } = request
+  const lefts = leftsOf(reply)
+  lefts.forEach((left, i) => {
+    assert.ok(Number.isInteger(left) && left >= 0 && left <= limitOf(policies, i), `left is ${left}`)
+  })
+  reply.readings.forEach(({ resetUs }, i) => {
+    assert.ok(
+      resetUs <= Math.ceil(2 * fullResetUs(policies[i] as DrawnPolicy)),
+      '(h) blocked for more than two full resets',
+    )
+  })
+  if (mode === 'consume') checkConsume(step)
+  else if (mode === 'peek') assert.ok(!wrote, '(c) a peek wrote')
+  else assert.equal(reply.granted, count, `a ${mode} always happens`)
+  lefts.forEach((left, i) => {
+    if (mode === 'refund') assert.ok(left >= leftOf(before, i), 'a refund took')
+    if (mode !== 'refund') assert.ok(left <= leftOf(before, i), `a ${mode} gave`)
+  })
+  if (costs.every((cost) => cost === 0)) assert.ok(!wrote, '(c) cost 0 wrote')
+  if (reply.granted === 0) assert.ok(!wrote || mayHeal.includes(true), '(a) a denial wrote')
+}
+
+function checkConsume({ request, policies, before, reply }: Step): void {
+  const { costs, count } = request
+  const { granted, readings } = reply
+  assert.equal(before.granted, granted > 0 ? count : 0, '(c) a peek and a consume disagree')
+  costs.forEach((cost, i) => {
+    const left = leftOf(before, i)
+    assert.equal(leftOf(reply, i), left - granted * cost, '(a, i) taken is what was granted, of every policy')
+  })
+  if (granted < count) {
+    assert.ok(
+      costs.some((cost, i) => leftOf(reply, i) < cost),
+      'denied, though the next request fits all policies',
+    )
+  }
+  const never = costs.some((cost, i) => cost > limitOf(policies, i))
+  assert.equal(never && granted > 0, false, '(j) granted what can never pass')
+  if (granted < count) {
+    const waits = readings
+      .filter((_, i) => leftOf(reply, i) < (costs[i] as number))
+      .map(({ waitMs }) => waitMs)
+    assert.equal(waits.includes(-1), never, '(j) never, and only then')
+  }
+}
+
+/** (f), (d), and the wait until the next unit; by peeks, which the other implementations have to answer too. */
+export function checkProbes(walker: Walker, { request, policies, reply, mayHeal }: Step): void {
+  const { version, key, mode } = request
+  const { nowUs } = walker
+  const peek = (costs: readonly number[], atUs: number) =>
+    walker.peek({ version, key, costs }, atUs).granted === 1
+  const alone = (units: number, place: number) => policies.map((_, i) => (i === place ? units : 0))
+
+  if (mode === 'raise') {
+    assert.deepEqual(walker.ask([request], nowUs, true), [reply], 'raised twice')
+  }
+  assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')
+  reply.readings.forEach(({ left, waitMs, resetUs }, i) => {
+    assert.ok(!peek(alone(left + 1, i), nowUs), '(f) more could be taken than is left')
+    // What would be stamped anew, and was not because nothing was to be taken, tells times that will hold when it is.
+    if (mayHeal[i] && (mode === 'peek' || request.costs[i] === 0)) return
+    const limit = limitOf(policies, i)
+    if (left < 1 && reply.granted === request.count && waitMs > 0) {
+      assert.ok(peek(alone(1, i), nowUs + waitMs * 1_000), '(b) no unit when the wait was over')
+      assert.ok(!peek(alone(1, i), nowUs + waitMs * 1_000 - 1_000), '(b) a unit before the wait was over')
+    }
+    assert.ok(peek(alone(limit, i), nowUs + resetUs), '(d) not as fresh after the reset')
+    if (resetUs >= 1_000 && limit > 0) {
+      assert.ok(!peek(alone(limit, i), nowUs + resetUs - 1_000), '(d) as fresh before the reset')
+    }
+  })
+}
+
+/** (h) An earlier now leaves no more. */
+export function checkBackwards(walker: Walker, key: string, earlierUs: number): void {
+  walker.walk.versions.forEach((policies, version) => {
+    const request = { version, key, costs: policies.map(() => 1) }
+    const now = walker.peek(request, walker.nowUs)
+    const earlier = walker.peek(request, earlierUs)
+    policies.forEach((_, i) => {
+      assert.ok(leftOf(earlier, i) <= leftOf(now, i), '(h) an earlier now left more')
+    })
+  })
+}
+
+/** The longest time after which a key at its limit is as fresh. */
+function fullResetUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
+  if (kernel === 'counter') return 2_000 * windowMs
+  if (kernel === 'log') return 1_000 * (windowMs + numbers[2])
+  return kernel === 'bucket' ? numbers[2] / 8 : 1_000 * windowMs
+}
+
+function leftsOf({ readings }: Reply): number[] {
+  return readings.map(({ left }) => left)
+}
+
+function leftOf({ readings }: Reply, place: number): number {
+  return readings[place]?.left as number
+}
+
+function limitOf(policies: readonly DrawnPolicy[], place: number): number {
+  return policies[place]?.limit as number
+}

@@ -1,0 +1,105 @@
+// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
+// time as far as it likes.
+
+import { bucket } from '../../../src/kernels/bucket.js'
+import { decideGroup, type Lane, type Mode, type Reading, type Table } from '../../../src/kernels/driver.js'
+import { fixedWindow } from '../../../src/kernels/fixed-window.js'
+import type { Cells, Check, Kernel } from '../../../src/kernels/kernel.js'
+import { slidingCounter } from '../../../src/kernels/sliding-counter.js'
+import { slidingLog } from '../../../src/kernels/sliding-log.js'
+import type { DrawnPolicy, KernelName } from './recipe.js'
+
+/** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */
+export interface Twin {
+  readonly decideGroup: typeof decideGroup
+  readonly kernels: Readonly<Record<KernelName, Kernel>>
+}
+
+export const twin: Twin = {
+  decideGroup,
+  kernels: { bucket, fixed: fixedWindow, log: slidingLog, counter: slidingCounter },
+}
+
+/** One group, as both drivers take it. */
+export interface Request {
+  /** Which of the policies' versions: same names, other numbers. */
+  readonly version: number
+  readonly mode: Mode
+  readonly key: string
+  readonly costs: readonly number[]
+  readonly count: number
+  readonly untilUs?: readonly number[] | undefined
+}
+
+export interface Reply {
+  readonly granted: number
+  readonly readings: readonly Reading[]
+}
+
+export class Model {
+  /** All states that were written or removed so far, in order, as `stateOf` calls them. */
+  readonly writes: string[] = []
+  readonly #lanes: readonly (readonly Lane[])[]
+  readonly #decide: Twin['decideGroup']
+
+  /** @param versions for each version, the policies; the n-th of all versions share their states */
+  constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
+    const tables = versions[0]?.map((_, i) => new PlainTable(this.writes, i)) ?? []
+    this.#lanes = versions.map((policies) =>
+      policies.map(({ kernel, numbers }, i) => {
+        const table = tables[i] as Table
+        return { kernel: on.kernels[kernel], check: on.kernels[kernel].check(numbers), table, slot: -1 }
+      }),
+    )
+    this.#decide = on.decideGroup
+  }
+
+  decide({ version, mode, key, costs, count, untilUs }: Request, nowUs: number): Reply {
+    const lanes = this.#lanes[version] as readonly Lane[]
+    const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+    const keys = lanes.map(() => key)
+    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], nowUs, readings)
+    return { granted, readings }
+  }
+}
+
+/** A name for what one policy, by its place, knows of a key. */
+export function stateOf(key: string, place: number): string {
+  return `${key}/${place}`
+}
+
+class PlainTable implements Table {
+  readonly #slots: Map<string, number> = new Map()
+  readonly #cells: Cells[] = []
+  readonly #writes: string[]
+  readonly #place: number
+
+  constructor(writes: string[], place: number) {
+    this.#writes = writes
+    this.#place = place
+  }
+
+  slotOf(key: string): number {
+    return this.#slots.get(key) ?? -1
+  }
+
+  cellsOf(slot: number): Cells {
+    return this.#cells[slot] as Cells
+  }
+
+  offsetOf(): number {
+    return 0
+  }
+
+  write(key: string, slot: number, kernel: Kernel, check: Check): void {
+    this.#writes.push(stateOf(key, this.#place))
+    const place = slot >= 0 ? slot : this.#cells.length
+    this.#slots.set(key, place)
+    this.#cells[place] = kernel.write(check, this.#cells[place] ?? new Float64Array(kernel.width), 0)
+  }
+
+  remove(key: string): void {
+    this.#writes.push(stateOf(key, this.#place))
+    this.#slots.delete(key)
+  }
+}

@@ -1,0 +1,115 @@
+// The same walk, request by request: each of n merged requests must have got what it gets alone.
+
+import { strict as assert } from 'node:assert'
+import type { Redis } from 'ioredis'
+import type { Answer, Plan, Store } from '../../../src/store.js'
+import { keysOf } from '../../../src/stores/keys.js'
+import { memoryStore } from '../../../src/stores/memory.js'
+import { decideGroups, type Line } from '../../../src/stores/redis-call.js'
+import { patientStore } from '../patient.js'
+import { Model, type Reply, type Request } from './model.js'
+import { linesOf, plansOf, SEEN_US } from './replay.js'
+import { KEYS, type Walk } from './walk.js'
+
+/** A group of a step, with the reply that it got as one. */
+interface Merged {
+  readonly request: Request
+  readonly reply: Reply
+  readonly nowUs: number
+}
+
+function mergedOf(walk: Walk): Merged[] {
+  const steps = walk.calls.filter(({ probe }) => !probe)
+  return steps.flatMap(({ requests, expected, nowUs }) =>
+    requests.map((request, i) => ({ request, reply: expected[i] as Reply, nowUs })),
+  )
+}
+
+/** Both drivers, without the probes, count 1 each. */
+export async function checkDriversOneByOne(client: Redis, walk: Walk, prefix: string): Promise<void> {
+  const lines = linesOf(plansOf(walk.versions), prefix)
+  const model = new Model(walk.versions)
+  const inRedis: Promise<unknown>[] = []
+  const inModel: Reply[] = []
+  for (const { request, reply, nowUs } of mergedOf(walk)) {
+    const line = lines[request.version] as Line
+    const single = { ...request, count: 1 }
+    const replies = Array.from({ length: request.count }, () => model.decide(single, nowUs))
+    checkMerged(request, reply, replies)
+    inModel.push(...replies)
+    for (const _ of replies) {
+      inRedis.push(
+        decideGroups(client, line, request.mode, [{ ...single, plan: line.plan, seenUs: SEEN_US }], nowUs),
+      )
+    }
+  }
+  const settled = (await Promise.all(inRedis)) as { verdicts: unknown[] }[]
+  assert.deepEqual(
+    settled.map(({ verdicts }) => verdicts[0]),
+    inModel,
+  )
+}
+
+/** What n requests got one by one, and what was said when they were merged. */
+function checkMerged(
+  { mode, costs, count }: Request,
+  { granted, readings }: Reply,
+  replies: readonly Reply[],
+): void {
+  replies.forEach((reply, i) => {
+    assert.equal(reply.granted, i < granted ? 1 : 0, `merged: grants of ${mode}`)
+    reply.readings.forEach(({ left }, place) => {
+      const later = Math.max(0, granted - 1 - i) * (costs[place] as number)
+      if (mode === 'consume')
+        assert.equal(left, (readings[place]?.left as number) + later, 'merged: what remains for each')
+    })
+    if (mode === 'peek' || i === count - 1)
+      assert.deepEqual(reply.readings, readings, 'merged: what the last one gets')
+  })
+}
+
+/** Both stores, which merge and batch as they like. Not for walks that went back, changed the numbers or raised: the Redis
+ *  store takes what is missing then for lost, and raises it by itself. */
+export async function checkStores(client: Redis, walk: Walk, prefix: string): Promise<void> {
+  const plans = plansOf(walk.versions)
+  const clock = { us: walk.calls[0]?.nowUs as number, nowUs: () => clock.us }
+  const inMemory = new Map(KEYS.map((key) => [key, memoryStore({ clock })]))
+  const inRedis = patientStore(client, { prefix, clock })
+  for (const { request, nowUs } of mergedOf(walk)) {
+    const { version, key, mode, costs, untilUs, count } = request
+    clock.us = nowUs
+    const group = { plan: plans[version] as Plan, key, mode, costs, untilUs }
+    const memory = Array.from({ length: count }, () => (inMemory.get(key) as Store).decide(group)) as Answer[]
+    const redis = await Promise.all(Array.from({ length: count }, () => inRedis.decide(group)))
+    // Of merged requests only the last one is sure to get its own waits.
+    if (count === 1) assert.deepEqual(redis, memory)
+    const first = mode === 'consume' || mode === 'peek' ? 0 : count - 1
+    assert.deepEqual(
+      redis.slice(first).map(shortened),
+      memory.slice(first).map(shortened),
+      `${count} x ${mode}`,
+    )
+  }
+  for (const store of [inRedis, ...inMemory.values()]) await store.close?.()
+}
+
+function shortened({ allowed, figures }: Answer): object {
+  return { allowed, remaining: figures.map(({ remaining }) => remaining) }
+}
+
+/** A merged and a one-by-one walk left the same states in Redis. */
+export async function checkSameStates(client: Redis, walk: Walk, one: string, other: string): Promise<void> {
+  for (const key of KEYS) {
+    const [states, others] = await Promise.all(
+      [one, other].map((prefix) => {
+        const [{ names, plan }] = linesOf(plansOf(walk.versions), prefix) as [Line]
+        return Promise.all(keysOf(names, { plan, key }, []).map((name) => stateOf(client, name)))
+      }),
+    )
+    assert.deepEqual(others, states, `merged: the state of ${key}`)
+  }
+}
+
+async function stateOf(client: Redis, name: string): Promise<unknown> {
+  return (await client.type(name)) === 'list' ? client.lrange(name, 0, -1) : client.get(name)
+}

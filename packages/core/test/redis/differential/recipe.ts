@@ -1,0 +1,237 @@
+// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly when the wait is over" or
+// "as much as is left"; the walk looks up in the model what that is.
+
+import fc from 'fast-check'
+import { EPOCH_MS } from '../../../src/clock.js'
+import type { Mode } from '../../../src/kernels/driver.js'
+import type { PolicyNumbers } from '../../../src/kernels/kernel.js'
+import { fixedWindow } from '../../../src/policies/fixed-window.js'
+import { slidingCounter } from '../../../src/policies/sliding-counter.js'
+import { slidingLog } from '../../../src/policies/sliding-log.js'
+import { slidingWindow } from '../../../src/policies/sliding-window.js'
+import { tokenBucket } from '../../../src/policies/token-bucket.js'
+import type { Policy } from '../../../src/policy.js'
+
+export interface WalkRecipe {
+  /** Version by version, the policies. The n-th of each version have one name and kernel, so they share states. */
+  readonly versions: readonly (readonly DrawnPolicy[])[]
+  readonly startUs: number
+  readonly steps: readonly StepRecipe[]
+}
+
+/** What a walk needs of a policy, in a form that prints. */
+export interface DrawnPolicy {
+  readonly name: string
+  readonly kernel: KernelName
+  readonly limit: number
+  readonly windowMs: number
+  readonly numbers: PolicyNumbers
+}
+
+export interface StepRecipe {
+  readonly move: Move
+  readonly mode: Mode
+  readonly version: number
+  readonly groups: readonly GroupRecipe[]
+  /** How often the step is taken, a fraction of a window apart: logs get long this way. */
+  readonly repeat: number
+  /** Refund, settle or raise by one of the receipts that consuming gave, not by the groups. */
+  readonly byReceipt: boolean
+  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window from now. */
+  readonly until: number
+  /** Ask what the contract says about this step; it costs a dozen calls. */
+  readonly probe: boolean
+}
+
+export interface GroupRecipe {
+  readonly key: number
+  /** For each policy; policies take the first one that they have no other for. */
+  readonly costs: readonly Cost[]
+  readonly count: number
+}
+
+/** How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its wait is over, and to
+ *  its very end. `reset`: to when all is forgotten, and `n - 1` ms further. Parts and spans are those of the first policy. */
+export interface Move {
+  readonly to:
+    | 'stay'
+    | 'micros'
+    | 'millis'
+    | 'bit'
+    | 'part'
+    | 'spans'
+    | 'reset'
+    | 'retry'
+    | 'backPart'
+    | 'backSpans'
+  readonly n: number
+}
+
+export interface Cost {
+  readonly of: 'one' | 'units' | 'left' | 'limit' | 'most'
+  readonly n: number
+}
+
+export const kernelNames = ['bucket', 'fixed', 'log', 'counter'] as const
+export type KernelName = (typeof kernelNames)[number]
+
+/** Walks whose first policy is on the given kernel. */
+export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
+  const others = fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 2, arbitrary: fc.array(fc.constantFrom(...kernelNames), { minLength: 1, maxLength: 2 }) },
+  )
+  return others.chain((more) => {
+    const version = fc.tuple(...[kernel, ...more].map((name, i) => policies[name](`policy${i}`)))
+    return fc.record({
+      versions: fc.array(version, { minLength: 1, maxLength: 3 }),
+      startUs: fc.integer({ min: 0, max: 10 * 365 * 86_400_000 }).chain(startIn),
+      steps: fc.array(step, { minLength: 1, maxLength: 120, size: 'max' }),
+    })
+  })
+}
+
+/** A start in the given millisecond since 2025: on the dot, or anywhere in it. */
+function startIn(ms: number): fc.Arbitrary<number> {
+  return fc.oneof(fc.constant(0), fc.nat(999)).map((us) => (EPOCH_MS + ms) * 1_000 + us)
+}
+
+const limit: fc.Arbitrary<number> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(0) },
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 5 }) },
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 30 }) },
+  { weight: 1, arbitrary: fc.constantFrom(60, 1_000, 99_999, 2 ** 31, 2 ** 50) },
+)
+
+const span: fc.Arbitrary<number> = fc.oneof(
+  fc.integer({ min: 1, max: 20 }),
+  fc.integer({ min: 1, max: 100_000 }),
+  fc.constantFrom(7, 60, 100, 1_000, 60_000, 3_600_000, 86_400_000, 3_650 * 86_400_000),
+)
+
+/** Units per how many ms: odd rates and plain ones. */
+const rates: [number, number][] = [
+  [7, 60_000],
+  [333, 1_000],
+  [99_999, 86_400_000],
+  [2.5, 1_000],
+  [1, 1],
+  [8_000, 1],
+  [1, 86_400_000],
+]
+const rate: fc.Arbitrary<[number, number]> = fc.oneof(
+  fc.constantFrom(...rates),
+  fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1, max: 100_000 })),
+)
+
+const policies: Record<KernelName, (name: string) => fc.Arbitrary<DrawnPolicy>> = {
+  bucket: (name) =>
+    drawn('bucket', fc.tuple(limit, rate), ([capacity, [refill, every]]) =>
+      tokenBucket({ name, capacity, refill, every }),
+    ),
+  fixed: (name) =>
+    drawn('fixed', fc.tuple(limit, span, fc.boolean()), ([most, window, aligned]) =>
+      fixedWindow({ name, limit: most, window, aligned }),
+    ),
+  log: (name) =>
+    drawn(
+      'log',
+      fc.tuple(limit, span, fc.option(fc.integer({ min: 2, max: 60 }))),
+      ([most, window, parts]) =>
+        parts === null
+          ? slidingLog({ name, limit: most, window })
+          : slidingWindow({ name, limit: most, window, parts }),
+    ),
+  counter: (name) =>
+    drawn('counter', fc.tuple(limit, span), ([most, window]) =>
+      slidingCounter({ name, limit: most, window }),
+    ),
+}
+
+/** Draws numbers until they make a policy: the factories refuse what they cannot keep exactly. */
+function drawn<Numbers>(
+  kernel: KernelName,
+  from: fc.Arbitrary<Numbers>,
+  make: (numbers: Numbers) => Policy,
+): fc.Arbitrary<DrawnPolicy> {
+  const tried = from.map((options): DrawnPolicy | undefined => {
+    try {
+      const { name, limit: most, windowMs, numbers } = make(options)
+      return { name, kernel, limit: most, windowMs, numbers }
+    } catch {
+      return undefined
+    }
+  })
+  return tried.filter((policy) => policy !== undefined)
+}
+
+const move: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 24, arbitrary: fc.record({ to: fc.constant('retry' as const), n: fc.constant(0) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      to: fc.constantFrom(...(['stay', 'stay', 'micros', 'millis', 'bit', 'part', 'part', 'part'] as const)),
+      n: fc.integer({ min: 1, max: 12 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      to: fc.constantFrom(...(['spans', 'reset', 'backPart', 'backPart', 'backSpans'] as const)),
+      n: fc.integer({ min: 0, max: 4 }),
+    }),
+  },
+)
+
+const cost: fc.Arbitrary<Cost> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ of: fc.constant('one' as const), n: fc.constant(0) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      of: fc.constantFrom(...(['units', 'left', 'left', 'limit'] as const)),
+      n: fc.integer({ min: 0, max: 2 }),
+    }),
+  },
+)
+/** Only ever charged: nothing else takes that much, and one is enough to fill everything up. */
+const most: fc.Arbitrary<Cost> = fc.record({ of: fc.constant('most' as const), n: fc.nat(2) })
+
+const mode: fc.Arbitrary<Mode> = fc.oneof(
+  { weight: 14, arbitrary: fc.constant<Mode>('consume') },
+  { weight: 1, arbitrary: fc.constant<Mode>('peek') },
+  { weight: 2, arbitrary: fc.constant<Mode>('refund') },
+  { weight: 1, arbitrary: fc.constant<Mode>('charge') },
+  { weight: 1, arbitrary: fc.constantFrom<Mode[]>('settle', 'raise') },
+)
+
+const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
+  const costs =
+    chosen === 'charge' ? fc.oneof({ weight: 9, arbitrary: cost }, { weight: 1, arbitrary: most }) : cost
+  const group = fc.record({
+    key: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
+    costs: fc.oneof(
+      { weight: 2, arbitrary: fc.tuple(costs) },
+      { weight: 1, arbitrary: fc.tuple(costs, costs, costs) },
+    ),
+    count: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.integer({ min: 2, max: 6 }) },
+    ),
+  })
+  return fc.record({
+    move,
+    mode: fc.constant(chosen),
+    version: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) }),
+    groups: fc.oneof(
+      { weight: 6, arbitrary: fc.tuple(group) },
+      { weight: 1, arbitrary: fc.array(group, { minLength: 2, maxLength: 4 }) },
+    ),
+    repeat: fc.oneof(
+      { weight: 24, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.integer({ min: 2, max: 30 }) },
+    ),
+    byReceipt: fc.boolean(),
+    until: fc.integer({ min: -2, max: 10 }),
+    probe: fc.integer({ min: 0, max: 3 }).map((drawn) => drawn === 0),
+  })
+})

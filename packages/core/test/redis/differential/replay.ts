@@ -1,0 +1,90 @@
+// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in the model must write nothing.
+
+import { strict as assert } from 'node:assert'
+import type { Redis } from 'ioredis'
+import { makePolicy } from '../../../src/policy.js'
+import { makePlan, type Plan } from '../../../src/store.js'
+import { keysOf } from '../../../src/stores/keys.js'
+import { type CountedGroup, decideGroups, type Line, lineFor } from '../../../src/stores/redis-call.js'
+import { type Reply, stateOf, twin } from './model.js'
+import type { DrawnPolicy } from './recipe.js'
+import type { Call, Walk } from './walk.js'
+
+/** Later than every mark: what was forgotten on purpose is raised all the same, as it is in the model. */
+export const SEEN_US = 9e15
+
+/** What the driver adds to a TTL under an injected clock, less a minute for real time to pass. */
+const SLACK_MS = 600_000 - 60_000
+
+/** The plan of each version of a walk's policies. */
+export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly Plan[] {
+  return versions.map((policies) => {
+    const drawn = policies.map(({ name, kernel, limit, windowMs, numbers }) => {
+      const base = { name, limit, windowMs, numbers, kernel: twin.kernels[kernel] }
+      return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
+    })
+    return makePlan('walk', drawn)
+  })
+}
+
+export function linesOf(plans: readonly Plan[], prefix: string): readonly Line[] {
+  return plans.map((plan) => lineFor(prefix, plan))
+}
+
+/** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */
+export async function replay(client: Redis, walk: Walk, prefix: string): Promise<void> {
+  const lines = linesOf(plansOf(walk.versions), prefix)
+  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent meanwhile.
+  await Promise.all(lines.map(({ script }) => client.script('LOAD', script.source)))
+  let before = await changesSoFar(client)
+  const outcomes = await Promise.all(
+    walk.calls.map((call) => {
+      const line = lines[call.version] as Line
+      const groups = call.requests.map(
+        (request): CountedGroup => ({ ...request, plan: line.plan, seenUs: SEEN_US }),
+      )
+      return Promise.all([
+        decideGroups(client, line, call.mode, groups, call.nowUs),
+        changesSoFar(client),
+        call.written.length > 0 ? checkTtls(client, walk, call, line, groups) : undefined,
+      ])
+    }),
+  )
+  outcomes.forEach(([{ nowUs, verdicts }, changes], place) => {
+    const call = walk.calls[place] as Call
+    const where = `call ${place}, ${call.mode} at ${call.nowUs}`
+    assert.equal(nowUs, call.nowUs)
+    assert.deepEqual(verdicts, call.expected, where)
+    if (call.written.length === 0) assert.equal(changes, before, `${where}: wrote`)
+    before = changes
+  })
+}
+
+/** (e) Every write leaves a TTL that outlives the state. */
+async function checkTtls(
+  client: Redis,
+  walk: Walk,
+  call: Call,
+  line: Line,
+  groups: readonly CountedGroup[],
+): Promise<void> {
+  const written = groups.map(async (group, i) => {
+    const { readings } = call.expected[i] as Reply
+    const ttls = await Promise.all(keysOf(line.names, group, []).map((key) => client.pttl(key)))
+    ttls.forEach((ttl, place) => {
+      assert.notEqual(ttl, -1, '(e) a key without a TTL')
+      // A clock that goes back makes what is written once a window too short by as much.
+      if (walk.wentBack || groups.length > 1 || !call.written.includes(stateOf(group.key, place))) return
+      const resetMs = Math.ceil((readings[place]?.resetUs as number) / 1_000)
+      if (resetMs === 0) assert.equal(ttl, -2, 'a key with nothing in it')
+      else assert.ok(ttl >= resetMs + SLACK_MS, `(e) a TTL of ${ttl} ms, and ${resetMs} ms to reset`)
+    })
+  })
+  await Promise.all(written)
+}
+
+/** How many changes the server has made to its data so far. */
+async function changesSoFar(client: Redis): Promise<number> {
+  const info = await client.info('persistence')
+  return Number(/rdb_changes_since_last_save:(\d+)/.exec(info)?.[1])
+}

@@ -1,0 +1,221 @@
+// Takes a walk through the model, by a recipe, and holds it to the contract on the way. What comes out is a list of calls
+// with the replies that every other implementation has to give.
+
+import { strict as assert } from 'node:assert'
+import { EPOCH_MS } from '../../../src/clock.js'
+import type { Mode } from '../../../src/kernels/driver.js'
+import { checkBackwards, checkProbes, checkStep } from './contract.js'
+import { Model, type Reply, type Request, stateOf } from './model.js'
+import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
+
+/** One call of the driver: requests of one version and mode, at one now. */
+export interface Call {
+  readonly nowUs: number
+  readonly version: number
+  readonly mode: Mode
+  readonly requests: readonly Request[]
+  readonly expected: readonly Reply[]
+  /** The states that were written, by `stateOf`. None: nothing may be written. */
+  readonly written: readonly string[]
+  /** A peek that the contract asked for; not counted as a step. */
+  readonly probe: boolean
+}
+
+export interface Walk {
+  readonly versions: readonly (readonly DrawnPolicy[])[]
+  readonly calls: Call[]
+  steps: number
+  denials: number
+  /** Steps exactly when a wait is over, or 1 ms before. */
+  onTheDot: number
+  wentBack: boolean
+}
+
+const FIRST_US = EPOCH_MS * 1_000
+/** 2044: what lies one full reset ahead must be before 2045, where the bucket stops being exact. */
+const LAST_US = FIRST_US + 19 * 365 * 86_400_000_000
+const MOST = [2 ** 50, 2 ** 50 - 1, Number.MAX_SAFE_INTEGER]
+export const KEYS: readonly string[] = ['one', 'two']
+
+export function takeWalk(recipe: WalkRecipe): Walk {
+  const walker = new Walker(recipe)
+  for (const step of recipe.steps) walker.follow(step)
+  return walker.walk
+}
+
+interface Denial {
+  readonly request: Request
+  readonly nowUs: number
+  readonly waitMs: number
+}
+
+/** When, and with which numbers, a state was written last. */
+interface Written {
+  nowUs: number
+  version: number
+}
+
+export class Walker {
+  readonly walk: Walk
+  readonly model: Model
+  nowUs: number
+  #denial: Denial | undefined
+  #resetUs = 0
+  readonly #receipts: Request[] = []
+  readonly #written: Map<string, Written> = new Map()
+
+  constructor({ versions, startUs }: WalkRecipe) {
+    this.walk = { versions, calls: [], steps: 0, denials: 0, onTheDot: 0, wentBack: false }
+    this.model = new Model(versions)
+    this.nowUs = startUs
+  }
+
+  follow(recipe: StepRecipe): void {
+    const version = recipe.version % this.walk.versions.length
+    this.#move(recipe.move)
+    for (let i = 0; i < recipe.repeat; i += 1) {
+      if (i > 0) this.#move({ to: 'bit', n: i % 3 })
+      const requests = this.#requests(recipe, version)
+      if (requests.length === 1) this.#judged(requests[0] as Request, recipe.probe)
+      else this.#step(requests)
+    }
+  }
+
+  /** Asks the model, and notes the call for the others to answer. */
+  ask(requests: readonly Request[], nowUs: number, probe: boolean): readonly Reply[] {
+    const [{ version, mode }] = requests as [Request]
+    const before = this.model.writes.length
+    const expected = requests.map((request) => this.model.decide(request, nowUs))
+    const written = this.model.writes.slice(before)
+    for (const state of written) this.#written.set(state, { nowUs, version })
+    this.walk.calls.push({ nowUs, version, mode, requests, expected, written, probe })
+    return expected
+  }
+
+  peek(request: Pick<Request, 'version' | 'key' | 'costs'>, nowUs: number): Reply {
+    const { version, key, costs } = request
+    const [reply] = this.ask([{ version, mode: 'peek', key, costs, count: 1 }], nowUs, true)
+    return reply as Reply
+  }
+
+  #step(requests: readonly Request[]): readonly Reply[] {
+    const replies = this.ask(requests, this.nowUs, false)
+    this.#denial = undefined
+    requests.forEach((request, i) => {
+      const { granted, readings } = replies[i] as Reply
+      this.walk.steps += 1
+      if (granted < request.count) this.walk.denials += 1
+      this.#resetUs = Math.max(...readings.map(({ resetUs }) => resetUs))
+      if (request.mode === 'consume' && granted > 0) {
+        const untilUs = readings.map(({ resetUs }) => this.nowUs + resetUs)
+        this.#receipts.push({ ...request, mode: 'refund', count: 1, untilUs })
+      }
+    })
+    return replies
+  }
+
+  /** A step of one group, with all that the contract says about it. */
+  #judged(request: Request, probe: boolean): Reply {
+    const { nowUs } = this
+    const before = this.model.decide({ ...request, mode: 'peek' }, nowUs)
+    const policies = this.walk.versions[request.version] as readonly DrawnPolicy[]
+    const mayHeal = policies.map((_, i) => this.#mayHeal(stateOf(request.key, i), request.version))
+    const writes = this.model.writes.length
+    const [reply] = this.#step([request]) as [Reply]
+    const wrote = this.model.writes.length > writes
+    const step = { request, policies, before, reply, wrote, mayHeal }
+    checkStep(step)
+    this.#remember(request, reply)
+    if (probe && nowUs < LAST_US) checkProbes(this, step)
+    return reply
+  }
+
+  #mayHeal(state: string, version: number): boolean {
+    const last = this.#written.get(state)
+    return last !== undefined && (this.nowUs < last.nowUs || version !== last.version)
+  }
+
+  #remember(request: Request, { granted, readings }: Reply): void {
+    if (request.mode !== 'consume' || granted === request.count) return
+    const denying = readings.filter(({ left }, i) => left < (request.costs[i] as number))
+    if (denying.some(({ waitMs }) => waitMs < 0)) return
+    const waitMs = Math.max(...denying.map((reading) => reading.waitMs))
+    assert.ok(waitMs > 0, 'denied, and yet no wait')
+    this.#denial = { request: { ...request, count: 1 }, nowUs: this.nowUs, waitMs }
+  }
+
+  #move({ to, n }: Move): void {
+    const [{ windowMs }] = this.walk.versions[0] as readonly [DrawnPolicy]
+    const windowUs = Math.floor(windowMs * 1_000)
+    if (to === 'retry') this.#retry()
+    else if (to === 'micros') this.#go(this.nowUs + 83 * n)
+    else if (to === 'millis') this.#go(this.nowUs + 1_000 * n)
+    else if (to === 'bit') this.#go(this.nowUs + Math.floor((windowUs * n) / 40))
+    else if (to === 'part') this.#go(this.nowUs + Math.floor((windowUs * n) / 12))
+    else if (to === 'spans') this.#go(this.nowUs + windowUs * n)
+    else if (to === 'reset') this.#go(this.nowUs + this.#resetUs + 1_000 * (n - 1))
+    else if (to === 'backPart') this.#go(this.nowUs - Math.floor((windowUs * n) / 8))
+    else if (to === 'backSpans') this.#go(this.nowUs - windowUs * n)
+  }
+
+  #go(nowUs: number): void {
+    if (nowUs < FIRST_US || nowUs > LAST_US) return
+    if (nowUs < this.nowUs) {
+      this.walk.wentBack = true
+      for (const key of KEYS) checkBackwards(this, key, nowUs)
+    }
+    this.nowUs = nowUs
+  }
+
+  /** (b) 1 ms before the wait is over the request is still denied, and then it passes. */
+  #retry(): void {
+    if (this.#denial === undefined) return
+    const { request, nowUs, waitMs } = this.#denial
+    const passUs = nowUs + waitMs * 1_000
+    if (nowUs !== this.nowUs || passUs > LAST_US) return
+    this.nowUs = passUs - 1_000
+    assert.equal(this.#judged(request, false).granted, 0, '(b) passed before the wait was over')
+    this.nowUs = passUs
+    assert.equal(this.#judged(request, false).granted, 1, '(b) denied when the wait was over')
+    this.walk.onTheDot += 2
+  }
+
+  #requests({ groups, mode, byReceipt, until }: StepRecipe, version: number): readonly Request[] {
+    const bounded = mode === 'refund' || mode === 'settle' || mode === 'raise'
+    if (bounded && byReceipt && this.#receipts.length > 0) {
+      // From anywhere in the list: receipts may be old, and of other numbers.
+      const place = (this.walk.steps * 7) % this.#receipts.length
+      return this.#receipts.splice(place, 1).map((receipt) => ({ ...receipt, mode }))
+    }
+    const requests = groups.map((group) => this.#request(group, mode, version))
+    if (mode !== 'settle' && mode !== 'raise') return requests
+    const untilUs = (this.walk.versions[version] as readonly DrawnPolicy[]).map(({ windowMs }) => {
+      return this.nowUs + Math.floor((windowMs * 1_000 * until) / 8)
+    })
+    return requests.map((request) => ({ ...request, count: 1, untilUs }))
+  }
+
+  #request({ key: place, costs, count }: GroupRecipe, mode: Mode, version: number): Request {
+    const policies = this.walk.versions[version] as readonly DrawnPolicy[]
+    const key = KEYS[place] as string
+    const nothing = policies.map(() => 0)
+    const { readings } = this.model.decide(
+      { version, mode: 'peek', key, costs: nothing, count: 1 },
+      this.nowUs,
+    )
+    const units = policies.map(({ limit }, i) => {
+      const left = readings[i]?.left as number
+      return unitsOf(costs[i] ?? (costs[0] as Cost), limit, left)
+    })
+    // Sums of huge charges are rounded, so one by one they would not be what they are merged.
+    const huge = units.some((amount) => amount > 2 ** 40)
+    return { version, mode, key, costs: units, count: huge ? 1 : count }
+  }
+}
+
+function unitsOf({ of, n }: Cost, limit: number, left: number): number {
+  if (of === 'one') return 1
+  if (of === 'units') return n
+  if (of === 'most') return MOST[n] as number
+  return Math.max(0, (of === 'left' ? left : limit) + n - 1)
+}

@@ -1,0 +1,92 @@
+// The side of a child process: hammers one key over many connections, and reports what was granted.
+
+import type { Redis } from 'ioredis'
+import { systemClock } from '../../../src/clock.js'
+import { RateLimiter } from '../../../src/limiter.js'
+import type { Answer, Store } from '../../../src/store.js'
+import { patientStore } from '../patient.js'
+import { LIMIT, type SubjectName, subjects } from './subjects.js'
+
+export interface Job {
+  readonly port: number
+  readonly subject: SubjectName
+  /** Part of every key, so that each job has a key of its own. */
+  readonly prefix: string
+  readonly connections: number
+  /** Requests under way on each connection at a time. */
+  readonly inFlight: number
+  /** Requests of each connection. */
+  readonly requests: number
+  /** Whose time: the server's, this host's, or one and the same instant. */
+  readonly clock: 'server' | 'host' | number
+}
+
+export interface Report {
+  granted: number
+  denied: number
+  readonly errors: string[]
+  /** In us of the deciding clock. */
+  firstUs: number
+  /** The last time that a bucket was full before a request. */
+  fullUs: number
+  lastGrantUs: number
+  lastDenialUs: number
+}
+
+const clients: Redis[] = []
+
+/** Takes jobs from the parent process, one after the other. */
+export function serve(Client: new (port: number) => Redis): void {
+  process.on('message', async (job: Job) => {
+    while (clients.length < job.connections) clients.push(new Client(job.port))
+    await Promise.all(clients.map((client) => client.ping()))
+    process.send?.(await hammer(job))
+  })
+  process.send?.('ready')
+}
+
+async function hammer({ subject, prefix, connections, inFlight, requests, clock }: Job): Promise<Report> {
+  const report: Report = {
+    granted: 0,
+    denied: 0,
+    errors: [],
+    firstUs: Infinity,
+    fullUs: 0,
+    lastGrantUs: 0,
+    lastDenialUs: 0,
+  }
+  const runs = clients.slice(0, connections).map((client) => {
+    const store = watched(patientStore(client, { prefix, ...clockOption(clock) }), report)
+    const limiter = new RateLimiter({ name: 'hammer', store, policy: subjects[subject].policy })
+    let left = requests
+    const run = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1
+        await limiter.consume('key').catch((error: Error) => report.errors.push(error.message))
+      }
+    }
+    return Promise.all(Array.from({ length: inFlight }, run))
+  })
+  await Promise.all(runs)
+  return report
+}
+
+function clockOption(clock: Job['clock']): object {
+  if (clock === 'server') return {}
+  return { clock: clock === 'host' ? systemClock : { nowUs: () => clock } }
+}
+
+/** The store, noting what it answers. */
+function watched(store: Store, report: Report): Store {
+  const note = (answer: Answer): Answer => {
+    const { allowed, nowUs, figures } = answer
+    report.firstUs = Math.min(report.firstUs, nowUs)
+    if (allowed && figures[0]?.remaining === LIMIT - 1) report.fullUs = Math.max(report.fullUs, nowUs)
+    if (allowed) report.granted += 1
+    else report.denied += 1
+    if (allowed) report.lastGrantUs = Math.max(report.lastGrantUs, nowUs)
+    else report.lastDenialUs = Math.max(report.lastDenialUs, nowUs)
+    return answer
+  }
+  return { ...store, decide: async (group) => note(await store.decide(group)) }
+}

@@ -1,0 +1,126 @@
+// Every key expires: each write leaves a TTL that outlives the state, but not by much, and a TTL that was lost heals.
+
+import { describe, expect, test } from 'vitest'
+import { RateLimiter } from '../../src/limiter.js'
+import { fixedWindow } from '../../src/policies/fixed-window.js'
+import { slidingCounter } from '../../src/policies/sliding-counter.js'
+import { slidingLog } from '../../src/policies/sliding-log.js'
+import { slidingWindow } from '../../src/policies/sliding-window.js'
+import { tokenBucket } from '../../src/policies/token-bucket.js'
+import type { Policy } from '../../src/policy.js'
+import { fakeClock } from '../../src/testing/clock.js'
+import { singleClient } from './clients.js'
+import { patientStore } from './patient.js'
+
+const WINDOW_MS = 60_000
+/** What is added under an injected clock, when real time must not delete a key whose time has not come. */
+const SLACK_MS = 600_000
+const limit = 5
+const policies: readonly Policy[] = [
+  tokenBucket({ name: 'p', capacity: limit, refill: limit, every: WINDOW_MS }),
+  fixedWindow({ name: 'p', limit, window: WINDOW_MS }),
+  slidingLog({ name: 'p', limit, window: WINDOW_MS }),
+  slidingWindow({ name: 'p', limit: 100, window: WINDOW_MS, parts: 10 }),
+  slidingCounter({ name: 'p', limit, window: WINDOW_MS }),
+]
+
+const client = singleClient()
+let runs = 0
+
+function limiterFor(policy: Policy, options: object = {}): [limiter: RateLimiter, key: string] {
+  runs += 1
+  const prefix = `ttl-${process.pid}-${runs}`
+  const limiter = new RateLimiter({
+    name: 'ttl',
+    store: patientStore(client, { prefix, ...options }),
+    policy,
+  })
+  return [limiter, `${prefix}:{u}:ttl:p:${policy.kernel?.id}`]
+}
+
+/** What the limiter says about the reset, and what the server says about the TTL, at one instant. */
+async function ttlAfter(decide: () => Promise<{ resetAfterMs: number }>, key: string): Promise<Ttl> {
+  const before = performance.now()
+  const { resetAfterMs } = await decide()
+  const ttlMs = await client.pttl(key)
+  return { resetAfterMs, ttlMs, passedMs: performance.now() - before }
+}
+
+interface Ttl {
+  readonly resetAfterMs: number
+  readonly ttlMs: number
+  /** Since before the decision. */
+  readonly passedMs: number
+}
+
+function expectToOutlive({ resetAfterMs, ttlMs, passedMs }: Ttl, slackMs = 0): void {
+  expect(ttlMs).toBeGreaterThanOrEqual(resetAfterMs + slackMs - passedMs - 1)
+}
+
+/** Keys may outlive their state: for the bucket by as long as it matters, for the others by an eighth of a window, and
+ *  by a second. */
+function expectTtl(ttl: Ttl, slackMs = 0): void {
+  expectToOutlive(ttl, slackMs)
+  expect(ttl.ttlMs).toBeLessThanOrEqual(2 * ttl.resetAfterMs + WINDOW_MS / 8 + 1_000 + slackMs)
+}
+
+describe.each(policies)('$algorithm', (policy) => {
+  test('every write leaves a TTL that outlives the state', async () => {
+    const [limiter, key] = limiterFor(policy)
+    for (let i = 0; i < limit; i += 1) expectTtl(await ttlAfter(() => limiter.consume('u'), key))
+    expectTtl(await ttlAfter(() => limiter.penalty('u', { cost: 3 }), key))
+    await limiter.refund('u', { cost: 2 })
+    expectToOutlive(await ttlAfter(() => limiter.peek('u'), key))
+  })
+
+  test('time goes on: a TTL that has become too short is written again', async () => {
+    const clock = fakeClock()
+    const [limiter, key] = limiterFor(policy, { clock })
+    for (let i = 0; i < 40; i += 1) {
+      clock.advance(WINDOW_MS / 11)
+      const cost = i % 3
+      const took = await limiter.consume('u', { cost })
+      if (took.allowed && cost > 0) expectTtl(await ttlAfter(() => limiter.peek('u'), key), SLACK_MS)
+    }
+  })
+
+  test('a TTL that was lost heals', async () => {
+    const clock = fakeClock()
+    const [limiter, key] = limiterFor(policy, { clock })
+    await limiter.consume('u')
+    await client.persist(key)
+    expect(await client.pttl(key)).toBe(-1)
+    // A fixed window writes its TTL once: the next window heals it.
+    if (policy.algorithm === 'fixed-window') clock.advance(WINDOW_MS)
+    expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
+  })
+
+  test('nothing to remember is no key', async () => {
+    const [limiter, key] = limiterFor(policy)
+    await limiter.consume('u', { cost: 2 })
+    expect(await client.exists(key)).toBe(1)
+    await limiter.refund('u', { cost: 2 })
+    expect(await client.exists(key)).toBe(0)
+    await limiter.consume('u')
+    await limiter.reset('u')
+    expect(await client.exists(key)).toBe(0)
+  })
+
+  test('a longer window under the same name gets a longer TTL', async () => {
+    const [limiter, key] = limiterFor(policy)
+    await limiter.consume('u')
+    const longer = longerThan(policy)
+    expectToOutlive(await ttlAfter(() => limiter.consume('u', { policy: longer }), key))
+  })
+})
+
+/** The same policy over ten times the window. */
+function longerThan({ algorithm }: Policy): Policy {
+  const window = 10 * WINDOW_MS
+  if (algorithm === 'token-bucket')
+    return tokenBucket({ name: 'p', capacity: limit, refill: limit, every: window })
+  if (algorithm === 'fixed-window') return fixedWindow({ name: 'p', limit, window })
+  if (algorithm === 'sliding-counter') return slidingCounter({ name: 'p', limit, window })
+  if (algorithm === 'sliding-log') return slidingLog({ name: 'p', limit, window })
+  return slidingWindow({ name: 'p', limit: 100, window, parts: 10 })
+}

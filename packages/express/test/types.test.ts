@@ -1,0 +1,85 @@
+// What users write, checked by the compiler; running it proves no more than that it can be built.
+
+import type { Request } from 'express'
+import express from 'express'
+import { expect, test } from 'vitest'
+import {
+  type Decision,
+  fixedWindow,
+  type RateLimitHandler,
+  type RequestDecision,
+  rateLimit,
+  tokenBucket,
+  unlimited,
+} from '../src/index.js'
+
+interface SignedIn extends Request {
+  user: { id: string; plan: 'free' | 'paid' }
+}
+
+const daily = fixedWindow({ name: 'daily', limit: 10, window: '1d' })
+
+test('requests are inferred, and wrong options do not compile', () => {
+  const plain = rateLimit({
+    policy: (req) => (req.get('x-plan') === 'paid' ? unlimited() : daily),
+    key: (req) => req.ip,
+    cost: (req) => Number(req.query.pages),
+    skip: async (req) => req.path === '/health',
+    refundWhen: (req, { status, finished }) => finished && status >= 400 && req.method === 'GET',
+    onDenied: (decision, req, res, next) => {
+      const seconds: number = decision.retryAfterMs / 1_000
+      if (req.path === '/') next()
+      else res.status(503).send(`again in ${seconds} s`)
+    },
+  })
+  const own = rateLimit<SignedIn>({
+    limit: (req) => (req.user.plan === 'paid' ? 1_000 : 10),
+    window: '1m',
+    key: (req) => req.user.id,
+    body: (decision, req) => ({ user: req.user.id, limit: decision.limit }),
+    headers: ['draft-8', 'legacy'],
+  })
+  const annotated = rateLimit({ limit: 1, window: 60_000, key: (req: SignedIn) => req.user.id })
+  const handlers: RateLimitHandler[] = [plain, own, annotated]
+  const app = express()
+    .use(plain, own)
+    .get('/:id', annotated, (req, res) => {
+      const id: string = req.params.id
+      const decision: RequestDecision | undefined = req.rateLimit
+      const all: readonly Decision[] = decision?.all ?? []
+      // @ts-expect-error: only a denied decision has a wait
+      const wait = decision.retryAfterMs
+      res.json([id, all.length, wait])
+    })
+  expect([app, ...handlers]).toHaveLength(4)
+
+  const wrong = [
+    // @ts-expect-error: no window
+    () => rateLimit({ limit: 1 }),
+    // @ts-expect-error: both
+    () => rateLimit({ limit: 1, window: '1m', policy: daily }),
+    // @ts-expect-error: neither
+    () => rateLimit({ name: 'x' }),
+    // @ts-expect-error: the option of another library
+    () => rateLimit({ limit: 1, windowMs: 60_000 }),
+    // @ts-expect-error: no such unit
+    () => rateLimit({ limit: 1, window: '1w' }),
+    // @ts-expect-error: no such format
+    () => rateLimit({ policy: daily, headers: 'draft-9' }),
+    // @ts-expect-error: a text is no cost
+    () => rateLimit({ policy: daily, cost: () => '1' }),
+    // @ts-expect-error: a number is no key
+    () => rateLimit({ policy: daily, key: () => 7 }),
+    // @ts-expect-error: requests have no such thing
+    () => rateLimit({ policy: daily, key: (req) => req.user.id }),
+    // @ts-expect-error: not one of the choices
+    () => rateLimit({ policy: daily, onMissingKey: 'allow' }),
+    // @ts-expect-error: not a policy
+    () => rateLimit({ policy: { limit: 1, window: '1m' } }),
+    // @ts-expect-error: a bucket has no window
+    () => rateLimit({ policy: tokenBucket({ capacity: 1, window: '1m' }) }),
+    // @ts-expect-error: options are needed
+    () => rateLimit(),
+  ]
+  expect(wrong).toHaveLength(13)
+})

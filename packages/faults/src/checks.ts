@@ -1,0 +1,68 @@
+// A figure and what it must be.
+
+export interface Check {
+  readonly what: string
+  readonly value: string
+  readonly bound: string
+  readonly ok: boolean
+  /** A time depends on the machine being free; a count never does. */
+  readonly kind: 'count' | 'time'
+  /** The same in every row: worth telling only when it fails. */
+  readonly routine?: boolean
+}
+
+export function countAtMost(what: string, value: number, bound: number): Check {
+  return { what, value: String(value), bound: `<= ${bound}`, ok: value <= bound, kind: 'count' }
+}
+
+export function countAtLeast(what: string, value: number, bound: number): Check {
+  return { what, value: String(value), bound: `>= ${bound}`, ok: value >= bound, kind: 'count' }
+}
+
+export function exactly(what: string, value: number, bound: number): Check {
+  return { what, value: String(value), bound: String(bound), ok: value === bound, kind: 'count' }
+}
+
+/** Nothing of the kind; tells the first few if there is. */
+export function none(what: string, found: readonly string[]): Check {
+  const shown = [...new Set(found)].slice(0, 3).join(' | ').slice(0, 300)
+  const value = found.length === 0 ? '0' : `${found.length}: ${shown}`
+  return { what, value, bound: '0', ok: found.length === 0, kind: 'count', routine: true }
+}
+
+export function msAtMost(what: string, value: number, bound: number): Check {
+  // What never came would not have come on a quiet machine either.
+  const kind = value === Number.POSITIVE_INFINITY ? 'count' : 'time'
+  return { what, value: ms(value), bound: `<= ${ms(bound)}`, ok: value <= bound, kind }
+}
+
+export function msAtLeast(what: string, value: number, bound: number): Check {
+  return { what, value: ms(value), bound: `>= ${ms(bound)}`, ok: value >= bound, kind: 'time' }
+}
+
+export function shareAtMost(what: string, value: number, bound: number): Check {
+  return { what, value: percent(value), bound: `<= ${percent(bound)}`, ok: value <= bound, kind: 'time' }
+}
+
+/** A time that no machine is busy enough to excuse. */
+export function firm(check: Check): Check {
+  return { ...check, kind: 'count' }
+}
+
+export function routine(check: Check): Check {
+  return { ...check, routine: true }
+}
+
+/** For one of several parts of a row. */
+export function named(part: string, checks: readonly Check[]): Check[] {
+  return checks.map((check) => ({ ...check, what: `${part}: ${check.what}` }))
+}
+
+function ms(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return 'never'
+  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`
+}

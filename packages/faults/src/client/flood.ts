@@ -1,0 +1,49 @@
+// Distinct keys as fast as they go, as an attacker sends them, while one exhausted key hopes to be forgotten.
+import type { RateLimiter } from '@weir/core'
+import type { Flood } from './protocol.js'
+import { now } from './time.js'
+
+/** Decisions between two turns of the event loop. */
+const A_TURN = 200
+
+export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> {
+  const latencies = new Float32Array(keys)
+  let errors = 0
+  let admitted = 0
+  const ask = async (key: string): Promise<boolean> => {
+    try {
+      return (await limiter.consume(key)).allowed
+    } catch {
+      errors += 1
+      return false
+    }
+  }
+  for (let i = 0; i < 1_000 && (await ask('exhausted')); i += 1);
+  const heapBefore = heapMb()
+  let longestTurnMs = 0
+  for (let i = 0; i < keys; i += 1) {
+    const begun = now()
+    if (await ask(`key-${i}`)) admitted += 1
+    latencies[i] = now() - begun
+    if (i % A_TURN === 0) longestTurnMs = Math.max(longestTurnMs, await cpuOfOthers())
+  }
+  const heapGrowthMb = heapMb() - heapBefore
+  const exhaustedAdmitted = await ask('exhausted')
+  latencies.sort()
+  const at = (share: number): number => latencies[Math.min(keys - 1, Math.floor(keys * share))] ?? 0
+  return { p50: at(0.5), p99: at(0.99), heapGrowthMb, longestTurnMs, errors, admitted, exhaustedAdmitted }
+}
+
+/** Lets everybody else on the event loop have a turn, and tells the CPU time that they took. */
+async function cpuOfOthers(): Promise<number> {
+  const before = process.cpuUsage()
+  await new Promise((resolve) => setImmediate(resolve))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+/** What is in use after a collection: needs `node --expose-gc`. */
+function heapMb(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed / 2 ** 20
+}

@@ -1,0 +1,83 @@
+// A user's process: it takes decisions under load, tells what it got, and ends by itself when told to stop.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { flood } from './flood.js'
+import { Journal, tell } from './journal.js'
+import { type Loop, openLoop } from './load.js'
+import type { Job, ToClient } from './protocol.js'
+import { Requests } from './requests.js'
+import type { Target } from './target.js'
+import { now, skewClock } from './time.js'
+
+/** What is asked before the store closes is answered, if only then. */
+const LAST_ANSWERS_MS = 1_000
+
+const journal = new Journal()
+/** Set by the first message. The channel is closed with the last one: nothing else keeps the process alive then. */
+let running: {
+  readonly job: Job
+  readonly loop: Loop
+  readonly targets: Target[]
+  readonly requests: Requests
+}
+
+process.on('message', (message: ToClient) => {
+  handle(message).catch((error) => {
+    console.error(error)
+    process.exit(70)
+  })
+})
+
+async function handle(message: ToClient): Promise<void> {
+  if (message.do === 'start') return start(message.job)
+  const { job, targets, requests } = running
+  if (message.do === 'peek') return tell({ is: 'peeked', remaining: await requests.peek() })
+  if (message.do === 'flood') {
+    const { memoryLimiter } = await import('./target.js')
+    const limiter = targets[0]?.limiter ?? memoryLimiter(job.policy)
+    return tell({ is: 'flooded', flood: await flood(limiter, job.flood ?? 0) })
+  }
+  await stop(message.drainMs)
+}
+
+async function start(job: Job): Promise<void> {
+  const epochOffsetMs = Date.now() - now()
+  skewClock(job.skewMs ?? 0)
+  // Only now: what they read of the clock while they load is skewed, too.
+  const { openTarget, ready } = await import('./target.js')
+  const targets = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
+  const requests = new Requests(job, targets, journal, epochOffsetMs)
+  const loop = openLoop(
+    job.ratePerSecond,
+    job.atOnce ?? 1,
+    () => requests.send(),
+    (stall) => journal.stall(stall),
+  )
+  running = { job, loop, targets, requests }
+  if (job.awaitReady ?? true) await Promise.all(targets.map(({ client }) => ready(client)))
+  if (job.flood === undefined) loop.begin()
+  tell({ is: 'started' })
+}
+
+async function stop(drainMs: number): Promise<void> {
+  const { loop, targets, requests } = running
+  loop.stop()
+  await requests.drain(drainMs)
+  const closeMs = await closeStores(targets)
+  await requests.drain(LAST_ANSWERS_MS)
+  requests.giveUp()
+  const leftListeners = targets.flatMap((target) => target.leftListeners())
+  for (const { client } of targets) client.disconnect()
+  journal.end()
+  await sleep(50)
+  const closing = { closeMs, leftListeners, resources: process.getActiveResourcesInfo() }
+  process.send?.({ is: 'closed', closing }, () => process.disconnect())
+}
+
+async function closeStores(targets: readonly Target[]): Promise<number> {
+  const begun = now()
+  const patience = new AbortController()
+  const timeUp = sleep(5_000, undefined, { signal: patience.signal }).catch(() => {})
+  await Promise.race([Promise.all(targets.map(({ store }) => store.close?.())), timeUp])
+  patience.abort()
+  return now() - begun
+}

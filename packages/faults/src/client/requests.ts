@@ -1,0 +1,88 @@
+// Sends the requests and takes down what became of each.
+import type { Decision } from '@weir/core'
+import type { Journal } from './journal.js'
+import { CONTROL, type Job, type Sample } from './protocol.js'
+import type { Target } from './target.js'
+import { now } from './time.js'
+
+export class Requests {
+  readonly #keys: readonly string[]
+  readonly #control: boolean
+  readonly #targets: readonly (Target & { look(): void })[]
+  readonly #journal: Journal
+  readonly #epochOffsetMs: number
+  readonly #waiting: Map<number, { readonly at: number; readonly key: string }> = new Map()
+  #count = 0
+
+  constructor(job: Job, targets: readonly Target[], journal: Journal, epochOffsetMs: number) {
+    this.#keys = job.keys
+    this.#control = job.control ?? false
+    this.#targets = targets.map((target) => ({ ...target, ...journal.watch(target.store) }))
+    this.#journal = journal
+    this.#epochOffsetMs = epochOffsetMs
+  }
+
+  send(): void {
+    if (this.#control && this.#count % 2 === 0) {
+      this.#sendControl()
+      return
+    }
+    const id = this.#count
+    this.#count += 1
+    const key = this.#keys[id % this.#keys.length] as string
+    const place = Math.floor(id / this.#keys.length) % this.#targets.length
+    const target = this.#targets[place] as Target & { look(): void }
+    target.look()
+    const at = now()
+    this.#waiting.set(id, { at, key })
+    target.limiter.consume(key).then(
+      (decision) => this.#answered(id, target, this.#sampleOf(at, key, decision)),
+      (error) => this.#answered(id, target, { ...nothing(at, key), ms: now() - at, error: String(error) }),
+    )
+  }
+
+  #sendControl(): void {
+    const { client } = this.#targets[0] as Target
+    const at = now()
+    this.#count += 1
+    const done = (): void => this.#journal.sample({ ...nothing(at, CONTROL), ms: now() - at })
+    client.incr('control').then(done, done)
+  }
+
+  /** Waits for the answers that are still out. */
+  async drain(patienceMs: number): Promise<void> {
+    const until = now() + patienceMs
+    while (this.#waiting.size > 0 && now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+
+  /** Takes down the answers that have not come as such that never will. */
+  giveUp(): void {
+    for (const { at, key } of this.#waiting.values()) this.#journal.sample(nothing(at, key))
+    this.#waiting.clear()
+  }
+
+  /** What is left for each key. */
+  peek(): Promise<number[]> {
+    const { limiter } = this.#targets[0] as Target
+    return Promise.all(this.#keys.map(async (key) => (await limiter.peek(key)).remaining))
+  }
+
+  #answered(id: number, target: { look(): void }, sample: Sample): void {
+    if (!this.#waiting.delete(id)) return
+    target.look()
+    this.#journal.sample(sample)
+  }
+
+  #sampleOf(at: number, key: string, decision: Decision): Sample {
+    const { allowed, source, degraded } = decision
+    const base = { at, ms: now() - at, key, allowed, source, degraded }
+    const untilUs = decision.allowed ? decision.receipt.answer.untilUs[0] : undefined
+    if (untilUs === undefined) return base
+    const trueNowMs = now() + this.#epochOffsetMs
+    return { ...base, untilUs, resetOffMs: trueNowMs + decision.resetAfterMs - untilUs / 1_000 }
+  }
+}
+
+function nothing(at: number, key: string): Sample {
+  return { at, ms: Number.POSITIVE_INFINITY, key, allowed: false, source: 'none', degraded: false }
+}

@@ -1,0 +1,73 @@
+// Runs a row and says whether it passed. Times are judged only on a machine that let the processes run; counts always.
+import type { Check } from './checks.js'
+import type { Job, Stall } from './client/protocol.js'
+import { now } from './client/time.js'
+import { starvation } from './figures.js'
+import type { Length } from './outage.js'
+import type { Row } from './row.js'
+import { Stage } from './stage.js'
+
+export interface Verdict {
+  readonly row: Row
+  readonly state: 'passed' | 'failed' | 'not judged'
+  readonly checks: readonly Check[]
+  /** What the reader should know of how it was judged. */
+  readonly note?: string
+  readonly seconds: number
+}
+
+interface Attempt {
+  readonly checks: readonly Check[]
+  readonly starved: string | undefined
+}
+
+export async function judge(row: Row, length: Length, sabotage: Partial<Job> = {}): Promise<Verdict> {
+  const begun = now()
+  const verdict = (state: Verdict['state'], { checks }: Attempt, note?: string): Verdict => {
+    const base = { row, state, checks, seconds: (now() - begun) / 1_000 }
+    return note === undefined ? base : { ...base, note }
+  }
+  const first = await attempt(row, length, sabotage)
+  if (passed(first)) return verdict('passed', first)
+  if (countFailed(first) || first.starved === undefined) return verdict('failed', first)
+  const second = await attempt(row, length, sabotage)
+  const again = `second run: in the first one ${first.starved}`
+  if (passed(second)) return verdict('passed', second, again)
+  if (countFailed(second) || second.starved === undefined) return verdict('failed', second, again)
+  return verdict('not judged', second, `times not judged: twice, ${second.starved}`)
+}
+
+async function attempt(row: Row, length: Length, sabotage: Partial<Job>): Promise<Attempt> {
+  const stage = new Stage(sabotage)
+  let checks: readonly Check[]
+  try {
+    checks = await row.run(stage, length)
+  } catch (error) {
+    const value = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    checks = [{ what: 'the run itself', value, bound: 'no error', ok: false, kind: 'count' }]
+  } finally {
+    await stage.end()
+  }
+  const elsewhere = stage.reports.flatMap(({ stalls }) => stalls)
+  return { checks, starved: starvedBy([...stage.stalls, ...elsewhere], now() - stage.begun) }
+}
+
+/** A machine that is too busy takes the CPU away for so long, or for such a share of the time. */
+const LONGEST_MS = 40
+const SHARE = 0.05
+
+function starvedBy(stalls: readonly Stall[], durationMs: number): string | undefined {
+  const starved = stalls.map(starvation)
+  const longest = Math.max(0, ...starved)
+  const share = starved.reduce((sum, ms) => sum + ms, 0) / durationMs
+  if (longest <= LONGEST_MS && share <= SHARE) return undefined
+  return `the machine kept a process waiting for up to ${Math.round(longest)} ms, ${Math.round(share * 100)} % of the time`
+}
+
+function passed({ checks }: Attempt): boolean {
+  return checks.every(({ ok }) => ok)
+}
+
+function countFailed({ checks }: Attempt): boolean {
+  return checks.some(({ ok, kind }) => !ok && kind === 'count')
+}

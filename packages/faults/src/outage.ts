@@ -1,0 +1,94 @@
+// The course of most rows: load, a fault for a while, recovery; and what its log says.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job, PolicySettings, Sample } from './client/protocol.js'
+import { now } from './client/time.js'
+import type { Report } from './process.js'
+import type { ScriptCall, Stage, Wire } from './stage.js'
+
+export const LIMIT = 100
+export const WINDOW_MS = 2_000
+export const RATE = 200
+export const KEY = 'alice'
+
+/** The policy of section "load": about half of the requests pass. */
+const POLICY: PolicySettings = {
+  make: 'fixedWindow',
+  options: { name: 'load', limit: LIMIT, window: WINDOW_MS },
+}
+
+export function load(port: number, changes: Partial<Job> = {}): Job {
+  return { to: { port }, client: 'recommended', policy: POLICY, keys: [KEY], ratePerSecond: RATE, ...changes }
+}
+
+/** How long the parts of a run take. */
+export interface Length {
+  readonly name: 'full' | 'short'
+  readonly warmUpMs: number
+  readonly faultMs: number
+  readonly afterMs: number
+}
+
+export const FULL: Length = { name: 'full', warmUpMs: 2_000, faultMs: 6_000, afterMs: 4_000 }
+export const SHORT: Length = { name: 'short', warmUpMs: 1_000, faultMs: 2_500, afterMs: 3_000 }
+
+export interface Fault {
+  begin(): void | Promise<void>
+  end(): void | Promise<void>
+}
+
+export const NO_FAULT: Fault = { begin() {}, end() {} }
+
+/** What was seen of clients from the start of their load to the end. */
+export interface Run {
+  readonly reports: readonly Report[]
+  readonly samples: readonly Sample[]
+  readonly fault: { readonly from: number; readonly to: number }
+  readonly calls: readonly ScriptCall[]
+  readonly end: number
+}
+
+export async function underFault(
+  stage: Stage,
+  length: Length,
+  jobs: readonly Job[],
+  fault: Fault,
+  wire?: Wire,
+): Promise<Run> {
+  const clients = await Promise.all(jobs.map((job) => stage.client(job)))
+  await sleep(length.warmUpMs)
+  const from = now()
+  await fault.begin()
+  await sleep(length.faultMs)
+  await fault.end()
+  const to = now()
+  await sleep(length.afterMs)
+  const end = now()
+  const reports = await Promise.all(clients.map((client) => client.stop()))
+  return runOf(reports, { from, to }, end, wire)
+}
+
+export function runOf(reports: readonly Report[], fault: Run['fault'], end: number, wire?: Wire): Run {
+  return { reports, samples: reports.flatMap(({ samples }) => samples), fault, calls: wire?.calls ?? [], end }
+}
+
+/** A fault that strikes again and again. */
+export function repeated(everyMs: number, strike: () => Promise<unknown>): Fault {
+  let going = false
+  let done: Promise<void> = Promise.resolve()
+  const strikes = async (): Promise<void> => {
+    while (going) {
+      await strike()
+      await sleep(everyMs)
+    }
+  }
+  return {
+    begin() {
+      going = true
+      done = strikes()
+    },
+    async end() {
+      going = false
+      await done
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { Check } from './checks.js'
+import type { Length } from './outage.js'
+import type { Stage } from './stage.js'
+
+/** One row of the fault matrix. */
+export interface Row {
+  /** The number in the matrix, and what tells rows of one number apart. */
+  readonly number: string
+  readonly variant?: string
+  readonly fault: string
+  /** What the limiter must do. */
+  readonly must: string
+  /** The figures to reach, in words. */
+  readonly pass: string
+  /** It needs the whole machine. */
+  readonly alone?: true
+  run(stage: Stage, length: Length): Promise<readonly Check[]>
+}
+
+export function idOf({ number, variant }: Row): string {
+  return variant === undefined ? number : `${number} ${variant}`
+}

@@ -1,0 +1,40 @@
+// The fault matrix, and what goes beyond it.
+import type { Row } from './row.js'
+import { closing } from './rows/closing.js'
+import { hostileKeys, resharding } from './rows/cluster-keys.js'
+import { flapping } from './rows/flapping.js'
+import { floods } from './rows/flood.js'
+import { failedLoad, none, scriptFlush } from './rows/healthy.js'
+import { kernels } from './rows/kernels.js'
+import { foreignValue, noTtl } from './rows/keys.js'
+import { outages } from './rows/outages.js'
+import { processes } from './rows/processes.js'
+import { ghosts, stampede } from './rows/recovery.js'
+import { refusals } from './rows/refusals.js'
+import { topology } from './rows/topology.js'
+
+/** In the order of their numbers; rows without one come last, in the order given here. */
+export const rows: readonly Row[] = [
+  none,
+  ...outages,
+  ...flapping,
+  scriptFlush,
+  failedLoad,
+  ...refusals,
+  foreignValue,
+  noTtl,
+  ...processes,
+  ghosts,
+  ...topology,
+  ...floods,
+  stampede,
+  ...closing,
+  kernels,
+  hostileKeys,
+  resharding,
+].sort((a, b) => place(a) - place(b))
+
+function place({ number }: Row): number {
+  const parsed = Number.parseInt(number, 10)
+  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : parsed + (number.endsWith('b') ? 0.5 : 0)
+}

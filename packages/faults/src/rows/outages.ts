@@ -1,0 +1,183 @@
+// Redis is away, for a while and wholly: dead, hung, swallowed by the network, slow, or not there yet.
+import { freePort, type RedisServer } from '@weir/testkit'
+import { type Check, countAtLeast } from '../checks.js'
+import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
+import type { Row } from '../row.js'
+import type { Stage, Wire } from '../stage.js'
+import {
+  latency,
+  median,
+  normalWithin,
+  opened,
+  over,
+  sane,
+  sentWhileOpen,
+  slow,
+  slowest,
+} from '../verdicts.js'
+
+interface Scene {
+  readonly stage: Stage
+  readonly server: RedisServer
+  readonly wire: Wire
+}
+
+interface Outage extends Omit<Row, 'run'> {
+  fault: string
+  /** False: Redis comes only when the fault ends. */
+  readonly upAtStart?: false
+  provoke(scene: Scene, faultMs: number): Fault
+  judge(run: Run, scene: Scene): readonly Check[]
+}
+
+const gone = (run: Run): Check[] => [opened(run), sentWhileOpen(run, [KEY]), ...sane(run)]
+
+const kill: Outage = {
+  number: '2',
+  fault: 'kill -9, back empty',
+  must: 'local at once, back alone',
+  pass: 'max <= 150 ms, p50 <= 2 ms; over <= 2L - 1; normal <= 1.5 s after the return',
+  provoke: ({ stage, server, wire }) => ({
+    async begin() {
+      server.kill()
+      await wire.set('refuse')
+    },
+    async end() {
+      await stage.redis({ port: server.port })
+      await wire.set('pass')
+    },
+  }),
+  judge: (run) => [
+    slowest(run, 150),
+    median(run, 2),
+    over(run, 2 * LIMIT - 1),
+    normalWithin(run, 1_500),
+    ...gone(run),
+  ],
+}
+
+const HUNG = {
+  pass: '<= 3 % of requests over 50 ms, p50 <= 2 ms, max <= 150 ms; over <= 2L',
+  judge: (run: Run): readonly Check[] => [
+    slow(run, 50, 0.03),
+    slowest(run, 150),
+    median(run, 2),
+    over(run, 2 * LIMIT),
+    normalWithin(run, 1_500),
+    ...gone(run),
+  ],
+}
+
+const stop: Outage = {
+  number: '3',
+  fault: 'SIGSTOP',
+  must: 'deadline, then breaker',
+  provoke: ({ server }) => ({ begin: () => server.kill('SIGSTOP'), end: () => server.kill('SIGCONT') }),
+  ...HUNG,
+}
+
+const blackHole: Outage = {
+  number: '4',
+  fault: 'black hole',
+  must: 'the same, and give the socket up',
+  provoke: ({ wire }) => ({ begin: () => wire.set('blackhole'), end: () => wire.set('pass') }),
+  pass: HUNG.pass,
+  judge: (run, { wire }) => [...HUNG.judge(run), countAtLeast('connections', wire.stats.connections, 2)],
+}
+
+const restart: Outage = {
+  number: '5',
+  fault: 'restart, back empty at once',
+  must: 'show no error',
+  pass: 'over <= 2L - 1; normal <= 1.5 s after the return',
+  provoke: (scene, faultMs) => {
+    const { begin, end } = kill.provoke(scene, faultMs)
+    return {
+      async begin() {
+        await begin()
+        await end()
+      },
+      end() {},
+    }
+  },
+  judge: (run) => [over(run, 2 * LIMIT - 1), slowest(run, 150), normalWithin(run, 1_500), ...sane(run)],
+}
+
+const latency200: Outage = {
+  number: '10',
+  fault: '+200 ms',
+  must: 'breaker by deadline; local',
+  pass: 'p50 <= 2 ms, p99 <= 110 ms; over <= 2L',
+  provoke: ({ wire }) => ({ begin: () => wire.set({ latencyMs: 100 }), end: () => wire.set('pass') }),
+  judge: (run) => [median(run, 2), latency(run, 0.99, 110), over(run, 2 * LIMIT), ...gone(run)],
+}
+
+const pause: Outage = {
+  number: '13',
+  fault: 'CLIENT PAUSE',
+  must: 'deadline, then breaker',
+  // The pause ends by itself: a paused server takes no command to end it.
+  provoke: ({ server }, faultMs) => ({
+    async begin() {
+      await server.command('CLIENT', 'PAUSE', faultMs, 'ALL')
+    },
+    end() {},
+  }),
+  ...HUNG,
+}
+
+const coldStart: Outage = {
+  number: '16',
+  fault: 'cold start: Redis comes later',
+  must: 'serve from the first request',
+  pass: 'max <= 150 ms; store in use <= 1.5 s after it is up',
+  upAtStart: false,
+  provoke: ({ stage, server, wire }) => ({
+    begin() {},
+    async end() {
+      await stage.redis({ port: server.port })
+      await wire.set('pass')
+    },
+  }),
+  judge: (run) => [slowest(run, 150), over(run, 2 * LIMIT), normalWithin(run, 1_500), ...sane(run)],
+}
+
+function rowOf({ upAtStart, provoke, judge, ...row }: Outage, client: 'recommended' | 'plain'): Row {
+  return {
+    ...row,
+    async run(stage, length) {
+      const server = upAtStart === false ? absent(await freePort()) : await stage.redis()
+      const wire = await stage.proxy(server.port)
+      if (upAtStart === false) await wire.set('refuse')
+      const scene = { stage, server, wire }
+      const course = upAtStart === false ? { ...length, warmUpMs: 0 } : length
+      const job = load(wire.port, { client, awaitReady: upAtStart !== false })
+      const run = await underFault(stage, course, [job], provoke(scene, length.faultMs), wire)
+      return judge(run, scene)
+    },
+  }
+}
+
+/** A client without options notices later, as it reconnects later; it must not hang and not let everything pass. */
+function plain(outage: Outage): Row {
+  return rowOf(
+    {
+      ...outage,
+      variant: 'plain client',
+      pass: 'max <= 150 ms; over <= 2L',
+      judge: (run) => [slowest(run, 150), over(run, 2 * LIMIT), ...sane(run)],
+    },
+    'plain',
+  )
+}
+
+function absent(port: number): RedisServer {
+  return { port } as RedisServer
+}
+
+export const outages: readonly Row[] = [
+  ...[kill, stop, blackHole, restart, latency200, pause, coldStart].map((outage) =>
+    rowOf(outage, 'recommended'),
+  ),
+  ...[kill, stop, blackHole, coldStart].map(plain),
+]

@@ -1,0 +1,116 @@
+// Several processes share one limit, with Redis and without it.
+import type { RedisStoreOptions } from '@weir/core'
+import { type Check, countAtLeast, countAtMost, firm, msAtMost } from '../checks.js'
+import type { Job, PolicySettings } from '../client/protocol.js'
+import { perWindow } from '../figures.js'
+import { type Fault, load, NO_FAULT, type Run, underFault } from '../outage.js'
+import type { Row } from '../row.js'
+import { degradedAtMost, exactWindows, sane } from '../verdicts.js'
+
+const PROCESSES = 4
+const WINDOW_MS = 1_000
+
+function perSecond(limit: number): PolicySettings {
+  return { make: 'fixedWindow', options: { name: 'second', limit, window: WINDOW_MS } }
+}
+
+/** Bursts in which each request has a connection of its own, so that nothing but Redis puts them in order. */
+function crowd(port: number, skewMs: number, connections: number): Job {
+  const policy = perSecond(100)
+  return load(port, {
+    policy,
+    ratePerSecond: 10 * connections,
+    atOnce: connections,
+    stores: connections,
+    skewMs,
+  })
+}
+
+function together(row: Pick<Row, 'number' | 'fault' | 'must' | 'pass'>, skewsMs: readonly number[]): Row {
+  return {
+    ...row,
+    async run(stage, length) {
+      const server = await stage.redis()
+      const connections = length.name === 'full' ? 50 : 10
+      const jobs = skewsMs.map((skewMs) => crowd(server.port, skewMs, connections))
+      const run = await underFault(stage, { ...length, afterMs: 0 }, jobs, NO_FAULT)
+      return [...exactWindows(run, 100), ...resetsRight(run), degradedAtMost(run, 0), ...sane(run)]
+    },
+  }
+}
+
+/** Reset times are told as durations, which no wrong clock can spoil. */
+function resetsRight({ samples }: Run): Check[] {
+  const off = samples.flatMap(({ resetOffMs }) => (resetOffMs === undefined ? [] : [Math.abs(resetOffMs)]))
+  return [firm(msAtMost('reset off by', Math.max(...off), 1_000))]
+}
+
+interface Down {
+  readonly number: string
+  readonly variant: string
+  readonly limit: number
+  readonly store: RedisStoreOptions
+  readonly warmUpMs: number
+}
+
+const GIVEN = { store: { instances: PROCESSES }, warmUpMs: 1_000 }
+/** Those who count do so every 3 s. */
+const COUNTED = { store: {}, warmUpMs: 4_500 }
+
+/** Each process keeps to its share: no more than the limit comes of it, whatever the number of processes. */
+function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
+  return {
+    number,
+    variant,
+    fault: `${PROCESSES} processes, store down; ${variant}`,
+    must: 'sum of shares',
+    pass: '<= L per window in total',
+    async run(stage, length) {
+      const server = await stage.redis()
+      const wire = await stage.proxy(server.port)
+      const fault: Fault = {
+        async begin() {
+          server.kill()
+          await wire.set('refuse')
+        },
+        end() {},
+      }
+      const job = load(wire.port, { policy: perSecond(limit), store })
+      const course = { ...length, warmUpMs, faultMs: Math.max(3_500, length.faultMs), afterMs: 0 }
+      const run = await underFault(stage, course, Array(PROCESSES).fill(job), fault, wire)
+      const total = inTotal(run)
+      // A limiter that denies all would keep any limit.
+      const useful = limit >= PROCESSES ? [countAtLeast('in use', total, limit - PROCESSES)] : []
+      return [countAtMost('per window in total', total, limit), ...useful, ...sane(run)]
+    },
+  }
+}
+
+/** The most that each process admitted in a window of its own, summed up; once the windows of before have ended. */
+function inTotal({ reports, fault }: Run): number {
+  const most = reports.map(({ samples }) => {
+    const local = samples.filter(({ at, degraded }) => degraded && at > fault.from + WINDOW_MS)
+    return Math.max(0, ...perWindow(local))
+  })
+  return most.reduce((sum, count) => sum + count, 0)
+}
+
+export const processes: readonly Row[] = [
+  ...[100, 3].flatMap((limit) => [
+    withStoreDown({ number: '17', variant: `limit ${limit}, instances given`, limit, ...GIVEN }),
+    withStoreDown({ number: '17', variant: `limit ${limit}, instances counted`, limit, ...COUNTED }),
+  ]),
+  together(
+    { number: '18', fault: '4 processes, concurrency', must: 'exact', pass: '= L in each window' },
+    [0, 0, 0, 0],
+  ),
+  together(
+    {
+      number: '19',
+      fault: 'clocks of the processes +-60 s',
+      must: 'no effect',
+      pass: 'as 18; reset times right within 1 s',
+    },
+    [0, 60_000, -60_000, 1_000],
+  ),
+]

@@ -1,0 +1,108 @@
+// What Redis gets to bear, and to count, when it comes back.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Check, countAtMost, msAtLeast } from '../checks.js'
+import { now } from '../client/time.js'
+import { admissions, spread } from '../figures.js'
+import { type Fault, LIMIT, load, type Run, runOf, underFault } from '../outage.js'
+import type { Row } from '../row.js'
+import { isAsUsual, over, sane, slowest } from '../verdicts.js'
+
+const LONG_LIMIT = 100_000
+const HANG_MS = 3_000
+/** Until the deadline and four failures more, at the rate of the load; twice that, on a busy machine. */
+const MOST_SENT = 50
+
+export const ghosts: Row = {
+  number: '20',
+  fault: 'ghosts: decisions sent into a 3 s hang run afterwards',
+  must: 'bounded',
+  pass: 'miscounted <= sent before the breaker opened',
+  async run(stage, length) {
+    const server = await stage.redis()
+    const wire = await stage.proxy(server.port)
+    const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
+    const client = await stage.client(load(wire.port, { policy: { make: 'fixedWindow', options } }))
+    await sleep(length.warmUpMs)
+    const from = now()
+    server.kill('SIGSTOP')
+    await sleep(HANG_MS)
+    server.kill('SIGCONT')
+    const to = now()
+    await sleep(length.afterMs)
+    const before = now()
+    const [remaining = 0] = await client.peek()
+    const report = await client.stop()
+    const run = runOf([report], { from, to }, before, wire)
+    return [...countedTwice(run, before, LONG_LIMIT - remaining), ...sane(run)]
+  },
+}
+
+/** What Redis counts beyond what was admitted, or less. Requests that were under way at the peek may be in or not. */
+function countedTwice({ reports, samples, fault }: Run, peekedAt: number, counted: number): Check[] {
+  const openedAt = reports[0]?.transitions.find(({ at, state }) => at >= fault.from && state === 'open')?.at
+  // Redis stops a little before its signal is known to be sent.
+  const sent = samples.filter(({ at, degraded }) => {
+    return degraded && at > fault.from - 20 && at <= (openedAt ?? fault.to)
+  })
+  const times = admissions(samples)
+  const surely = times.filter((time) => time < peekedAt - 50).length
+  const perhaps = times.filter((time) => time < peekedAt + 50).length
+  return [
+    countAtMost('sent before the opening', sent.length, MOST_SENT),
+    countAtMost('counted but not admitted', Math.max(0, counted - perhaps), sent.length),
+    countAtMost('admitted but not counted', Math.max(0, surely - counted), sent.length),
+  ]
+}
+
+const ADAPTERS = 50
+
+export const stampede: Row = {
+  number: '24',
+  fault: `recovery of ${ADAPTERS} instances`,
+  must: 'no stampede',
+  pass: 'probes and settlements spread over >= 500 ms',
+  alone: true,
+  async run(stage, length) {
+    const server = await stage.redis()
+    const wire = await stage.proxy(server.port)
+    const fault: Fault = {
+      async begin() {
+        server.kill()
+        await wire.set('refuse')
+      },
+      async end() {
+        await stage.redis({ port: server.port })
+        await wire.set('pass')
+      },
+    }
+    const store = { instances: ADAPTERS }
+    const job = load(wire.port, { stores: ADAPTERS, ratePerSecond: 10 * ADAPTERS, store })
+    const run = await underFault(stage, length, [job], fault, wire)
+    const after = run.calls.filter(({ at }) => at >= run.fault.to)
+    const settlements = firsts(after.filter(({ mode }) => mode !== 'consume'))
+    return [
+      msAtLeast('first calls spread over', spread(firsts(after)), 500),
+      ...(settlements.length > 1 ? [msAtLeast('probes and settlements', spread(settlements), 500)] : []),
+      countAtMost('instances not back', ADAPTERS - storesBack(run), 0),
+      slowest(run, 150),
+      over(run, 2 * LIMIT),
+      ...sane(run),
+    ]
+  },
+}
+
+/** When each connection made its first call. */
+function firsts(calls: Run['calls']): number[] {
+  const first = new Map<number, number>()
+  for (const { connection, at } of calls) if (!first.has(connection)) first.set(connection, at)
+  return [...first.values()]
+}
+
+/** Of the last requests, one for each instance: how many Redis decided. */
+function storesBack({ samples }: Run): number {
+  return [...samples]
+    .sort((a, b) => a.at - b.at)
+    .slice(-ADAPTERS)
+    .filter(isAsUsual).length
+}

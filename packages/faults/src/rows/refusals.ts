@@ -1,0 +1,194 @@
+// Redis answers, and says no. PING would say that all is well.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort, type RedisServer, waitUntil } from '@weir/testkit'
+import { type Check, countAtLeast } from '../checks.js'
+import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
+import type { Row } from '../row.js'
+import type { Stage, Wire } from '../stage.js'
+import { flapping, median, normalWithin, opened, over, sane, sentWhileOpen, slowest } from '../verdicts.js'
+
+interface Refusal {
+  readonly number: string
+  readonly variant?: string
+  readonly fault: string
+  readonly args?: readonly string[]
+  prepare?(server: RedisServer): Promise<unknown>
+  provoke(server: RedisServer, stage: Stage): Fault
+  judge?(run: Run, wire: Wire): readonly Check[]
+}
+
+const config = (server: RedisServer, name: string, value: string): Promise<unknown> =>
+  server.command('CONFIG', 'SET', name, value)
+
+function switched(on: () => Promise<unknown>, off: () => Promise<unknown>): Fault {
+  return {
+    begin: async () => void (await on()),
+    end: async () => void (await off()),
+  }
+}
+
+const outOfMemory: Refusal = {
+  number: '8',
+  fault: 'OOM (noeviction)',
+  provoke: (server) =>
+    switched(
+      () => config(server, 'maxmemory', '1'),
+      () => config(server, 'maxmemory', '0'),
+    ),
+}
+
+const readOnly: Refusal = {
+  number: '9',
+  variant: 'READONLY',
+  fault: 'READONLY: the primary became a replica',
+  provoke: (server) => ({
+    async begin() {
+      await server.command('REPLICAOF', '127.0.0.1', await freePort())
+    },
+    end: async () => void (await server.command('REPLICAOF', 'NO', 'ONE')),
+  }),
+  judge: (_, wire) => [countAtLeast('connections', wire.stats.connections, 2)],
+}
+
+const noReplicas: Refusal = {
+  number: '9',
+  variant: 'NOREPLICAS',
+  fault: 'NOREPLICAS: too few replicas to write',
+  provoke: (server) =>
+    switched(
+      () => config(server, 'min-replicas-to-write', '1'),
+      () => config(server, 'min-replicas-to-write', '0'),
+    ),
+}
+
+const misconf: Refusal = {
+  number: '9',
+  variant: 'MISCONF',
+  fault: 'MISCONF: snapshots fail, so writes are refused',
+  provoke: (server) =>
+    switched(
+      async () => {
+        const [, folder] = (await server.command('CONFIG', 'GET', 'dir')) as readonly string[]
+        // A snapshot cannot replace a folder.
+        await mkdir(join(String(folder), 'dump.rdb'))
+        await server.command('BGSAVE')
+        await waitUntil('the snapshot to fail', async () => {
+          return String(await server.command('INFO', 'persistence')).includes('last_bgsave_status:err')
+        })
+        await config(server, 'save', '3600 1')
+      },
+      () => config(server, 'save', ''),
+    ),
+}
+
+const loading: Refusal = {
+  number: '9',
+  variant: 'LOADING',
+  fault: 'LOADING: back after a restart, but still reading its data',
+  args: ['--repl-diskless-sync-delay', '0'],
+  provoke: (server, stage) => {
+    let loaded: Promise<unknown> = Promise.resolve()
+    return {
+      async begin() {
+        const args = await slowToLoad(server, stage)
+        loaded = stage.redis({ port: server.port, args })
+        // Without this, a failure would be reported as unhandled before the fault ends.
+        loaded.catch(() => {})
+      },
+      end: async () => void (await loaded),
+    }
+  },
+}
+
+/** Saves some keys, ends the server, and gives arguments with which the next one takes 2 s to read them. */
+async function slowToLoad(server: RedisServer, stage: Stage): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-loading-'))
+  stage.onEnd(() => rm(folder, { recursive: true, force: true }))
+  for (let i = 0; i < 2_000; i += 1) await server.command('SET', `filler-${i}`, 'x'.repeat(100))
+  const other = await stage.redis({
+    args: ['--dir', folder, '--replicaof', '127.0.0.1', String(server.port)],
+  })
+  await waitUntil('a copy of the data', async () => Number(await other.command('DBSIZE')) >= 2_000)
+  await other.command('SAVE')
+  server.kill()
+  await sleep(50)
+  return ['--dir', folder, '--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024']
+}
+
+const clusterDown: Refusal = {
+  number: '9',
+  variant: 'CLUSTERDOWN',
+  fault: 'CLUSTERDOWN: some slot is not served',
+  args: ['--cluster-enabled', 'yes'],
+  async prepare(server) {
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+    await waitUntil('the cluster to be up', async () => {
+      return String(await server.command('CLUSTER', 'INFO')).includes('cluster_state:ok')
+    })
+  },
+  provoke: (server) => {
+    let slot = 0
+    return switched(
+      async () => {
+        const own = await server.command('CLUSTER', 'KEYSLOT', `{${KEY}}`)
+        slot = own === 0 ? 1 : 0
+        await server.command('CLUSTER', 'DELSLOTS', slot)
+      },
+      () => server.command('CLUSTER', 'ADDSLOTS', slot),
+    )
+  },
+}
+
+const busy: Refusal = {
+  number: '9',
+  variant: 'BUSY',
+  fault: 'BUSY: an endless script of somebody else',
+  async prepare(server) {
+    await config(server, 'lua-time-limit', '200')
+  },
+  provoke: (server, stage) => ({
+    begin() {
+      const endless = stage.connection(server.port)
+      endless.command('EVAL', 'while true do end', 0).catch(() => {})
+    },
+    end: async () => void (await server.command('SCRIPT', 'KILL')),
+  }),
+}
+
+function rowOf({ args = [], prepare, provoke, judge, ...row }: Refusal): Row {
+  return {
+    ...row,
+    must: row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
+    pass: '<= 1 flap per s; max <= 150 ms',
+    async run(stage, length) {
+      const server = await stage.redis({ args })
+      await prepare?.(server)
+      const wire = await stage.proxy(server.port)
+      const run = await underFault(stage, length, [load(wire.port)], provoke(server, stage), wire)
+      return [
+        flapping(run, 1),
+        slowest(run, 150),
+        median(run, 2),
+        over(run, 2 * LIMIT),
+        normalWithin(run, 1_500),
+        ...(judge?.(run, wire) ?? []),
+        opened(run),
+        sentWhileOpen(run, [KEY]),
+        ...sane(run),
+      ]
+    },
+  }
+}
+
+export const refusals: readonly Row[] = [
+  outOfMemory,
+  readOnly,
+  noReplicas,
+  misconf,
+  loading,
+  clusterDown,
+  busy,
+].map(rowOf)

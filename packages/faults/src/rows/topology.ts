@@ -1,0 +1,140 @@
+// Failover and lost shards, with real Sentinels and real Clusters.
+import { type RedisCluster, waitUntil } from '@weir/testkit'
+import { countAtLeast, countAtMost, msAtMost } from '../checks.js'
+import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
+import { type Fault, LIMIT, load, RATE, type Run, underFault, WINDOW_MS } from '../outage.js'
+import type { Row } from '../row.js'
+import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.js'
+
+const LATE_MS = 250
+/** Of the client: to hear of the new primary, and to connect. */
+const NORMAL_MS = 2_500
+
+const failover = {
+  number: '21',
+  must: 'no lock-out, loss <= rate x lag',
+  pass: 'never denies for longer than W; over <= 2L',
+}
+
+function checksOf(run: Run): ReturnType<typeof sane> {
+  return [
+    msAtMost('longest denial', longestDenial(run.samples), WINDOW_MS + LATE_MS),
+    over(run, 2 * LIMIT),
+    slowest(run, 150),
+    normalWithin(run, NORMAL_MS),
+    ...sane(run),
+  ]
+}
+
+const sentinelFailover: Row = {
+  ...failover,
+  variant: 'Sentinel',
+  fault: 'failover: primary killed under load, Sentinel',
+  async run(stage, length) {
+    const sentinel = await stage.sentinel()
+    const [primary] = sentinel.servers
+    const to = { sentinels: sentinel.sentinelPorts, name: sentinel.name }
+    const fault: Fault = {
+      begin: () => primary?.kill(),
+      end: () => waitUntil('the failover', async () => (await sentinel.masterPort()) !== primary?.port),
+    }
+    return checksOf(await underFault(stage, length, [load(0, { to })], fault))
+  },
+}
+
+const clusterFailover: Row = {
+  ...failover,
+  variant: 'Cluster',
+  fault: 'failover: primary killed under load, Cluster',
+  async run(stage, length) {
+    const cluster = await stage.cluster({ nodeTimeoutMs: 1_000 })
+    const users = [...Array(12).keys()].map((i) => `user-${i}`)
+    const job = load(0, {
+      to: { cluster: cluster.ports },
+      keys: users,
+      ratePerSecond: (users.length * RATE) / 2,
+    })
+    const [victim] = cluster.masters
+    const fault: Fault = {
+      begin: () => victim?.kill(),
+      end: () => waitUntil('the failover', () => allServed(cluster)),
+    }
+    const run = await underFault(stage, length, [job], fault)
+    const perUser = users.map((user) => ({ ...run, samples: run.samples.filter(({ key }) => key === user) }))
+    return [
+      msAtMost(
+        'longest denial',
+        Math.max(...perUser.map((u) => longestDenial(u.samples))),
+        WINDOW_MS + LATE_MS,
+      ),
+      mostOver(perUser, 2 * LIMIT),
+      slowest(run, 150),
+      normalWithin(run, NORMAL_MS),
+      ...sane(run),
+    ]
+  },
+}
+
+/** A replica has taken the dead node's place, as the others see it. */
+async function allServed({ masters }: RedisCluster): Promise<boolean> {
+  const infos = await Promise.all(masters.slice(1).map((master) => master.command('CLUSTER', 'NODES')))
+  return infos.every((info) => {
+    const lines = String(info).split('\n')
+    return (
+      lines.filter((line) => /master/.test(line) && !/fail/.test(line) && /\d+-\d+/.test(line)).length >= 3
+    )
+  })
+}
+
+function mostOver(runs: readonly Run[], bound: number): ReturnType<typeof countAtMost> {
+  const most = runs.map(({ samples }) => mostInAnyWindow(admissions(samples), WINDOW_MS))
+  return countAtMost('over', Math.max(...most), bound)
+}
+
+function shardRow(variant: string, signal: NodeJS.Signals): Row {
+  return {
+    number: '22',
+    variant,
+    fault: `one Cluster shard ${variant}`,
+    must: 'only its keys degrade',
+    pass: 'other keys: 0 local decisions',
+    async run(stage, length) {
+      const args = ['--cluster-require-full-coverage', 'no']
+      const cluster = await stage.cluster({ replicas: 0, args })
+      const users = [...Array(12).keys()].map((i) => `user-${i}`)
+      const [victim, ...others] = cluster.masters
+      let spared: readonly string[] = []
+      const fault: Fault = {
+        async begin() {
+          const keys = await Promise.all(others.map((master) => master.command('KEYS', '*')))
+          spared = users.filter((user) => keys.flat().some((key) => String(key).includes(`{${user}}`)))
+          victim?.kill(signal)
+        },
+        end: () => (signal === 'SIGSTOP' ? victim?.kill('SIGCONT') : undefined),
+      }
+      const policy = { make: 'fixedWindow', options: { name: 'load', limit: 10, window: WINDOW_MS } }
+      const job = load(0, { to: { cluster: cluster.ports }, keys: users, policy })
+      const run = await underFault(stage, length, [job], fault)
+      const samples = run.samples.filter(({ at, key }) => at >= run.fault.from && spared.includes(key))
+      const perUser = users.map((user) => ({
+        ...run,
+        samples: run.samples.filter(({ key }) => key === user),
+      }))
+      return [
+        countAtLeast('other keys', spared.length, 2),
+        countAtLeast('keys of the shard', users.length - spared.length, 1),
+        degradedAtMost({ ...run, samples }, 0, 'local decisions on other keys'),
+        mostOver(perUser, 20),
+        slowest(run, 150),
+        ...sane(run),
+      ]
+    },
+  }
+}
+
+export const topology: readonly Row[] = [
+  sentinelFailover,
+  clusterFailover,
+  shardRow('gone', 'SIGKILL'),
+  shardRow('hung', 'SIGSTOP'),
+]

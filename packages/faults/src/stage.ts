@@ -1,0 +1,119 @@
+// The servers, proxies and clients of one row, and their end.
+import {
+  type ClusterOptions,
+  type Connection,
+  type FaultyProxy,
+  openConnection,
+  type RedisCluster,
+  type RedisSentinel,
+  type RedisServer,
+  type ServerOptions,
+  startCluster,
+  startProxy,
+  startRedis,
+  startSentinel,
+} from '@weir/testkit'
+import { type Loop, openLoop } from './client/load.js'
+import type { Job, Stall, Stop } from './client/protocol.js'
+import { now } from './client/time.js'
+import { type ClientProcess, type Report, startClient } from './process.js'
+
+/** A call of Weir's script as it passed the proxy. */
+export interface ScriptCall {
+  readonly at: number
+  readonly connection: number
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly mode: string
+}
+
+export interface Wire extends FaultyProxy {
+  readonly calls: readonly ScriptCall[]
+}
+
+export class Stage {
+  readonly reports: Report[] = []
+  /** Of the runner's own event loop, in which the proxies live. */
+  readonly stalls: Stall[] = []
+  readonly begun: number = now()
+  readonly #sabotage: Partial<Job>
+  readonly #ends: (() => Promise<void>)[] = []
+  readonly #loop: Loop = openLoop(
+    0,
+    1,
+    () => {},
+    (stall) => this.stalls.push(stall),
+  )
+
+  /** @param sabotage what every client is told to do wrong, to see whether a row finds out */
+  constructor(sabotage: Partial<Job> = {}) {
+    this.#sabotage = sabotage
+  }
+
+  async redis(options: ServerOptions = {}): Promise<RedisServer> {
+    return this.#ending(await startRedis(options))
+  }
+
+  async cluster(options: ClusterOptions): Promise<RedisCluster> {
+    return this.#ending(await startCluster(options))
+  }
+
+  async sentinel(): Promise<RedisSentinel> {
+    return this.#ending(await startSentinel())
+  }
+
+  connection(port: number): Connection {
+    const connection = openConnection(port)
+    this.onEnd(async () => connection.close())
+    return connection
+  }
+
+  async proxy(targetPort: number): Promise<Wire> {
+    const calls: ScriptCall[] = []
+    const proxy = await startProxy(targetPort, {
+      onCommand: (command, connection) => {
+        const call = scriptCall(command)
+        if (call) calls.push({ ...call, at: now(), connection })
+      },
+    })
+    return this.#ending(Object.assign(proxy, { calls }))
+  }
+
+  async client(job: Job): Promise<ClientProcess> {
+    const client = startClient({ ...job, ...this.#sabotage })
+    let stopped: Promise<Report> | undefined
+    const stop = (message?: Partial<Stop>): Promise<Report> => {
+      stopped ??= client.stop(message).then((report) => {
+        this.reports.push(report)
+        return report
+      })
+      return stopped
+    }
+    this.onEnd(async () => void (await stop()))
+    await client.started
+    return { ...client, stop }
+  }
+
+  onEnd(end: () => Promise<void>): void {
+    this.#ends.push(end)
+  }
+
+  /** Last come, first gone: clients end before their servers. */
+  async end(): Promise<void> {
+    for (const end of this.#ends.reverse()) await end()
+    this.#loop.stop()
+  }
+
+  #ending<T extends { stop(): Promise<void> }>(started: T): T {
+    this.onEnd(() => started.stop())
+    return started
+  }
+}
+
+/** The driver's arguments are: number of keys, keys, clock, mode, ... */
+function scriptCall(command: readonly string[]): Pick<ScriptCall, 'name' | 'keys' | 'mode'> | undefined {
+  const name = command[0]?.toUpperCase() ?? ''
+  if (name !== 'EVALSHA' && name !== 'EVAL') return undefined
+  const count = Number(command[2])
+  return { name, keys: command.slice(3, 3 + count), mode: command[4 + count] ?? '' }
+}

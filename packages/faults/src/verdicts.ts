@@ -1,0 +1,153 @@
+// Checks that many rows share, on the log of a run.
+import { type Check, countAtMost, exactly, firm, msAtMost, none, routine, shareAtMost } from './checks.js'
+import type { Sample, Stall } from './client/protocol.js'
+import {
+  admissions,
+  allowance,
+  flaps,
+  intervalsIn,
+  latencies,
+  mostInAnyWindow,
+  perWindow,
+  quantile,
+  shareOver,
+  timeToNormal,
+} from './figures.js'
+import { LIMIT, type Run, WINDOW_MS } from './outage.js'
+
+/** Later than this is a hang, whatever the machine does. */
+const HANG_MS = 1_000
+/** ioredis itself takes 2 s to give up a connection that does not end. */
+const EXIT_MS = 3_000
+
+/** What holds in every row: no crash, no unhandled rejection, no error, no hang, and nothing left behind. */
+export function sane({ reports, samples }: Run): Check[] {
+  const all = latenciesOf(reports)
+  return [
+    none(
+      'crashes',
+      reports.flatMap((report) => [...report.crashes, ...exits(report)]),
+    ),
+    none(
+      'unhandled rejections',
+      reports.flatMap(({ rejections }) => rejections),
+    ),
+    none(
+      'errors',
+      samples.flatMap(({ error }) => (error === undefined ? [] : [error])),
+    ),
+    none(
+      'hangs',
+      all.filter((ms) => ms > HANG_MS).map((ms) => `${Math.round(ms)} ms`),
+    ),
+    none(
+      'left listeners',
+      reports.flatMap(({ closing }) => closing?.leftListeners ?? []),
+    ),
+    routine(firm(msAtMost('close()', worst(reports.map(({ closing }) => closing?.closeMs)), 1_000))),
+    routine(firm(msAtMost('exit', worst(reports.map(({ exitMs }) => exitMs)), EXIT_MS))),
+  ]
+}
+
+function exits({ exitCode, exitSignal, lines, closing }: Run['reports'][number]): string[] {
+  if (exitCode === 0) return []
+  const last = lines.slice(-3).join(' / ')
+  return [`ended with ${exitCode ?? exitSignal}; alive: ${closing?.resources.join(' ') ?? '?'}; ${last}`]
+}
+
+function worst(values: readonly (number | undefined)[]): number {
+  return Math.max(...values.map((value) => value ?? Number.POSITIVE_INFINITY))
+}
+
+/** Latencies of all processes, each without the time in which its machine stood still. */
+function latenciesOf(reports: readonly { samples: readonly Sample[]; stalls: readonly Stall[] }[]): number[] {
+  return reports.flatMap(({ samples, stalls }) => latencies(samples, stalls))
+}
+
+export function latency(run: Run, share: number, boundMs: number): Check {
+  return msAtMost(`p${share * 100}`, quantile(latenciesOf(run.reports), share), boundMs)
+}
+
+/** Half of the requests during the fault are faster: nobody waits for a store that is known to be away. */
+export function median({ reports, fault }: Run, boundMs: number): Check {
+  const during = reports.map(({ samples, stalls }) => ({
+    samples: samples.filter(({ at }) => at >= fault.from && at < fault.to),
+    stalls,
+  }))
+  return msAtMost('p50', quantile(latenciesOf(during), 0.5), boundMs)
+}
+
+export function slowest(run: Run, boundMs: number): Check {
+  return msAtMost('max', Math.max(...latenciesOf(run.reports)), boundMs)
+}
+
+export function slow(run: Run, overMs: number, bound: number): Check {
+  return shareAtMost(`> ${overMs} ms`, shareOver(latenciesOf(run.reports), overMs), bound)
+}
+
+export function over(run: Run, bound: number): Check {
+  return countAtMost('over', mostInAnyWindow(admissions(run.samples), WINDOW_MS), bound)
+}
+
+export function admitted(run: Run, limit: number = LIMIT, windowMs: number = WINDOW_MS): Check {
+  const times = admissions(run.samples)
+  const [first, ...sorted] = run.samples.map(({ at }) => at).sort((a, b) => a - b)
+  const duration = (sorted.at(-1) ?? 0) - (first ?? 0)
+  return countAtMost('admitted', times.length, allowance(limit, windowMs, duration))
+}
+
+/** Decided by the store, or from what it has just said. */
+export function isAsUsual({ degraded, error, ms }: Sample): boolean {
+  return !degraded && error === undefined && ms < 250
+}
+
+/** Decisions that were made because the store could not be asked. A machine that stands still makes it late, too. */
+export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
+  return { ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound), kind: 'time' }
+}
+
+/** Each window of the store but the last was filled, and none was overfilled. */
+export function exactWindows({ samples }: Run, limit: number = LIMIT): Check[] {
+  const counts = perWindow(samples)
+  const whole = counts.slice(0, -1)
+  return [
+    exactly('least in a whole window', Math.min(...whole), limit),
+    exactly('most in a window', Math.max(...counts), limit),
+  ]
+}
+
+export function normalWithin({ samples, fault }: Run, boundMs: number): Check {
+  return msAtMost('normal', timeToNormal(samples, fault.to, isAsUsual), boundMs)
+}
+
+/** The breaker's openings beyond the first, per second of the fault. */
+export function flapping({ reports, fault }: Run, perSecond: number): Check {
+  const most = Math.max(...reports.map(({ transitions }) => flaps(transitions)))
+  return countAtMost('flaps', most, Math.ceil((perSecond * (fault.to - fault.from)) / 1_000))
+}
+
+/** Decisions of users that were sent to Redis while the breaker was open. */
+export function sentWhileOpen({ reports, calls, end }: Run, keys: readonly string[]): Check {
+  const decisions = calls.filter(
+    (call) =>
+      call.mode === 'consume' && call.keys.some((key) => keys.some((user) => key.includes(`{${user}}`))),
+  )
+  const open = reports.flatMap(({ transitions }) => intervalsIn(transitions, ['open'], end))
+  // What was written before the opening may pass the proxy a little after it.
+  const late = decisions.filter(({ at }) => open.some(({ from, to }) => at > from + 50 && at < to))
+  return none(
+    'sent while open',
+    late.map(({ name, mode }) => `${name} ${mode}`),
+  )
+}
+
+/** There was a breaker to open, and it did. */
+export function opened({ reports }: Run): Check {
+  const processes = reports.filter(({ transitions }) => transitions.some(({ state }) => state === 'open'))
+  return {
+    ...countAtMost('opened', processes.length, reports.length),
+    ok: processes.length === reports.length,
+    bound: `${reports.length}`,
+    routine: true,
+  }
+}

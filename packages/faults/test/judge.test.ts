@@ -1,0 +1,69 @@
+// How a row is judged, with rows that need no server.
+import { expect, test } from 'vitest'
+import { type Check, countAtMost, msAtMost } from '../src/checks.js'
+import { judge } from '../src/judge.js'
+import { SHORT } from '../src/outage.js'
+import type { Row } from '../src/row.js'
+import type { Stage } from '../src/stage.js'
+
+const quick = msAtMost('max', 5, 150)
+const late = msAtMost('max', 500, 150)
+const tooMany = countAtMost('over', 201, 200)
+
+/** A row whose runs end like this, one after the other; `starved` says that the machine was busy. */
+function row(
+  ...runs: { readonly checks: readonly Check[]; readonly starved?: boolean }[]
+): Row & { ran: number } {
+  const made = {
+    number: '0',
+    fault: '',
+    must: '',
+    pass: '',
+    ran: 0,
+    run: async (stage: Stage): Promise<readonly Check[]> => {
+      const run = runs[made.ran]
+      made.ran += 1
+      if (run?.starved) stage.stalls.push({ at: 0, ms: 200, ownMs: 0 })
+      return run?.checks ?? []
+    },
+  }
+  return made
+}
+
+test('a row that passes is run once, however busy the machine is', async () => {
+  const passing = row({ checks: [quick], starved: true })
+  expect(await judge(passing, SHORT)).toMatchObject({ state: 'passed' })
+  expect(passing.ran).toBe(1)
+})
+
+test('a late answer on a quiet machine fails', async () => {
+  const failing = row({ checks: [late] })
+  expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
+  expect(failing.ran).toBe(1)
+})
+
+test('a late answer on a busy machine gets a second run, and the verdict says so', async () => {
+  const verdict = await judge(row({ checks: [late], starved: true }, { checks: [quick] }), SHORT)
+  expect(verdict).toMatchObject({ state: 'passed', note: expect.stringContaining('200 ms') })
+})
+
+test('twice late on a busy machine is not judged, twice late on a quiet one fails', async () => {
+  const busy = { checks: [late], starved: true }
+  expect(await judge(row(busy, busy), SHORT)).toMatchObject({ state: 'not judged' })
+  expect(await judge(row(busy, { checks: [late] }), SHORT)).toMatchObject({ state: 'failed' })
+})
+
+test('a wrong count fails at once, whatever the machine does', async () => {
+  const failing = row({ checks: [late, tooMany], starved: true })
+  expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
+  expect(failing.ran).toBe(1)
+  const second = row({ checks: [late], starved: true }, { checks: [tooMany], starved: true })
+  expect(await judge(second, SHORT)).toMatchObject({ state: 'failed' })
+})
+
+test('a row that cannot be run has failed', async () => {
+  const broken: Row = { ...row(), run: () => Promise.reject(new Error('no server')) }
+  const { state, checks } = await judge(broken, SHORT)
+  expect(state).toBe('failed')
+  expect(checks[0]?.value).toContain('no server')
+})

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { type Check, countAtMost, msAtMost, none, shareAtMost } from '../src/checks.js'
+import type { Verdict } from '../src/judge.js'
+import { line, markdown, measured, summary, withTable } from '../src/report.js'
+import type { Row } from '../src/row.js'
+
+const row: Row = {
+  number: '3',
+  fault: 'SIGSTOP | hung',
+  must: 'answer',
+  pass: 'max <= 150 ms',
+  run: async () => [],
+}
+
+function verdict(state: Verdict['state'], checks: readonly Check[]): Verdict {
+  return { row, state, checks, seconds: 7 }
+}
+
+test('checks tell value and bound, and hold at the bound', () => {
+  expect(msAtMost('max', 104.6, 150)).toMatchObject({
+    value: '105 ms',
+    bound: '<= 150 ms',
+    ok: true,
+    kind: 'time',
+  })
+  expect(msAtMost('max', 150, 150).ok).toBe(true)
+  expect(msAtMost('normal', Number.POSITIVE_INFINITY, 1_500)).toMatchObject({ value: 'never', ok: false })
+  expect(countAtMost('over', 201, 200)).toMatchObject({ value: '201', ok: false, kind: 'count' })
+  expect(shareAtMost('> 50 ms', 0.0314, 0.03)).toMatchObject({ value: '3.1 %', ok: false })
+  expect(none('errors', ['a', 'b', 'a'])).toMatchObject({ value: '3: a | b', ok: false })
+})
+
+test('checks that are the same in every row are told only when they fail', () => {
+  expect(measured([msAtMost('max', 5, 150), none('errors', [])])).toBe('max 5 ms')
+  expect(measured([msAtMost('max', 5, 150), none('errors', ['boom'])])).toBe('max 5 ms; errors 1: boom')
+})
+
+test('a line for the terminal names what failed and what it must be', () => {
+  const text = line(verdict('failed', [countAtMost('over', 201, 200)]))
+  expect(text).toMatch(/^FAIL 3 /)
+  expect(text).toContain('! over 201, must be <= 200')
+})
+
+test('the table escapes what would end a cell and marks what did not pass', () => {
+  expect(
+    markdown([verdict('passed', [msAtMost('max', 5, 150)])])
+      .split('\n')
+      .at(-1),
+  ).toBe('| 3 | SIGSTOP \\| hung | answer | max <= 150 ms | max 5 ms |')
+  expect(markdown([verdict('failed', [])])).toContain('(**failed**)')
+})
+
+test('the summary counts each state', () => {
+  expect(summary([verdict('passed', []), verdict('failed', []), verdict('not judged', [])])).toBe(
+    '3 rows: 1 passed, 1 failed, 1 not judged',
+  )
+})
+
+test('the table goes between its marks, however often it is written', () => {
+  const page = 'before\n<!-- faults:start -->\nold\n<!-- faults:end -->\nafter\n'
+  const written = withTable(page, 'new')
+  expect(written).toBe('before\n<!-- faults:start -->\nnew\n<!-- faults:end -->\nafter\n')
+  expect(withTable(written, 'new')).toBe(written)
+  expect(() => withTable('no marks', 'new')).toThrow('has no place')
+})

@@ -1,0 +1,43 @@
+// A row that nothing can fail is worth nothing: a limiter that is told to misbehave must be found out.
+import { describe, expect, test } from 'vitest'
+import type { Job } from '../src/client/protocol.js'
+import { judge } from '../src/judge.js'
+import { SHORT } from '../src/outage.js'
+import { idOf } from '../src/row.js'
+import { rows } from '../src/rows.js'
+
+/** Of a row under sabotage: the checks that failed. */
+async function found(id: string, sabotage: Partial<Job>): Promise<string[]> {
+  const row = rows.find((each) => idOf(each) === id)
+  if (row === undefined) throw new Error(`no row ${id}`)
+  const { checks } = await judge(row, SHORT, sabotage)
+  return checks.filter(({ ok }) => !ok).map(({ what }) => what)
+}
+
+describe('sabotage', () => {
+  test.concurrent('letting all pass without Redis is over the limit', async () => {
+    expect(await found('2', { store: { whenUnavailable: 'allow' } })).toContain('over')
+  })
+
+  test.concurrent('throwing without Redis is an error', async () => {
+    expect(await found('2', { store: { whenUnavailable: 'throw' } })).toContain('errors')
+  })
+
+  test.concurrent('waiting for a hung Redis is a hang', async () => {
+    expect(await found('3', { client: 'plain', store: { deadlineMs: 10_000 } })).toContain('hangs')
+  })
+
+  test.concurrent('waiting for a slow Redis is slow', async () => {
+    expect(await found('10', { store: { deadlineMs: 300 } })).toContain('p99')
+  })
+
+  test.concurrent('each process taking the whole limit is over it in total', async () => {
+    const checks = await found('17 limit 100, instances given', { store: { instances: 1 } })
+    expect(checks).toContain('per window in total')
+  })
+
+  test.concurrent('one more than the limit is seen', async () => {
+    const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
+    expect(await found('18', { policy })).toContain('most in a window')
+  })
+})

@@ -1,0 +1,120 @@
+// Rate limiting for Koa 2 and 3: translates between Koa and core/http, where all meaning is.
+
+import type { RateLimiter } from '@weir/core'
+import {
+  afterNodeResponse,
+  type HttpAdapter,
+  type HttpOptions,
+  httpLimiter,
+  type Refusal,
+  type RequestDecision,
+  type Verdict,
+} from '@weir/core/http'
+import type { DefaultContext, DefaultState, Middleware, Next, ParameterizedContext } from 'koa'
+import { type AnyContext, keepOnError, remember } from './error-path.js'
+
+export * from '@weir/core'
+export {
+  type AddressOptions,
+  addressKey,
+  type HeaderFormat,
+  type ProxyOptions,
+  RATE_LIMIT_HEADERS,
+  type RequestDecision,
+  type ResponseOutcome,
+} from '@weir/core/http'
+
+/** What the limiters leave in `ctx.state`. Koa's default state has it; add it to a state type of your own. */
+export interface RateLimitState {
+  /** The binding decision of the limiters that this request has passed; `all` has those of each. */
+  rateLimit?: RequestDecision
+}
+
+declare module 'koa' {
+  interface DefaultState extends RateLimitState {}
+}
+
+/** Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body, or calls `ctx.throw`. */
+export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = HttpOptions<
+  ParameterizedContext<StateT, ContextT>,
+  [Next]
+>
+
+/** The middleware, with the limiter beneath it. */
+export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext> = Middleware<
+  StateT,
+  ContextT
+> & {
+  /** To peek, refund, charge or reset a key, or to switch it off. */
+  readonly limiter: RateLimiter
+}
+
+/**
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory, and refused with 429
+ * and a problem document, without throwing. Errors of the store and of the options' functions are thrown.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example app.use(rateLimit({ limit: 100, window: '1m' }))
+ */
+export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
+  options: RateLimitOptions<StateT, ContextT>,
+): RateLimitMiddleware<StateT, ContextT> {
+  type Context = ParameterizedContext<StateT, ContextT>
+  const { check, limiter } = httpLimiter<Context, AnyContext>(options, koa)
+  const { onDenied } = options
+
+  async function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
+    try {
+      if (verdict === undefined) await next()
+      else if (onDenied && verdict.decision?.allowed === false) await onDenied(verdict.decision, ctx, next)
+      else refuse(verdict, ctx)
+    } catch (error) {
+      keepOnError(error, ctx)
+      throw error
+    }
+  }
+
+  // Not async: a request that waits for nothing goes on in the turn of the event loop in which it came.
+  function handle(ctx: Context, next: Next): Promise<void> {
+    const verdict = check(ctx, ctx)
+    return verdict instanceof Promise
+      ? verdict.then((settled) => go(settled, ctx, next))
+      : go(verdict, ctx, next)
+  }
+
+  return Object.assign(handle, { limiter })
+}
+
+function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
+  // Koa ignores all three where the headers are sent already.
+  ctx.status = status
+  // Before the body, or Koa would guess from it.
+  ctx.set('Content-Type', mediaType)
+  ctx.body = body
+}
+
+const koa: HttpAdapter<AnyContext, AnyContext> = {
+  address: (ctx) => ctx.ip,
+  peer: (ctx) => ctx.req.socket.remoteAddress,
+  trust: ({ app }) => {
+    if (!app.proxy) return 'nobody'
+    // Koa takes the leftmost of the entries that it looks at; all of them unless told how many.
+    const any = app.proxyIpHeader.toLowerCase() === 'x-forwarded-for' && !(app.maxIpsCount > 0)
+    return any ? 'everybody' : 'listed'
+  },
+  method: (ctx) => ctx.method,
+  header: (ctx, name) => ctx.req.headers[name]?.toString(),
+  placed: (ctx) => (ctx.state as RateLimitState).rateLimit,
+  place: (ctx, decision) => {
+    ;(ctx.state as RateLimitState).rateLimit = decision
+  },
+  headersSent: (ctx) => ctx.headerSent,
+  setHeader: (ctx, name, value) => {
+    ctx.set(name, value)
+    remember(ctx, name, value)
+  },
+  afterResponse: (ctx, done) =>
+    afterNodeResponse(ctx.res, (outcome) => {
+      // Koa begins with 404. Where nothing was sent, nobody has said so: the answer would have been any.
+      done(ctx.headerSent || ctx.status !== 404 ? outcome : { ...outcome, status: 200 })
+    }),
+}

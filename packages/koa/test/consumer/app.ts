@@ -1,0 +1,87 @@
+// Compiled by types.test.ts as an app's own code would be, with the types of Koa 3 and of Koa 2. It never runs.
+
+import Koa, { type Context, type DefaultContext } from 'koa'
+import { fixedWindow, memoryStore, type RateLimitState, rateLimit, unlimited } from '../../src/index.js'
+
+const app = new Koa()
+
+app.use(
+  rateLimit({
+    limit: 100,
+    window: '1m',
+    key: (ctx) => ctx.get('x-api-key') || ctx.ip,
+    cost: (ctx) => Number(ctx.query.pages ?? 1),
+    skip: (ctx) => ctx.path === '/health',
+    refundWhen: (ctx, { status, finished }) => finished && status >= 500 && ctx.method === 'GET',
+    onDenied: async (decision, ctx, next) => {
+      if (ctx.path === '/free') await next()
+      else ctx.throw(429, `in ${decision.retryAfterMs} ms`)
+    },
+  }),
+)
+app.use(rateLimit({ policy: (ctx) => (ctx.get('x-plan') === 'pro' ? unlimited() : small) }))
+app.use((ctx) => {
+  const left: number | undefined = ctx.state.rateLimit?.remaining
+  const all: number | undefined = ctx.state.rateLimit?.all.length
+  ctx.body = { left, all }
+})
+
+const small = fixedWindow({ limit: 5, window: '1h' })
+
+// An app with a state and a context of its own.
+interface User {
+  readonly id: string
+  readonly plan: 'free' | 'pro'
+}
+interface State extends RateLimitState {
+  user: User
+}
+interface Extras extends DefaultContext {
+  tenant: string
+}
+const typed = new Koa<State, Extras>()
+const perUser: Koa.Middleware<State, Extras> = rateLimit({
+  limit: (ctx) => (ctx.state.user.plan === 'pro' ? 1_000 : 10),
+  window: '1m',
+  key: (ctx) => {
+    // @ts-expect-error the state has a user, whose id is a text
+    const wrong: number = ctx.state.user.id
+    return `${ctx.tenant}:${ctx.state.user.id}:${wrong}`
+  },
+})
+typed.use(perUser)
+typed.use((ctx) => {
+  ctx.body = ctx.state.rateLimit?.remaining
+})
+
+// `use` is generic itself, so inside its brackets there is nothing to infer from: by name.
+const limit = rateLimit<State, Extras>({ limit: 1, window: '1s', key: ({ state }) => state.user.id })
+typed.use(limit)
+void limit.limiter.reset('u1')
+
+// One for any app, written apart from it.
+const apart = rateLimit({ limit: 1, window: '1s', store: memoryStore() })
+app.use(apart)
+typed.use(apart)
+
+// Called by hand in another middleware.
+app.use(async (ctx: Context, next) => {
+  await apart(ctx, next)
+})
+
+// @ts-expect-error neither a policy nor a limit
+rateLimit({})
+// @ts-expect-error both
+rateLimit({ limit: 1, window: '1s', policy: small })
+// @ts-expect-error no window
+rateLimit({ limit: 1 })
+// @ts-expect-error there is no such option
+rateLimit({ limit: 1, window: '1s', max: 5 })
+// @ts-expect-error no duration
+rateLimit({ limit: 1, window: '1 fortnight' })
+// @ts-expect-error no header format
+rateLimit({ limit: 1, window: '1s', headers: 'draft-99' })
+// @ts-expect-error a key is a text
+rateLimit({ limit: 1, window: '1s', key: () => 42 })
+// @ts-expect-error a context has no such property
+rateLimit<State, object>({ limit: 1, window: '1s', key: (ctx) => ctx.tennant })

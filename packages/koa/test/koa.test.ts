@@ -1,0 +1,177 @@
+// What is Koa's own: where the decision is, how a refusal is written, which address, and in which turn things happen.
+
+import { fakeClock } from '@weir/core/testing'
+import type Koa from 'koa'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as weir from '../src/index.js'
+import { memoryStore, rateLimit, type Store } from '../src/index.js'
+import { koas, serve } from './server.js'
+
+describe.each(koas)('%s', (_, App) => {
+  let store: Store
+  beforeEach(() => {
+    store = memoryStore({ clock: fakeClock() })
+  })
+
+  test('the decision is in ctx.state', async () => {
+    const app = new App()
+    app.use(rateLimit({ store, name: 'all', limit: 5, window: '1m' }))
+    app.use(rateLimit({ store, name: 'some', limit: 2, window: '1m' }))
+    app.use((ctx) => {
+      const { allowed, remaining, policy, all } = ctx.state.rateLimit ?? {}
+      ctx.body = { allowed, remaining, policy: policy?.name, all: all?.length }
+    })
+    const response = await fetch(await serve(app))
+    expect(await response.json()).toEqual({ allowed: true, remaining: 1, policy: 'some', all: 2 })
+    expect(response.headers.get('ratelimit')).toBe('"all";r=4;t=60, "some";r=1;t=60')
+  })
+
+  test('a refusal is written and not thrown', async () => {
+    const app = new App()
+    const errors = vi.fn()
+    app.on('error', errors)
+    const after: number[] = []
+    app.use(async (ctx, next) => {
+      await next()
+      after.push(ctx.status)
+    })
+    app.use(rateLimit({ store, name: 'api', limit: 1, window: '1m' }))
+    app.use((ctx) => {
+      ctx.body = 'ok'
+    })
+    const url = await serve(app)
+    expect((await fetch(url)).status).toBe(200)
+    const refused = await fetch(url)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('content-type')).toBe('application/problem+json')
+    expect(refused.headers.get('cache-control')).toBe('no-store')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refused.json()).toMatchObject({ status: 429, 'violated-policies': ['api'] })
+    expect(after).toEqual([200, 429])
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  test('goes on in the same turn where nothing has to be waited for', async () => {
+    const app = new App()
+    const order: string[] = []
+    app.use((_ctx, next) => {
+      const going = next()
+      order.push('turn over')
+      return going
+    })
+    app.use(rateLimit({ store, limit: 1, window: '1m' }))
+    app.use((ctx) => {
+      order.push('handler')
+      ctx.body = 'ok'
+    })
+    await fetch(await serve(app))
+    expect(order).toEqual(['handler', 'turn over'])
+  })
+
+  test('waits for what follows', async () => {
+    const app = new App()
+    app.use(rateLimit({ store, limit: 1, window: '1m', key: async () => 'k' }))
+    app.use(async (ctx) => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      ctx.body = 'late'
+    })
+    expect(await (await fetch(await serve(app))).text()).toBe('late')
+  })
+
+  test('onDenied may go on', async () => {
+    const app = new App()
+    app.use(rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }))
+    app.use((ctx) => {
+      ctx.body = String(ctx.state.rateLimit?.allowed)
+    })
+    const url = await serve(app)
+    expect([await (await fetch(url)).text(), await (await fetch(url)).text()]).toEqual(['true', 'false'])
+  })
+
+  test('leaves alone what is sent already', async () => {
+    const app = new App()
+    app.use(async (ctx, next) => {
+      ctx.respond = false
+      ctx.res.end('sent')
+      await next()
+    })
+    app.use(rateLimit({ store, limit: 0, window: '1m' }))
+    const response = await fetch(await serve(app))
+    expect([response.status, await response.text()]).toEqual([404, 'sent'])
+  })
+
+  describe('the address', () => {
+    const warn = vi.spyOn(process, 'emitWarning')
+    beforeEach(() => {
+      warn.mockReset().mockImplementation(() => {})
+    })
+    afterEach(() => {
+      warn.mockReset()
+    })
+
+    /** Statuses of requests with these X-Forwarded-For, where a client has one. */
+    async function answers(
+      settings: object,
+      options: Partial<weir.RateLimitOptions>,
+      forwarded: string[],
+    ): Promise<number[]> {
+      const app: Koa = new App(settings)
+      app.use(rateLimit({ store, limit: 1, window: '1m', ...options } as weir.RateLimitOptions))
+      app.use((ctx) => {
+        ctx.body = 'ok'
+      })
+      const url = await serve(app)
+      const found: number[] = []
+      for (const value of forwarded)
+        found.push((await fetch(url, { headers: { 'x-forwarded-for': value } })).status)
+      return found
+    }
+
+    const forged = ['1.1.1.1, 9.9.9.9', '2.2.2.2, 9.9.9.9']
+
+    test('is the connection’s by default', async () => {
+      expect(await answers({}, {}, forged)).toEqual([200, 429])
+    })
+
+    test('is ctx.ip, by Koa’s rules', async () => {
+      expect(await answers({ proxy: true }, {}, forged)).toEqual([200, 200])
+      expect(await answers({ proxy: true, maxIpsCount: 1 }, {}, forged)).toEqual([200, 429])
+      const proxyIpHeader = 'X-Real-IP'
+      expect(await answers({ proxy: true, proxyIpHeader }, {}, forged)).toEqual([200, 429])
+    })
+
+    test('is found by trusted proxies, whatever Koa believes', async () => {
+      const proxies = { trusted: ['loopback'] }
+      expect(await answers({ proxy: true }, { proxies }, [...forged, '8.8.8.8'])).toEqual([200, 429, 200])
+    })
+  })
+})
+
+test('each warning about proxies is given once, and none where proxies are counted', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  vi.resetModules()
+  const fresh: typeof weir = await import('../src/index.js')
+
+  /** Codes of the warnings that these settings lead to, in Koa 2 and 3. */
+  async function codes(settings: object): Promise<unknown[]> {
+    warn.mockClear()
+    for (const [, App] of koas) {
+      const app = new App(settings)
+      app.use(fresh.rateLimit({ limit: 9, window: '1m' }))
+      await fetch(await serve(app), { headers: { 'x-forwarded-for': '1.1.1.1' } })
+    }
+    return warn.mock.calls.map(([, options]) => (options as { code?: string }).code)
+  }
+
+  expect(await codes({ proxy: true, maxIpsCount: 1 })).toEqual([])
+  expect(await codes({ proxy: true, proxyIpHeader: 'X-Real-IP' })).toEqual([])
+  expect(await codes({ proxy: true })).toEqual(['WEIR_TRUST_ALL'])
+  expect(await codes({})).toEqual(['WEIR_FORWARDED_IGNORED'])
+  warn.mockRestore()
+})
+
+test('the surface of @weir/core is here', async () => {
+  const core = await import('@weir/core')
+  for (const name of Object.keys(core)) expect(weir).toHaveProperty(name)
+  expect(weir).toHaveProperty('addressKey')
+})

@@ -1,0 +1,76 @@
+// What is written on classes and methods. It is only noted here; `RateLimits` reads it.
+
+import 'reflect-metadata'
+import { Inject } from '@nestjs/common'
+import type { Policy } from '@weir/core'
+import { invalid } from './exception.js'
+import type { NestRequest, RateLimitOptions } from './options.js'
+import { DECLARED, limiterToken, SKIPPED } from './tokens.js'
+
+/** What one use of `@RateLimit` says. */
+export interface Declared {
+  readonly also: boolean
+  readonly names: readonly string[]
+  readonly options: RateLimitOptions | undefined
+}
+
+type Mark = ClassDecorator & MethodDecorator
+
+export interface RateLimitDecorator {
+  /** Policies that the module names; each is asked by itself, in this order. */
+  (...names: [string, ...string[]]): Mark
+  /** Policies that are one decision: all allow and all are charged, or none is. */
+  (...policies: [Policy, ...Policy[]]): Mark
+  <Req = NestRequest>(options: RateLimitOptions<Req>): Mark
+}
+
+/**
+ * Limits a handler, or as one all handlers of a class, in place of the module's default policy. A method's replaces its
+ * class's. `RateLimit.also(...)` is asked besides the module's default policy.
+ * @example @RateLimit(fixedWindow({ limit: 5, window: '1h' }))
+ */
+export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator } = Object.assign(
+  declaring(false),
+  { also: declaring(true) },
+)
+
+/** Frees a handler or a class from all limits, or from the limiters of these names. A method's replaces its class's. */
+export function SkipRateLimit(...names: string[]): Mark {
+  return mark(SKIPPED, names)
+}
+
+/** Injects the limiter of a policy that the module names, or of its default policy. */
+export function InjectRateLimiter(name = 'default'): PropertyDecorator & ParameterDecorator {
+  return Inject(limiterToken(name))
+}
+
+export function declaredOn(target: object): Declared | undefined {
+  return Reflect.getMetadata(DECLARED, target)
+}
+
+export function skippedOn(target: object): readonly string[] | undefined {
+  return Reflect.getMetadata(SKIPPED, target)
+}
+
+function declaring(also: boolean): RateLimitDecorator {
+  return (...what: readonly unknown[]) => mark(DECLARED, { also, ...declared(what) })
+}
+
+function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
+  const [first] = what
+  if (typeof first === 'string') return { names: what as readonly string[], options: undefined }
+  const policies = what as readonly Policy[]
+  if (policies[0]?.signature !== undefined) return { names: [], options: { policy: policies } }
+  if (what.length !== 1) throw invalid('@RateLimit takes names, or policies, or one object of options')
+  return { names: [], options: first as RateLimitOptions }
+}
+
+function mark(key: symbol, value: unknown): Mark {
+  return (target: object, _method?: unknown, descriptor?: { readonly value?: unknown }) => {
+    const marked = (descriptor?.value ?? target) as { readonly name: string }
+    if (Reflect.hasOwnMetadata(key, marked)) {
+      throw invalid(`${marked.name} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`)
+    }
+    Reflect.defineMetadata(key, value, marked)
+  }
+}

@@ -1,0 +1,87 @@
+// What is thrown when a request is refused, and how each transport tells it.
+
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, HttpStatus } from '@nestjs/common'
+import type { Decision } from '@weir/core'
+import type { Refusal } from '@weir/core/http'
+import { throwError } from 'rxjs'
+import { nest } from './call.js'
+
+/** The status and the body of `getResponse()` are those of the refusal; headers are on the response already. */
+export class RateLimitException extends HttpException {
+  readonly refusal: Refusal
+  /** Absent where no limit was asked, as for addresses on the deny list. */
+  readonly decision: Decision | undefined
+  /** What GraphQL puts beside the message. */
+  readonly extensions: { readonly code: string; readonly retryAfterMs?: number }
+
+  constructor(refusal: Refusal) {
+    super(refusal.content, refusal.status)
+    const { content, decision, status } = refusal
+    if (typeof content === 'object' && 'title' in content) this.message = String(content.title)
+    this.refusal = refusal
+    this.decision = decision
+    const wait = decision?.allowed === false ? decision.retryAfterMs : Number.POSITIVE_INFINITY
+    this.extensions = {
+      code: HttpStatus[status] ?? 'REFUSED',
+      ...(Number.isFinite(wait) && { retryAfterMs: wait }),
+    }
+  }
+}
+
+/**
+ * Tells a refusal: over HTTP as its status, media type and body; in a gateway as the event `exception`; from a
+ * microservice as its error. The module registers it as the last of the global filters, so any other goes before it.
+ * Nest runs no global filters for gateways: there, `@UseFilters(RateLimitFilter)`.
+ */
+@Catch(RateLimitException)
+export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
+  catch(exception: RateLimitException, host: ArgumentsHost): unknown {
+    const { refusal, message, extensions } = exception
+    const [client, response] = host.getArgs()
+    const type = host.getType<string>()
+    const told = { status: 'error', message, ...extensions }
+    if (type === 'rpc') return throwError(() => told)
+    if (type === 'ws') return send(client, told)
+    if (type !== 'http') throw exception
+    if (!nest.headersSent(response)) reply(response, refusal)
+    return undefined
+  }
+}
+
+interface Socket {
+  readonly readyState?: number
+  send(text: string): void
+  emit(event: string, data: object): void
+}
+
+/** Sockets of ws know no events; Nest's own form for them is this. */
+function send(client: Socket, data: object): void {
+  if (typeof client.readyState === 'number') client.send(JSON.stringify({ event: 'exception', data }))
+  else client.emit('exception', data)
+}
+
+function reply(response: Response, { status, mediaType, body }: Refusal): void {
+  if (response.raw) {
+    // Fastify would add a charset to the media type of a text.
+    response.code(status).header('Content-Type', mediaType).send(Buffer.from(body))
+    return
+  }
+  response.statusCode = status
+  response.setHeader('Content-Type', mediaType)
+  // Not Express's `send`, which would add an ETag and a charset.
+  response.end(body)
+}
+
+/** Fastify's reply, or Node's response. */
+type Response = {
+  readonly raw?: object
+  code(status: number): { header(name: string, value: string): { send(body: Uint8Array): void } }
+  statusCode: number
+  setHeader(name: string, value: string): void
+  end(body: string): void
+}
+
+/** Misuse that is found at start. */
+export function invalid(message: string, code = 'WEIR_INVALID_OPTION'): TypeError {
+  return Object.assign(new TypeError(message), { code })
+}

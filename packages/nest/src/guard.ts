@@ -1,0 +1,88 @@
+// Asks the limiters of a handler: before it, among its guards, or after them.
+
+import {
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common'
+import type { Awaitable, MaybeKey, Refusal } from '@weir/core/http'
+import { type Looked, lookUp } from './call.js'
+import { RateLimitException } from './exception.js'
+import type { Limit } from './limit.js'
+import type { RateLimits } from './limits.js'
+import type { NestRequest } from './options.js'
+import { GUARD, LIMITS } from './tokens.js'
+
+/** Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be overridden. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  @Inject(LIMITS) protected readonly limits!: RateLimits
+  /** True for the module's own global guard: what is to be asked after all guards it leaves to the interceptor. */
+  leaves = false
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    await this.ask(context, this.leaves && hasInterceptors(context))
+    return true
+  }
+
+  /** Asks the limiters that have not been asked yet, but for those that are to be asked after all guards. */
+  async ask(context: ExecutionContext, leaveSome: boolean): Promise<void> {
+    const looked = this.lookUp(context)
+    const call = identityOf(context)
+    for (const limit of this.limits.of(context.getClass(), context.getHandler())) {
+      if (limit.seen.has(call) || (leaveSome && limit.options.afterGuards)) continue
+      limit.seen.add(call)
+      const refusal = await limit.check(context, looked, this.key?.bind(this))
+      if (refusal !== undefined) await this.#refuse(refusal, limit, looked, context)
+    }
+  }
+
+  /** Where the request is, and the response if there is one. */
+  protected lookUp(context: ExecutionContext): Looked {
+    return lookUp(context)
+  }
+
+  /** The key of limits that have no option `key`. Default: the client's address. */
+  protected key?(request: NestRequest, context: ExecutionContext): Awaitable<MaybeKey>
+
+  /** What is thrown when a request is refused. */
+  protected exception(refusal: Refusal, _context: ExecutionContext): unknown {
+    return new RateLimitException(refusal)
+  }
+
+  async #refuse(
+    refusal: Refusal,
+    limit: Limit,
+    { request }: Looked,
+    context: ExecutionContext,
+  ): Promise<never> {
+    const { decision } = refusal
+    if (decision?.allowed === false) await limit.options.onDenied?.(decision, request, context)
+    throw this.exception(refusal, context)
+  }
+}
+
+/** Asks, when all guards have passed, the limiters that the guard has left. */
+@Injectable()
+export class RateLimitInterceptor implements NestInterceptor {
+  @Inject(GUARD) protected readonly guard!: RateLimitGuard
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<ReturnType<CallHandler['handle']>> {
+    await this.guard.ask(context, false)
+    return next.handle()
+  }
+}
+
+/** What is the same for all guards and interceptors of a call: over HTTP the request, elsewhere the array of arguments. */
+function identityOf(context: ExecutionContext): object {
+  const args = context.getArgs()
+  return context.getType() === 'http' && typeof args[0] === 'object' ? args[0] : args
+}
+
+/** Where a global guard runs, so does a global interceptor, but for fields below the root that only guards are set up for. */
+function hasInterceptors(context: ExecutionContext): boolean {
+  return context.getType<string>() !== 'graphql' || context.getArgByIndex(3)?.path?.prev === undefined
+}

@@ -1,0 +1,21 @@
+// Rate limiting for Nest 10, 11 and 12, on Express and on Fastify: translates between Nest and core/http, where all
+// meaning is.
+
+export * from '@weir/core'
+export {
+  type AddressOptions,
+  addressKey,
+  type HeaderFormat,
+  type ProxyOptions,
+  RATE_LIMIT_HEADERS,
+  type Refusal,
+  type RequestDecision,
+  type ResponseOutcome,
+} from '@weir/core/http'
+export { type Looked, type NestResponse, RateLimitDecision } from './call.js'
+export { InjectRateLimiter, RateLimit, type RateLimitDecorator, SkipRateLimit } from './decorators.js'
+export { RateLimitException, RateLimitFilter } from './exception.js'
+export { RateLimitGuard, RateLimitInterceptor } from './guard.js'
+export { RateLimits } from './limits.js'
+export { RateLimitModule, type RateLimitModuleExtras, type RateLimitOptionsFactory } from './module.js'
+export type { NamedPolicy, NestRequest, RateLimitModuleOptions, RateLimitOptions } from './options.js'

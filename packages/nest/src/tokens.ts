@@ -1,0 +1,22 @@
+// What both module formats of this package, if an application loads both, must find of each other: hence Symbol.for.
+
+/** Injects the `RateLimits`. */
+export const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
+/** Injects the options of the module. */
+export const OPTIONS: unique symbol = Symbol.for('@weir/nest:options')
+/** Injects the module's guard. */
+export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
+/** Injects true if the guard is registered for the whole application. */
+export const GLOBAL: unique symbol = Symbol.for('@weir/nest:global')
+
+/** Metadata of `@RateLimit` and `@SkipRateLimit`. */
+export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
+export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
+
+/** On what carries the decision of a message. Not enumerable, so nobody meets it. */
+export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
+
+/** Injects a `RateLimiter` by its name. */
+export function limiterToken(name: string): symbol {
+  return Symbol.for(`@weir/nest:limiter:${name}`)
+}

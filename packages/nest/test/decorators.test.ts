@@ -1,0 +1,238 @@
+// Which limits a handler has, by what is written on it, on its class and in the module.
+
+import { Controller, Get } from '@nestjs/common'
+import { fakeClock } from '@weir/core/testing'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimit,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+  SkipRateLimit,
+} from '@weir/nest'
+import { describe, expect, test } from 'vitest'
+import { start } from './app.js'
+
+const once = fixedWindow({ limit: 1, window: '1h' })
+const twice = fixedWindow({ limit: 2, window: '1h' })
+const thrice = fixedWindow({ limit: 3, window: '1h' })
+
+function started(controllers: (new () => object)[], options: RateLimitModuleOptions) {
+  const store = memoryStore({ clock: fakeClock() })
+  return start({ imports: [RateLimitModule.forRoot({ store, ...options })], controllers })
+}
+
+/** How many of five requests get through. */
+async function granted(app: Awaited<ReturnType<typeof started>>, path: string): Promise<number> {
+  const statuses = await app.statuses(path, path, path, path, path)
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+  return statuses.filter((status) => status === 200).length
+}
+
+test('the default policy counts all handlers together', async () => {
+  @Controller('a')
+  class A {
+    @Get('x') x() {}
+    @Get('y') y() {}
+  }
+  const app = await started([A], { policy: thrice })
+  expect(await app.statuses('/a/x', '/a/y', '/a/x', '/a/y')).toEqual([200, 200, 200, 429])
+})
+
+test('without a default policy only what is decorated is limited', async () => {
+  @Controller()
+  class A {
+    @Get('free') free() {}
+    @RateLimit(once) @Get('tight') tight() {}
+  }
+  const app = await started([A], {})
+  expect(await granted(app, '/free')).toBe(5)
+  expect(await granted(app, '/tight')).toBe(1)
+})
+
+test('a class decorator counts once for the class, and replaces the default', async () => {
+  @Controller('a')
+  @RateLimit(twice)
+  class A {
+    @Get('x') x() {}
+    @Get('y') y() {}
+  }
+  const app = await started([A], { policy: once })
+  expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
+})
+
+test('a method decorator counts per handler, and replaces that of the class', async () => {
+  @Controller('a')
+  @RateLimit(once)
+  class A {
+    @RateLimit(twice) @Get('x') x() {}
+    @RateLimit(twice) @Get('y') y() {}
+    @Get('z') z() {}
+  }
+  const app = await started([A], { policy: thrice })
+  expect(await granted(app, '/a/x')).toBe(2)
+  expect(await granted(app, '/a/y')).toBe(2)
+  expect(await granted(app, '/a/z')).toBe(1)
+})
+
+test('a named policy counts together all that name it', async () => {
+  @Controller('a')
+  class A {
+    @RateLimit('login') @Get('x') x() {}
+  }
+  @Controller('b')
+  @RateLimit('login')
+  class B {
+    @Get('y') y() {}
+  }
+  const app = await started([A, B], { policies: { login: twice } })
+  expect(await app.statuses('/a/x', '/b/y', '/a/x', '/b/y')).toEqual([200, 200, 429, 429])
+})
+
+test('several policies are one decision, several names are asked one after the other', async () => {
+  @Controller()
+  class A {
+    @RateLimit(thrice, fixedWindow({ name: 'small', limit: 1, window: '1m' })) @Get('one') one() {}
+    @RateLimit('wide', 'narrow') @Get('two') two() {}
+  }
+  const app = await started([A], { policies: { wide: thrice, narrow: [twice] } })
+  await app.get('/one')
+  const refused = await app.get('/one')
+  expect(refused.status).toBe(429)
+  // The denied request has charged neither of the two.
+  expect(refused.headers.get('RateLimit')).toMatch(/^"max-3-per-1h";r=2;t=\d+, "small";r=0;t=60$/)
+  expect(await granted(app, '/two')).toBe(2)
+})
+
+test('also asks the default policy besides, on a class and on a method', async () => {
+  @Controller('a')
+  @RateLimit.also(twice)
+  class A {
+    @Get('x') x() {}
+    @RateLimit.also('wide') @Get('y') y() {}
+  }
+  const app = await started([A], { policy: thrice, policies: { wide: once } })
+  expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
+    '"max-3-per-1h";q=3;w=3600, "max-2-per-1h";q=2;w=3600',
+  )
+  expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
+})
+
+test('options of a decorator: cost, key, and what it inherits of the module', async () => {
+  @Controller()
+  class A {
+    @RateLimit({ policy: thrice, cost: 2 }) @Get('costly') costly() {}
+    @RateLimit({ limit: 1, window: '1h', key: async (req) => req.headers['x-other'] }) @Get('own') own() {}
+    @RateLimit(once) @Get('inherited') inherited() {}
+  }
+  const app = await started([A], {
+    key: (req, context) => `${req.headers['x-user']} ${context.getHandler().name}`,
+  })
+  expect(await granted(app, '/costly')).toBe(1)
+  const of = async (path: string, name: string, value: string) =>
+    (await app.get(path, { [name]: value })).status
+  expect(await of('/own', 'x-other', 'u1')).toBe(200)
+  expect(await of('/own', 'x-other', 'u1')).toBe(429)
+  expect(await of('/own', 'x-other', 'u2')).toBe(200)
+  expect(await of('/inherited', 'x-user', 'u1')).toBe(200)
+  expect(await of('/inherited', 'x-user', 'u1')).toBe(429)
+  expect(await of('/inherited', 'x-user', 'u2')).toBe(200)
+})
+
+test('an async skip is awaited, and an async policy', async () => {
+  @Controller()
+  class A {
+    @RateLimit({ policy: once, skip: async () => false }) @Get('limited') limited() {}
+    @RateLimit({ policy: once, skip: async () => true }) @Get('skipped') skipped() {}
+    @RateLimit({ policy: async (req) => (req.headers['x-plan'] === 'pro' ? twice : once) })
+    @Get('plan')
+    plan() {}
+  }
+  const app = await started([A], {})
+  expect(await granted(app, '/limited')).toBe(1)
+  expect(await granted(app, '/skipped')).toBe(5)
+  expect(await granted(app, '/plan')).toBe(1)
+  expect((await app.get('/plan', { 'x-plan': 'pro' })).status).toBe(200)
+})
+
+// Row 15 of http.md: a bare skip was inert where policies had names.
+describe('skip', () => {
+  @Controller('method')
+  class OnMethod {
+    @SkipRateLimit() @Get('all') all() {}
+    @SkipRateLimit('api') @Get('default') default() {}
+    @SkipRateLimit('login') @Get('other') other() {}
+    @SkipRateLimit() @RateLimit('login') @Get('named-all') namedAll() {}
+    @SkipRateLimit('login') @RateLimit.also('login') @Get('named') named() {}
+    @SkipRateLimit('OnMethod.own') @RateLimit(once) @Get('own') own() {}
+  }
+  @Controller('class')
+  @SkipRateLimit()
+  class OnClass {
+    @Get('all') all() {}
+    @RateLimit('login') @Get('own') own() {}
+    @RateLimit('api') @Get('again') again() {}
+  }
+  @Controller('names')
+  @SkipRateLimit('login')
+  @RateLimit.also('login')
+  class OnClassByName {
+    @Get('class') class() {}
+    @SkipRateLimit('api') @Get('method') method() {}
+    @SkipRateLimit() @Get('all') all() {}
+  }
+
+  test.for([
+    ['/method/all', 5],
+    ['/method/default', 5],
+    ['/method/other', 3],
+    ['/method/named-all', 5],
+    ['/method/named', 3],
+    ['/method/own', 5],
+    ['/class/all', 5],
+    ['/class/own', 2],
+    ['/class/again', 3],
+    ['/names/class', 3],
+    ['/names/method', 2],
+    ['/names/all', 5],
+  ] as const)('%s: %i of 5 get through', async ([path, expected]) => {
+    const app = await started([OnMethod, OnClass, OnClassByName], {
+      name: 'api',
+      policy: thrice,
+      policies: { login: twice },
+    })
+    expect(await granted(app, path)).toBe(expected)
+  })
+})
+
+test('a decorator that is kept and has a name is one limiter wherever it is written', async () => {
+  const Strict = RateLimit({ name: 'strict', policy: once })
+  const Loose = RateLimit(once)
+  @Controller('a')
+  class A {
+    @Strict @Get('x') x() {}
+    @Loose @Get('own') own() {}
+  }
+  @Controller('b')
+  class B {
+    @Strict @Get('x') x() {}
+    @Loose @Get('own') own() {}
+  }
+  const app = await started([A, B], {})
+  expect(await app.statuses('/a/x', '/b/x', '/a/own', '/b/own')).toEqual([200, 429, 200, 200])
+})
+
+test('handlers and class limits that are inherited count for each class', async () => {
+  @RateLimit(once)
+  abstract class Base {
+    @Get('x') x() {}
+    @RateLimit(twice) @Get('y') y() {}
+  }
+  @Controller('a')
+  class A extends Base {}
+  @Controller('b')
+  class B extends Base {}
+  const app = await started([A, B], {})
+  expect(await app.statuses('/a/x', '/b/x', '/a/x', '/b/x')).toEqual([200, 200, 429, 429])
+  expect(await app.statuses('/a/y', '/a/y', '/b/y', '/a/y')).toEqual([200, 200, 200, 429])
+})

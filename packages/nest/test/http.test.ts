@@ -1,0 +1,308 @@
+// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the client is.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  ForbiddenException,
+  Get,
+  HttpException,
+  type INestApplication,
+  Query,
+  UseFilters,
+} from '@nestjs/common'
+import { APP_FILTER } from '@nestjs/core'
+import { fakeClock } from '@weir/core/testing'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimit,
+  RateLimitDecision,
+  RateLimitException,
+  RateLimitGuard,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+  RateLimits,
+  type Refusal,
+  type RequestDecision,
+  type Store,
+} from '@weir/nest'
+import { describe, expect, test } from 'vitest'
+import { type Platform, type StartOptions, start } from './app.js'
+
+const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
+const thrice = fixedWindow({ name: 'thrice', limit: 3, window: '1h' })
+
+@Controller()
+class Plain {
+  @Get() get() {
+    return 'hello'
+  }
+  @Get('fails') fails() {
+    throw new ForbiddenException()
+  }
+  @Get('decision') decision(@RateLimitDecision() decision: RequestDecision) {
+    return { remaining: decision.remaining, all: decision.all.length }
+  }
+  @Get('cost') @RateLimit({ policy: once, cost: (req) => Number(req.query.cost) }) cost() {}
+}
+
+describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
+  function started(
+    options: RateLimitModuleOptions,
+    more: StartOptions & { controllers?: (new () => object)[] } = {},
+  ) {
+    const store = memoryStore({ clock: fakeClock() })
+    const imports = [RateLimitModule.forRoot({ store, ...options })]
+    return start({ imports, controllers: more.controllers ?? [Plain] }, { ...more, platform })
+  }
+
+  test('an allowed response says what is left, also when the handler throws', async () => {
+    const app = await started({ policy: thrice, headers: ['draft-8', 'legacy-delta'] })
+    for (const [path, status, left] of [
+      ['/', 200, 2],
+      ['/fails', 403, 1],
+    ] as const) {
+      const response = await app.get(path)
+      expect(response.status).toBe(status)
+      expect(response.headers.get('RateLimit')).toBe(`"thrice";r=${left};t=3600`)
+      expect(response.headers.get('RateLimit-Policy')).toBe('"thrice";q=3;w=3600')
+      expect(response.headers.get('X-RateLimit-Remaining')).toBe(String(left))
+    }
+  })
+
+  test('a refusal is a problem document, byte by byte as core/http says', async () => {
+    const app = await started({ policy: once })
+    await app.get('/')
+    const response = await app.get('/')
+    expect(response.status).toBe(429)
+    expect(response.headers.get('Content-Type')).toBe('application/problem+json')
+    expect(response.headers.get('Retry-After')).toBe('3600')
+    expect(response.headers.get('Cache-Control')).toBe('no-store')
+    expect(response.headers.get('RateLimit')).toBe('"once";r=0;t=3600')
+    expect(response.headers.get('ETag')).toBeNull()
+    expect(await response.json()).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Too many requests',
+      status: 429,
+      detail: 'Try again in 3600 seconds.',
+      'violated-policies': ['once'],
+    })
+    const head = await fetch(app.url, { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([429, ''])
+  })
+
+  test('a body, media type and status of its own', async () => {
+    const app = await started({
+      policy: once,
+      status: 420,
+      mediaType: 'text/plain',
+      body: (decision, req, context) =>
+        `calm down, ${req.ip}: ${decision.policy.name} of ${context.getClass().name}`,
+    })
+    await app.get('/')
+    const response = await app.get('/')
+    expect([response.status, response.headers.get('Content-Type')]).toEqual([420, 'text/plain'])
+    expect(await response.text()).toBe('calm down, 127.0.0.1: once of Plain')
+  })
+
+  test('two limiters on one request share each field, and the decision has all', async () => {
+    @Controller()
+    class A {
+      @RateLimit.also(once) @Get() get(@RateLimitDecision() { limit, all }: RequestDecision) {
+        return { limit, all: all.map(({ policy }) => policy.name) }
+      }
+    }
+    const app = await started({ policy: thrice }, { controllers: [A] })
+    const response = await app.get('/')
+    expect(response.headers.get('RateLimit')).toBe('"thrice";r=2;t=3600, "once";r=0;t=3600')
+    expect(await response.json()).toEqual({ limit: 1, all: ['thrice', 'once'] })
+  })
+
+  test('the decision is injected', async () => {
+    const app = await started({ policy: thrice })
+    expect(await (await app.get('/decision')).json()).toEqual({ remaining: 2, all: 1 })
+  })
+
+  test('a cost that is none: 400, and charged as 1', async () => {
+    const app = await started({})
+    expect((await app.get('/cost?cost=no')).status).toBe(400)
+    expect((await app.get('/cost?cost=1')).status).toBe(429)
+  })
+
+  test('a store that cannot decide: 503 where it is told to deny, else 500', async () => {
+    const broken: Store = { decide: () => Promise.reject(new Error('gone')), reset: () => {} }
+    const unavailable: Store = {
+      decide: (group) => ({
+        allowed: false,
+        nowUs: 0,
+        untilUs: [0],
+        figures: group.plan.policies.map((policy) => ({
+          policy,
+          cost: 1,
+          limit: 1,
+          remaining: 1,
+          retryAfterMs: 0,
+          resetAfterMs: 0,
+        })),
+        source: 'local',
+        degraded: true,
+        unavailableMs: 2_000,
+      }),
+      reset: () => {},
+    }
+    expect((await (await started({ store: broken, policy: once })).get('/')).status).toBe(500)
+    const response = await (await started({ store: unavailable, policy: once })).get('/')
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '2'])
+  })
+
+  test('refundWhen gives back what failed', async () => {
+    const app = await started({
+      policy: once,
+      refundWhen: (req, { status }, context) =>
+        status === 403 && req.url === '/fails' && context.getHandler().name === 'fails',
+    })
+    const limiter = app.app.get(RateLimits).get('default')
+    for (let i = 0; i < 3; i += 1) {
+      expect(await app.statuses('/fails')).toEqual([403])
+      // The refund follows the end of the response, which the client may see first.
+      await expect.poll(async () => (await limiter.peek('127.0.0.1')).remaining).toBe(1)
+    }
+    expect(await app.statuses('/', '/')).toEqual([200, 429])
+  })
+
+  describe('exception filters', () => {
+    @Catch(HttpException)
+    class Mine implements ExceptionFilter {
+      catch(exception: HttpException, host: ArgumentsHost) {
+        const decision = exception instanceof RateLimitException ? exception.decision : undefined
+        const wait = decision?.allowed === false ? decision.retryAfterMs : undefined
+        const response = host.switchToHttp().getResponse()
+        response.status(exception.getStatus()).send({ mine: wait, body: exception.getResponse() })
+      }
+    }
+    @Controller()
+    @UseFilters(Mine)
+    class Filtered {
+      @Get() get() {}
+    }
+
+    test.for([
+      ['of a controller', { controllers: [Filtered] }],
+      [
+        'of the application',
+        { controllers: [Plain], prepare: (app: INestApplication) => void app.useGlobalFilters(new Mine()) },
+      ],
+      ['by APP_FILTER', { controllers: [Plain], providers: [{ provide: APP_FILTER, useClass: Mine }] }],
+    ] as const)('%s see it before the module does, and keep the headers', async ([, more]) => {
+      const imports = [RateLimitModule.forRoot({ policy: once, store: memoryStore({ clock: fakeClock() }) })]
+      const { controllers, providers = [], prepare } = { providers: undefined, prepare: undefined, ...more }
+      const app = await start(
+        { imports, controllers: [...controllers], providers: [...(providers ?? [])] },
+        { platform, ...(prepare && { prepare }) },
+      )
+      await app.get('/')
+      const response = await app.get('/')
+      expect(response.status).toBe(429)
+      expect(response.headers.get('Retry-After')).toBe('3600')
+      expect(response.headers.get('RateLimit')).toBe('"once";r=0;t=3600')
+      expect(response.headers.get('Content-Type')).toMatch('application/json')
+      expect(await response.json()).toMatchObject({ mine: 3_600_000, body: { title: 'Too many requests' } })
+    })
+
+    test('onDenied throws in its place, or answers', async () => {
+      const throwing = await started({
+        policy: once,
+        onDenied: async ({ retryAfterMs }, req) => {
+          throw new HttpException({ wait: retryAfterMs, from: req.ip }, 418)
+        },
+      })
+      await throwing.get('/')
+      const thrown = await throwing.get('/')
+      expect([thrown.status, await thrown.json()]).toEqual([418, { wait: 3_600_000, from: '127.0.0.1' }])
+      expect(thrown.headers.get('Retry-After')).toBe('3600')
+
+      const answering = await started({
+        policy: once,
+        onDenied: (_, __, context) => context.switchToHttp().getResponse().status(429).send('mine'),
+      })
+      await answering.get('/')
+      const answered = await answering.get('/')
+      expect([answered.status, await answered.text()]).toEqual([429, 'mine'])
+    })
+
+    test('a guard of your own chooses what is thrown', async () => {
+      class Own extends RateLimitGuard {
+        protected override exception(refusal: Refusal): unknown {
+          return new HttpException({ own: refusal.status }, 499)
+        }
+      }
+      const imports = [RateLimitModule.forRoot({ policy: once, guard: Own })]
+      const app = await start({ imports, controllers: [Plain] }, { platform })
+      await app.get('/')
+      const response = await app.get('/')
+      expect([response.status, await response.json()]).toEqual([499, { own: 429 }])
+    })
+  })
+
+  describe('who the client is', () => {
+    async function forged(options: RateLimitModuleOptions, trust?: StartOptions['trust']): Promise<number[]> {
+      const app = await started(
+        { ...options, policy: once } as RateLimitModuleOptions,
+        trust === undefined ? {} : { trust },
+      )
+      const from = async (forwarded: string) => (await app.get('/', { 'X-Forwarded-For': forwarded })).status
+      return [await from('6.6.6.1, 9.9.9.9'), await from('6.6.6.2, 9.9.9.9')]
+    }
+
+    test('a forged X-Forwarded-For changes nothing', async () => {
+      expect(await forged({})).toEqual([200, 429])
+      expect(await forged({}, 'loopback')).toEqual([200, 429])
+      expect(await forged({}, '10.0.0.0/8')).toEqual([200, 429])
+      expect(await forged({ proxies: { trusted: ['loopback'] } })).toEqual([200, 429])
+      expect(await forged({}, 1)).toEqual([200, 429])
+    })
+
+    test('unless everybody is trusted: then the client chooses', async () => {
+      expect(await forged({}, true)).toEqual([200, 200])
+    })
+  })
+
+  test('100 requests at once each keep their own context', async () => {
+    const storage = new AsyncLocalStorage<number>()
+    const slow = memoryStore()
+    const store: Store = {
+      decide: async (group) => {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 10))
+        return slow.decide(group)
+      },
+      reset: (subject) => slow.reset(subject),
+    }
+    const seen: unknown[] = []
+    @Controller()
+    class A {
+      @RateLimit({ limit: 1_000, window: '1h', key: async () => `k${storage.getStore()}` })
+      @Get()
+      get(@Query('id') id: string, @RateLimitDecision() { key }: RequestDecision) {
+        seen.push([Number(id), storage.getStore(), key])
+      }
+    }
+    const app = await started(
+      { store },
+      {
+        controllers: [A],
+        prepare: (nest) => {
+          nest.use((req: { url: string }, _: unknown, next: () => void) =>
+            storage.run(Number(req.url.split('=')[1]), next),
+          )
+        },
+      },
+    )
+    await Promise.all(Array.from({ length: 100 }, (_, id) => app.get(`/?id=${id}`)))
+    expect(seen).toHaveLength(100)
+    for (const [id, stored, key] of seen as [number, number, string][])
+      expect([stored, key]).toEqual([id, `k${id}`])
+  })
+})

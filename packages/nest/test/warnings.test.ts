@@ -1,0 +1,49 @@
+// Proxy settings that surely are not meant are warned of once. A process warns once of each, so this file is one test.
+
+import { Controller, Get } from '@nestjs/common'
+import * as platform from '@nestjs/platform-fastify'
+import { RateLimitModule } from '@weir/nest'
+import { expect, onTestFinished, test } from 'vitest'
+import { type StartOptions, start } from './app.js'
+
+@Controller()
+class Plain {
+  @Get() get() {}
+}
+
+/** Codes of the warnings that a server's requests led to. */
+async function warned(options: StartOptions): Promise<unknown[]> {
+  const codes: unknown[] = []
+  const listen = (warning: Error) => void codes.push((warning as { code?: unknown }).code)
+  process.on('warning', listen)
+  onTestFinished(() => void process.off('warning', listen))
+  const app = await start(
+    { imports: [RateLimitModule.forRoot({ limit: 9, window: '1m' })], controllers: [Plain] },
+    options,
+  )
+  const forwarded = { 'X-Forwarded-For': '6.6.6.6' }
+  for (let i = 0; i < 3; i += 1) await app.get('/', forwarded)
+  await app.app.close()
+  process.off('warning', listen)
+  return codes.filter((code) => String(code).startsWith('WEIR_'))
+}
+
+test('each is told once, by the platform that shows it', async () => {
+  expect(await warned({ platform: 'fastify', trust: 'loopback' })).toEqual([])
+  expect(await warned({ platform: 'express', trust: 'loopback' })).toEqual([])
+  expect(await warned({ platform: 'express', trust: 1 })).toEqual([])
+  // A number of hops: Fastify believes nobody then since 5.12.1, and counts hops before.
+  const inert = countsHops() ? [] : ['WEIR_TRUST_INERT']
+  expect(await warned({ platform: 'fastify', trust: 1 })).toEqual(inert)
+  expect(await warned({ platform: 'fastify', trust: true })).toEqual(['WEIR_TRUST_ALL'])
+  expect(await warned({ platform: 'express', trust: true })).toEqual([])
+  expect(await warned({ platform: 'fastify' })).toEqual(['WEIR_FORWARDED_IGNORED'])
+  expect(await warned({ platform: 'express' })).toEqual([])
+})
+
+/** What the server does, asked of Fastify itself. */
+function countsHops(): boolean {
+  const instance = new platform.FastifyAdapter().getInstance()
+  const [major = 0, minor = 0, patch = 0] = String(instance.version).split('.').map(Number)
+  return [major, minor, patch].map((part) => String(part).padStart(4, '0')).join('.') < '0005.0012.0001'
+}

@@ -1,0 +1,174 @@
+// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a test notices.
+//
+//   node tools/mutate.mjs [part of a file name]
+//
+// First each mutant takes walks that the original took (the differential test, recorded once). What survives that meets the
+// whole suites of packages/core. What survives all of them is reported, unless tools/mutate/equivalent.txt says why it
+// makes no difference that a test could see. WEIR_SEED=n repeats a run.
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { redisServerBinary } from '../scripts/redis.mjs'
+import { importFromCore, loadTs } from './load-ts.mjs'
+import { mutationsOf } from './mutate/mutations.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const wanted = process.argv[2] ?? ''
+const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const WALKS_PER_KERNEL = 60
+const PATIENCE_MS = 20_000
+/** Those of packages/core that look at kernels and drivers, but for the differential test. */
+const SUITES = ['adversary', 'batch', 'bucket-exact', 'conformance', 'cost', 'drivers', 'stores', 'ttl']
+
+process.env.REDIS_SERVER_BIN = redisServerBinary()
+const { transformWithOxc } = await importFromCore('vite')
+const { startRedis } = await loadTs(join(root, 'packages/testkit/src/index.ts'))
+const folder = copyOfCore()
+const core = join(folder, 'packages/core')
+let bench = await openBench()
+try {
+  process.exitCode = await main()
+} finally {
+  await bench.close()
+  rmSync(folder, { recursive: true })
+}
+
+async function main() {
+  console.log(`seed ${seed}; working in ${folder}`)
+  const known = explanations()
+  const counts = { killed: 0, invalid: 0, equivalent: 0, survived: 0 }
+  const survivors = []
+  for (const file of mutatedFiles()) {
+    const began = performance.now()
+    const mutants = mutationsOf(readFileSync(join(core, file), 'utf8'), extname(file))
+    const alive = []
+    const code = await programOf(file, readFileSync(join(core, file), 'utf8'))
+    for (const mutant of mutants) {
+      // Only types are different, or it cannot be compiled.
+      if ((await programOf(file, mutant.text)) === code) continue
+      const outcome = await bench.try(file, mutant)
+      if (outcome === 'survived') alive.push(mutant)
+      else counts[outcome] += 1
+    }
+    const seconds = Math.round((performance.now() - began) / 1_000)
+    console.log(`${file}: ${mutants.length} mutants, ${alive.length} survived the walks (${seconds} s)`)
+    for (const mutant of alive) {
+      const name = `${file}: ${mutant.before} => ${mutant.after || '(left out)'}`
+      if (known.some((pattern) => pattern.test(name))) counts.equivalent += 1
+      else if (!process.env.WEIR_WALKS_ONLY && (await suitesNotice(file, mutant))) counts.killed += 1
+      else {
+        counts.survived += 1
+        survivors.push(`${name}   (line ${mutant.line})`)
+        console.log(`  SURVIVED ${survivors.at(-1)}`)
+      }
+    }
+  }
+  console.log(`\nkilled ${counts.killed}, explained ${counts.equivalent}, not a program ${counts.invalid}, survived ${counts.survived}`)
+  for (const survivor of survivors) console.log(survivor)
+  return survivors.length > 0 ? 1 : 0
+}
+
+function mutatedFiles() {
+  const kernels = readdirSync(join(core, 'src/kernels')).filter((file) => /\.(ts|lua)$/.test(file))
+  const files = [...kernels.map((file) => `src/kernels/${file}`), 'src/stores/driver.lua']
+  return files.filter((file) => file.includes(wanted))
+}
+
+/** What is left of TypeScript when its types are gone; Lua as it is. */
+async function programOf(file, text) {
+  if (file.endsWith('.lua')) return text
+  const { code } = await transformWithOxc(text, file).catch(() => ({ code: undefined }))
+  return code
+}
+
+/** What the mutants are made in. The packages that tests need are used where they are. */
+function copyOfCore() {
+  const copy = mkdtempSync(join(tmpdir(), 'weir-mutants-'))
+  const to = join(copy, 'packages/core')
+  mkdirSync(to, { recursive: true })
+  for (const part of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+    cpSync(join(root, 'packages/core', part), join(to, part), { recursive: true })
+  }
+  for (const part of ['tools', 'docs', 'tsconfig.base.json']) cpSync(join(root, part), join(copy, part), { recursive: true })
+  symlinkSync(join(root, 'packages/core/node_modules'), join(to, 'node_modules'))
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+/** Puts a mutant into the copy, does something, and takes it out again. */
+async function withMutant(file, { text }, act) {
+  const path = join(core, file)
+  const original = readFileSync(path, 'utf8')
+  const generated = join(core, 'src/lua.generated.ts')
+  const embedded = readFileSync(generated, 'utf8')
+  writeFileSync(path, text)
+  if (file.endsWith('.lua')) await run('node', [join(folder, 'tools/embed.mjs')])
+  try {
+    return await act()
+  } finally {
+    writeFileSync(path, original)
+    writeFileSync(generated, embedded)
+  }
+}
+
+/** A server, and a process that tries mutants on it. Both are replaced when a mutant never ends. */
+async function openBench() {
+  const server = await startRedis()
+  const script = fileURLToPath(new URL('mutate/trial.mjs', import.meta.url))
+  const child = fork(script, [folder, server.port, seed, WALKS_PER_KERNEL].map(String))
+  await once(child, 'message')
+  return {
+    async try(file, mutant) {
+      const outcome = await withMutant(file, mutant, () => {
+        child.send({ ending: extname(file), kernel: kernelOf(file) })
+        return Promise.race([once(child, 'message').then(([told]) => told), patience()])
+      })
+      if (outcome !== undefined) return outcome
+      await this.close()
+      bench = await openBench()
+      return 'killed'
+    },
+    async close() {
+      child.kill('SIGKILL')
+      await server.stop()
+    },
+  }
+}
+
+function patience() {
+  return new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, undefined).unref())
+}
+
+function kernelOf(file) {
+  return /\/(bucket|fixed|log|counter)/.exec(file.replace('sliding-', ''))?.[1]
+}
+
+/** Whether a suite of packages/core fails with the mutant. */
+function suitesNotice(file, mutant) {
+  const vitest = join(root, 'packages/core/node_modules/vitest/vitest.mjs')
+  return withMutant(file, mutant, async () => {
+    return (await run('node', [vitest, 'run', '--bail=1', ...SUITES], core)) !== 0
+  })
+}
+
+async function run(command, args, cwd = folder) {
+  const child = spawn(command, args, { cwd, stdio: 'ignore', env: { ...process.env, CI: '1' } })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const [code] = await once(child, 'close')
+  clearTimeout(timer)
+  return code
+}
+
+/** Mutants that are as good as the original: patterns in which `*` stands for anything. */
+function explanations() {
+  const text = readFileSync(new URL('mutate/equivalent.txt', import.meta.url), 'utf8')
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.map((line) => new RegExp(`^${line.split('*').map(escaped).join('.*')}$`))
+}
+
+function escaped(text) {
+  return text.replace(/[.+?^${}()|[\]\\/]/g, '\\$&')
+}

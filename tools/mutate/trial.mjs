@@ -1,0 +1,33 @@
+// A child process of tools/mutate.mjs: tries one mutant after the other, and is killed if one never ends.
+import { join } from 'node:path'
+import { importFromCore, loadTs } from '../load-ts.mjs'
+
+const [folder, port, seed, walksPerKernel] = process.argv.slice(2)
+const trialPath = join(folder, 'packages/core/test/mutation/trial.ts')
+const original = await loadTs(trialPath)
+const walks = original.recordWalks(Number(seed), Number(walksPerKernel))
+const { Redis } = await importFromCore('ioredis')
+const client = new Redis(Number(port))
+let tried = 0
+
+process.on('message', async ({ ending, kernel }) => {
+  process.send(await outcome(ending, kernel))
+})
+process.send('ready')
+
+/** 'survived', or how it was told. The mutant is in the folder already. */
+async function outcome(ending, kernel) {
+  tried += 1
+  try {
+    const trial = await loadTs(trialPath)
+    const mine = original.walksOn(walks, kernel)
+    if (ending === '.ts') trial.tryTypeScript(mine)
+    else await trial.tryLua(mine, client, `m${process.pid}-${tried}`)
+    return 'survived'
+  } catch (error) {
+    const text = [error.message, error.cause?.message].join(' ')
+    return /Error compiling script|Transform failed|Unexpected|PARSE_ERROR/.test(text) ? 'invalid' : 'killed'
+  } finally {
+    if (tried % 20 === 0) await client.flushall()
+  }
+}
