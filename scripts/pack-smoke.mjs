@@ -64,7 +64,14 @@ function run(command, ...args) {
 
 function tsconfig(options) {
   return JSON.stringify({
-    compilerOptions: { target: 'es2023', types: ['node'], strict: true, skipLibCheck: true, noEmit: true, ...options },
+    compilerOptions: {
+      target: 'es2023',
+      types: ['node'],
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+      ...options,
+    },
     files: ['consumer.mts', 'consumer.cts'],
   })
 }

@@ -7,7 +7,16 @@
 // makes no difference that a test could see. WEIR_SEED=n repeats a run.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -66,7 +75,9 @@ async function main() {
       }
     }
   }
-  console.log(`\nkilled ${counts.killed}, explained ${counts.equivalent}, not a program ${counts.invalid}, survived ${counts.survived}`)
+  console.log(
+    `\nkilled ${counts.killed}, explained ${counts.equivalent}, not a program ${counts.invalid}, survived ${counts.survived}`,
+  )
   for (const survivor of survivors) console.log(survivor)
   return survivors.length > 0 ? 1 : 0
 }
@@ -92,7 +103,8 @@ function copyOfCore() {
   for (const part of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
     cpSync(join(root, 'packages/core', part), join(to, part), { recursive: true })
   }
-  for (const part of ['tools', 'docs', 'tsconfig.base.json']) cpSync(join(root, part), join(copy, part), { recursive: true })
+  for (const part of ['tools', 'docs', 'tsconfig.base.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true })
   symlinkSync(join(root, 'packages/core/node_modules'), join(to, 'node_modules'))
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   return copy

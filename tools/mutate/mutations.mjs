@@ -18,14 +18,7 @@ const shared = [
   [/(?<![\w.'])\d[\d_]*(?![\w.]|\s*\*\*)/g, (digits) => String(Number(digits.replaceAll('_', '')) + 1)],
 ]
 
-const lua = [
-  ...shared,
-  [/==/g, '~='],
-  [/~=/g, '=='],
-  [/\band\b/g, 'or'],
-  [/\bor\b/g, 'and'],
-  [/\bnot /g, ''],
-]
+const lua = [...shared, [/==/g, '~='], [/~=/g, '=='], [/\band\b/g, 'or'], [/\bor\b/g, 'and'], [/\bnot /g, '']]
 
 const ts = [
   ...shared,

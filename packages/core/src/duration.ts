@@ -12,7 +12,7 @@ const UNIT_MS: Readonly<Record<'ms' | 's' | 'm' | 'h' | 'd', number>> = {
 }
 
 /** Ten years of 365 days: longer than any sensible quota, short enough for every product of a kernel to stay exact. */
-export const MAX_DURATION_MS: number = 3_650 * UNIT_MS.d
+const MAX_DURATION_MS: number = 3_650 * UNIT_MS.d
 
 /**
  * Milliseconds of a duration.

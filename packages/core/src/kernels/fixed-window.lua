@@ -24,7 +24,7 @@ end
 
 return {
   check = function(limit, span, aligned)
-    return { limit = limit, span = span, aligned = aligned == 1, now = 0, count = 0, finish = 0, stored = false, keep = false, dirty = false }
+    return { limit = limit, span = span, aligned = aligned == 1, now = 0, count = 0, finish = 0, keep = false, dirty = false }
   end,
 
   read = function(k, key, us)
@@ -32,7 +32,6 @@ return {
     local raw = pcall('GET', key)
     local running = false
     k.now = now
-    k.stored = raw and true
     if raw then
       if type(raw) ~= 'string' or #raw > 34 then return nil end
       local count, finish = match(raw, '^(%d+):(%d+)$')

@@ -288,7 +288,7 @@ const HOSTILE: readonly string[] = [
 ]
 
 /** @throws {Error} if the two differ */
-export function same(what: string, found: unknown, expected: unknown): void {
+function same(what: string, found: unknown, expected: unknown): void {
   if (!Object.is(found, expected))
     throw new Error(`${what}: expected ${String(expected)}, got ${String(found)}`)
 }

@@ -11,7 +11,9 @@ import { takeWalk, type Walk } from '../redis/differential/walk.js'
 
 /** What the original says. Walks of one policy come first: they are short, and tell most mutants. */
 export function recordWalks(seed: number, perKernel: number): Walk[] {
-  const recipes = kernelNames.flatMap((kernel): WalkRecipe[] => fc.sample(walks(kernel), { seed, numRuns: perKernel }))
+  const recipes = kernelNames.flatMap((kernel): WalkRecipe[] =>
+    fc.sample(walks(kernel), { seed, numRuns: perKernel }),
+  )
   const taken = recipes.map(takeWalk)
   return taken.sort((one, other) => weight(one) - weight(other))
 }
