@@ -63,7 +63,8 @@ export function limitOn(
   readonly sendNow: (request?: FakeRequest, response?: FakeResponse) => Refusal | undefined
 } {
   const store: Store = options.store ?? memoryStore({ clock })
-  const allowance = options.policy || options.limit ? {} : { policy: fixedWindow({ limit: 2, window: '1m' }) }
+  const allowance =
+    options.policy || 'limit' in options ? {} : { policy: fixedWindow({ limit: 2, window: '1m' }) }
   const all = { shared: true, ...allowance, ...options, store } as LimitOptions<FakeRequest>
   const { check, limiter } = httpLimiter(all, fake)
   return {

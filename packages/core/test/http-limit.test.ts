@@ -75,6 +75,11 @@ describe('options', () => {
     expect(() => httpLimiter(given as never, fake)).toThrow(refused)
   })
 
+  test.each([400, 599])('status %d is not refused', async (status) => {
+    const { send } = limitOn({ limit: 0, window: '1m', status })
+    expect(await send()).toMatchObject({ status })
+  })
+
   test('neither policy nor limit, or both, are refused', () => {
     expect(() => httpLimiter({} as never, fake)).toThrow(refused)
     expect(() => httpLimiter({ policy: once, limit: 1, window: '1m' } as never, fake)).toThrow(refused)
@@ -498,9 +503,10 @@ describe('what is placed on the request', () => {
     ['of two denied, the other way round', [6, 5], 6],
     ['of equals: the first', [1, 2], 1],
     ['of equals, the other way round', [2, 1], 2],
+    ['of two denied with equal waits: the first', [5, 7], 5],
   ])('%s', async (_, limits, binding) => {
-    // Of 5 and 6, the units left are no match for the cost; of 1 and 2, nothing is left.
-    const waits: Record<number, '1m' | '1h'> = { 5: '1m', 6: '1h' }
+    // Of 5 to 7, the units left are no match for the cost; of 1 and 2, nothing is left.
+    const waits: Record<number, '1m' | '1h'> = { 5: '1m', 6: '1h', 7: '1m' }
     const request: FakeRequest = {}
     for (const limit of limits) {
       const cost = limit > 4 && limit < 10 ? 4 : Math.min(limit, 9)

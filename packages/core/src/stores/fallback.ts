@@ -16,6 +16,8 @@ const MAX_KEYS = 10_000
 export interface Admitted {
   readonly group: Group
   readonly units: number[]
+  /** What was last seen of it in the store, before. */
+  readonly seen: Seen | undefined
   untilUs: readonly number[]
 }
 
@@ -49,7 +51,7 @@ export class Fallback {
     let admitted = this.#admitted.get(group.plan)?.get(id)
     if (admitted === undefined) {
       if (seen !== undefined) this.#start(group, plan, seen)
-      admitted = this.#remember(group, id)
+      admitted = this.#remember(group, id, seen)
     }
     const answer = this.#store.decide({ ...group, plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
@@ -100,7 +102,7 @@ export class Fallback {
   }
 
   /** A place for what is admitted under a key; undefined: there are too many already, and this one is not settled. */
-  #remember(group: Group, id: string): Admitted | undefined {
+  #remember(group: Group, id: string, seen: Seen | undefined): Admitted | undefined {
     if (this.#keys >= MAX_KEYS) this.#forgetExpired()
     if (this.#keys >= MAX_KEYS) return undefined
     let ofPlan = this.#admitted.get(group.plan)
@@ -108,7 +110,7 @@ export class Fallback {
       ofPlan = new Map()
       this.#admitted.set(group.plan, ofPlan)
     }
-    const admitted = { group, units: group.costs.map(() => 0), untilUs: [] }
+    const admitted = { group, units: group.costs.map(() => 0), seen, untilUs: [] }
     ofPlan.set(id, admitted)
     this.#keys += 1
     return admitted

@@ -81,6 +81,8 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
       timer = setInterval(() => void beat(false), BEAT_MS)
       timer.unref?.()
       void beat(false)
+      // Peers that start at the same time are not all there at the first beat.
+      setTimeout(() => void beat(false), BEAT_MS / 6).unref?.()
     },
     async stop() {
       if (timer === undefined) return

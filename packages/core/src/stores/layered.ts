@@ -82,6 +82,7 @@ class LayeredStore implements RedisStore {
       fallback: this.#fallback,
       events: this.#events,
       lineOf: ({ group }) => this.#deskOf(group.plan).line,
+      slotOf: ({ group }) => this.#slotOf(group),
       nodeOf: ({ group }) => this.#nodes.ofSlot(this.#slotOf(group)),
       nowUs: () => this.#nowUs(),
     })

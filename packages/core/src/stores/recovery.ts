@@ -6,8 +6,9 @@ import { makePlan } from '../store.js'
 import type { Events } from './events.js'
 import { timedOut } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
+import type { Seen } from './last-seen.js'
 import type { RedisNode } from './nodes.js'
-import { decideGroups, type Line, lineFor, type RedisLike } from './redis-call.js'
+import { type CountedGroup, decideGroups, type Line, lineFor, type RedisLike } from './redis-call.js'
 
 export interface RecoveryOptions {
   readonly client: RedisLike
@@ -16,7 +17,8 @@ export interface RecoveryOptions {
   readonly fallback: Fallback
   readonly events: Events
   readonly lineOf: (admitted: Admitted) => Line
-  /** The node that a locally admitted key belongs to. */
+  /** The slot and the node that a locally admitted key belongs to. */
+  readonly slotOf: (admitted: Admitted) => number
   readonly nodeOf: (admitted: Admitted) => RedisNode
   /** The store's time, where it is injected. */
   readonly nowUs: () => number | undefined
@@ -98,27 +100,38 @@ export class Recovery {
   }
 
   async #settleOnce(node: RedisNode): Promise<number> {
-    const { fallback, lineOf, nodeOf } = this.#options
+    const { fallback, nodeOf } = this.#options
     const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node)).slice(0, MAX_KEYS)
-    const byLine = new Map<Line, Admitted[]>()
-    for (const admitted of mine) {
-      const line = lineOf(admitted)
-      byLine.set(line, [...(byLine.get(line) ?? []), admitted])
-    }
-    for (const [line, some] of byLine) {
+    for (const [line, some] of this.#calls(mine)) {
       for (let from = 0; from < some.length; from += CHUNK) {
-        const groups = some.slice(from, from + CHUNK).map(({ group, units, untilUs }) => {
-          return { plan: group.plan, key: group.key, ownKeys: group.ownKeys, costs: units, untilUs, count: 1 }
-        })
-        await this.#decide(line, 'settle', groups)
+        const part = some.slice(from, from + CHUNK)
+        // First what was last seen, in case it was lost: what was admitted since comes on top of it.
+        const lost = part.filter(({ seen }) => seen !== undefined)
+        if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raised))
+        await this.#decide(line, 'settle', part.map(settled))
       }
     }
     return mine.length
   }
 
+  /** By line, and in a Cluster by slot: a call reaches one slot. */
+  #calls(admitted: readonly Admitted[]): (readonly [Line, Admitted[]])[] {
+    const calls = new Map<string, readonly [Line, Admitted[]]>()
+    const lines = new Map<Line, number>()
+    for (const each of admitted) {
+      const line = this.#options.lineOf(each)
+      if (!lines.has(line)) lines.set(line, lines.size)
+      const id = `${lines.get(line)} ${this.#options.slotOf(each)}`
+      const call = calls.get(id)
+      if (call === undefined) calls.set(id, [line, [each]])
+      else call[1].push(each)
+    }
+    return [...calls.values()]
+  }
+
   async #decide(
     line: Line,
-    mode: 'charge' | 'settle',
+    mode: 'charge' | 'settle' | 'raise',
     groups: Parameters<typeof decideGroups>[3],
   ): Promise<void> {
     const { client, deadlineMs, nowUs } = this.#options
@@ -133,6 +146,16 @@ export class Recovery {
       clearTimeout(timer)
     }
   }
+}
+
+function settled({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): CountedGroup {
+  return { plan, key, ownKeys, costs: units, untilUs, count: 1 }
+}
+
+function raised({ group: { plan, key, ownKeys }, seen }: Admitted): CountedGroup {
+  const { remaining, untilUs, nowUs } = seen as Seen
+  const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+  return { plan, key, ownKeys, costs, untilUs, seenUs: nowUs, count: 1 }
 }
 
 /** A key is settled with its node; or, if it moved to a node that is well, with the next one to come back. */

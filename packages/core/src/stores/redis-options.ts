@@ -27,16 +27,25 @@ export const recommendedRedisOptions: {
   reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
 }
 
-/** Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's levels. */
+/**
+ * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's levels; and what ioredis retries
+ * itself (a node that is still connecting, a slot on its way) after 10 ms, since its 100 ms would use up the deadline.
+ */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false
   readonly clusterRetryStrategy: (times: number) => number
   readonly slotsRefreshTimeout: number
+  readonly retryDelayOnFailover: number
+  readonly retryDelayOnClusterDown: number
+  readonly retryDelayOnTryAgain: number
   readonly redisOptions: Omit<typeof recommendedRedisOptions, 'retryStrategy' | 'enableOfflineQueue'>
 } = {
   enableOfflineQueue: false,
   clusterRetryStrategy: backOffMs,
   slotsRefreshTimeout: 1_000,
+  retryDelayOnFailover: 10,
+  retryDelayOnClusterDown: 10,
+  retryDelayOnTryAgain: 10,
   redisOptions: {
     maxRetriesPerRequest: recommendedRedisOptions.maxRetriesPerRequest,
     autoResendUnfulfilledCommands: recommendedRedisOptions.autoResendUnfulfilledCommands,

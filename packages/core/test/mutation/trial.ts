@@ -2,6 +2,7 @@
 // into a folder of their own, and loads them there anew for each mutant.
 
 import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { Model } from '../redis/differential/model.js'
@@ -14,8 +15,16 @@ export function recordWalks(seed: number, perKernel: number): Walk[] {
   const recipes = kernelNames.flatMap((kernel): WalkRecipe[] =>
     fc.sample(walks(kernel), { seed, numRuns: perKernel }),
   )
-  const taken = recipes.map(takeWalk)
+  const taken = [...recipes, ...failedBefore()].map(takeWalk)
   return taken.sort((one, other) => weight(one) - weight(other))
+}
+
+function failedBefore(): WalkRecipe[] {
+  const file = new URL('../redis/differential/failures.jsonl', import.meta.url)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { recipe: WalkRecipe }).recipe)
 }
 
 function weight({ versions, calls }: Walk): number {

@@ -103,8 +103,20 @@ async function commandsOf(decide: () => Promise<unknown>): Promise<string> {
   const { evalsha, eval: evals, 'config|resetstat': _, info: __, ...calls } = await callsOf(server)
   expect(evalsha).toBe(1)
   expect(evals).toBeUndefined()
+  return textOf(calls)
+}
+
+function textOf(calls: Readonly<Record<string, number>>): string {
   const names = Object.keys(calls).sort()
   return names.map((name) => (calls[name] === 1 ? name : `${calls[name]} ${name}`)).join(' ')
+}
+
+function sumOf(texts: readonly string[]): string {
+  const calls: Record<string, number> = {}
+  for (const [, times = '1', name] of texts.join(' ').matchAll(/(?:(\d+) )?([a-z]+)/g)) {
+    calls[name as string] = (calls[name as string] ?? 0) + Number(times)
+  }
+  return textOf(calls)
 }
 
 describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, peek, bytes }) => {
@@ -118,6 +130,15 @@ describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, pee
     expect(await commandsOf(() => limiter.peek(KEY)), 'peek').toBe(peek)
     while ((await limiter.consume(KEY)).allowed) clock.advance(1)
     expect(await commandsOf(() => limiter.consume(KEY)), 'denied').toBe(denied)
+  })
+
+  test('commands of a call that decides for several keys', async () => {
+    const clock = fakeClock()
+    const [limiter] = limiterFor(policy, clock)
+    await limiter.penalty('denied', { cost: policy.limit })
+    expect(await commandsOf(() => Promise.all(['a', 'denied', 'b'].map((key) => limiter.consume(key))))).toBe(
+      sumOf([first, denied, first]),
+    )
   })
 
   test('the server is asked for the time once', async () => {

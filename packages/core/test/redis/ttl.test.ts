@@ -13,6 +13,7 @@ import { singleClient } from './clients.js'
 import { patientStore } from './patient.js'
 
 const WINDOW_MS = 60_000
+const START_MS = Date.UTC(2026, 5, 1)
 /** What is added under an injected clock, when real time must not delete a key whose time has not come. */
 const SLACK_MS = 600_000
 const limit = 5
@@ -84,6 +85,22 @@ describe.each(policies)('$algorithm', (policy) => {
     }
   })
 
+  test('a TTL that is long enough is left alone', async () => {
+    const [limiter, key] = limiterFor(policy)
+    await limiter.consume('u')
+    await client.pexpire(key, 1_000 * WINDOW_MS)
+    await limiter.consume('u')
+    expect(await client.pttl(key)).toBeGreaterThan(999 * WINDOW_MS)
+  })
+
+  test('the first TTL has some to spare, so that the next writes need none', async () => {
+    const [limiter, key] = limiterFor(policy, { clock: fakeClock(START_MS) })
+    await limiter.consume('u')
+    const { resetAfterMs } = await limiter.peek('u')
+    const spareMs = (await client.pttl(key)) - resetAfterMs - SLACK_MS
+    expect(Math.abs(spareMs - sparedMs(policy, resetAfterMs))).toBeLessThan(500)
+  })
+
   test('a TTL that was lost heals', async () => {
     const clock = fakeClock()
     const [limiter, key] = limiterFor(policy, { clock })
@@ -113,6 +130,12 @@ describe.each(policies)('$algorithm', (policy) => {
     expectToOutlive(await ttlAfter(() => limiter.consume('u', { policy: longer }), key))
   })
 })
+
+/** How much longer than the state a key lives, when it is new. */
+function sparedMs({ algorithm }: Policy, resetAfterMs: number): number {
+  if (algorithm === 'fixed-window') return 0
+  return algorithm === 'token-bucket' ? resetAfterMs + 1_000 : WINDOW_MS / 8 + 1_000
+}
 
 /** The same policy over ten times the window. */
 function longerThan({ algorithm }: Policy): Policy {

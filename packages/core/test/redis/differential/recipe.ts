@@ -201,12 +201,12 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Mode>('peek') },
   { weight: 2, arbitrary: fc.constant<Mode>('refund') },
   { weight: 1, arbitrary: fc.constant<Mode>('charge') },
-  { weight: 1, arbitrary: fc.constantFrom<Mode[]>('settle', 'raise') },
+  { weight: 2, arbitrary: fc.constantFrom<Mode[]>('settle', 'raise') },
 )
 
 const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   const costs =
-    chosen === 'charge' ? fc.oneof({ weight: 9, arbitrary: cost }, { weight: 1, arbitrary: most }) : cost
+    chosen === 'charge' ? fc.oneof({ weight: 4, arbitrary: cost }, { weight: 1, arbitrary: most }) : cost
   const group = fc.record({
     key: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
     costs: fc.oneof(

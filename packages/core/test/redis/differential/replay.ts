@@ -13,8 +13,8 @@ import type { Call, Walk } from './walk.js'
 /** Later than every mark: what was forgotten on purpose is raised all the same, as it is in the model. */
 export const SEEN_US = 9e15
 
-/** What the driver adds to a TTL under an injected clock, less a minute for real time to pass. */
-const SLACK_MS = 600_000 - 60_000
+/** What the driver adds to a TTL under an injected clock, less some seconds for real time to pass. */
+const SLACK_MS = 600_000 - 10_000
 
 /** The plan of each version of a walk's policies. */
 export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly Plan[] {

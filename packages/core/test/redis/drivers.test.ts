@@ -1,0 +1,430 @@
+// Corners of the drivers and kernels where random walks seldom or never get.
+
+import type { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { EPOCH_MS } from '../../src/clock.js'
+import { StoreError } from '../../src/errors.js'
+import type { Mode, Reading } from '../../src/kernels/driver.js'
+import { MAX_UNITS } from '../../src/kernels/kernel.js'
+import { fixedWindow } from '../../src/policies/fixed-window.js'
+import { slidingCounter } from '../../src/policies/sliding-counter.js'
+import { slidingLog } from '../../src/policies/sliding-log.js'
+import { slidingWindow } from '../../src/policies/sliding-window.js'
+import { tokenBucket } from '../../src/policies/token-bucket.js'
+import type { Policy } from '../../src/policy.js'
+import { makePlan } from '../../src/store.js'
+import { keysOf } from '../../src/stores/keys.js'
+import { decideGroups, type Line, lineFor, resetSubject, type Verdict } from '../../src/stores/redis-call.js'
+import { singleClient } from './clients.js'
+import { Model } from './differential/model.js'
+import type { DrawnPolicy, KernelName } from './differential/recipe.js'
+
+const START_MS = EPOCH_MS + 1_000 * 86_400_000
+const client: Redis = singleClient()
+let runs = 0
+
+interface Ask {
+  readonly mode?: Mode
+  readonly atMs?: number
+  readonly cost?: number
+  readonly untilMs?: number
+  readonly seenMs?: number
+}
+
+/** One policy and one key in Redis, and its twin in this process. Times are counted from START_MS. */
+class Twins {
+  readonly line: Line
+  readonly #model: Model
+
+  constructor(policy: Policy) {
+    runs += 1
+    this.line = lineFor(`drivers-${process.pid}-${runs}`, makePlan('drivers', [policy]))
+    this.#model = new Model([[drawn(policy)]])
+  }
+
+  get key(): string {
+    return keysOf(this.line.names, { plan: this.line.plan, key: 'k' }, [])[0] as string
+  }
+
+  async redis({ mode = 'consume', atMs = 0, cost = 1, untilMs, seenMs = 1e9 }: Ask): Promise<Verdict> {
+    const { plan } = this.line
+    const group = {
+      plan,
+      key: 'k',
+      costs: [cost],
+      count: 1,
+      untilUs: untilMs === undefined ? undefined : [usOf(untilMs)],
+      seenUs: usOf(seenMs),
+    }
+    const { verdicts } = await decideGroups(client, this.line, mode, [group], usOf(atMs))
+    return verdicts[0] as Verdict
+  }
+
+  /** Asks both, which have to agree. */
+  async ask(ask: Ask): Promise<Reading & { granted: number }> {
+    const { mode = 'consume', atMs = 0, cost = 1, untilMs } = ask
+    const untilUs = untilMs === undefined ? undefined : [usOf(untilMs)]
+    const request = { version: 0, mode, key: 'k', costs: [cost], count: 1, untilUs }
+    const reply = this.#model.decide(request, usOf(atMs))
+    expect(await this.redis(ask)).toEqual(reply)
+    return { granted: reply.granted, ...(reply.readings[0] as Reading) }
+  }
+}
+
+function usOf(ms: number): number {
+  return (START_MS + ms) * 1_000
+}
+
+const kernelNames: Record<string, KernelName> = {
+  bucket1: 'bucket',
+  fixed1: 'fixed',
+  log1: 'log',
+  counter1: 'counter',
+}
+
+function drawn({ name, kernel, limit, windowMs, numbers }: Policy): DrawnPolicy {
+  return { name, kernel: kernelNames[kernel?.id as string] as KernelName, limit, windowMs, numbers }
+}
+
+const limit = 10
+const window = 1_000
+const bucketPolicy = tokenBucket({ name: 'p', capacity: limit, refill: limit, every: window })
+const policies: readonly Policy[] = [
+  bucketPolicy,
+  fixedWindow({ name: 'p', limit, window }),
+  slidingCounter({ name: 'p', limit, window }),
+  slidingLog({ name: 'p', limit, window }),
+]
+
+describe('what Weir did not write', () => {
+  const far = `${START_MS + 500}`
+  const tick = `${START_MS - EPOCH_MS}`
+  const entries: [string, string[], string[]][] = [
+    [
+      'bucket1',
+      ['0', '5', '-5', '-123456789012345', '1234567890123456', '-1234567890123456'],
+      [
+        '',
+        'x',
+        '-',
+        '+5',
+        '05',
+        '-0',
+        '00',
+        '5.0',
+        '1e3',
+        ' 5',
+        '5 ',
+        '5\n',
+        '123456789012345678',
+        '-12345678901234567',
+      ],
+    ],
+    [
+      'fixed1',
+      ['1:1', `1:${far}`, `007:${far}`, `1125899906842624:${far}`, '12345678901234567:1234567890123456'],
+      [
+        '',
+        '1',
+        ':',
+        `:${far}`,
+        '1:',
+        `-1:${far}`,
+        `1:${far}:`,
+        ` 1:${far}`,
+        `1:${far} `,
+        `1.5:${far}`,
+        `x:${far}`,
+        '123456789012345678:1234567890123456',
+      ],
+    ],
+    [
+      'counter1',
+      ['1:2:3', `${START_MS}:0:1`, '1234567890123456:1234567890123456:1234567890123456'],
+      [
+        '',
+        '1:2',
+        '1:2:',
+        ':2:3',
+        '1::3',
+        '1:2:3:4',
+        '-1:2:3',
+        '1:2:x',
+        ' 1:2:3',
+        '1:2:3 ',
+        '12345678901234567:1234567890123456:1234567890123456',
+      ],
+    ],
+  ]
+
+  test.each(entries)('%s: is told by its form', async (kernel, ours, foreign) => {
+    const policy = policies.find((candidate) => candidate.kernel?.id === kernel) as Policy
+    for (const value of ours) {
+      const twins = new Twins(policy)
+      await client.set(twins.key, value, 'PX', 60_000)
+      expect(await twins.redis({ mode: 'peek' }), value).toHaveProperty('granted')
+    }
+    for (const value of foreign) {
+      const twins = new Twins(policy)
+      await client.set(twins.key, value, 'PX', 60_000)
+      for (const mode of ['peek', 'consume', 'charge', 'refund'] as const) {
+        expect(await twins.redis({ mode }), `${mode} of '${value}'`).toBeInstanceOf(StoreError)
+      }
+      expect(await client.get(twins.key)).toBe(value)
+    }
+  })
+
+  test('log1: is told by its entries', async () => {
+    const ours = [`${tick}:1:1`, '1234567890123456:1:1234567890123456', `1:1:${'1'.repeat(48)}`]
+    const foreign = [
+      '',
+      'x',
+      tick,
+      `${tick}:1`,
+      `${tick}:1:`,
+      `:1:1`,
+      `-${tick}:1:1`,
+      `${tick}:1:1:1`,
+      ` ${tick}:1:1`,
+      `1:1:${'1'.repeat(49)}`,
+    ]
+    for (const value of ours) {
+      const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+      await client.rpush(twins.key, value)
+      await client.pexpire(twins.key, 60_000)
+      expect(await twins.redis({ mode: 'peek' }), value).toHaveProperty('granted')
+    }
+    for (const value of foreign) {
+      // As the last entry, as the first one, and on the way of a search.
+      for (const place of [0, 1, 2]) {
+        const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+        const list = ['0:1:1', `${tick}:1:2`, `${tick}:1:3`]
+        list[2 - place] = value
+        await client.rpush(twins.key, ...list)
+        await client.pexpire(twins.key, 60_000)
+        expect(await twins.redis({}), `'${value}' in place ${2 - place}`).toBeInstanceOf(StoreError)
+        expect(await client.lrange(twins.key, 0, -1)).toEqual(list)
+      }
+    }
+  })
+
+  test.each(policies)('of another type is left as it is: $algorithm', async (policy) => {
+    const twins = new Twins(policy)
+    await client.hset(twins.key, 'a', 1)
+    await client.pexpire(twins.key, 60_000)
+    expect(await twins.redis({})).toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
+    expect(await client.type(twins.key)).toBe('hash')
+  })
+})
+
+describe('the form of a state', () => {
+  // Another version of Weir may read it: a new form needs a new id of the kernel.
+  const states: [string, Policy, unknown][] = [
+    ['ticks since 2025', bucketPolicy, `${(START_MS + 7 - EPOCH_MS) * 8_000 + 2 * 800_000}`],
+    ['count and end', fixedWindow({ name: 'p', limit, window }), `2:${START_MS + 7 + window}`],
+    [
+      'count and aligned end',
+      fixedWindow({ name: 'p', limit, window: 60_000, aligned: true }),
+      `2:${START_MS + 60_000}`,
+    ],
+    ['start, previous, current', slidingCounter({ name: 'p', limit, window }), `${START_MS}:0:2`],
+    ['tick, weight, sum', slidingLog({ name: 'p', limit, window }), [`${START_MS + 7 - EPOCH_MS}:2:2`]],
+    [
+      'tick of a sub-window',
+      slidingWindow({ name: 'p', limit, window, parts: 2 }),
+      [`${START_MS + 499 - EPOCH_MS}:2:2`],
+    ],
+  ]
+
+  test.each(states)('is %s', async (_, policy, state) => {
+    const twins = new Twins(policy)
+    await twins.redis({ cost: 2, atMs: 7 })
+    const list = (await client.type(twins.key)) === 'list'
+    expect(list ? await client.lrange(twins.key, 0, -1) : await client.get(twins.key)).toEqual(state)
+  })
+})
+
+describe('huge counts', () => {
+  test.each(policies)('saturate: $algorithm', async (policy) => {
+    const twins = new Twins(policy)
+    for (const cost of [MAX_UNITS - 1, 1, 1, Number.MAX_SAFE_INTEGER, 7]) {
+      await twins.ask({ mode: 'charge', cost })
+      await twins.ask({ mode: 'refund', cost: 3 })
+      await twins.ask({ mode: 'settle', cost, untilMs: 2 * window })
+      await twins.ask({ mode: 'raise', cost, untilMs: window })
+      expect((await twins.ask({ mode: 'peek' })).left).toBe(0)
+    }
+    // Where exactly they saturate shows when most of it is given back.
+    await twins.ask({ mode: 'refund', cost: MAX_UNITS - limit + 3 })
+    for (const cost of [1, 2, 3, 4, MAX_UNITS]) {
+      await twins.ask({ mode: 'peek' })
+      await twins.ask({ mode: 'refund', cost })
+    }
+  })
+
+  test('a log whose sums would lose their exactness begins anew', async () => {
+    const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
+    // It never dies as a whole, so its sums go on.
+    for (let i = 0; i < 12; i += 1) {
+      const { left } = await twins.ask({ mode: 'charge', cost: MAX_UNITS - 2, atMs: i * 700 })
+      expect(left).toBe(0)
+      await twins.ask({ mode: 'refund', cost: MAX_UNITS - 4, atMs: i * 700 + 1 })
+      expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(2 ** 20 - 20)
+    }
+  })
+})
+
+describe('a log of which something is given back', () => {
+  test('loses the oldest entries, and no more than those', async () => {
+    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+    for (const atMs of [0, 100, 200, 300, 400, 500]) await twins.ask({ atMs })
+    await twins.ask({ mode: 'refund', cost: 2, atMs: 600 })
+    expect(await client.llen(twins.key)).toBe(4)
+    for (const atMs of [1_000, 1_199, 1_200, 1_300, 1_399])
+      await twins.ask({ mode: 'peek', cost: limit, atMs })
+    await twins.ask({ mode: 'refund', cost: 1, atMs: 1_300 })
+    expect(await client.llen(twins.key)).toBe(1)
+    for (const atMs of [1_400, 1_499, 1_500]) await twins.ask({ mode: 'peek', cost: limit, atMs })
+  })
+})
+
+describe('a log that is raised', () => {
+  test('keeps what it has, after what was lost', async () => {
+    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+    for (const atMs of [0, 100, 600, 700, 800]) await twins.ask({ atMs })
+    // At 1,150 two entries have died; three units of 500 were lost.
+    const raise: Ask = { mode: 'raise', atMs: 1_150, cost: 3, untilMs: 1_500 }
+    expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
+    expect(await twins.ask(raise)).toMatchObject({ left: limit - 6 })
+    expect(await twins.ask({ mode: 'peek', cost: 6, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 350 })
+    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 450 })
+    expect(await twins.ask({ atMs: 1_200, cost: 4 })).toMatchObject({ granted: 1, left: 0 })
+    expect(await twins.ask({ mode: 'peek', atMs: 1_500 })).toMatchObject({ left: 3 })
+    expect(await twins.ask({ mode: 'refund', cost: 4, atMs: 1_500 })).toMatchObject({ left: 7 })
+    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_501 })).toMatchObject({ granted: 0, waitMs: 699 })
+  })
+
+  test('in sub-windows, too', async () => {
+    const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 4 }))
+    for (const atMs of [0, 300, 600, 900]) await twins.ask({ atMs })
+    await twins.ask({ mode: 'raise', atMs: 1_300, cost: 5, untilMs: 1_400 })
+    for (const atMs of [1_399, 1_400, 1_499, 1_500, 2_000])
+      await twins.ask({ mode: 'peek', cost: limit, atMs })
+  })
+})
+
+describe('several groups of one call', () => {
+  /** What a call says of these keys, and what it says when each is asked for in a call of its own. */
+  async function bothWays(
+    policy: Policy,
+    mode: Mode,
+    costs: readonly number[],
+    prepare: Ask[],
+  ): Promise<void> {
+    const [together, apart] = [new Twins(policy), new Twins(policy)]
+    const groupsOf = ({ line }: Twins) =>
+      costs.map((cost, i) => {
+        const untilUs = mode === 'consume' ? undefined : [usOf(1_200)]
+        return { plan: line.plan, key: `k${i}`, costs: [cost], count: 1, untilUs, seenUs: usOf(1e9) }
+      })
+    for (const { line } of [together, apart]) {
+      const { plan } = line
+      for (const { atMs = 0, cost = 1 } of prepare) {
+        for (const i of [0, 2]) {
+          await decideGroups(
+            client,
+            line,
+            'charge',
+            [{ plan, key: `k${i}`, costs: [cost], count: 1 }],
+            usOf(atMs),
+          )
+        }
+      }
+    }
+    const { verdicts } = await decideGroups(client, together.line, mode, groupsOf(together), usOf(1_100))
+    const singly = []
+    for (const group of groupsOf(apart)) {
+      singly.push(...(await decideGroups(client, apart.line, mode, [group], usOf(1_100))).verdicts)
+    }
+    expect(verdicts).toEqual(singly)
+    for (const i of costs.keys()) {
+      const [one, other] = [together, apart].map(({ line }) => {
+        return keysOf(line.names, { plan: line.plan, key: `k${i}` }, [])[0] as string
+      }) as [string, string]
+      expect(await client.exists(one)).toBe(await client.exists(other))
+      if ((await client.type(one)) === 'list') {
+        expect(await client.lrange(one, 0, -1)).toEqual(await client.lrange(other, 0, -1))
+      } else if ((await client.exists(one)) > 0) expect(await client.get(one)).toBe(await client.get(other))
+    }
+  }
+
+  test.each(policies)('leave nothing of one to the next: $algorithm', async (policy) => {
+    for (const mode of ['consume', 'refund', 'settle', 'raise'] as const) {
+      await bothWays(policy, mode, [1, 1, 1, 1], [{ atMs: 900 }])
+      await bothWays(
+        policy,
+        mode,
+        [3, 1, 2, 9],
+        [{ atMs: 50 }, { atMs: 150, cost: 2 }, { atMs: 900, cost: 8 }],
+      )
+      await bothWays(policy, mode, [1, 0, 2, 0], [{ atMs: 1_050, cost: 10 }])
+    }
+  })
+})
+
+describe('a mark', () => {
+  const policy = fixedWindow({ name: 'p', limit, window })
+  const raise = { mode: 'raise', cost: 4, untilMs: 900, atMs: 500 } as const
+
+  async function leftAfter(twins: Twins, ask: Ask): Promise<number> {
+    const verdict = await twins.redis(ask)
+    if (verdict instanceof StoreError) throw verdict
+    return verdict.readings[0]?.left as number
+  }
+
+  test('of a reset keeps what was forgotten from being raised', async () => {
+    const twins = new Twins(policy)
+    await twins.redis({ cost: 4, atMs: 100 })
+    await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(200))
+    expect(await leftAfter(twins, { ...raise, seenMs: 199 })).toBe(limit)
+    expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit)
+    expect(await client.exists(twins.key)).toBe(0)
+    expect(await leftAfter(twins, { ...raise, seenMs: 201 })).toBe(limit - 4)
+  })
+
+  test('of a refund of all that was taken does, too', async () => {
+    const twins = new Twins(policy)
+    await twins.redis({ cost: 4, atMs: 100 })
+    await twins.redis({ mode: 'refund', cost: 4, atMs: 200 })
+    expect(await client.exists(twins.key)).toBe(0)
+    expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit)
+    expect(await leftAfter(twins, { ...raise, seenMs: 201 })).toBe(limit - 4)
+  })
+
+  test('outlives the key that it stands for, and a minute', async () => {
+    for (const [every, least] of [
+      ['1s', 60_000],
+      ['1d', 86_400_000],
+    ] as const) {
+      const twins = new Twins(fixedWindow({ name: 'p', limit, window: every }))
+      await twins.redis({})
+      await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, undefined)
+      const ttl = await client.pttl(`${twins.key}:mark`)
+      expect(ttl).toBeGreaterThan(least - 5_000)
+      expect(ttl).toBeLessThanOrEqual(least + 600_000)
+    }
+  })
+
+  test.each(['', 'x', '-'])('that is not ours (%j) keeps nothing', async (value) => {
+    const twins = new Twins(policy)
+    await client.set(`${twins.key}:mark`, value, 'PX', 60_000)
+    expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
+  })
+
+  test('of another type keeps nothing', async () => {
+    const twins = new Twins(policy)
+    await client.rpush(`${twins.key}:mark`, '9007199254740991')
+    await client.pexpire(`${twins.key}:mark`, 60_000)
+    expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
+  })
+})
