@@ -27,7 +27,7 @@ import { mutationsOf } from './mutate/mutations.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const wanted = process.argv[2] ?? ''
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const WALKS_PER_KERNEL = 60
+const WALKS_PER_KERNEL = 100
 const PATIENCE_MS = 20_000
 /** Those of packages/core that look at kernels and drivers, but for the differential test. */
 const SUITES = ['adversary', 'batch', 'bucket-exact', 'conformance', 'cost', 'drivers', 'stores', 'ttl']

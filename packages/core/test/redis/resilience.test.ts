@@ -148,7 +148,7 @@ test('what is admitted without Redis is counted in it when it is back', async ()
   const again = await startRedis({ port })
   await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
   expect(settled).toEqual([1])
-  expect(await limiter.peek('k')).toMatchObject({ degraded: false, remaining: 5 })
+  expect(await limiter.peek('k')).toMatchObject({ degraded: false, remaining: 3 })
   await again.stop()
 })
 
