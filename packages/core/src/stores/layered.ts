@@ -160,12 +160,14 @@ class LayeredStore implements RedisStore {
     })
   }
 
-  /** The store has answered. */
-  noted(group: Group, desk: Desk, answer: Answer): void {
+  /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
+  noted(group: Group, desk: Desk, answer: Answer): Promise<Answer> | undefined {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
     const lost = desk.seen.note(id, answer)
-    if (lost !== undefined && group.mode === 'consume') this.#restore(group, desk, lost)
+    if (lost === undefined || group.mode !== 'consume') return undefined
+    const restored = this.#restore(group, desk, lost)
+    return wasShort(group, lost, answer) ? restored.then((raised) => afterLoss(answer, raised)) : undefined
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -209,14 +211,24 @@ class LayeredStore implements RedisStore {
     return this.#settings.clock?.nowUs()
   }
 
-  /** A key was lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. */
-  #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): void {
+  /**
+   * A key was lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. Resolves to
+   * what it says then; to nothing if it cannot be asked.
+   */
+  #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): Promise<Answer | undefined> {
     const { plan, key, ownKeys } = group
     this.#events.emit('data-loss', { limiter: plan.name, key })
     const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
     const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
-    const ignored: Waiter = { answered() {}, failed() {} }
-    this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), ignored)
+    return new Promise((resolve) => {
+      this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), {
+        answered(raised) {
+          desk.seen.note(idOf(group), raised)
+          resolve(raised)
+        },
+        failed: () => resolve(undefined),
+      })
+    })
   }
 
   #late({ group, waiters }: Entry, granted: number): void {
@@ -279,8 +291,9 @@ class Question implements Waiter {
   }
 
   answered(answer: Answer): void {
-    this.#store.noted(this.#group, this.#desk, answer)
-    this.#resolve(answer)
+    const instead = this.#store.noted(this.#group, this.#desk, answer)
+    if (instead === undefined) this.#resolve(answer)
+    else instead.then(this.#resolve, this.#reject)
   }
 
   failed(error: StoreError): void {
@@ -290,6 +303,27 @@ class Question implements Waiter {
       this.#reject(thrown)
     }
   }
+}
+
+/** Whether, by what was last seen, this request would have been denied: what has drained from a bucket since counts. */
+function wasShort({ plan, costs }: Group, { remaining, nowUs }: Seen, answer: Answer): boolean {
+  return plan.policies.some(({ unitMs }, i) => {
+    const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
+    return (remaining[i] as number) + drained < (costs[i] as number)
+  })
+}
+
+/** A request that was allowed only because its key was lost is denied. One that was forgotten on purpose is not raised. */
+function afterLoss(answer: Answer, raised: Answer | undefined): Answer {
+  const wasRaised = raised?.figures.some(
+    ({ remaining }, i) => remaining < (answer.figures[i]?.remaining ?? 0),
+  )
+  if (raised === undefined || !wasRaised) return answer
+  const figures = raised.figures.map((each, i) => {
+    const cost = answer.figures[i]?.cost as number
+    return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
+  })
+  return { ...raised, allowed: false, figures }
 }
 
 /** A subject among those of its plan. */

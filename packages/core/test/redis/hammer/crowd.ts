@@ -56,6 +56,7 @@ function sum(one: Report, other: Report): Report {
     denied: one.denied + other.denied,
     errors: [...one.errors, ...other.errors],
     firstUs: Math.min(one.firstUs, other.firstUs),
+    fullUs: Math.max(one.fullUs, other.fullUs),
     lastGrantUs: Math.max(one.lastGrantUs, other.lastGrantUs),
     lastDenialUs: Math.max(one.lastDenialUs, other.lastDenialUs),
   }

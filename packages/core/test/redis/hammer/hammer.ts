@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/clock.js'
 import { RateLimiter } from '../../../src/limiter.js'
 import type { Answer, Store } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
-import { type SubjectName, subjects } from './subjects.js'
+import { LIMIT, type SubjectName, subjects } from './subjects.js'
 
 export interface Job {
   readonly port: number
@@ -27,6 +27,8 @@ export interface Report {
   readonly errors: string[]
   /** In us of the deciding clock. */
   firstUs: number
+  /** The last time that a bucket was full before a request. */
+  fullUs: number
   lastGrantUs: number
   lastDenialUs: number
 }
@@ -49,6 +51,7 @@ async function hammer({ subject, prefix, connections, inFlight, requests, clock 
     denied: 0,
     errors: [],
     firstUs: Infinity,
+    fullUs: 0,
     lastGrantUs: 0,
     lastDenialUs: 0,
   }
@@ -76,8 +79,9 @@ function clockOption(clock: Job['clock']): object {
 /** The store, noting what it answers. */
 function watched(store: Store, report: Report): Store {
   const note = (answer: Answer): Answer => {
-    const { allowed, nowUs } = answer
+    const { allowed, nowUs, figures } = answer
     report.firstUs = Math.min(report.firstUs, nowUs)
+    if (allowed && figures[0]?.remaining === LIMIT - 1) report.fullUs = Math.max(report.fullUs, nowUs)
     if (allowed) report.granted += 1
     else report.denied += 1
     if (allowed) report.lastGrantUs = Math.max(report.lastGrantUs, nowUs)
