@@ -95,13 +95,14 @@ return {
     return k.count > 0 and (k.finish - k.now) * 1000 or 0
   end,
 
-  -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next window.
+  -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next window. A second to
+  -- spare, because Redis counts it from when the script began.
   write = function(k, key, reset, slack)
     local value = format('%d:%d', k.count, k.finish)
     if k.keep then
       call('SET', key, value, 'KEEPTTL')
     else
-      call('SET', key, value, 'PX', reset + slack)
+      call('SET', key, value, 'PX', reset + 1000 + slack)
     end
   end,
 }
