@@ -1,0 +1,195 @@
+// What each kernel costs in Redis, and the worst that an attacker gets from each policy: measured here and now, on a
+// redis-server of its own, and printed as tables. Needs a build. Read times as ratios: they are taken interleaved.
+//
+//   node tools/figures.mjs [--write]     --write: puts the tables into docs/algorithms.md
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import * as weir from '../packages/core/dist/esm/index.js'
+import { makePlan } from '../packages/core/dist/esm/store.js'
+import { decideGroups, lineFor } from '../packages/core/dist/esm/stores/redis-call.js'
+import { startRedis } from '../packages/testkit/dist/esm/index.js'
+
+const { Redis } = createRequire(new URL('../packages/core/package.json', import.meta.url))('ioredis')
+const { fixedWindow, slidingCounter, slidingLog, slidingWindow, tokenBucket } = weir
+
+const ROUNDS = 7
+const POLICIES = {
+  'token bucket': (limit) => tokenBucket({ capacity: limit, refill: limit, every: '10m' }),
+  'fixed window': (limit) => fixedWindow({ limit, window: '10m' }),
+  'sliding counter': (limit) => slidingCounter({ limit, window: '10m' }),
+  'sliding window, 60 parts': (limit) => slidingWindow({ limit, window: '10m' }),
+  'exact log': (limit) => slidingLog({ limit: Math.min(limit, 100_000), window: '10m' }),
+}
+const MINIMAL = `local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return count`
+
+const server = await startRedis()
+const client = new Redis(server.port)
+try {
+  const version = /(?:redis|valkey)_version:(\S+)/.exec(await client.info('server'))?.[1]
+  const head = `Server ${version}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}.`
+  const tables = [head, await costs(), await logFigures(), await attacks()].join('\n\n')
+  console.log(tables)
+  if (process.argv.includes('--write')) write(tables)
+} finally {
+  client.disconnect()
+  await server.stop()
+}
+
+function write(tables) {
+  const file = fileURLToPath(new URL('../docs/algorithms.md', import.meta.url))
+  const [before, rest] = readFileSync(file, 'utf8').split('<!-- figures:start -->')
+  const after = rest.split('<!-- figures:end -->')[1]
+  writeFileSync(file, `${before}<!-- figures:start -->\n${tables}\n<!-- figures:end -->${after}`)
+}
+
+function median(numbers) {
+  return numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)]
+}
+
+/** Microseconds that the server spent in each EVALSHA meanwhile. */
+async function scriptTime(calls) {
+  await client.config('RESETSTAT')
+  await calls()
+  const [, count, us] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await client.info('commandstats'))
+  return us / count
+}
+
+function groupsOf(plan, count, name) {
+  return Array.from({ length: count }, (_, i) => ({ plan, key: `${name}${i}`, costs: [1], count: 1 }))
+}
+
+async function costs() {
+  const sha = await client.script('LOAD', MINIMAL)
+  const lines = Object.entries(POLICIES).map(([name, make]) => {
+    const plan = makePlan('figures', [make(100_000)])
+    return { name, plan, line: lineFor('weir', plan), single: [], batch: [] }
+  })
+  const minimal = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await client.flushall()
+    minimal.push(
+      await scriptTime(async () => {
+        for (let i = 0; i < 2_000; i += 1) await client.evalsha(sha, 1, `minimal${i % 64}`, 600_000)
+      }),
+    )
+    for (const { plan, line, single, batch } of lines) {
+      const ask = (groups) => decideGroups(client, line, 'consume', groups, undefined)
+      await ask(groupsOf(plan, 64, 'u'))
+      single.push(
+        await scriptTime(async () => {
+          for (let i = 0; i < 1_000; i += 1) await ask(groupsOf(plan, 1, 'u'))
+        }),
+      )
+      batch.push(
+        (await scriptTime(async () => {
+          for (let i = 0; i < 100; i += 1) await ask(groupsOf(plan, 64, 'u'))
+        })) / 64,
+      )
+    }
+  }
+  const unit = median(minimal)
+  await client.flushall()
+  const rows = []
+  for (const { name, plan, line, single, batch } of lines) {
+    await decideGroups(client, line, 'consume', groupsOf(plan, 1, 'user-00000000000001'), undefined)
+    const [key] = await client.keys(`weir:*${plan.policies[0].kernel.id}`)
+    const bytes = await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')
+    const times = [median(single), median(batch)]
+    rows.push(
+      `| ${name} | ${times.map((us) => `${us.toFixed(2)} (${(us / unit).toFixed(1)})`).join(' | ')} | ${bytes} |`,
+    )
+    await client.flushall()
+  }
+  await client.set('weir:{user-00000000000001}:figures:max-100000-per-10m:counter1', '1', 'PX', 600_000)
+  const plain = await client.call(
+    'MEMORY',
+    'USAGE',
+    'weir:{user-00000000000001}:figures:max-100000-per-10m:counter1',
+    'SAMPLES',
+    '0',
+  )
+  return `Server time of a decision in microseconds, and as a multiple of a minimal script (INCR, and PEXPIRE on the first; ${unit.toFixed(2)} us); bytes of a key after one decision (a plain counter under such a key: ${plain}).
+
+| kernel | alone | in a call of 64 | bytes |
+|---|---|---|---|
+${rows.join('\n')}`
+}
+
+async function logFigures() {
+  const rows = []
+  for (const limit of [10, 1_000, 10_000, 100_000]) {
+    const plan = makePlan('log', [slidingLog({ limit, window: '10m' })])
+    const line = lineFor('weir', plan)
+    let nowUs = Date.now() * 1_000
+    for (let taken = 0; taken < limit; taken += 1_000) {
+      await Promise.all(
+        Array.from({ length: Math.min(limit, 1_000) }, () => {
+          nowUs += 1_000
+          return decideGroups(client, line, 'consume', groupsOf(plan, 1, `full${limit}`), nowUs)
+        }),
+      )
+    }
+    const [key] = await client.keys(`weir:{full${limit}0}*`)
+    const bytes = await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')
+    nowUs += 600_000_000 - limit * 1_000
+    const us = await scriptTime(async () => {
+      for (let i = 0; i < 500; i += 1) {
+        nowUs += 1_000
+        await decideGroups(client, line, 'consume', groupsOf(plan, 1, `full${limit}`), nowUs)
+      }
+    })
+    rows.push(`| ${limit} | ${bytes} | ${(bytes / limit).toFixed(1)} | ${us.toFixed(2)} |`)
+  }
+  return `The exact log when it is full of distinct times: bytes, and microseconds of a call that finds one unit dead and takes one.
+
+| limit | bytes | a request | us |
+|---|---|---|---|
+${rows.join('\n')}`
+}
+
+/** An attacker who waits for the last moment of every other window and then takes all he can; and one who never stops. */
+async function attacks() {
+  const limit = 60
+  const windowMs = 60_000
+  const policies = {
+    'token bucket': [
+      tokenBucket({ capacity: limit, refill: limit, every: windowMs }),
+      '2 (capacity + rate x window)',
+    ],
+    'fixed window': [fixedWindow({ limit, window: windowMs, aligned: true }), '2'],
+    'sliding counter': [slidingCounter({ limit, window: windowMs }), '2'],
+    'sliding window': [slidingWindow({ limit, window: windowMs, parts: 10 }), '1'],
+    'exact log': [slidingLog({ limit, window: windowMs }), '1'],
+  }
+  const rows = []
+  for (const [name, [policy, bound]] of Object.entries(policies)) {
+    const worst = Math.max(...[true, false].map((aims) => worstWindow(policy, limit, windowMs, aims)))
+    rows.push(`| ${name} | ${worst.toFixed(2)} | ${bound} |`)
+  }
+  return `The most that passed in any window, as a multiple of the limit, over 40 windows of 60 units: by an attacker who waits for the last moment of every other window and then takes all he can, and by one who never stops.
+
+| policy | measured | bound |
+|---|---|---|
+${rows.join('\n')}`
+}
+
+function worstWindow(policy, limit, windowMs, aims) {
+  let nowMs = Date.UTC(2026, 0, 1)
+  const startMs = nowMs
+  const store = weir.memoryStore({ clock: { nowUs: () => nowMs * 1_000 } })
+  const limiter = new weir.RateLimiter({ store, policy })
+  const passed = []
+  for (; nowMs < startMs + 40 * windowMs; nowMs += 1) {
+    if (aims && (nowMs - startMs) % (2 * windowMs) < windowMs - 1) continue
+    while (limiter.decide('attacker').allowed) passed.push(nowMs)
+  }
+  let worst = 0
+  for (let first = 0, last = 0; last < passed.length; last += 1) {
+    while (passed[last] - passed[first] >= windowMs) first += 1
+    worst = Math.max(worst, last - first + 1)
+  }
+  return worst / limit
+}
