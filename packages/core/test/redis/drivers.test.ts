@@ -411,7 +411,7 @@ describe('a mark', () => {
       await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, undefined)
       const ttl = await client.pttl(`${twins.key}:mark`)
       expect(ttl).toBeGreaterThan(least - 5_000)
-      expect(ttl).toBeLessThanOrEqual(least + 600_000)
+      expect(ttl).toBeLessThanOrEqual(least + 602_000)
     }
   })
 
