@@ -284,6 +284,8 @@ test('a request that is allowed only because Redis lost an exhausted key is deni
     const limiter = new RateLimiter({ name: newName(), store, policy })
     await limiter.consume('k', { cost: 3 })
     for (let i = 0; i < 3; i += 1) {
+      // A log that was lost within the millisecond of its last entry cannot be told from one that was not.
+      await new Promise((resolve) => setTimeout(resolve, 5))
       await client.flushall()
       expect(await limiter.consume('k')).toMatchObject({ allowed: false, reason: 'limit', remaining: 0 })
     }
