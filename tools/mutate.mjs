@@ -28,9 +28,21 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const wanted = process.argv[2] ?? ''
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const WALKS_PER_KERNEL = 100
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 15_000
 /** Those of packages/core that look at kernels and drivers, but for the differential test. */
-const SUITES = ['adversary', 'batch', 'bucket-exact', 'conformance', 'cost', 'drivers', 'stores', 'ttl']
+const SUITES = [
+  'adversary',
+  'batch',
+  'bucket-exact',
+  'conformance',
+  'cost',
+  'drivers',
+  'fallback',
+  'driver',
+  'shares',
+  'stores',
+  'ttl',
+]
 
 process.env.REDIS_SERVER_BIN = redisServerBinary()
 const { transformWithOxc } = await importFromCore('vite')
@@ -59,9 +71,11 @@ async function main() {
       // Only types are different, or it cannot be compiled.
       if ((await programOf(file, mutant.text)) === code) continue
       const outcome = await bench.try(file, mutant)
+      if (outcome === undefined) bench = await replaced(bench)
       if (outcome === 'survived') alive.push(mutant)
-      else counts[outcome] += 1
+      else counts[outcome ?? 'killed'] += 1
     }
+    bench = await replaced(bench)
     const seconds = Math.round((performance.now() - began) / 1_000)
     console.log(`${file}: ${mutants.length} mutants, ${alive.length} survived the walks (${seconds} s)`)
     for (const mutant of alive) {
@@ -126,22 +140,20 @@ async function withMutant(file, { text }, act) {
   }
 }
 
-/** A server, and a process that tries mutants on it. Both are replaced when a mutant never ends. */
+/** A server, and a process that tries mutants on it. Both are replaced when a mutant never ends, and for each file. */
 async function openBench() {
   const server = await startRedis()
   const script = fileURLToPath(new URL('mutate/trial.mjs', import.meta.url))
   const child = fork(script, [folder, server.port, seed, WALKS_PER_KERNEL].map(String))
-  await once(child, 'message')
+  const ended = once(child, 'exit').then(() => undefined)
+  await Promise.race([once(child, 'message'), ended])
   return {
+    /** Undefined: no answer. */
     async try(file, mutant) {
-      const outcome = await withMutant(file, mutant, () => {
+      return withMutant(file, mutant, () => {
         child.send({ ending: extname(file), kernel: kernelOf(file) })
-        return Promise.race([once(child, 'message').then(([told]) => told), patience()])
+        return withPatience(Promise.race([once(child, 'message').then(([told]) => told), ended]))
       })
-      if (outcome !== undefined) return outcome
-      await this.close()
-      bench = await openBench()
-      return 'killed'
     },
     async close() {
       child.kill('SIGKILL')
@@ -150,8 +162,22 @@ async function openBench() {
   }
 }
 
-function patience() {
-  return new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, undefined).unref())
+async function replaced(bench) {
+  await bench.close()
+  return openBench()
+}
+
+/** What the promise resolves to; undefined if that takes too long. */
+async function withPatience(promise) {
+  let timer
+  const patience = new Promise((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([promise, patience])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function kernelOf(file) {

@@ -59,6 +59,11 @@ local function restart(k, used)
   return available(k)
 end
 
+local function reaches_back_to(k, tick, used)
+  if k.first_tick ~= tick or tick ~= tick_of(k) then return k.first_tick <= tick end
+  return k.last_sum - k.floor >= used
+end
+
 local function take_at(k, units, tick)
   local used = k.last_sum - k.floor
   local added = units < MAX_UNITS - used and units or MAX_UNITS - used
@@ -139,7 +144,7 @@ return {
     local tick = tick_until(k, until_us)
     if tick + k.span <= k.now or used == 0 then return available(k) end
     if not k.runs then return take_at(k, used, tick) end
-    if k.first_tick <= tick then return available(k) end
+    if reaches_back_to(k, tick, used) then return available(k) end
     k.older_tick = tick
     k.older_sum = k.floor
     k.floor = k.floor - used

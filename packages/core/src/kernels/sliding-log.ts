@@ -93,8 +93,8 @@ export const slidingLog: Kernel<LogCheck> = {
     const tick = tickUntil(check, untilUs)
     if (tick + check.spanMs <= check.nowMs || used === 0) return available(check)
     if (check.cells[END] === 0) return takeAt(check, used, tick)
-    // A log that reaches back as far was not lost. Else what was lost comes first, as one run.
-    if (tickAt(check.cells, check.first) <= tick) return available(check)
+    if (reachesBackTo(check, tick, used)) return available(check)
+    // What was lost comes first, as one run.
     check.olderTick = tick
     check.olderSum = check.floor
     check.floor -= used
@@ -155,6 +155,14 @@ function tickOf({ nowMs, quantumMs }: LogCheck): number {
 /** The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times. */
 function tickUntil(check: LogCheck, untilUs: number): number {
   return Math.max(0, Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - check.spanMs, tickOf(check)))
+}
+
+/** Whether the log was not lost since `used` units were in use at `tick`: it has older entries, or as many units. Of
+ *  those units some may have died since, but not within the tick itself. */
+function reachesBackTo(check: LogCheck, tick: number, used: number): boolean {
+  const firstTick = tickAt(check.cells, check.first)
+  if (firstTick !== tick || tick !== tickOf(check)) return firstTick <= tick
+  return check.lastSum - check.floor >= used
 }
 
 function takeAt(check: LogCheck, units: number, tick: number): number {

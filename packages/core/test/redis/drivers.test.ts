@@ -268,6 +268,8 @@ describe('huge counts', () => {
     for (let i = 0; i < 12; i += 1) {
       const { left } = await twins.ask({ mode: 'charge', cost: MAX_UNITS - 2, atMs: i * 700 })
       expect(left).toBe(0)
+      const [last] = await client.lrange(twins.key, -1, -1)
+      expect(Number(last?.split(':')[2])).toBeLessThanOrEqual(2 * MAX_UNITS)
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 4, atMs: i * 700 + 1 })
       expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(2 ** 20 - 20)
     }
@@ -286,15 +288,26 @@ describe('a log of which something is given back', () => {
     expect(await client.llen(twins.key)).toBe(1)
     for (const atMs of [1_400, 1_499, 1_500]) await twins.ask({ mode: 'peek', cost: limit, atMs })
   })
+
+  test('may be left with any one of them', async () => {
+    for (let kept = 1; kept <= 9; kept += 1) {
+      const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+      for (let i = 0; i < 9; i += 1) await twins.ask({ atMs: 100 * i })
+      await twins.ask({ mode: 'refund', cost: 9 - kept, atMs: 850 })
+      expect(await client.llen(twins.key)).toBe(kept)
+      for (const atMs of [900, 1_300, 1_799]) await twins.ask({ mode: 'peek', cost: limit, atMs })
+    }
+  })
 })
 
 describe('a log that is raised', () => {
   test('keeps what it has, after what was lost', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
-    for (const atMs of [0, 100, 600, 700, 800]) await twins.ask({ atMs })
-    // At 1,150 two entries have died; three units of 500 were lost.
+    for (const atMs of [0, 600, 700, 800]) await twins.ask({ atMs })
+    // At 1,150 one entry has died; three units of 500 were lost.
     const raise: Ask = { mode: 'raise', atMs: 1_150, cost: 3, untilMs: 1_500 }
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
+    expect(await client.llen(twins.key)).toBe(4)
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6 })
     expect(await twins.ask({ mode: 'peek', cost: 6, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 350 })
     expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 450 })
@@ -310,6 +323,18 @@ describe('a log that is raised', () => {
     await twins.ask({ mode: 'raise', atMs: 1_300, cost: 5, untilMs: 1_400 })
     for (const atMs of [1_399, 1_400, 1_499, 1_500, 2_000])
       await twins.ask({ mode: 'peek', cost: limit, atMs })
+  })
+
+  test('is seen as lost when it began anew within the sub-window that was last seen', async () => {
+    const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 2 }))
+    // Four units of the sub-window that ends at 499 were seen, and lost; one was taken since.
+    await twins.ask({ atMs: 20 })
+    const raise: Ask = { mode: 'raise', atMs: 30, cost: 4, untilMs: 1_499 }
+    expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
+    expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
+    // In the next sub-window some of what was seen may have died by itself.
+    await twins.ask({ mode: 'refund', cost: 4, atMs: 40 })
+    expect(await twins.ask({ ...raise, atMs: 500 })).toMatchObject({ left: limit - 1 })
   })
 })
 
@@ -427,4 +452,13 @@ describe('a mark', () => {
     await client.pexpire(`${twins.key}:mark`, 60_000)
     expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
   })
+})
+
+test('without a clock of ours, the time is that of the server, in microseconds', async () => {
+  const { line } = new Twins(fixedWindow({ name: 'p', limit, window }))
+  const group = { plan: line.plan, key: 'k', costs: [1], count: 1, untilUs: undefined, seenUs: undefined }
+  const before = Date.now()
+  const { nowUs } = await decideGroups(client, line, 'peek', [group], undefined)
+  expect(nowUs / 1_000).toBeGreaterThan(before - 1_000)
+  expect(nowUs / 1_000).toBeLessThan(Date.now() + 1_000)
 })
