@@ -17,19 +17,23 @@ const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
 export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
 
 /**
- * Checks a clock that a user handed in, by its first reading.
- * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK
+ * A clock that a user handed in, with its readings checked: one that goes wrong later must not switch limits off.
+ * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK, now or from `nowUs`
  */
 export function checkedClock(clock: Clock): Clock {
   if (typeof clock?.nowUs !== 'function') {
     throw typeError('WEIR_INVALID_CLOCK', `clock is ${quote(clock)}; give an object with nowUs(): number`)
   }
-  const nowUs = clock.nowUs()
-  if (!Number.isInteger(nowUs) || nowUs < EPOCH_MS * 1_000 || nowUs > LAST_MS * 1_000) {
-    throw rangeError(
-      'WEIR_INVALID_CLOCK',
-      `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
-    )
+  const checked: Clock = {
+    nowUs() {
+      const nowUs = clock.nowUs()
+      if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000) return nowUs
+      throw rangeError(
+        'WEIR_INVALID_CLOCK',
+        `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
+      )
+    },
   }
-  return clock
+  checked.nowUs()
+  return checked
 }

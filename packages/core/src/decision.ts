@@ -30,7 +30,8 @@ interface DecisionBase {
   readonly policies: readonly PolicyFigures[]
   /** Where it was decided: by the store, or in this process without asking it. */
   readonly source: 'store' | 'local'
-  /** True if the shared store could not be asked, so that the limit is kept less exactly. */
+  /** True if the shared store was not asked, because it could not be or the limiter is switched off: the limit is kept
+   *  less exactly, or not at all. */
   readonly degraded: boolean
 }
 
@@ -53,10 +54,19 @@ export interface Denied extends DecisionBase {
 export type Decision = Allowed | Denied
 
 /** Proof of a charge. It is good for one refund. */
-export interface Receipt {
+export class Receipt {
   readonly group: Group | undefined
   readonly answer: Answer
   spent: boolean
+
+  constructor(group: Group | undefined, answer: Answer, spent: boolean) {
+    this.group = group
+    this.answer = answer
+    this.spent = spent
+  }
+
+  /** Nothing: a decision that is logged shows what was decided, and not what it takes to undo it. */
+  toJSON(): undefined {}
 }
 
 /** The decision that an answer of a store amounts to. */
@@ -68,7 +78,7 @@ export function decisionOf(group: Group, answer: Answer): Decision {
     : slowest(figures)
   const policies = figures
   if (answer.allowed) {
-    const receipt = { group, answer, spent: false }
+    const receipt = new Receipt(group, answer, false)
     return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
   }
   if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
@@ -127,7 +137,7 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
     policies: answer.figures,
     source: 'local',
     degraded,
-    receipt: { group: undefined, answer, spent: true },
+    receipt: new Receipt(undefined, answer, true),
   }
 }
 

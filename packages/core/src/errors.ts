@@ -44,8 +44,13 @@ export class StoreError extends Error implements CodedError {
 /** Any value as short, quoted, printable ASCII: keys and options come from outside and must not forge log lines. */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
-  if (typeof value !== 'string') return printable(String(value))
-  return `"${printable(value)}"`
+  if (typeof value === 'string') return `"${printable(value)}"`
+  try {
+    return printable(String(value))
+  } catch {
+    // Without a prototype, or with a toString that throws.
+    return 'an object'
+  }
 }
 
 function printable(text: string): string {

@@ -1,8 +1,11 @@
 import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
 import { quote, rangeError, typeError } from './errors.js'
+import { checkedOptions } from './options.js'
 import { unlimited } from './policies/unlimited.js'
-import { checkedName, type Policy } from './policy.js'
+import { checkedName, isPolicy, type Policy } from './policy.js'
+import { isPromise } from './promise.js'
 import {
+  checkNames,
   type Group,
   type Mode,
   makePlan,
@@ -41,7 +44,8 @@ export interface RateLimiterOptions {
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable
-  /** Called after each decision of `consume` and `peek`. What it throws becomes a warning, never a failed decision. */
+  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its promise rejects with,
+   *  becomes a warning, never a failed decision. */
   readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
   /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
   readonly shared?: boolean
@@ -78,9 +82,7 @@ export class RateLimiter {
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
-    if (typeof options !== 'object' || options === null) {
-      throw typeError('WEIR_INVALID_OPTION', `RateLimiter was given ${quote(options)}; give { policy, ... }`)
-    }
+    checkedOptions(options, 'RateLimiter', OPTIONS)
     const { name = 'default', store = memoryStore(), policy, onDecision, shared = false } = options
     if (typeof store?.decide !== 'function') {
       throw typeError(
@@ -103,13 +105,13 @@ export class RateLimiter {
   }
 
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
-  async consume(key: string, options?: DecideOptions): Promise<Decision> {
-    return this.decide(key, options)
+  consume(key: string, options?: DecideOptions): Promise<Decision> {
+    return this.#promised(key, options, 'consume')
   }
 
   /** What `consume` would answer now. Takes nothing. */
-  async peek(key: string, options?: DecideOptions): Promise<Decision> {
-    return this.#decide(key, options, 'peek')
+  peek(key: string, options?: DecideOptions): Promise<Decision> {
+    return this.#promised(key, options, 'peek')
   }
 
   /**
@@ -129,7 +131,7 @@ export class RateLimiter {
   async refund(decision: Decision): Promise<void>
   async refund(key: string, options?: DecideOptions): Promise<void>
   async refund(of: Decision | string, options?: DecideOptions): Promise<void> {
-    if (typeof of === 'object' && of !== null) return this.#refundReceipt(of)
+    if (typeof of === 'object' && of !== null) return this.#refundReceipt(checkedDecision(of))
     await this.#ask(of, options, 'refund')
   }
 
@@ -159,7 +161,17 @@ export class RateLimiter {
     const { group, answer } = receipt
     receipt.spent = true
     if (group === undefined || group.mode === 'peek') return
-    await this.store.decide({ ...group, mode: 'refund', untilUs: answer.untilUs })
+    const { untilUs, nowUs } = answer
+    await this.store.decide({ ...group, mode: 'refund', untilUs, seenUs: nowUs })
+  }
+
+  /** What an async method would do, without a promise beside the one that there is. */
+  #promised(key: string, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Promise<Decision> {
+    try {
+      return Promise.resolve(this.#decide(key, options, mode))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #decide(
@@ -169,7 +181,7 @@ export class RateLimiter {
   ): Decision | Promise<Decision> {
     const decision = this.#ask(key, options, mode)
     if (this.#onDecision === undefined) return decision
-    if (decision instanceof Promise) return decision.then((settled) => this.#observed(settled, key, mode))
+    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, key, mode))
     return this.#observed(decision, key, mode)
   }
 
@@ -178,8 +190,7 @@ export class RateLimiter {
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options)
-    if (resolved instanceof Promise)
-      return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
+    if (isPromise(resolved)) return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
     return this.#askStore(resolved, key, cost, mode)
   }
 
@@ -189,7 +200,7 @@ export class RateLimiter {
     const costs = costsOf(resolved, plan, cost)
     const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
     const answer = this.store.decide(group)
-    if (answer instanceof Promise) return answer.then((settled) => decisionOf(group, settled))
+    if (isPromise(answer)) return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
     return decisionOf(group, answer)
   }
 
@@ -200,8 +211,8 @@ export class RateLimiter {
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     try {
       const input = choose(key)
-      if (!(input instanceof Promise)) return this.#known(key, this.#resolve(input))
-      return input
+      if (!isPromise(input)) return this.#known(key, this.#resolve(input))
+      return Promise.resolve(input)
         .then((settled) => this.#known(key, this.#resolve(settled)))
         .catch((error) => this.#lastGood(key, error))
     } catch (error) {
@@ -230,6 +241,7 @@ export class RateLimiter {
     if (first === undefined) {
       throw typeError('WEIR_INVALID_POLICY', `limiter "${this.name}" has no policy; give one, or unlimited()`)
     }
+    if (uses.length > 1) checkNames(this.name, uses)
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { plan: undefined, first: first.policy }
     return {
@@ -262,15 +274,16 @@ export class RateLimiter {
 
   #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
     try {
-      this.#onDecision?.(decision, key, mode)
+      const done: unknown = this.#onDecision?.(Object.freeze({ ...decision }), key, mode)
+      if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
     } catch (error) {
-      warnOnce(
-        'WEIR_OBSERVER_FAILED',
-        this.name,
-        `onDecision of limiter "${this.name}" threw: ${quote(error)}`,
-      )
+      this.#warnOfObserver(error)
     }
     return decision
+  }
+
+  #warnOfObserver(error: unknown): void {
+    warnOnce('WEIR_OBSERVER_FAILED', this.name, `onDecision of limiter "${this.name}" threw: ${quote(error)}`)
   }
 
   #warnOfNamesake(plan: Plan | undefined): void {
@@ -294,8 +307,11 @@ export class RateLimiter {
   }
 }
 
+const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
+const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 const MAX_PLANS = 1_000
 const MAX_CHOSEN = 10_000
+const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
 const namesOn: WeakMap<Store, Set<string>> = new WeakMap()
 
@@ -314,7 +330,8 @@ function subjectOf(resolved: Resolved, plan: Plan, key: string): Subject {
 
 function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): readonly number[] {
   if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
-  return plan.policies.length === 1 ? [cost] : plan.policies.map(() => cost)
+  if (plan.policies.length === 1) return cost === 1 ? ONE : [cost]
+  return plan.policies.map(() => cost)
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
@@ -322,9 +339,10 @@ function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
 }
 
 function checkedUse(input: Policy | PolicyUse): PolicyUse {
-  const use: PolicyUse =
-    typeof input === 'object' && input !== null && 'policy' in input ? input : { policy: input }
-  if (typeof use.policy?.signature !== 'string') {
+  const isUse = typeof input === 'object' && input !== null && 'policy' in input
+  if (isUse) checkedOptions(input, 'a policy with a key of its own', USE, 'WEIR_INVALID_POLICY')
+  const use: PolicyUse = isUse ? input : { policy: input as Policy }
+  if (!isPolicy(use.policy)) {
     throw typeError(
       'WEIR_INVALID_POLICY',
       `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`,
@@ -341,6 +359,12 @@ function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undef
   if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
   const right = "give 'local', 'allow', 'deny' or 'throw'"
   throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
+}
+
+function checkedDecision(decision: Decision): Decision {
+  if (decision.allowed === false || (decision.allowed && typeof decision.receipt === 'object'))
+    return decision
+  throw typeError('WEIR_INVALID_OPTION', `refund() was given ${quote(decision)}; give a decision, or a key`)
 }
 
 function checkedKey(key: string): string {

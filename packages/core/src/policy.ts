@@ -2,6 +2,7 @@
 
 import { quote, rangeError, typeError } from './errors.js'
 import type { Kernel, PolicyNumbers } from './kernels/kernel.js'
+import { checkedOptions } from './options.js'
 
 export type Algorithm =
   | 'unlimited'
@@ -51,15 +52,22 @@ export function checkedName(name: string, what: string): string {
 
 /** Completes and freezes a policy. For the functions in policies/ only. */
 export function makePolicy(parts: Omit<Policy, 'signature'>): Policy {
+  const { kernel, numbers, ...shown } = parts
   const name = checkedName(parts.name, 'policy name')
-  const signature = `${name}|${parts.kernel?.id}|${parts.numbers.join()}`
-  return Object.freeze({ ...parts, name, signature })
+  const signature = `${name}|${kernel?.id}|${numbers.join()}`
+  // Decisions carry their policies, and are logged: what computes is no part of the picture.
+  return Object.freeze(
+    Object.defineProperties(
+      { ...shown, name, signature },
+      { kernel: { value: kernel }, numbers: { value: numbers } },
+    ),
+  ) as Policy
 }
 
 /** An equal part of a policy for each of `instances`: `limit` units of the whole, under the same name. */
 export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
   const kernel = policy.kernel as NonNullable<typeof policy.kernel>
-  return makePolicy({ ...policy, limit, numbers: kernel.share(policy.numbers, limit, instances) })
+  return makePolicy({ ...policy, limit, kernel, numbers: kernel.share(policy.numbers, limit, instances) })
 }
 
 /**
@@ -77,19 +85,13 @@ export function checkedCount(value: number, what: string, most: number, least = 
   return value
 }
 
+/** Whether a policy is one; not a look-alike, and maybe one of another copy of this package. */
+export function isPolicy(value: unknown): value is Policy {
+  const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
+  return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
+}
+
 /** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
-export function checkedOptions(options: object, algorithm: string, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `${algorithm}() was given ${quote(options)}; give { ${known.join(', ')} }`,
-    )
-  }
-  const unknown = Object.keys(options).find((option) => !known.includes(option))
-  if (unknown !== undefined) {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `${algorithm}() does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`,
-    )
-  }
+export function checkedPolicyOptions(options: object, algorithm: string, known: readonly string[]): void {
+  checkedOptions(options, `${algorithm}()`, known, 'WEIR_INVALID_POLICY')
 }

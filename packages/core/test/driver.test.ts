@@ -12,11 +12,13 @@ test('a table is told when a state was written, rounded down, and how long it ma
     offsetOf: () => 0,
     write,
     remove: () => {},
+    forget: () => {},
+    forgottenUs: () => undefined,
   }
   const lane: Lane = { kernel: bucket, check, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   const ask = (nowUs: number, cost: number) => {
-    decideGroup([lane], ['k'], [cost], 'consume', 1, [], nowUs, readings)
+    decideGroup([lane], ['k'], [cost], 'consume', 1, [], undefined, nowUs, readings)
     return write.mock.lastCall?.slice(4)
   }
   expect(ask(1_800_000_000_000_000, 3)).toEqual([1_800_000_000_000, 1])

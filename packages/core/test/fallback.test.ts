@@ -220,15 +220,15 @@ describe('what was last seen', () => {
 
   test('is told again, of the last ones at least', () => {
     const seen = new LastSeen(1)
-    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, answer(i % 10, i, 60_000))
-    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`))
+    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000))
+    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
     expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
     known.forEach((each, i) => {
       if (each !== undefined)
         expect(each).toEqual({ nowUs: i * 1_000, remaining: [i % 10], untilUs: [60_000_000] })
     })
-    seen.forget('k999')
-    expect(seen.get('k999')).toBe(undefined)
+    seen.forget('k999', 0)
+    expect(seen.get('k999', 0)).toBe(undefined)
   })
 
   test.each([
@@ -239,9 +239,9 @@ describe('what was last seen', () => {
     ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
   ])('tells a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1)
-    seen.note('k', answer(4, 0, 60_000))
-    expect(seen.note('other', after)).toBe(undefined)
-    expect(seen.note('k', after)).toEqual(
+    seen.note('k', 0, answer(4, 0, 60_000))
+    expect(seen.note('other', 0, after)).toBe(undefined)
+    expect(seen.note('k', 0, after)).toEqual(
       expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
     )
   })

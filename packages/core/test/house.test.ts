@@ -26,7 +26,7 @@ function importsOf(file: string): string[] {
 
 /** Lower layers first; a file may import from its own layer and those before it. */
 const LAYERS: RegExp[] = [
-  /^(errors|duration|clock|warnings|lua\.generated)\.ts$/,
+  /^(errors|duration|options|promise|clock|warnings|lua\.generated)\.ts$/,
   /^kernels\//,
   /^policy\.ts$/,
   /^policies\//,

@@ -5,6 +5,7 @@ import {
   type Policy,
   RateLimiter,
   type Store,
+  slidingCounter,
   slidingLog,
   tokenBucket,
   unlimited,
@@ -18,6 +19,13 @@ const untouched: Store = {
   decide: () => expect.unreachable('the store was asked'),
   reset: () => expect.unreachable('the store was asked'),
 }
+
+const KERNELS = [
+  tokenBucket({ name: 'b', capacity: 5, refill: 5, every: '5m' }),
+  fixedWindow({ name: 'f', limit: 5, window: '5m', aligned: true }),
+  slidingLog({ name: 'l', limit: 5, window: '5m' }),
+  slidingCounter({ name: 'c', limit: 5, window: '5m' }),
+]
 
 describe('misuse is refused before the store is asked', () => {
   const limiter = new RateLimiter({ store: untouched, policy })
@@ -53,8 +61,37 @@ describe('misuse is refused before the store is asked', () => {
     ['a store that is none', { policy, store: {} }, 'WEIR_INVALID_OPTION'],
     ['an observer that is none', { policy, onDecision: 1 }, 'WEIR_INVALID_OPTION'],
     ['a name that is none', { policy, name: 'a b' }, 'WEIR_INVALID_NAME'],
+    ['an option that does not exist', { policy, keyPrefix: 'x' }, 'WEIR_INVALID_OPTION'],
+    ['an own option that does not exist', { policy: [{ policy, Key: 'x' }] }, 'WEIR_INVALID_POLICY'],
+    ['a look-alike of a policy', { policy: { signature: 'x' } }, 'WEIR_INVALID_POLICY'],
+    [
+      'an unlimited policy of the name of another',
+      { policy: [policy, unlimited({ name: policy.name })] },
+      'WEIR_INVALID_POLICY',
+    ],
   ])('at construction: %s', (_, options, code) => {
     expect(() => new RateLimiter(options as never)).toThrow(expect.objectContaining({ code }))
+  })
+
+  test('values without a text had no code', async () => {
+    const odd = Object.create(null)
+    const own = new RateLimiter({ store: untouched, policy })
+    await expect(own.consume(odd)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
+    await expect(own.consume('k', { cost: odd })).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+    expect(() => slidingLog({ limit: 1, window: odd })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_DURATION' }),
+    )
+  })
+
+  test.each([{}, { allowed: true }, []])('a refund of %j, which is no decision', async (of) => {
+    const own = new RateLimiter({ store: untouched, policy })
+    await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+  })
+
+  test.each([null, 5, { maxkeys: 5 }])('memoryStore with %j', (options) => {
+    expect(() => memoryStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
   })
 
   test.each([0, 1.5, -1, '10', 2 ** 24 + 1, Number.NaN])('memoryStore with maxKeys %s', (maxKeys) => {
@@ -203,6 +240,98 @@ describe('the observer', () => {
     make()
     expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
   })
+})
+
+describe('an observer', () => {
+  let warn: ReturnType<typeof vi.spyOn>
+  beforeEach(() => {
+    warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test.each([
+    ['that rejects ended the process', async () => Promise.reject(new Error('no metrics'))],
+    [
+      'that throws what has no text failed the decision',
+      () => {
+        throw Object.create(null)
+      },
+    ],
+    [
+      'that writes on its decision turned it into a denial',
+      (decision: object) => {
+        Object.assign(decision, { allowed: false })
+      },
+    ],
+  ])('%s', async (_, onDecision) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const limiter = new RateLimiter({
+      policy,
+      name: `observed-${Math.random()}`.replace('0.', ''),
+      onDecision,
+    })
+    expect((await limiter.consume('k')).allowed).toBe(true)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(unhandled).not.toHaveBeenCalled()
+    process.off('unhandledRejection', unhandled)
+  })
+})
+
+test('a receipt from before a reset gave back the units of others', async () => {
+  for (const kernel of KERNELS) {
+    const clock = fakeClock()
+    const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: kernel })
+    const old = await limiter.consume('k', { cost: 5 })
+    clock.advance(1)
+    await limiter.reset('k')
+    clock.advance(1)
+    await limiter.consume('k', { cost: 5 })
+    await limiter.refund(old)
+    expect((await limiter.peek('k')).remaining).toBe(0)
+  }
+})
+
+test('a bucket gave nothing back once any time had passed', async () => {
+  const clock = fakeClock()
+  for (const capacity of [1, 5]) {
+    const bucket = tokenBucket({ capacity, refill: 1, every: '1h' })
+    const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: bucket })
+    const decision = await limiter.consume('k')
+    clock.advance(1)
+    await limiter.refund(decision)
+    expect(await limiter.peek('k')).toMatchObject({ remaining: capacity, resetAfterMs: 0 })
+  }
+})
+
+test('a decision as JSON held the source of its scripts', async () => {
+  const decision = await new RateLimiter({ policy }).consume('k')
+  expect(JSON.stringify(decision).length).toBeLessThan(1_000)
+  expect(() => structuredClone(decision)).not.toThrow()
+})
+
+test('promises of another make were taken for answers', async () => {
+  const answers = memoryStore()
+  const thenable = <Value>(value: Value) => ({
+    // biome-ignore lint/suspicious/noThenProperty: that is the point
+    then: (resolve: (settled: Value) => void) => resolve(value),
+  })
+  const store = { ...answers, decide: (group: never) => thenable(answers.decide(group)) } as unknown as Store
+  const limiter = new RateLimiter({ store, policy: (() => thenable(policy)) as never })
+  expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1 })
+})
+
+test('a clock that goes wrong later admitted everything', async () => {
+  let nowUs = Date.now() * 1_000
+  const limiter = new RateLimiter({ store: memoryStore({ clock: { nowUs: () => nowUs } }), policy })
+  await limiter.consume('k')
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0]) {
+    nowUs = wrong
+    await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'WEIR_INVALID_CLOCK' })
+  }
 })
 
 describe('a policy function that fails', () => {

@@ -116,6 +116,21 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 0, -1, '10', null, undefined])(
   },
 )
 
+test.each([
+  [() => gcra({ limit: -1, period: '1s' }), 'limit'],
+  [() => gcra({ limit: '10' as never, period: '1s' }), 'limit'],
+  [() => gcra({ limit: 1, period: 0 }), 'period'],
+  [() => gcra({ limit: 1, period: '1s', burst: -1 }), 'burst'],
+  [() => leakyBucket({ capacity: 1, leak: 0, every: '1s' }), 'leak'],
+])('%s: an error named an option that nobody had written', (make, option) => {
+  expect(make).toThrow(expect.objectContaining({ message: expect.stringContaining(`: ${option} is `) }))
+})
+
+test('gcra with a limit of 0 was refused, and with one below 1 it denied for ever', () => {
+  expect(gcra({ limit: 0, period: '1s' }).limit).toBe(0)
+  expect(gcra({ limit: 0.5, period: '1s' }).limit).toBe(1)
+})
+
 test('a rate may be a fraction', () => {
   expect(tokenBucket({ capacity: 1, refill: 0.5, every: '1s' }).windowMs).toBe(2_000)
 })

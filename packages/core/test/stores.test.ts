@@ -51,6 +51,49 @@ describe('a full memory store', () => {
   })
 })
 
+test('a look at a full memory store made room, and so gave others their units back', async () => {
+  const clock = fakeClock()
+  const policy = slidingLog({ limit: 5, window: '1h' })
+  const limiter = new RateLimiter({ store: memoryStore({ maxKeys: 2, clock }), policy })
+  await limiter.consume('a', { cost: 4 })
+  await limiter.consume('b', { cost: 4 })
+  for (const key of ['c', 'd', 'e', 'f', 'g']) {
+    expect((await limiter.peek(key)).remaining).toBe(5)
+    await limiter.consume(key, { cost: 0 })
+    await limiter.consume(key, { cost: 6 })
+  }
+  expect((await limiter.peek('a')).remaining).toBe(1)
+  expect((await limiter.peek('b')).remaining).toBe(1)
+})
+
+test('a reset of a key that was never seen forgot the bucket that newcomers share', async () => {
+  const store = memoryStore({ maxKeys: 2, clock: fakeClock() })
+  const limiter = new RateLimiter({ store, policy: slidingLog({ limit: 5, window: '1h' }) })
+  for (const key of ['a', 'b', 'new']) await limiter.consume(key, { cost: 5 })
+  await limiter.reset('never seen')
+  expect((await limiter.consume('new')).allowed).toBe(false)
+})
+
+test('what was swept left more when the clock went back', async () => {
+  const clock = fakeClock()
+  const policy = fixedWindow({ limit: 1, window: '1s' })
+  const limiter = new RateLimiter({ store: memoryStore({ clock }), policy })
+  await limiter.consume('k')
+  clock.advance('5s')
+  for (let i = 0; i < 20; i += 1) await limiter.consume(`other${i}`)
+  clock.advance(-4_500)
+  expect((await limiter.peek('k')).remaining).toBe(0)
+})
+
+test('equal own keys with other tags were one counter in memory, and two in Redis', async () => {
+  const policy = slidingLog({ limit: 1, window: '1h' })
+  const limiter = new RateLimiter({ policy })
+  const withTag = (tag: string) => limiter.consume('k', { policy: [{ policy, key: 'own', tag }] })
+  expect((await withTag('t1')).allowed).toBe(true)
+  expect((await withTag('t1')).allowed).toBe(false)
+  expect((await withTag('t2')).allowed).toBe(true)
+})
+
 test('two policies of one limiter that differ in numbers alone share their counters', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({

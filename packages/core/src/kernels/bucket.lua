@@ -6,6 +6,10 @@ local call, pcall = redis.call, redis.pcall
 local ceil, floor = math.ceil, math.floor
 local find, format = string.find, string.format
 local EPOCH_MS = 1735689600000
+-- 8.192 s.
+local CELL = 65536000
+-- An `until` is rounded up by less than 2 us, if the price is no whole number of them.
+local ROUNDED = 16
 
 local function ticks_at(us)
   return (us - EPOCH_MS * 1000) * 8
@@ -27,12 +31,13 @@ local function available(k)
 end
 
 return {
-  check = function(price, capacity, span)
-    return { price = price, capacity = capacity, span = span, now = 0, tat = 0, stored = false, dirty = false }
+  check = function(price, capacity, span, us)
+    local now = ticks_at(us)
+    return { price = price, capacity = capacity, span = span, now = now, tat = now, stored = false, dirty = false }
   end,
 
-  read = function(k, key, us)
-    local now = ticks_at(us)
+  read = function(k, key)
+    local now = k.now
     local raw = pcall('GET', key)
     local tat = now
     k.stored = false
@@ -42,7 +47,6 @@ return {
       tat = raw + 0
       k.stored = tat
     end
-    k.now = now
     if tat < now then tat = now end
     k.dirty = tat - now > 2 * k.span
     if k.dirty then tat = now + k.span end
@@ -61,8 +65,12 @@ return {
   give_back = function(k, units, until_us)
     local back = units * k.price
     if until_us then
-      local weighs = ticks_at(until_us) - k.now
-      if weighs < back then back = weighs > 0 and floor(weighs / k.price) * k.price or 0 end
+      local until_ticks = ticks_at(until_us)
+      local weighs = (until_ticks < k.tat and until_ticks or k.tat) - k.now
+      if weighs < back then
+        if until_ticks < k.tat and k.price % 8 > 0 then weighs = weighs - ROUNDED end
+        back = weighs > 0 and weighs or 0
+      end
     end
     local tat = k.tat - back
     if back > 0 and k.tat > k.now then
@@ -94,14 +102,15 @@ return {
     return ceil((k.tat - k.now) / 8)
   end,
 
-  -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when it has become too short. It
-  -- covers the reset twice over, plus a second: a busy key writes it once a second at the most. Numbers are
-  -- formatted here because Redis would print them with %.17g, which takes 100 ns longer.
+  -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when the TAT enters another cell of 8.192 s:
+  -- it is then longer by a cell, so it outlives whatever lies in this one. Numbers are formatted here because Redis
+  -- would print them with %.17g, which takes 100 ns longer.
   write = function(k, key, reset, slack)
-    if k.stored and call('PTTL', key) >= reset + slack then
-      call('INCRBY', key, format('%d', k.tat - k.stored))
+    local tat, stored = k.tat, k.stored
+    if stored and stored - stored % CELL == tat - tat % CELL then
+      call('INCRBY', key, format('%d', tat - stored))
     else
-      call('SET', key, format('%d', k.tat), 'PX', 2 * reset + 1000 + slack)
+      call('SET', key, format('%d', tat), 'PX', format('%d', reset + 8192 + slack))
     end
   end,
 }

@@ -19,6 +19,8 @@ import type { Cells, Check, Kernel } from './kernel.js'
 
 const TICKS_PER_US = 8
 const TICKS_PER_MS = 8_000
+/** An `until` is rounded up by less than 2 us, if the price is no whole number of them. */
+const ROUNDED = 16
 
 interface BucketCheck extends Check {
   readonly price: number
@@ -62,8 +64,12 @@ export const bucket: Kernel<BucketCheck> = {
   giveBack(check, units, untilUs) {
     let back = units * check.price
     if (untilUs !== undefined) {
-      const weighs = ticksAt(untilUs) - check.now
-      if (weighs < back) back = weighs > 0 ? Math.floor(weighs / check.price) * check.price : 0
+      const until = ticksAt(untilUs)
+      let weighs = (until < check.tat ? until : check.tat) - check.now
+      if (weighs < back) {
+        if (until < check.tat && check.price % TICKS_PER_US > 0) weighs -= ROUNDED
+        back = weighs > 0 ? weighs : 0
+      }
     }
     const tat = check.tat - back
     if (back > 0 && check.tat > check.now) {

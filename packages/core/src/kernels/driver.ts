@@ -22,6 +22,10 @@ export interface Table {
   /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
   write(key: string, slot: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void
   remove(key: string, slot: number): void
+  /** Removes on purpose, and remembers that for a while. */
+  forget(key: string, slot: number, nowUs: number): void
+  /** When a key was last forgotten on purpose; undefined: not lately. */
+  forgottenUs(key: string): number | undefined
 }
 
 /** One policy of a decision: its arithmetic, its numbers with scratch, its states. */
@@ -41,7 +45,8 @@ export interface Reading {
 
 /**
  * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
- * Fills a reading for each lane and returns how many of the requests are granted.
+ * Fills a reading for each lane and returns how many of the requests are granted; to raise, 0 if nothing was lost.
+ * @param chargedUs to refund by receipt: when it was charged
  */
 export function decideGroup(
   lanes: readonly Lane[],
@@ -50,6 +55,7 @@ export function decideGroup(
   mode: Mode,
   count: number,
   untilUs: readonly (number | undefined)[],
+  chargedUs: number | undefined,
   nowUs: number,
   readings: readonly Reading[],
 ): number {
@@ -65,11 +71,12 @@ export function decideGroup(
   if (mode === 'peek' && granted > 0) granted = count
 
   for (let i = 0; i < lanes.length; i += 1) {
-    const { kernel, check } = lanes[i] as Lane
+    const lane = lanes[i] as Lane
+    const { kernel, check } = lane
     const reading = readings[i] as Reading
     const cost = costs[i] as number
     const units = granted * cost
-    if (units > 0 && mode !== 'peek') {
+    if (units > 0 && mode !== 'peek' && !wasForgotten(lane, keys[i] as string, chargedUs)) {
       reading.left = move(kernel, check, mode, units, untilUs[i])
     }
     reading.waitMs = granted < count ? kernel.retryAfterMs(check, cost) : 0
@@ -78,11 +85,19 @@ export function decideGroup(
   }
 
   if (mode === 'peek') return granted
+  let changed = 0
   for (let i = 0; i < lanes.length; i += 1) {
-    if ((costs[i] as number) > 0)
-      write(lanes[i] as Lane, keys[i] as string, nowUs, (readings[i] as Reading).resetUs)
+    const lane = lanes[i] as Lane
+    if (!lane.check.dirty || costs[i] === 0) continue
+    write(lane, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
+    changed = 1
   }
-  return granted
+  return mode === 'raise' ? changed : granted
+}
+
+/** What was charged before a key was forgotten is not given back: it would be the units of others. */
+function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefined): boolean {
+  return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) > chargedUs
 }
 
 function move(kernel: Kernel, check: Check, mode: Mode, units: number, untilUs: number | undefined): number {
@@ -100,9 +115,15 @@ function read(lane: Lane, key: string, nowUs: number): number {
   return kernel.read(check, table.cellsOf(slot), table.offsetOf(slot), nowUs)
 }
 
-function write({ kernel, check, table, slot }: Lane, key: string, nowUs: number, resetUs: number): void {
-  if (!check.dirty) return
+function write(
+  { kernel, check, table, slot }: Lane,
+  key: string,
+  mode: Mode,
+  nowUs: number,
+  resetUs: number,
+): void {
   if (resetUs > 0)
     table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+  else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs)
   else if (slot >= 0) table.remove(key, slot)
 }

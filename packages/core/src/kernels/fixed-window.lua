@@ -6,11 +6,6 @@ local call, pcall = redis.call, redis.pcall
 local floor, format, match = math.floor, string.format, string.match
 local MAX_UNITS = 2 ^ 50
 
-local function end_of_new(k)
-  if k.aligned then return (floor(k.now / k.span) + 1) * k.span end
-  return k.now + k.span
-end
-
 local function available(k)
   return k.count < k.limit and k.limit - k.count or 0
 end
@@ -23,15 +18,16 @@ local function take(k, units)
 end
 
 return {
-  check = function(limit, span, aligned)
-    return { limit = limit, span = span, aligned = aligned == 1, now = 0, count = 0, finish = 0, keep = false, dirty = false }
+  check = function(limit, span, aligned, us)
+    local k = { limit = limit, span = span, now = floor(us / 1000), new = 0, count = 0, finish = 0, keep = false, dirty = false }
+    k.new = aligned == 1 and (floor(k.now / span) + 1) * span or k.now + span
+    return k
   end,
 
-  read = function(k, key, us)
-    local now = floor(us / 1000)
+  read = function(k, key)
+    local now = k.now
     local raw = pcall('GET', key)
     local running = false
-    k.now = now
     if raw then
       if type(raw) ~= 'string' or #raw > 34 then return nil end
       local count, finish = match(raw, '^(%d+):(%d+)$')
@@ -44,10 +40,10 @@ return {
     end
     if not running then
       k.count = 0
-      k.finish = end_of_new(k)
+      k.finish = k.new
     end
     k.dirty = k.finish - now > k.span
-    if k.dirty then k.finish = end_of_new(k) end
+    if k.dirty then k.finish = k.new end
     k.keep = running and not k.dirty
     return available(k)
   end,

@@ -19,15 +19,16 @@ local function take(k, units)
 end
 
 return {
-  check = function(limit, span)
-    local most = floor(2 ^ 53 / span)
-    return { limit = limit, span = span, most = most, now = 0, start = 0, previous = 0, current = 0, stored = false, dirty = false }
+  check = function(limit, span, _, us)
+    local now = floor(us / 1000)
+    return {
+      limit = limit, span = span, most = floor(2 ^ 53 / span), now = now, running = floor(now / span) * span,
+      start = 0, previous = 0, current = 0, stored = false, dirty = false,
+    }
   end,
 
-  read = function(k, key, us)
-    local span, most = k.span, k.most
-    local now = floor(us / 1000)
-    local running = floor(now / span) * span
+  read = function(k, key)
+    local span, most, running = k.span, k.most, k.running
     local raw = pcall('GET', key)
     local start, previous, current = running, 0, 0
     k.dirty = false
@@ -50,7 +51,6 @@ return {
         k.dirty = true
       end
     end
-    k.now = now
     k.start = start
     k.previous = previous
     k.current = current

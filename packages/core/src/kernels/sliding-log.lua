@@ -46,21 +46,17 @@ local function available(k)
   return used < k.limit and k.limit - used or 0
 end
 
-local function tick_of(k)
-  return floor(k.now / k.quantum) * k.quantum + k.quantum - 1
-end
-
 -- Forgets the entries: what is used, if anything, becomes one run that was taken now.
 local function restart(k, used)
   k.runs = false
   k.floor = 0
-  k.last_tick = tick_of(k)
+  k.last_tick = k.tick
   k.last_sum = used
   return available(k)
 end
 
 local function reaches_back_to(k, tick, used)
-  if k.first_tick ~= tick or tick ~= tick_of(k) then return k.first_tick <= tick end
+  if k.first_tick ~= tick or tick ~= k.tick then return k.first_tick <= tick end
   return k.last_sum - k.floor >= used
 end
 
@@ -77,23 +73,23 @@ end
 
 -- The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times.
 local function tick_until(k, until_us)
-  return max(0, min(floor(until_us / 1000) - EPOCH_MS - k.span, tick_of(k)))
+  return max(0, min(floor(until_us / 1000) - EPOCH_MS - k.span, k.tick))
 end
 
 return {
-  check = function(limit, span, quantum)
+  check = function(limit, span, quantum, us)
+    local now = floor(us / 1000) - EPOCH_MS
     return {
-      limit = limit, span = span, quantum = quantum, key = false, now = 0, stored = false, runs = false, first = 0,
+      limit = limit, span = span, quantum = quantum, now = now, alive = now - span + 1,
+      tick = floor(now / quantum) * quantum + quantum - 1, key = false, stored = false, runs = false, first = 0,
       first_tick = 0, first_sum = 0, stored_tick = 0, stored_weight = 0, stored_sum = 0, floor = 0, last_tick = 0,
       last_sum = 0, older_tick = false, older_sum = 0, dirty = false,
     }
   end,
 
-  read = function(k, key, us)
-    local now = floor(us / 1000) - EPOCH_MS
-    local alive = now - k.span + 1
+  read = function(k, key)
+    local now, alive = k.now, k.alive
     k.key = key
-    k.now = now
     k.older_tick = false
     k.dirty = false
     local tick, weight, sum = entry(key, -1)
@@ -123,7 +119,7 @@ return {
   end,
 
   take = function(k, units)
-    return take_at(k, units, tick_of(k))
+    return take_at(k, units, k.tick)
   end,
 
   give_back = function(k, units, until_us)
@@ -131,6 +127,12 @@ return {
     if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > k.now) then
       k.floor = k.floor + (units < used and units or used)
       k.dirty = true
+      -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is not ours.
+      if k.runs and k.first_sum <= k.floor and k.floor < k.last_sum then
+        local first, tick, _, sum = seek(k.key, k.first, call('LLEN', k.key) - 1, true, k.floor + 1)
+        if not first then return nil end
+        k.first, k.first_tick, k.first_sum = first, tick, sum
+      end
     end
     return available(k)
   end,
@@ -164,7 +166,8 @@ return {
       tick = k.first_tick
     elseif k.runs and k.stored_sum >= sum then
       local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, true, sum)
-      tick = reaching or tick
+      if not reaching then return nil end
+      tick = reaching
     end
     return tick + k.span - k.now
   end,
@@ -183,14 +186,9 @@ return {
       if k.stored then call('DEL', key) end
       call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.floor, k.last_sum))
     else
-      local given = k.last_sum == k.stored_sum
-      local head_tick, head_sum, _ = k.first_tick, k.first_sum
-      if given and head_sum <= k.floor then
-        first, head_tick, _, head_sum = seek(key, first, call('LLEN', key) - 1, true, k.floor + 1)
-      end
-      if first > 0 then call('LTRIM', key, first, -1) end
-      if given then
-        call('LSET', key, 0, format('%d:%d:%d', head_tick, head_sum - k.floor, head_sum))
+      if first == 1 then call('LPOP', key) elseif first > 1 then call('LTRIM', key, first, -1) end
+      if k.last_sum == k.stored_sum then
+        call('LSET', key, 0, format('%d:%d:%d', k.first_tick, k.first_sum - k.floor, k.first_sum))
       elseif k.last_tick > k.stored_tick then
         call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.stored_sum, k.last_sum))
       else

@@ -17,17 +17,25 @@ interface BucketOptions {
   /** Units that come back every `every`. A rate, so it may be a fraction. */
   readonly refill: number
   readonly every: Duration
+  /** What the algorithm's users call these. */
+  readonly words: { readonly capacity: string; readonly refill: string; readonly every: string }
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
-export function bucketPolicy({ algorithm, name, capacity, refill, every }: BucketOptions): Policy {
-  checkedCount(capacity, `${algorithm}: capacity`, 2 ** 50)
-  const everyMs = durationMs(every, `${algorithm}: every`)
+export function bucketPolicy({ algorithm, name, capacity, refill, every, words }: BucketOptions): Policy {
+  checkedCount(capacity, `${algorithm}: ${words.capacity}`, 2 ** 50)
+  const everyMs = durationMs(every, `${algorithm}: ${words.every}`)
   if (typeof refill !== 'number') {
-    throw typeError('WEIR_INVALID_POLICY', `${algorithm}: refill is ${quote(refill)}; give a number above 0`)
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
+    )
   }
   if (!(refill > 0 && refill <= 2 ** 50)) {
-    throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: refill is ${quote(refill)}; give a number above 0`)
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
+    )
   }
   const exact = (everyMs * TICKS_PER_MS) / refill
   const price = Math.ceil(exact)
@@ -41,7 +49,7 @@ export function bucketPolicy({ algorithm, name, capacity, refill, every }: Bucke
     const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
     throw rangeError(
       'WEIR_INVALID_POLICY',
-      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller capacity or a faster refill`,
+      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${words.capacity} or a larger ${words.refill}`,
     )
   }
   return makePolicy({

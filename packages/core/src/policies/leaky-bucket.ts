@@ -1,5 +1,5 @@
 import type { Duration } from '../duration.js'
-import { checkedOptions, type Policy } from '../policy.js'
+import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './bucket.js'
 
 export interface LeakyBucketOptions {
@@ -12,6 +12,8 @@ export interface LeakyBucketOptions {
   readonly every: Duration
 }
 
+const WORDS = { capacity: 'capacity', refill: 'leak', every: 'every' }
+
 /**
  * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied. The same arithmetic
  * as `tokenBucket`, seen from below. At most `capacity + leak * t / every` units pass in any time t.
@@ -21,7 +23,7 @@ export interface LeakyBucketOptions {
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */
 export function leakyBucket(options: LeakyBucketOptions): Policy {
-  checkedOptions(options, 'leakyBucket', ['name', 'capacity', 'leak', 'every'])
+  checkedPolicyOptions(options, 'leakyBucket', ['name', 'capacity', 'leak', 'every'])
   const { name, capacity, leak, every } = options
-  return bucketPolicy({ algorithm: 'leaky-bucket', name, capacity, refill: leak, every })
+  return bucketPolicy({ algorithm: 'leaky-bucket', name, capacity, refill: leak, every, words: WORDS })
 }

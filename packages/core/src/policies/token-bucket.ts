@@ -1,5 +1,5 @@
 import type { Duration } from '../duration.js'
-import { checkedOptions, type Policy } from '../policy.js'
+import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './bucket.js'
 
 export interface TokenBucketOptions {
@@ -12,6 +12,8 @@ export interface TokenBucketOptions {
   readonly every: Duration
 }
 
+const WORDS = { capacity: 'capacity', refill: 'refill', every: 'every' }
+
 /**
  * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the rate in the long run.
  * Starts full. At most `capacity + refill * t / every` units pass in any time t.
@@ -21,7 +23,7 @@ export interface TokenBucketOptions {
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, then one every 100 ms
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
-  checkedOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])
+  checkedPolicyOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])
   const { name, capacity, refill, every } = options
-  return bucketPolicy({ algorithm: 'token-bucket', name, capacity, refill, every })
+  return bucketPolicy({ algorithm: 'token-bucket', name, capacity, refill, every, words: WORDS })
 }

@@ -1,4 +1,4 @@
-import { checkedOptions, makePolicy, type Policy } from '../policy.js'
+import { checkedPolicyOptions, makePolicy, type Policy } from '../policy.js'
 
 /**
  * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
@@ -6,7 +6,7 @@ import { checkedOptions, makePolicy, type Policy } from '../policy.js'
  * @example new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : slidingWindow({ limit: 100, window: '1m' })) })
  */
 export function unlimited(options: { readonly name?: string } = {}): Policy {
-  checkedOptions(options, 'unlimited', ['name'])
+  checkedPolicyOptions(options, 'unlimited', ['name'])
   const { name = 'unlimited' } = options
   return makePolicy({
     name,

@@ -2,7 +2,7 @@
 
 import { type Duration, durationMs, durationText } from '../duration.js'
 import { type Kernel, MAX_UNITS, type PolicyNumbers } from '../kernels/kernel.js'
-import { type Algorithm, checkedCount, checkedOptions, makePolicy, type Policy } from '../policy.js'
+import { type Algorithm, checkedCount, checkedPolicyOptions, makePolicy, type Policy } from '../policy.js'
 
 export interface WindowOptions {
   /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
@@ -20,7 +20,7 @@ export function windowPolicy<Options extends WindowOptions>(
   kernel: Kernel,
   numbers: (limit: number, windowMs: number) => PolicyNumbers,
 ): Policy {
-  checkedOptions(options, algorithm, known)
+  checkedPolicyOptions(options, algorithm, known)
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)
   return makePolicy({

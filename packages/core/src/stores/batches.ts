@@ -69,6 +69,11 @@ export class Batches {
     if (batch.entries.length * line.plan.policies.length >= MAX_KEYS) this.#close(batch)
   }
 
+  /** Sends what was asked for so far, so that what comes next on the connection comes after it. */
+  flush(): void {
+    for (const open of this.#open.values()) for (const batch of open.values()) this.#close(batch)
+  }
+
   #close(batch: OpenBatch): void {
     this.#open.get(batch.line)?.delete(batch.slot)
     this.#send(batch)
@@ -79,7 +84,7 @@ export class Batches {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      for (const open of this.#open.values()) for (const batch of open.values()) this.#close(batch)
+      this.flush()
       this.#open.clear()
     })
   }
@@ -87,9 +92,9 @@ export class Batches {
 
 function add(batch: OpenBatch, group: Group, waiter: Waiter): void {
   const { key, ownKeys, costs, untilUs, seenUs, plan } = group
-  const mayJoin = ownKeys === undefined && untilUs === undefined
+  const mayJoin = ownKeys === undefined && untilUs === undefined && batch.mode !== 'charge' && areOne(costs)
   const joined = mayJoin ? batch.joinable.get(key) : undefined
-  if (joined !== undefined && sameCosts(joined.costs, costs)) {
+  if (joined !== undefined) {
     joined.count += 1
     joined.waiters.push(waiter)
     return
@@ -99,8 +104,9 @@ function add(batch: OpenBatch, group: Group, waiter: Waiter): void {
   if (mayJoin) batch.joinable.set(key, entry)
 }
 
-function sameCosts(some: readonly number[], others: readonly number[]): boolean {
-  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false
+/** Only then do the figures of each follow from those of the last: see `rewind`. */
+function areOne(costs: readonly number[]): boolean {
+  for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
   return true
 }
 
@@ -112,20 +118,30 @@ export function handOut({ group, waiters }: Entry, verdict: Verdict, nowUs: numb
   }
   const { granted, readings } = verdict
   const last = granted < waiters.length ? granted : waiters.length
+  const scratch =
+    last > 0 && waiters.length > 1 && group.mode === 'consume'
+      ? readings.map((each) => ({ ...each }))
+      : readings
   for (let i = 0; i < waiters.length; i += 1) {
-    const later = last - 1 - i
-    const own = later > 0 && group.mode !== 'peek' ? earlier(group, readings, later) : readings
-    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, own))
+    if (scratch !== readings) rewind(group, readings, Math.max(0, last - 1 - i), scratch)
+    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, scratch))
   }
 }
 
-/** The readings as they stood before `later` more equal requests were granted: what was left follows from what is. */
-function earlier({ plan, costs, mode }: Group, readings: readonly Reading[], later: number): Reading[] {
-  return readings.map(({ left, waitMs, resetUs }, i) => {
-    const units = mode === 'refund' ? 0 : later * (costs[i] as number)
-    const drained = Math.ceil(units * (plan.policies[i]?.unitMs ?? 0) * 1_000)
-    // A charge past the limit leaves nothing, and how far past it each was is not known.
-    if (left === 0 && mode === 'charge') return { left, waitMs, resetUs: Math.max(0, resetUs - drained) }
-    return { left: left + units, waitMs: units > 0 ? 0 : waitMs, resetUs: Math.max(0, resetUs - drained) }
-  })
+/** The readings as they stood before `later` more requests of cost 1 were granted: what was left follows from what is. */
+function rewind(
+  { plan }: Group,
+  readings: readonly Reading[],
+  later: number,
+  into: readonly Reading[],
+): void {
+  for (let i = 0; i < readings.length; i += 1) {
+    const { left, waitMs, resetUs } = readings[i] as Reading
+    const then = into[i] as Reading
+    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund would fall short.
+    const drained = Math.round(later * (plan.policies[i]?.unitMs ?? 0) * 8_000)
+    then.left = left + later
+    then.waitMs = then.left > 0 ? 0 : waitMs
+    then.resetUs = Math.max(0, resetUs - Math.floor(drained / 8))
+  }
 }

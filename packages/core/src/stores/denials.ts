@@ -29,6 +29,7 @@ export class Denials {
 
   /** What Redis would answer; undefined: it must be asked. Only a request of the very same costs is answered. */
   answer(id: string, group: Group): Answer | undefined {
+    if (this.#denials.isEmpty) return undefined
     const denial = this.#denials.get(id)
     if (denial === undefined || denial.plan !== group.plan || group.mode !== 'consume') return undefined
     const nowUs = this.#nowUs()
@@ -41,7 +42,7 @@ export class Denials {
   noted(id: string, group: Group, answer: Answer): void {
     if (group.mode === 'peek') return
     if (answer.allowed) {
-      if (this.#denials.get(id) !== undefined) this.#denials.delete(id)
+      if (!this.#denials.isEmpty) this.#denials.delete(id)
       return
     }
     let waitUs = MAX_AGE_US

@@ -7,18 +7,20 @@
 --       three numbers for each policy (see the kernel)
 --       then nothing, if each group is one request of cost 1, or group by group: how many equal requests it stands
 --       for; a cost for each policy (to raise: the units that were seen in use); to refund, settle or raise, for
---       each policy until when (in us) they weigh, or ''; to raise, when (in us) they were seen
+--       each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or seen, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then group by group: how many of its requests are
---       granted (-i: the i-th key holds something foreign; nothing of the group was changed), and for each policy:
---       units left, ms to wait (denied: until the cost fits; nothing left: until a unit is; -1: never), us to reset
+--       granted (-i: the i-th key holds something foreign; nothing of the group was changed; to raise, 0: nothing was
+--       lost), and for each policy: units left, ms to wait (denied: until the cost fits; nothing left: until a unit
+--       is; -1: never), us to reset
 --
--- A mark tells when a key was forgotten on purpose (a STRING, in us), so that raising it to what was seen before, which
--- is for keys that were lost, leaves it alone.
+-- A mark (STRING 'forgotten:given', in us) tells when a key was last forgotten on purpose, and when units were last given
+-- back to it. What was seen before that is not raised, for that is for keys that were lost; and what was charged before
+-- a key was forgotten is not given back, for it would be the units of others.
 --
 -- Groups run in order and see each other's writes. Within a group everything is read and judged before the first write,
 -- so a full Redis, which refuses the first write of a script, leaves nothing half done.
 
-local ceil, floor = math.ceil, math.floor
+local ceil, floor, max = math.ceil, math.floor, math.max
 local mode = ARGV[2]
 local policies = #kernels
 local us, slack
@@ -32,40 +34,51 @@ else
   slack = 600000
 end
 
-local function forget(key, mark)
-  local life = redis.call('PTTL', key)
-  redis.call('DEL', key)
-  redis.call('SET', mark, string.format('%d', us), 'PX', life > 60000 and life or 60000)
-end
-
-local function forgotten_since(mark, seen)
-  local raw = redis.pcall('GET', mark)
-  return type(raw) == 'string' and (tonumber(raw) or 0) >= seen
-end
-
 local marked = mode == 'refund' or mode == 'raise' or mode == 'reset'
 local bounded = mode == 'refund' or mode == 'raise' or mode == 'settle'
+local judged = mode == 'consume' or mode == 'peek'
+local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
-
-if mode == 'reset' then
-  for base = 1, #KEYS, stride do
-    for i = base, base + policies - 1 do forget(KEYS[i], KEYS[i + policies]) end
-  end
-  return cmsgpack.pack({ us })
-end
 
 local checks, lefts, costs, untils = {}, {}, {}, {}
 local argument = 3
 for i = 1, policies do
-  checks[i] = kernels[i].check(ARGV[argument] + 0, ARGV[argument + 1] + 0, ARGV[argument + 2] + 0)
+  checks[i] = kernels[i].check(ARGV[argument] + 0, ARGV[argument + 1] + 0, ARGV[argument + 2] + 0, us)
   costs[i] = 1
   argument = argument + 3
 end
 local plain = argument > #ARGV
-local judged = mode == 'consume' or mode == 'peek'
-local count, seen = 1, 0
+local count, seen = 1, nil
 local reply = { us, 0, 0, 0, 0 }
 local size = 1
+
+local restore, set_mark
+if marked then
+  local lives, forgottens = {}, {}
+
+  -- What a refund or a raise makes of a policy: the units left; nil: the key holds something foreign.
+  restore = function(i, mark, units)
+    local kernel, check = kernels[i], checks[i]
+    local raw = redis.pcall('GET', mark)
+    local forgotten, given
+    if type(raw) == 'string' then forgotten, given = string.match(raw, '^(%d+):(%d+)$') end
+    forgottens[i] = tonumber(forgotten) or 0
+    if mode == 'raise' then
+      return given and given + 0 >= (seen or 0) and lefts[i] or kernel.raise(check, units, untils[i])
+    end
+    lives[i] = ceil(kernel.reset_after(check) / 1000) + 1000
+    return seen and forgottens[i] > seen and lefts[i] or kernel.give_back(check, units, untils[i])
+  end
+
+  -- Lives as long as anything that was seen before may be raised: as long as what was in use weighs; of a key that was
+  -- lost already nobody knows.
+  set_mark = function(i, mark, emptied)
+    local life = lives[i] or ceil(kernels[i].reset_after(checks[i]) / 1000) + 1000
+    life = max(redis.call('PTTL', mark), life, emptied and 60000 or 0)
+    local value = string.format('%d:%d', emptied and us or forgottens[i], us)
+    redis.call('SET', mark, value, 'PX', string.format('%d', life + slack))
+  end
+end
 
 for base = 0, #KEYS - stride, stride do
   if not plain then
@@ -76,15 +89,15 @@ for base = 0, #KEYS - stride, stride do
       for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) end
       argument = argument + policies
     end
-    if mode == 'raise' then
-      seen = ARGV[argument] + 0
+    if mode == 'refund' or mode == 'raise' then
+      seen = tonumber(ARGV[argument])
       argument = argument + 1
     end
   end
 
   local granted = count
   for i = 1, policies do
-    local left = kernels[i].read(checks[i], KEYS[base + i], us)
+    local left = kernels[i].read(checks[i], KEYS[base + i])
     if not left then
       granted = -i
       break
@@ -93,7 +106,6 @@ for base = 0, #KEYS - stride, stride do
     if judged and left < granted * costs[i] then granted = floor(left / costs[i]) end
   end
   if mode == 'peek' and granted > 0 then granted = count end
-  reply[size + 1] = granted
 
   for i = 1, policies do
     local left, wait, reset = 0, 0, 0
@@ -101,40 +113,49 @@ for base = 0, #KEYS - stride, stride do
       local kernel, check = kernels[i], checks[i]
       local units = granted * costs[i]
       left = lefts[i]
-      if units > 0 and mode ~= 'peek' then
+      if units > 0 and changing then
         if not bounded then
           left = kernel.take(check, units)
-        elseif mode == 'refund' then
-          left = kernel.give_back(check, units, untils[i])
         elseif mode == 'settle' then
           left = kernel.settle(check, units, untils[i])
-        elseif not forgotten_since(KEYS[base + policies + i], seen) then
-          left = kernel.raise(check, units, untils[i])
+        elseif mode ~= 'reset' then
+          left = restore(i, KEYS[base + policies + i], units)
         end
       end
-      if granted < count then wait = kernel.retry_after(check, costs[i]) end
-      if wait == 0 and left < 1 then wait = kernel.retry_after(check, 1) end
-      reset = kernel.reset_after(check)
+      if left and granted < count then wait = kernel.retry_after(check, costs[i]) end
+      if left and wait == 0 and left < 1 then wait = kernel.retry_after(check, 1) end
+      if not left or not wait then
+        granted, left, wait = -i, 0, 0
+      else
+        reset = kernel.reset_after(check)
+      end
     end
     local at = size + 3 * i
     reply[at - 1] = left
     reply[at] = wait
     reply[at + 1] = reset
   end
+  reply[size + 1] = granted
 
-  if granted >= 0 and mode ~= 'peek' then
+  if granted >= 0 and changing then
+    local raised = 0
     for i = 1, policies do
-      if checks[i].dirty and costs[i] > 0 then
-        local reset = ceil(reply[size + 3 * i + 1] / 1000)
+      local check = checks[i]
+      if mode == 'reset' then
+        redis.call('DEL', KEYS[base + i])
+        set_mark(i, KEYS[base + policies + i], true)
+      elseif check.dirty and costs[i] > 0 then
+        local reset = reply[size + 3 * i + 1]
         if reset > 0 then
-          kernels[i].write(checks[i], KEYS[base + i], reset, slack)
-        elseif marked then
-          forget(KEYS[base + i], KEYS[base + policies + i])
+          kernels[i].write(check, KEYS[base + i], ceil(reset / 1000), slack)
         else
           redis.call('DEL', KEYS[base + i])
         end
+        raised = 1
+        if mode == 'refund' then set_mark(i, KEYS[base + policies + i], reset == 0) end
       end
     end
+    if mode == 'raise' then reply[size + 1] = raised end
   end
   size = size + 1 + 3 * policies
 end

@@ -1,6 +1,7 @@
 // What happens to a Redis store, for those who watch it. No listener can break a decision.
 
 import { quote } from '../errors.js'
+import { isPromise } from '../promise.js'
 import { warnOnce } from '../warnings.js'
 
 export interface StoreEvents {
@@ -33,11 +34,14 @@ export function storeEvents(log: ((line: string) => void) | undefined): Events {
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
 
-  function guarded(name: string, call: () => void): void {
-    try {
-      call()
-    } catch (error) {
+  function guarded(name: string, call: () => unknown): void {
+    const failed = (error: unknown) =>
       warnOnce('WEIR_OBSERVER_FAILED', name, `a listener for "${name}" threw: ${quote(error)}`)
+    try {
+      const done = call()
+      if (isPromise(done)) Promise.resolve(done).catch(failed)
+    } catch (error) {
+      failed(error)
     }
   }
 

@@ -2,8 +2,11 @@
 
 import { quote, StoreError } from '../errors.js'
 
-/** Replies that concern one key or call; the node is well. */
-const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT)\b/
+/**
+ * Replies that concern one key or call; the node is well. An error of the script itself, too: unless the server refused one
+ * of its commands, which Redis before 7 tells as `... user_script:12: -OOM command not allowed`.
+ */
+const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT)\b|user_script:\d+: (?!-|@)/
 
 /** The failure of a call as a StoreError. */
 export function storeFailure(cause: unknown): StoreError {

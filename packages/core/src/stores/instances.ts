@@ -18,7 +18,8 @@ export function partOf(units: number, { count, rank }: Instances): number {
 
 /** @throws {RangeError} WEIR_INVALID_OPTION */
 export function checkedInstances(option: number | { count: number; rank: number }): Instances {
-  const { count, rank } = typeof option === 'number' ? { count: option, rank: undefined } : option
+  const { count, rank } =
+    typeof option === 'object' && option !== null ? option : { count: option, rank: undefined }
   const known = rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
   if (!Number.isInteger(count) || count < 1 || count > 100_000 || !known) {
     const right = 'give a count from 1 to 100000, or { count, rank } with a rank below the count'

@@ -13,14 +13,15 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 /** What the key names of a plan have in common: for each policy, what stands before and after the own key. */
 export interface KeyNames {
   readonly head: string
-  readonly parts: readonly { readonly name: string; readonly kernel: string }[]
+  readonly parts: readonly { readonly name: string; readonly kernel: string; readonly tail: string }[]
 }
 
 export function keyNames(prefix: string, plan: Plan): KeyNames {
-  const parts = plan.policies.map(({ name, kernel }) => ({
-    name: `}:${plan.name}:${name}:`,
-    kernel: kernel?.id as string,
-  }))
+  const parts = plan.policies.map((policy) => {
+    const name = `}:${plan.name}:${policy.name}:`
+    const kernel = policy.kernel?.id as string
+    return { name, kernel, tail: name + kernel }
+  })
   return { head: `${prefix}:{`, parts }
 }
 
@@ -28,9 +29,9 @@ export function keyNames(prefix: string, plan: Plan): KeyNames {
 export function keysOf({ head, parts }: KeyNames, { key, ownKeys }: Subject, keys: string[]): string[] {
   const tagged = head + encodePart(key)
   for (let i = 0; i < parts.length; i += 1) {
-    const { name, kernel } = parts[i] as KeyNames['parts'][number]
+    const { name, kernel, tail } = parts[i] as KeyNames['parts'][number]
     const own = ownKeys?.[i]
-    keys.push(own === undefined ? tagged + name + kernel : ownKeyName(head, own, name, kernel))
+    keys.push(own === undefined ? tagged + tail : ownKeyName(head, own, name, kernel))
   }
   return keys
 }

@@ -1,4 +1,4 @@
-// What was last seen of the subjects of a plan, in a table of fixed size without objects: every answer passes here, and
+// What was last seen of the subjects of all plans with as many policies, in a table of fixed size without objects: every answer passes here, and
 // remembering the answers themselves would cost more in garbage collection than all the rest of a decision.
 //
 // Subjects are told apart by 53 bits of a hash with a secret seed; two that share them (1 in 10^11 pairs of a full
@@ -27,6 +27,10 @@ export class LastSeen {
   readonly #width: number
   readonly #cells: Float64Array
   readonly #seed: number = (Math.random() * 2 ** 32) >>> 0
+  /** The last text that was hashed: equal requests are answered one after the other. */
+  #id = ''
+  #salt = 0
+  #hash = 0
 
   constructor(policies: number) {
     this.#policies = policies
@@ -34,16 +38,17 @@ export class LastSeen {
     this.#cells = new Float64Array(SETS * WAYS * this.#width)
   }
 
-  get(id: string): Seen | undefined {
-    const hash = hashOf(id, this.#seed)
+  /** @param salt tells plans apart */
+  get(id: string, salt: number): Seen | undefined {
+    const hash = this.#hashOf(id, salt)
     const at = this.#find(hash)
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
   /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, answer: Answer): Seen | undefined {
+  note(id: string, salt: number, answer: Answer): Seen | undefined {
     const cells = this.#cells
-    const hash = hashOf(id, this.#seed)
+    const hash = this.#hashOf(id, salt)
     const at = this.#find(hash)
     const lost =
       answer.allowed && cells[at] === hash && this.#isLost(at, answer) ? this.#seenAt(at) : undefined
@@ -56,10 +61,19 @@ export class LastSeen {
     return lost
   }
 
-  forget(id: string): void {
-    const hash = hashOf(id, this.#seed)
+  forget(id: string, salt: number): void {
+    const hash = this.#hashOf(id, salt)
     const at = this.#find(hash)
     if (this.#cells[at] === hash) this.#cells[at] = 0
+  }
+
+  #hashOf(id: string, salt: number): number {
+    if (id !== this.#id || salt !== this.#salt) {
+      this.#id = id
+      this.#salt = salt
+      this.#hash = hashOf(id, this.#seed ^ salt)
+    }
+    return this.#hash
   }
 
   /** Where the subject is, or else where it may be put: over the older of its set. */

@@ -7,7 +7,14 @@
 
 import type { Clock } from '../clock.js'
 import type { StoreError } from '../errors.js'
-import type { Answer, Group, Plan, Subject, WhenUnavailable } from '../store.js'
+import {
+  type Answer,
+  type Group,
+  type Plan,
+  type Subject,
+  textOfOwnKey,
+  type WhenUnavailable,
+} from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, circuitBreaker } from './breaker.js'
 import { Calls } from './calls.js'
@@ -24,7 +31,7 @@ import type { RedisHealth, RedisStore } from './redis.js'
 import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
 import { serverClock } from './server-clock.js'
 import { slotOf } from './slots.js'
-import { decideBySlot, slotsOf } from './split.js'
+import { decideBySlot, partsBySlot, slotsOf } from './split.js'
 import { decideWithoutStore } from './unavailable.js'
 
 /** The options of a Redis store, checked and completed. */
@@ -47,7 +54,9 @@ export function layeredStore(client: RedisLike, settings: Settings): RedisStore 
 /** What is known of a plan: how to call Redis for it, and what was last seen of its subjects. */
 interface Desk {
   readonly line: Line
+  /** Of all plans with as many policies; the salt tells this one's subjects from theirs. */
   readonly seen: LastSeen
+  readonly salt: number
   /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
   readonly denials: Denials | undefined
 }
@@ -57,6 +66,8 @@ class LayeredStore implements RedisStore {
   readonly #settings: Settings
   readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
   readonly #denials: Map<string, Denials> = new Map()
+  readonly #seen: Map<number, LastSeen> = new Map()
+  #plans = 0
   readonly #nodes: Nodes
   readonly #batches: Batches
   readonly #calls: Calls
@@ -107,13 +118,10 @@ class LayeredStore implements RedisStore {
   }
 
   async reset(subject: Subject): Promise<void> {
-    const desk = this.#deskOf(subject.plan)
-    const id = idOf(subject)
-    desk.seen.forget(id)
-    desk.denials?.forget(id)
-    this.#fallback.forget(id, subject)
-    if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
-    await resetSubject(this.#client, desk.line, subject, this.#nowUs())
+    // What was asked for before it is to be decided before it.
+    this.#batches.flush()
+    const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
+    await Promise.all((isSplit ? partsBySlot(subject) : [subject]).map((part) => this.#resetInSlot(part)))
   }
 
   health(): RedisHealth {
@@ -145,6 +153,16 @@ class LayeredStore implements RedisStore {
     await Promise.race([this.#heartbeat?.stop(), patience])
   }
 
+  async #resetInSlot(subject: Subject): Promise<void> {
+    const desk = this.#deskOf(subject.plan)
+    const id = idOf(subject)
+    desk.seen.forget(id, desk.salt)
+    desk.denials?.forget(id)
+    this.#fallback.forget(id, subject)
+    if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
+    await resetSubject(this.#client, desk.line, subject, this.#nowUs())
+  }
+
   #decideInSlot(group: Group): Answer | Promise<Answer> {
     const desk = this.#deskOf(group.plan)
     const denied = desk.denials?.answer(idOf(group), group)
@@ -164,10 +182,12 @@ class LayeredStore implements RedisStore {
   noted(group: Group, desk: Desk, answer: Answer): Promise<Answer> | undefined {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
-    const lost = desk.seen.note(id, answer)
+    const lost = desk.seen.note(id, desk.salt, answer)
     if (lost === undefined || group.mode !== 'consume') return undefined
     const restored = this.#restore(group, desk, lost)
-    return wasShort(group, lost, answer) ? restored.then((raised) => afterLoss(answer, raised)) : undefined
+    return wasShort(group, lost, answer)
+      ? restored.then((raised) => this.#afterLoss(group, answer, raised))
+      : undefined
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -184,7 +204,7 @@ class LayeredStore implements RedisStore {
       otherwise: this.#settings.whenUnavailable,
       cause,
       retryAfterMs: node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
-      local: (part) => this.#fallback.decide(part, idOf(part), desk.seen.get(idOf(group))),
+      local: (part) => this.#fallback.decide(part, idOf(part), desk.seen.get(idOf(group), desk.salt)),
     })
   }
 
@@ -212,23 +232,41 @@ class LayeredStore implements RedisStore {
   }
 
   /**
-   * A key was lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. Resolves to
-   * what it says then; to nothing if it cannot be asked.
+   * A key seems lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. Resolves
+   * to what it says then, which is whether something was lost; to nothing if it cannot be asked.
    */
   #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): Promise<Answer | undefined> {
     const { plan, key, ownKeys } = group
-    this.#events.emit('data-loss', { limiter: plan.name, key })
+    const events = this.#events
     const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
     const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
     return new Promise((resolve) => {
       this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), {
         answered(raised) {
-          desk.seen.note(idOf(group), raised)
+          if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
+          desk.seen.note(idOf(group), desk.salt, raised)
           resolve(raised)
         },
         failed: () => resolve(undefined),
       })
     })
+  }
+
+  /**
+   * A request that was allowed only because its key was lost is denied, and given back what it was charged. If nothing was
+   * raised, the key had been forgotten on purpose, and the answer stands.
+   */
+  #afterLoss(group: Group, answer: Answer, raised: Answer | undefined): Answer {
+    if (raised?.allowed !== true) return answer
+    const { nowUs, untilUs } = answer
+    void Promise.resolve(this.#decideInSlot({ ...group, mode: 'refund', untilUs, seenUs: nowUs })).catch(
+      () => {},
+    )
+    const figures = raised.figures.map((each, i) => {
+      const cost = group.costs[i] as number
+      return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
+    })
+    return { ...raised, allowed: false, figures }
   }
 
   #late({ group, waiters }: Entry, granted: number): void {
@@ -251,14 +289,25 @@ class LayeredStore implements RedisStore {
     return denials
   }
 
+  #seenWith(policies: number): LastSeen {
+    let seen = this.#seen.get(policies)
+    if (seen === undefined) {
+      seen = new LastSeen(policies)
+      this.#seen.set(policies, seen)
+    }
+    return seen
+  }
+
   #deskOf(plan: Plan): Desk {
     let desk = this.#desks.get(plan)
     if (desk === undefined) {
       desk = {
         line: lineFor(this.#settings.prefix, plan),
-        seen: new LastSeen(plan.policies.length),
+        seen: this.#seenWith(plan.policies.length),
+        salt: this.#plans,
         denials: this.#denialsOf(plan),
       }
+      this.#plans += 1
       this.#desks.set(plan, desk)
     }
     return desk
@@ -313,22 +362,11 @@ function wasShort({ plan, costs }: Group, { remaining, nowUs }: Seen, answer: An
   })
 }
 
-/** A request that was allowed only because its key was lost is denied. One that was forgotten on purpose is not raised. */
-function afterLoss(answer: Answer, raised: Answer | undefined): Answer {
-  const wasRaised = raised?.figures.some(
-    ({ remaining }, i) => remaining < (answer.figures[i]?.remaining ?? 0),
-  )
-  if (raised === undefined || !wasRaised) return answer
-  const figures = raised.figures.map((each, i) => {
-    const cost = answer.figures[i]?.cost as number
-    return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
-  })
-  return { ...raised, allowed: false, figures }
-}
-
 /** A subject among those of its plan. */
 function idOf({ key, ownKeys }: Subject): string {
-  return ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own?.key)])
+  return ownKeys === undefined
+    ? key
+    : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])
 }
 
 function notReady({ status }: RedisLike): StoreError {

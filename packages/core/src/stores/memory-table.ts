@@ -2,6 +2,7 @@
 
 import type { Table } from '../kernels/driver.js'
 import type { Cells, Check, Kernel } from '../kernels/kernel.js'
+import { Recent } from './recent.js'
 
 const SMALLEST = 16
 const NO_CELLS: Cells = new Float64Array(0)
@@ -9,12 +10,20 @@ const NO_CELLS: Cells = new Float64Array(0)
 const OVERFLOW = ''
 /** How many keys are looked at to find the one that was used least. */
 const CANDIDATES = 8
+/** How many keys are remembered as forgotten on purpose. */
+const MAX_FORGOTTEN = 10_000
+
+export interface Bounds {
+  readonly maxKeys: number
+  /** How much longer than it matters a state is kept. */
+  readonly slackMs: number
+}
 
 export class MemoryTable implements Table {
   readonly #kernel: Kernel
   /** For looking at keys that nobody asked about. */
   readonly #probe: Check
-  readonly #maxKeys: number
+  readonly #bounds: Bounds
   readonly #slots: Map<string, number> = new Map()
   #keys: (string | undefined)[] = []
   /** States of a fixed width, side by side; or, of varying width, an array for each slot. */
@@ -24,11 +33,14 @@ export class MemoryTable implements Table {
   #expiresMs: Cells = NO_CELLS
   #free: number[] = []
   #hand = 0
+  /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
+  #victim = -1
+  readonly #forgotten: Recent<number> = new Recent(MAX_FORGOTTEN)
 
-  constructor(kernel: Kernel, probe: Check, maxKeys: number) {
+  constructor(kernel: Kernel, probe: Check, bounds: Bounds) {
     this.#kernel = kernel
     this.#probe = probe
-    this.#maxKeys = maxKeys
+    this.#bounds = bounds
   }
 
   get size(): number {
@@ -38,8 +50,10 @@ export class MemoryTable implements Table {
   slotOf(key: string, nowUs: number): number {
     const slot = this.#slots.get(key)
     if (slot !== undefined) return slot
-    if (this.#slots.size < this.#maxKeys || this.#makeRoom(nowUs)) return -1
-    return this.#slots.get(OVERFLOW) ?? -1
+    this.#victim = -1
+    if (this.#slots.size < this.#bounds.maxKeys) return -1
+    this.#victim = this.#findVictim(nowUs)
+    return this.#victim >= 0 ? -1 : (this.#slots.get(OVERFLOW) ?? -1)
   }
 
   cellsOf(slot: number): Cells {
@@ -54,7 +68,7 @@ export class MemoryTable implements Table {
     const slot = known >= 0 ? known : this.#newSlot(key)
     if (kernel.width === 0) this.#ownCells[slot] = kernel.write(check, this.#ownCells[slot] ?? NO_CELLS, 0)
     else kernel.write(check, this.#cells, slot * kernel.width)
-    this.#expiresMs[slot] = nowMs + resetMs
+    this.#expiresMs[slot] = nowMs + resetMs + this.#bounds.slackMs
     if (known < 0) this.sweep(nowMs, 2)
   }
 
@@ -64,6 +78,22 @@ export class MemoryTable implements Table {
     if (this.#kernel.width === 0) this.#ownCells[slot] = NO_CELLS
     this.#free.push(slot)
     if (this.#slots.size === 0) this.clear()
+  }
+
+  forget(key: string, slot: number, nowUs: number): void {
+    this.#forgotten.set(key, nowUs)
+    this.remove(key, slot)
+  }
+
+  forgottenUs(key: string): number | undefined {
+    return this.#forgotten.isEmpty ? undefined : this.#forgotten.get(key)
+  }
+
+  /** Forgets a key, whether it is known or not. */
+  reset(key: string, nowUs: number): void {
+    this.#forgotten.set(key, nowUs)
+    const slot = this.#slots.get(key)
+    if (slot !== undefined) this.remove(key, slot)
   }
 
   /** Drops the expired ones of the next `steps` slots. */
@@ -86,7 +116,8 @@ export class MemoryTable implements Table {
   }
 
   #newSlot(key: string): number {
-    const full = this.#slots.size >= this.#maxKeys
+    if (this.#victim >= 0) this.remove(this.#keys[this.#victim] as string, this.#victim)
+    const full = this.#slots.size >= this.#bounds.maxKeys
     const slot = this.#free.pop() ?? this.#keys.length
     if (slot === this.#expiresMs.length) this.#grow()
     const name = full ? OVERFLOW : key
@@ -102,10 +133,10 @@ export class MemoryTable implements Table {
   }
 
   /**
-   * Makes room for one key, if it can: of the next few keys the first that expired, else the one with the most left.
-   * An exhausted key stays, so nobody can wash away his own count by making up keys.
+   * The slot of a key that may make room for another: of the next few keys the first that expired, else the one with the
+   * most left; -1: none. An exhausted key stays, so nobody can wash away his own count by making up keys.
    */
-  #makeRoom(nowUs: number): boolean {
+  #findVictim(nowUs: number): number {
     let victim = -1
     let most = 0
     for (let step = 0; step < CANDIDATES; step += 1) {
@@ -119,9 +150,7 @@ export class MemoryTable implements Table {
         most = left
       }
     }
-    if (victim < 0) return false
-    this.remove(this.#keys[victim] as string, victim)
-    return true
+    return victim
   }
 
   #leftOf(slot: number, nowUs: number): number {

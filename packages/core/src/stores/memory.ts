@@ -3,8 +3,17 @@
 import { type Clock, checkedClock, systemClock } from '../clock.js'
 import { quote, rangeError } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
-import { type Answer, answerOf, type Group, type Plan, type Store, type Subject } from '../store.js'
-import { MemoryTable } from './memory-table.js'
+import { checkedOptions } from '../options.js'
+import {
+  type Answer,
+  answerOf,
+  type Group,
+  type Plan,
+  type Store,
+  type Subject,
+  textOfOwnKey,
+} from '../store.js'
+import { type Bounds, MemoryTable } from './memory-table.js'
 import { sweeper } from './sweeper.js'
 
 export interface MemoryStoreOptions {
@@ -27,6 +36,7 @@ export interface MemoryStore extends Store {
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  checkedOptions(options, 'memoryStore()', ['maxKeys', 'clock'])
   const { maxKeys = 100_000 } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
@@ -36,13 +46,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     )
   }
   const tables = new Map<string, MemoryTable>()
+  const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
   const desks = new WeakMap<Plan, Desk>()
   const sweeping = sweeper(tables, clock)
 
   function deskOf(plan: Plan): Desk {
     let desk = desks.get(plan)
     if (desk === undefined) {
-      desk = deskFor(plan, tables, maxKeys)
+      desk = deskFor(plan, tables, { maxKeys, slackMs })
       desks.set(plan, desk)
     }
     return desk
@@ -53,7 +64,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     decide(group: Group): Answer {
       const { lanes, readings, keys } = deskOf(group.plan)
       const nowUs = clock.nowUs()
-      for (let i = 0; i < lanes.length; i += 1) keys[i] = group.ownKeys?.[i]?.key ?? group.key
+      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
       const granted = decideGroup(
         lanes,
         keys,
@@ -61,17 +72,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
         group.mode,
         1,
         group.untilUs ?? NONE,
+        group.mode === 'refund' ? group.seenUs : undefined,
         nowUs,
         readings,
       )
       sweeping.start()
       return answerOf(group, granted > 0, nowUs, readings)
     },
-    reset({ plan, key, ownKeys }: Subject) {
-      deskOf(plan).lanes.forEach(({ table }, i) => {
-        const own = ownKeys?.[i]?.key ?? key
-        const slot = table.slotOf(own, clock.nowUs())
-        if (slot >= 0) table.remove(own, slot)
+    reset(subject: Subject) {
+      const nowUs = clock.nowUs()
+      deskOf(subject.plan).lanes.forEach(({ table }, i) => {
+        table.reset(keyOf(subject, i), nowUs)
       })
     },
     close() {
@@ -81,7 +92,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
 }
 
+/** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
+const INJECTED_SLACK_MS = 600_000
 const NONE: readonly undefined[] = []
+
+/** Whom the i-th policy limits. */
+function keyOf({ key, ownKeys }: Subject, i: number): string {
+  const own = ownKeys?.[i]
+  return own === undefined ? key : textOfOwnKey(own)
+}
 
 /** What a plan's decisions are worked out on: made once, used by each in turn. */
 interface Desk {
@@ -90,13 +109,13 @@ interface Desk {
   readonly keys: string[]
 }
 
-function deskFor(plan: Plan, tables: Map<string, MemoryTable>, maxKeys: number): Desk {
+function deskFor(plan: Plan, tables: Map<string, MemoryTable>, bounds: Bounds): Desk {
   const lanes = plan.policies.map((policy) => {
     const kernel = policy.kernel as NonNullable<typeof policy.kernel>
     const id = `${plan.name}:${policy.name}:${kernel.id}`
     let table = tables.get(id)
     if (table === undefined) {
-      table = new MemoryTable(kernel, kernel.check(policy.numbers), maxKeys)
+      table = new MemoryTable(kernel, kernel.check(policy.numbers), bounds)
       tables.set(id, table)
     }
     return { kernel, check: kernel.check(policy.numbers), table, slot: -1 }

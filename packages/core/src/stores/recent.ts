@@ -11,6 +11,10 @@ export class Recent<Value> {
     this.#most = most / 2
   }
 
+  get isEmpty(): boolean {
+    return this.#young.size === 0 && this.#old.size === 0
+  }
+
   get(key: string): Value | undefined {
     return this.#young.get(key) ?? this.#old.get(key)
   }

@@ -58,9 +58,10 @@ export async function decideGroups(
   nowUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
   const keys: string[] = []
-  for (const group of groups) addKeys(line, mode, group, keys)
-  const tail = isPlain(mode, groups) ? [] : groups.flatMap((group) => groupArguments(mode, group))
-  const packed = await evaluate(client, line, keys, [clockText(nowUs), mode, ...line.policyNumbers, ...tail])
+  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, groups[i] as CountedGroup, keys)
+  const args = [clockText(nowUs), mode, ...line.policyNumbers]
+  if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, args)
+  const packed = await evaluate(client, line, keys, args)
   return verdictsOf(unpackNumbers(packed as Buffer), groups, keys)
 }
 
@@ -74,14 +75,20 @@ function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, keys: strin
   return keys
 }
 
-/** Forgets the counters of a subject. */
+/**
+ * Forgets the counters of a subject.
+ * @throws {StoreError} WEIR_FOREIGN_KEY if one of them is not ours; then none is forgotten
+ */
 export async function resetSubject(
   client: RedisLike,
   line: Line,
   subject: Subject,
   nowUs: number | undefined,
 ): Promise<void> {
-  await evaluate(client, line, addKeys(line, 'reset', subject, []), [clockText(nowUs), 'reset'])
+  const keys = addKeys(line, 'reset', subject, [])
+  const packed = await evaluate(client, line, keys, [clockText(nowUs), 'reset', ...line.policyNumbers])
+  const granted = unpackNumbers(packed as Buffer)[1] as number
+  if (granted < 0) throw foreignKey(keys[-granted - 1] as string)
 }
 
 function clockText(nowUs: number | undefined): string {
@@ -91,18 +98,21 @@ function clockText(nowUs: number | undefined): string {
 /** Single requests of cost 1, which are the most, need no arguments of their own. */
 function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
   if (mode === 'refund' || mode === 'settle' || mode === 'raise') return false
-  for (const { count, costs } of groups) {
+  for (let place = 0; place < groups.length; place += 1) {
+    const { count, costs } = groups[place] as CountedGroup
     if (count !== 1) return false
-    for (const cost of costs) if (cost !== 1) return false
+    for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
   }
   return true
 }
 
-function groupArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGroup): string[] {
-  const bounded = mode === 'refund' || mode === 'settle' || mode === 'raise'
-  const ends = bounded ? costs.map((_, i) => String(untilUs?.[i] ?? '')) : []
-  const seen = mode === 'raise' ? [String(seenUs ?? 0)] : []
-  return [String(count), ...costs.map(String), ...ends, ...seen]
+function addArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGroup, args: string[]): void {
+  args.push(String(count))
+  for (const cost of costs) args.push(String(cost))
+  if (mode === 'refund' || mode === 'settle' || mode === 'raise') {
+    for (let i = 0; i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
+  }
+  if (mode === 'refund' || mode === 'raise') args.push(String(seenUs ?? ''))
 }
 
 function verdictsOf(
@@ -112,25 +122,25 @@ function verdictsOf(
 ): { nowUs: number; verdicts: readonly Verdict[] } {
   const stride = keys.length / groups.length
   const policies = (groups[0] as CountedGroup).costs.length
-  const verdicts: Verdict[] = []
+  const verdicts = new Array<Verdict>(groups.length)
   let at = 1
   for (let place = 0; place < groups.length; place += 1) {
     const granted = numbers[at] as number
     at += 1
     if (granted < 0) {
-      verdicts.push(foreignKey(keys[place * stride - granted - 1] as string))
+      verdicts[place] = foreignKey(keys[place * stride - granted - 1] as string)
       at += 3 * policies
       continue
     }
-    const readings: Reading[] = []
+    const readings = new Array<Reading>(policies)
     for (let i = 0; i < policies; i += 1, at += 3) {
-      readings.push({
+      readings[i] = {
         left: numbers[at] as number,
         waitMs: numbers[at + 1] as number,
         resetUs: numbers[at + 2] as number,
-      })
+      }
     }
-    verdicts.push({ granted, readings })
+    verdicts[place] = { granted, readings }
   }
   return { nowUs: numbers[0] as number, verdicts }
 }
@@ -149,14 +159,14 @@ async function evaluate(
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args]
+  const call = [script.sha, String(keys.length), ...keys, ...args]
   try {
-    return await client.callBuffer('evalsha', [script.sha, ...rest])
+    return await client.callBuffer('evalsha', call)
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw storeFailure(error)
   }
   try {
-    return await client.callBuffer('eval', [script.source, ...rest])
+    return await client.callBuffer('eval', [script.source, ...call.slice(1)])
   } catch (error) {
     throw storeFailure(error)
   }

@@ -1,7 +1,8 @@
 // The Redis store as users make it: its options, checked, and what it offers. How it decides is in layered.ts.
 
 import { type Clock, checkedClock } from '../clock.js'
-import { quote, rangeError } from '../errors.js'
+import { quote, rangeError, typeError } from '../errors.js'
+import { checkedOptions } from '../options.js'
 import type { Store, WhenUnavailable } from '../store.js'
 import type { Breaker, BreakerState } from './breaker.js'
 import { checkClient } from './client-check.js'
@@ -62,10 +63,23 @@ export interface RedisStore extends Store {
  */
 export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
   checkClient(client)
-  return layeredStore(client, checkedOptions(options))
+  checkedOptions(options, 'redisStore()', KNOWN)
+  return layeredStore(client, settingsOf(options))
 }
 
-function checkedOptions(options: RedisStoreOptions): Settings {
+const KNOWN = [
+  'prefix',
+  'clock',
+  'deadlineMs',
+  'maxInFlight',
+  'whenUnavailable',
+  'instances',
+  'denyCache',
+  'breaker',
+  'log',
+]
+
+function settingsOf(options: RedisStoreOptions): Settings {
   const { prefix = 'weir', deadlineMs = 100, maxInFlight = 1_000, whenUnavailable = 'local' } = options
   if (typeof prefix !== 'string' || !/^[A-Za-z0-9_.:-]{1,64}$/.test(prefix)) {
     const right = "give 1 to 64 letters, digits, '_', '.', ':' or '-'"
@@ -85,6 +99,15 @@ function checkedOptions(options: RedisStoreOptions): Settings {
   if (!['local', 'allow', 'deny', 'throw'].includes(whenUnavailable)) {
     const right = "give 'local', 'allow', 'deny' or 'throw'"
     throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(whenUnavailable)}; ${right}`)
+  }
+  for (const [name, value, type] of [
+    ['denyCache', options.denyCache, 'boolean'],
+    ['breaker', options.breaker, 'function'],
+    ['log', options.log, 'function'],
+  ] as const) {
+    if (value !== undefined && typeof value !== type) {
+      throw typeError('WEIR_INVALID_OPTION', `${name} is ${quote(value)}; give a ${type}`)
+    }
   }
   return {
     prefix,

@@ -2,13 +2,13 @@
 // by slot, and if one denies, the earlier ones are given back: not atomic, but nobody is charged for a refused request.
 
 import type { PolicyFigures } from '../decision.js'
-import type { Answer, Group } from '../store.js'
+import type { Answer, Group, Subject } from '../store.js'
 import { encodePart } from './keys.js'
 import { slotOf } from './slots.js'
-import { partOfGroup } from './unavailable.js'
+import { partOfGroup, partOfSubject } from './unavailable.js'
 
 /** The places of a group's policies, by the slots of their keys. */
-export function slotsOf({ plan, key, ownKeys }: Group): Map<number, number[]> {
+export function slotsOf({ plan, key, ownKeys }: Subject): Map<number, number[]> {
   const slots = new Map<number, number[]>()
   plan.policies.forEach((_, i) => {
     const slot = slotOf(encodePart(ownKeys?.[i]?.tag ?? key))
@@ -17,6 +17,11 @@ export function slotsOf({ plan, key, ownKeys }: Group): Map<number, number[]> {
     else places.push(i)
   })
   return slots
+}
+
+/** A subject as one for each slot that its keys lie in. */
+export function partsBySlot(subject: Subject): Subject[] {
+  return [...slotsOf(subject).values()].map((places) => partOfSubject(subject, places))
 }
 
 /** Decides a group whose keys lie in several slots, the smallest limits first: what is refused there costs nobody else. */
@@ -39,7 +44,8 @@ export async function decideBySlot(
     denied = true
     for (const earlier of asked.slice(0, -1)) {
       if (group.mode !== 'consume') continue
-      const refund: Group = { ...earlier.part, mode: 'refund', untilUs: earlier.answer.untilUs }
+      const { nowUs, untilUs } = earlier.answer
+      const refund: Group = { ...earlier.part, mode: 'refund', untilUs, seenUs: nowUs }
       earlier.answer = { ...(await decide(refund)), source: earlier.answer.source }
     }
   }

@@ -3,7 +3,7 @@
 import type { PolicyFigures } from '../decision.js'
 import type { StoreError } from '../errors.js'
 import type { Policy } from '../policy.js'
-import { type Answer, type Group, makePlan, type Plan, type WhenUnavailable } from '../store.js'
+import { type Answer, type Group, makePlan, type Plan, type Subject, type WhenUnavailable } from '../store.js'
 
 export interface WithoutStore {
   /** For policies that were told nothing. */
@@ -54,9 +54,8 @@ function blank({ plan, costs }: Group, most: number): Answer {
 
 const parts: WeakMap<Plan, Map<string, Plan>> = new WeakMap()
 
-/** The group as if it had only the policies at these places. */
-export function partOfGroup(group: Group, places: readonly number[]): Group {
-  const { plan } = group
+/** The subject as if its plan had only the policies at these places. */
+export function partOfSubject({ plan, key, ownKeys }: Subject, places: readonly number[]): Subject {
   const known = parts.get(plan) ?? new Map<string, Plan>()
   parts.set(plan, known)
   const id = places.join()
@@ -67,11 +66,15 @@ export function partOfGroup(group: Group, places: readonly number[]): Group {
       places.map((i) => plan.policies[i] as Policy),
     )
   known.set(id, part)
+  return { plan: part, key, ownKeys: ownKeys && places.map((i) => ownKeys[i]) }
+}
+
+/** The group as if it had only the policies at these places. */
+export function partOfGroup(group: Group, places: readonly number[]): Group {
   return {
     ...group,
-    plan: part,
+    ...partOfSubject(group, places),
     costs: places.map((i) => group.costs[i] as number),
-    ownKeys: group.ownKeys && places.map((i) => group.ownKeys?.[i]),
     untilUs: group.untilUs && places.map((i) => group.untilUs?.[i] as number),
   }
 }

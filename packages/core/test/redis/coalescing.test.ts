@@ -110,6 +110,61 @@ describe('on a single server', () => {
     expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i))
   })
 
+  test.each([
+    ['1s', 1],
+    ['1m', 7],
+    ['1s', 333],
+    ['1d', 99_999],
+  ] as const)('a receipt of merged requests gave back a unit less: %s, %s', async (every, refill) => {
+    const policy = tokenBucket({ capacity: 5, refill, every })
+    for (const afterMs of [0, 1, 50]) {
+      const seen = []
+      const clock = fakeClock()
+      for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
+        const limiter = new RateLimiter({ name: newName(), store, policy })
+        const decisions = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
+        clock.advance(afterMs)
+        for (const decision of decisions) {
+          await limiter.refund(decision)
+          seen.push((await limiter.peek('k')).remaining)
+        }
+        clock.advance(-afterMs)
+      }
+      expect(seen.slice(3)).toEqual(seen.slice(0, 3))
+      if (afterMs === 0) expect(seen.slice(0, 3)).toEqual([3, 4, 5])
+    }
+  })
+
+  test('requests of other costs, and penalties, had the figures of the last of them', async () => {
+    const figures = []
+    const clock = fakeClock()
+    for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
+      const limiter = new RateLimiter({
+        name: newName(),
+        store,
+        policy: slidingLog({ limit: 3, window: '1m' }),
+      })
+      const decisions = await Promise.all([
+        ...[0, 1].map(() => limiter.consume('dear', { cost: 2 })),
+        ...[0, 1, 2].map(() => limiter.penalty('bad', { cost: 2 })),
+      ])
+      figures.push(
+        decisions.map(({ allowed, policies: [each] }) => [allowed, each?.remaining, each?.retryAfterMs]),
+      )
+    }
+    expect(figures[1]).toEqual(figures[0])
+  })
+
+  test('a reset overtook the requests before it', async () => {
+    const limiter = new RateLimiter({
+      name: newName(),
+      store: strictStore(client),
+      policy: slidingLog({ limit: 5, window: '1m' }),
+    })
+    await Promise.all([limiter.consume('k'), limiter.consume('k'), limiter.reset('k')])
+    expect((await limiter.peek('k')).remaining).toBe(5)
+  })
+
   test('receipts of merged requests give back what each of them took, and no more', async () => {
     const clock = fakeClock()
     const policy = tokenBucket({ capacity: 10, refill: 1, every: '1s' })

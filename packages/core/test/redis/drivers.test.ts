@@ -338,6 +338,34 @@ describe('a log that is raised', () => {
   })
 })
 
+describe('a log with an entry in its middle that is not ours', () => {
+  async function corruptLog(): Promise<Twins> {
+    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+    for (let i = 0; i < 9; i += 1) await twins.redis({ atMs: i })
+    for (let i = 1; i < 8; i += 1) await client.lset(twins.key, i, 'junk')
+    return twins
+  }
+
+  test.each([
+    ['a refund failed with its whole call', { mode: 'refund', cost: 3, atMs: 10 }],
+    ['a wait was guessed', { cost: limit - 2, atMs: 10 }],
+  ] as const)('%s', async (_, ask) => {
+    const twins = await corruptLog()
+    const before = await client.lrange(twins.key, 0, -1)
+    expect(await twins.redis(ask)).toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
+    expect(await client.lrange(twins.key, 0, -1)).toEqual(before)
+  })
+})
+
+test.each(policies)('a reset deleted a key that is not ours: $algorithm', async (policy) => {
+  const twins = new Twins(policy)
+  await client.hset(twins.key, 'a', 'b')
+  await client.pexpire(twins.key, 60_000)
+  const reset = resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, undefined)
+  await expect(reset).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
+  expect(await client.exists(twins.key)).toBe(1)
+})
+
 describe('several groups of one call', () => {
   /** What a call says of these keys, and what it says when each is asked for in a call of its own. */
   async function bothWays(
@@ -444,6 +472,33 @@ describe('a mark', () => {
     const twins = new Twins(policy)
     await client.set(`${twins.key}:mark`, value, 'PX', 60_000)
     expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
+  })
+
+  test('of a refund of a part keeps what was seen before it from being raised, as long as that weighs', async () => {
+    const twins = new Twins(policy)
+    await twins.redis({ cost: 4, atMs: 100 })
+    await twins.redis({ mode: 'refund', cost: 3, atMs: 200 })
+    expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit - 1)
+    expect(await client.pttl(`${twins.key}:mark`)).toBeGreaterThan(595_000)
+    await twins.redis({ mode: 'refund', cost: 1, atMs: 300 })
+    expect(await client.pttl(`${twins.key}:mark`)).toBeGreaterThan(655_000)
+    expect(await leftAfter(twins, { ...raise, seenMs: 300 })).toBe(limit)
+    expect(await leftAfter(twins, { ...raise, seenMs: 301 })).toBe(limit - 4)
+  })
+
+  test('of a reset keeps what was charged before it from being given back', async () => {
+    for (const kernel of policies) {
+      const twins = new Twins(kernel)
+      await twins.redis({ cost: 2, atMs: 100 })
+      await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(200))
+      await twins.redis({ cost: 2, atMs: 200 })
+      const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
+      expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)
+      // A part that is given back does not hide when the key was forgotten.
+      await twins.redis({ mode: 'refund', cost: 1, atMs: 260 })
+      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 199 })).toBe(limit - 1)
+      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 200 })).toBe(limit)
+    }
   })
 
   test('of another type keeps nothing', async () => {

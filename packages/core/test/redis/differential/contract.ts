@@ -32,6 +32,8 @@ export function checkStep(step: Step): void {
   })
   if (mode === 'consume') checkConsume(step)
   else if (mode === 'peek') assert.ok(!wrote, '(c) a peek wrote')
+  else if (mode === 'raise')
+    assert.equal(reply.granted, wrote ? 1 : 0, 'a raise says whether it changed anything')
   else assert.equal(reply.granted, count, `a ${mode} always happens`)
   lefts.forEach((left, i) => {
     if (mode === 'refund') assert.ok(left >= leftOf(before, i), 'a refund took')
@@ -74,7 +76,7 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
   const alone = (units: number, place: number) => policies.map((_, i) => (i === place ? units : 0))
 
   if (mode === 'raise') {
-    assert.deepEqual(walker.ask([request], nowUs, true), [reply], 'raised twice')
+    assert.deepEqual(walker.ask([request], nowUs, true), [{ ...reply, granted: 0 }], 'raised twice')
   }
   assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')
   reply.readings.forEach(({ left, waitMs, resetUs }, i) => {

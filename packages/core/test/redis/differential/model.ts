@@ -58,7 +58,7 @@ export class Model {
     const lanes = this.#lanes[version] as readonly Lane[]
     const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
     const keys = lanes.map(() => key)
-    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], nowUs, readings)
+    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], undefined, nowUs, readings)
     return { granted, readings }
   }
 }
@@ -101,5 +101,14 @@ class PlainTable implements Table {
   remove(key: string): void {
     this.#writes.push(stateOf(key, this.#place))
     this.#slots.delete(key)
+  }
+
+  forget(key: string): void {
+    this.remove(key)
+  }
+
+  /** Walks look at what kernels do; what marks do is in drivers.test.ts. */
+  forgottenUs(): undefined {
+    return undefined
   }
 }

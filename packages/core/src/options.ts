@@ -1,0 +1,19 @@
+// What every function that takes options makes sure of first.
+
+import { type ErrorCode, quote, typeError } from './errors.js'
+
+/** @throws {TypeError} with `code`, unless given an object with none but the options known */
+export function checkedOptions(
+  options: object,
+  what: string,
+  known: readonly string[],
+  code: ErrorCode = 'WEIR_INVALID_OPTION',
+): void {
+  if (typeof options !== 'object' || options === null) {
+    throw typeError(code, `${what} was given ${quote(options)}; give { ${known.join(', ')} }`)
+  }
+  const unknown = Object.keys(options).find((option) => !known.includes(option))
+  if (unknown !== undefined) {
+    throw typeError(code, `${what} does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`)
+  }
+}
