@@ -23,7 +23,7 @@ import { type Events, type StoreEvents, type StoreListener, storeEvents } from '
 import { concernsNode, storeFailure } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
-import { encodePart } from './keys.js'
+import { hashTagOf } from './keys.js'
 import { LastSeen, type Seen } from './last-seen.js'
 import { Nodes, type RedisNode } from './nodes.js'
 import { isReady, Recovery } from './recovery.js'
@@ -38,6 +38,7 @@ import { decideWithoutStore } from './unavailable.js'
 export interface Settings {
   readonly prefix: string
   readonly clock: Clock | undefined
+  readonly hashTags: readonly string[] | undefined
   readonly deadlineMs: number
   readonly maxInFlight: number
   readonly whenUnavailable: WhenUnavailable
@@ -79,7 +80,7 @@ class LayeredStore implements RedisStore {
   #answered = false
 
   constructor(client: RedisLike, settings: Settings) {
-    const { prefix, clock, deadlineMs, maxInFlight, instances } = settings
+    const { prefix, hashTags, clock, deadlineMs, maxInFlight, instances } = settings
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
@@ -89,6 +90,7 @@ class LayeredStore implements RedisStore {
     this.#recovery = new Recovery({
       client,
       prefix,
+      hashTags,
       deadlineMs,
       fallback: this.#fallback,
       events: this.#events,
@@ -111,8 +113,12 @@ class LayeredStore implements RedisStore {
   }
 
   decide(group: Group): Answer | Promise<Answer> {
-    if (this.#client.isCluster === true && group.ownKeys !== undefined && slotsOf(group).size > 1) {
-      return decideBySlot(group, (part) => this.#decideInSlot(part))
+    if (
+      this.#client.isCluster === true &&
+      group.ownKeys !== undefined &&
+      slotsOf(group, this.#settings.hashTags).size > 1
+    ) {
+      return decideBySlot(group, this.#settings.hashTags, (part) => this.#decideInSlot(part))
     }
     return this.#decideInSlot(group)
   }
@@ -121,7 +127,11 @@ class LayeredStore implements RedisStore {
     // What was asked for before it is to be decided before it.
     this.#batches.flush()
     const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
-    await Promise.all((isSplit ? partsBySlot(subject) : [subject]).map((part) => this.#resetInSlot(part)))
+    await Promise.all(
+      (isSplit ? partsBySlot(subject, this.#settings.hashTags) : [subject]).map((part) =>
+        this.#resetInSlot(part),
+      ),
+    )
   }
 
   health(): RedisHealth {
@@ -276,7 +286,7 @@ class LayeredStore implements RedisStore {
 
   #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
     if (this.#client.isCluster !== true) return 0
-    return slotOf(encodePart(ownKeys?.[0]?.tag ?? key))
+    return slotOf(hashTagOf(ownKeys?.[0]?.tag ?? key, this.#settings.hashTags))
   }
 
   #denialsOf({ name }: Plan): Denials | undefined {
@@ -302,7 +312,7 @@ class LayeredStore implements RedisStore {
     let desk = this.#desks.get(plan)
     if (desk === undefined) {
       desk = {
-        line: lineFor(this.#settings.prefix, plan),
+        line: lineFor(this.#settings.prefix, plan, this.#settings.hashTags),
         seen: this.#seenWith(plan.policies.length),
         salt: this.#plans,
         denials: this.#denialsOf(plan),

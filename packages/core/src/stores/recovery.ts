@@ -13,6 +13,7 @@ import { type CountedGroup, decideGroups, type Line, lineFor, type RedisLike } f
 export interface RecoveryOptions {
   readonly client: RedisLike
   readonly prefix: string
+  readonly hashTags: readonly string[] | undefined
   readonly deadlineMs: number
   readonly fallback: Fallback
   readonly events: Events
@@ -40,7 +41,7 @@ export class Recovery {
   constructor(options: RecoveryOptions) {
     this.#options = options
     const policy = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
-    this.#probe = lineFor(options.prefix, makePlan('weir', [policy]))
+    this.#probe = lineFor(options.prefix, makePlan('weir', [policy]), options.hashTags)
   }
 
   /** To be called whenever a breaker may have changed: tells of it, and sees to the next probe. */

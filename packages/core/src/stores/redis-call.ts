@@ -33,9 +33,9 @@ export interface Line {
   readonly policyNumbers: readonly string[]
 }
 
-export function lineFor(prefix: string, plan: Plan): Line {
+export function lineFor(prefix: string, plan: Plan, hashTags?: readonly string[]): Line {
   const policyNumbers = plan.policies.flatMap(({ numbers }) => numbers.map(String))
-  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan), policyNumbers }
+  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan, hashTags), policyNumbers }
 }
 
 /** Equal requests that are decided as one. */

@@ -7,11 +7,13 @@ const TABLE: Uint16Array<ArrayBuffer> = Uint16Array.from({ length: 256 }, (_, by
   return crc
 })
 
+export const SLOTS = 16_384
+
 /** The slot of a tag in ASCII, as `encodePart` makes them. */
 export function slotOf(tag: string): number {
   let crc = 0
   for (let i = 0; i < tag.length; i += 1) {
     crc = ((crc << 8) ^ (TABLE[((crc >> 8) ^ tag.charCodeAt(i)) & 0xff] as number)) & 0xffff
   }
-  return crc & 0x3fff
+  return crc & (SLOTS - 1)
 }

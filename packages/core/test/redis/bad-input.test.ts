@@ -95,10 +95,9 @@ describe.each(stores)('on %s', (_, open) => {
       store: open(),
       policy: slidingLog({ limit: 5, window: '1m' }),
     })
-    for (const call of [limiter.consume, limiter.peek, limiter.penalty, limiter.refund]) {
-      await expect(call.call(limiter, 'k', { cost: cost as number })).rejects.toMatchObject({
-        code: 'WEIR_INVALID_COST',
-      })
+    for (const method of ['consume', 'peek', 'penalty', 'refund'] as const) {
+      const promise = limiter[method]('k', { cost: cost as number })
+      await expect(promise).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
     }
     expect((await limiter.peek('k')).remaining).toBe(5)
   })

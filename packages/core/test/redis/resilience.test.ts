@@ -372,6 +372,9 @@ test.each([
   [{ log: 5 }],
   [{ denyCache: 'no' }],
   [{ timeoutMs: 5 }],
+  [{ hashTags: 1 }],
+  [{ hashTags: 1.5 }],
+  [{ hashTags: '16' }],
   [null],
 ])('the options %j are refused', (options) => {
   expect(() => redisStore(singleClient(), options as never)).toThrow(
