@@ -4,7 +4,7 @@
 import { StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import type { CountedGroup, Line, Verdict } from './redis-call.js'
+import type { CountedGroup, Granted, Line, Verdict } from './redis-call.js'
 
 /** Keys in a call at the most: bounds how long the server is busy with it, well under a millisecond. */
 const MAX_KEYS = 256
@@ -13,6 +13,8 @@ const MAX_KEYS = 256
 export interface Waiter {
   answered(answer: Answer): void
   failed(error: StoreError): void
+  /** Of the units that it asked for ahead, so many were granted; the readings are those after all of them. */
+  granted?(ahead: number, readings: readonly Reading[], nowUs: number): void
 }
 
 /** Equal requests, as one. */
@@ -20,6 +22,8 @@ export interface Entry extends CountedGroup {
   count: number
   readonly group: Group
   readonly waiters: Waiter[]
+  /** Who asked for units ahead; `count` has them. */
+  lessee: Waiter | undefined
 }
 
 /** What is sent in one call. */
@@ -49,7 +53,15 @@ export class Batches {
     this.#send = send
   }
 
-  ask(line: Line, slot: number, group: Group, nowUs: number | undefined, waiter: Waiter): void {
+  /** @param ahead units to be taken for later, beside those of the request */
+  ask(
+    line: Line,
+    slot: number,
+    group: Group,
+    nowUs: number | undefined,
+    waiter: Waiter,
+    ahead: number = 0,
+  ): void {
     let open = this.#open.get(line)
     if (open === undefined) {
       open = new Map()
@@ -65,7 +77,11 @@ export class Batches {
       open.set(slot, batch)
       this.#schedule()
     }
-    add(batch, group, waiter)
+    const entry = entryOf(batch, group, waiter)
+    if (ahead > 0) {
+      entry.count += ahead
+      entry.lessee = waiter
+    }
     if (batch.entries.length * line.plan.policies.length >= MAX_KEYS) this.#close(batch)
   }
 
@@ -90,46 +106,52 @@ export class Batches {
   }
 }
 
-function add(batch: OpenBatch, group: Group, waiter: Waiter): void {
+/** The entry that the request joins, or a new one. */
+function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
   const { key, ownKeys, costs, untilUs, seenUs, plan } = group
   const mayJoin = ownKeys === undefined && untilUs === undefined && batch.mode !== 'charge' && areOne(costs)
   const joined = mayJoin ? batch.joinable.get(key) : undefined
   if (joined !== undefined) {
     joined.count += 1
     joined.waiters.push(waiter)
-    return
+    return joined
   }
-  const entry = { plan, key, ownKeys, costs, untilUs, seenUs, count: 1, group, waiters: [waiter] }
+  const waiters = [waiter]
+  const entry = { plan, key, ownKeys, costs, untilUs, seenUs, count: 1, group, waiters, lessee: undefined }
   batch.entries.push(entry)
   if (mayJoin) batch.joinable.set(key, entry)
+  return entry
 }
 
 /** Only then do the figures of each follow from those of the last: see `rewind`. */
-function areOne(costs: readonly number[]): boolean {
+export function areOne(costs: readonly number[]): boolean {
   for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
   return true
 }
 
 /** Tells the waiters of an entry. The first `granted` are allowed. */
-export function handOut({ group, waiters }: Entry, verdict: Verdict, nowUs: number): void {
+export function handOut(entry: Entry, verdict: Verdict, nowUs: number): void {
+  const { group, waiters } = entry
   if (verdict instanceof StoreError) {
     for (const waiter of waiters) waiter.failed(verdict)
     return
   }
   const { granted, readings } = verdict
-  const last = granted < waiters.length ? granted : waiters.length
-  const scratch =
-    last > 0 && waiters.length > 1 && group.mode === 'consume'
-      ? readings.map((each) => ({ ...each }))
-      : readings
+  const scratch = granted > 1 && group.mode === 'consume' ? readings.map((each) => ({ ...each })) : readings
   for (let i = 0; i < waiters.length; i += 1) {
-    if (scratch !== readings) rewind(group, readings, Math.max(0, last - 1 - i), scratch)
+    if (scratch !== readings) rewind(group, readings, Math.max(0, granted - 1 - i), scratch)
     ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, scratch))
   }
+  grantAhead(entry, verdict, nowUs)
+}
+
+/** What was granted beyond the requests of an entry goes to whoever asked for it. */
+export function grantAhead({ waiters, lessee }: Entry, { granted, readings }: Granted, nowUs: number): void {
+  lessee?.granted?.(Math.max(0, granted - waiters.length), readings, nowUs)
 }
 
 /** The readings as they stood before `later` more requests of cost 1 were granted: what was left follows from what is. */
-function rewind(
+export function rewind(
   { plan }: Group,
   readings: readonly Reading[],
   later: number,

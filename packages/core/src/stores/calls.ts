@@ -2,7 +2,7 @@
 // teaches about its node goes to the node's breaker.
 
 import type { StoreError } from '../errors.js'
-import { type Batch, type Entry, handOut } from './batches.js'
+import { type Batch, type Entry, grantAhead, handOut } from './batches.js'
 import { type Deadlines, deadlines, type Timed } from './deadlines.js'
 import { concernsNode, mustSplit, storeFailure, timedOut } from './failures.js'
 import type { Nodes, RedisNode } from './nodes.js'
@@ -53,7 +53,9 @@ export class Calls {
         if (call.done) {
           for (const [i, entry] of batch.entries.entries()) {
             const verdict = verdicts[i]
-            if (verdict !== undefined && 'granted' in verdict) this.#options.late(entry, verdict.granted)
+            if (verdict === undefined || !('granted' in verdict)) continue
+            this.#options.late(entry, verdict.granted)
+            grantAhead(entry, verdict, nowUs)
           }
           return
         }

@@ -1,12 +1,13 @@
 // How the Redis store decides, put together from its parts:
 //
-//   decide -> denied a moment ago? -> breaker of the node -> batches -> calls, with a deadline -> Redis
+//   decide -> denied a moment ago? -> a lease? -> breaker of the node -> batches -> calls, with a deadline -> Redis
 //                                            | open, or the call failed
 //                                            v
 //                                        fallback: in memory, with this instance's share
 
 import type { Clock } from '../clock.js'
 import type { StoreError } from '../errors.js'
+import type { Reading } from '../kernels/driver.js'
 import {
   type Answer,
   type Group,
@@ -25,6 +26,7 @@ import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
 import { hashTagOf } from './keys.js'
 import { LastSeen, type Seen } from './last-seen.js'
+import { type LeaseOptions, Leases } from './leases.js'
 import { Nodes, type RedisNode } from './nodes.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
@@ -44,6 +46,7 @@ export interface Settings {
   readonly whenUnavailable: WhenUnavailable
   readonly instances: Instances | undefined
   readonly denyCache: boolean
+  readonly leases: LeaseOptions | undefined
   readonly breaker: ((node: string) => Breaker) | undefined
   readonly log: ((line: string) => void) | undefined
 }
@@ -60,6 +63,7 @@ interface Desk {
   readonly salt: number
   /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
   readonly denials: Denials | undefined
+  readonly leases: Leases | undefined
 }
 
 class LayeredStore implements RedisStore {
@@ -67,6 +71,7 @@ class LayeredStore implements RedisStore {
   readonly #settings: Settings
   readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
   readonly #denials: Map<string, Denials> = new Map()
+  readonly #leases: Map<string, Leases> = new Map()
   readonly #seen: Map<number, LastSeen> = new Map()
   #plans = 0
   readonly #nodes: Nodes
@@ -124,14 +129,12 @@ class LayeredStore implements RedisStore {
   }
 
   async reset(subject: Subject): Promise<void> {
+    const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
+    const parts = isSplit ? partsBySlot(subject, this.#settings.hashTags) : [subject]
+    for (const part of parts) this.#deskOf(part.plan).leases?.end(idOf(part))
     // What was asked for before it is to be decided before it.
     this.#batches.flush()
-    const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
-    await Promise.all(
-      (isSplit ? partsBySlot(subject, this.#settings.hashTags) : [subject]).map((part) =>
-        this.#resetInSlot(part),
-      ),
-    )
+    await Promise.all(parts.map((part) => this.#resetInSlot(part)))
   }
 
   health(): RedisHealth {
@@ -155,6 +158,8 @@ class LayeredStore implements RedisStore {
   }
 
   async close(): Promise<void> {
+    for (const leases of this.#leases.values()) leases.close()
+    this.#batches.flush()
     this.#calls.close()
     this.#recovery.close()
     this.#fallback.close()
@@ -175,8 +180,9 @@ class LayeredStore implements RedisStore {
 
   #decideInSlot(group: Group): Answer | Promise<Answer> {
     const desk = this.#deskOf(group.plan)
-    const denied = desk.denials?.answer(idOf(group), group)
-    if (denied !== undefined) return denied
+    const id = idOf(group)
+    const known = desk.denials?.answer(id, group) ?? desk.leases?.answer(id, group)
+    if (known !== undefined) return known
     const slot = this.#slotOf(group)
     const node = this.#nodes.ofSlot(slot)
     if (!this.#usable(node)) return this.#without(group, desk, node, notReady(this.#client))
@@ -184,8 +190,16 @@ class LayeredStore implements RedisStore {
     this.#heartbeat?.start()
     return new Promise((resolve, reject) => {
       const question = new Question(this, group, desk, node, resolve, reject)
-      this.#batches.ask(desk.line, slot, group, this.#nowUs(), question)
+      const ahead = desk.leases?.wanted(id, group)
+      this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
     })
+  }
+
+  /** Asks Redis, if it can be asked, and nobody waits for the answer. */
+  #tell(group: Group): void {
+    const slot = this.#slotOf(group)
+    if (!this.#usable(this.#nodes.ofSlot(slot))) return
+    this.#batches.ask(this.#deskOf(group.plan).line, slot, group, this.#nowUs(), NOBODY)
   }
 
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
@@ -269,9 +283,7 @@ class LayeredStore implements RedisStore {
   #afterLoss(group: Group, answer: Answer, raised: Answer | undefined): Answer {
     if (raised?.allowed !== true) return answer
     const { nowUs, untilUs } = answer
-    void Promise.resolve(this.#decideInSlot({ ...group, mode: 'refund', untilUs, seenUs: nowUs })).catch(
-      () => {},
-    )
+    this.#tell({ ...group, mode: 'refund', untilUs, seenUs: nowUs })
     const figures = raised.figures.map((each, i) => {
       const cost = group.costs[i] as number
       return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
@@ -299,6 +311,21 @@ class LayeredStore implements RedisStore {
     return denials
   }
 
+  #leasesOf({ name }: Plan): Leases | undefined {
+    const options = this.#settings.leases
+    if (options === undefined) return undefined
+    let leases = this.#leases.get(name)
+    if (leases === undefined) {
+      leases = new Leases(
+        options,
+        () => this.#nowUs(),
+        (group) => this.#tell(group),
+      )
+      this.#leases.set(name, leases)
+    }
+    return leases
+  }
+
   #seenWith(policies: number): LastSeen {
     let seen = this.#seen.get(policies)
     if (seen === undefined) {
@@ -316,6 +343,7 @@ class LayeredStore implements RedisStore {
         seen: this.#seenWith(plan.policies.length),
         salt: this.#plans,
         denials: this.#denialsOf(plan),
+        leases: this.#leasesOf(plan),
       }
       this.#plans += 1
       this.#desks.set(plan, desk)
@@ -323,6 +351,8 @@ class LayeredStore implements RedisStore {
     return desk
   }
 }
+
+const NOBODY: Waiter = { answered() {}, failed() {} }
 
 /** A request on its way to Redis and back. */
 class Question implements Waiter {
@@ -355,7 +385,12 @@ class Question implements Waiter {
     else instead.then(this.#resolve, this.#reject)
   }
 
+  granted(ahead: number, readings: readonly Reading[], nowUs: number): void {
+    this.#desk.leases?.granted(idOf(this.#group), this.#group, ahead, readings, nowUs)
+  }
+
   failed(error: StoreError): void {
+    this.#desk.leases?.failed(idOf(this.#group))
     try {
       this.#resolve(this.#store.failed(this.#group, this.#desk, this.#node, error))
     } catch (thrown) {

@@ -46,8 +46,14 @@ export interface CountedGroup extends Subject {
   readonly count: number
 }
 
+/** What the driver says of a group. */
+export interface Granted {
+  readonly granted: number
+  readonly readings: readonly Reading[]
+}
+
 /** What the driver says of a group; or why it could not decide it. */
-export type Verdict = { readonly granted: number; readonly readings: readonly Reading[] } | StoreError
+export type Verdict = Granted | StoreError
 
 /** Decides groups of one plan and mode, in order, in one call of the driver. */
 export async function decideGroups(

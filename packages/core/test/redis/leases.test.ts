@@ -1,0 +1,282 @@
+// Leases: what is taken ahead is never more than Redis granted, counts in the windows in which it was spent, and goes back.
+
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  type RedisStore,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { type FakeClock, fakeClock, storeConformance } from '../../src/testing/index.js'
+import { singleClient, strictStore } from './clients.js'
+
+const client = singleClient()
+const leases = { units: 50, holdMs: 1_000 }
+let runs = 0
+function newName(): string {
+  runs += 1
+  return `leases${process.pid}-${runs}`
+}
+
+/** EVALSHAs that the server has run so far. */
+async function callsSoFar(): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+}
+
+/** Until what was sent has been answered. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 3; i += 1) {
+    await new Promise((resolve) => setImmediate(resolve))
+    await client.ping()
+  }
+}
+
+interface Process {
+  readonly limiter: RateLimiter
+  readonly store: RedisStore
+}
+
+function processesOf(count: number, policy: Policy | Policy[], clock: FakeClock): Process[] {
+  const name = newName()
+  return Array.from({ length: count }, () => {
+    const store = strictStore(client, { clock, instances: 1, leases, denyCache: false })
+    return { store, limiter: new RateLimiter({ name, store, policy, shared: true }) }
+  })
+}
+
+const policies: readonly Policy[] = [
+  tokenBucket({ name: 'p', capacity: 400, refill: 400, every: '10s' }),
+  fixedWindow({ name: 'p', limit: 400, window: '10s' }),
+  slidingLog({ name: 'p', limit: 400, window: '10s' }),
+  slidingWindow({ name: 'p', limit: 400, window: '10s', parts: 20 }),
+  slidingCounter({ name: 'p', limit: 400, window: '10s' }),
+]
+
+describe.each(policies)('$algorithm', (policy) => {
+  test('one process gets exactly the limit, in fewer calls', async () => {
+    const clock = fakeClock()
+    const [process] = processesOf(1, policy, clock) as [Process]
+    // Something is in use already, so that a bucket is no longer full.
+    await process.limiter.consume('k', { cost: 100 })
+    const before = await callsSoFar()
+    let passed = 0
+    for (let i = 0; i < 500; i += 1) if ((await process.limiter.consume('k')).allowed) passed += 1
+    expect(passed).toBe(300)
+    // 300 requests, of which 100 are denied by Redis; 1 in some 40 of the others asks it, and each lease that ends may tell it twice.
+    expect((await callsSoFar()) - before).toBeLessThan(400)
+    expect(await process.limiter.consume('k')).toMatchObject({ allowed: false, remaining: 0 })
+    await process.store.close()
+  })
+
+  test('what is left when it is closed goes back', async () => {
+    const clock = fakeClock()
+    const [process, other] = processesOf(2, policy, clock) as [Process, Process]
+    await process.limiter.consume('k', { cost: 100 })
+    for (let i = 0; i < 20; i += 1) await process.limiter.consume('k')
+    await process.store.close()
+    await settle()
+    expect((await other.limiter.peek('k')).remaining).toBe(280)
+    await other.store.close()
+  })
+
+  test('whoever looks, refunds, punishes or resets sees all that was spent', async () => {
+    const clock = fakeClock()
+    const [process] = processesOf(1, policy, clock) as [Process]
+    const { limiter } = process
+    await limiter.consume('k', { cost: 100 })
+    const decisions = []
+    for (let i = 0; i < 20; i += 1) decisions.push(await limiter.consume('k'))
+    expect(decisions.some(({ source }) => source === 'local')).toBe(true)
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 20 }, (_, i) => 299 - i))
+    expect((await limiter.peek('k')).remaining).toBe(280)
+    for (let i = 0; i < 20; i += 1) await limiter.consume('k')
+    for (const decision of decisions) await limiter.refund(decision)
+    expect((await limiter.peek('k')).remaining).toBe(280)
+    for (let i = 0; i < 20; i += 1) await limiter.consume('k')
+    expect((await limiter.penalty('k', { cost: 10 })).remaining).toBe(250)
+    for (let i = 0; i < 20; i += 1) await limiter.consume('k')
+    await limiter.reset('k')
+    expect((await limiter.peek('k')).remaining).toBe(400)
+    await process.store.close()
+  })
+
+  test('no window, bucket or burst gives more than without, whoever holds what, for how long', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    const random = generator(seed)
+    const clock = fakeClock()
+    const processes = processesOf(3, policy, clock)
+    const spent: number[] = []
+    let nowMs = 0
+    for (let step = 0; step < 1_500; step += 1) {
+      const { limiter } = processes[Math.floor(random() * 3)] as Process
+      for (let burst = Math.floor(random() * 12); burst > 0; burst -= 1) {
+        if ((await limiter.consume('k')).allowed) spent.push(nowMs)
+      }
+      const ms = random() < 0.05 ? Math.floor(random() * 4_000) : Math.floor(random() * 40)
+      clock.advance(ms)
+      nowMs += ms
+    }
+    await Promise.all(processes.map(({ store }) => store.close()))
+    expect(spent.length).toBeGreaterThan(400)
+    expect(worstOf(policy, spent), `seed ${seed}`).toBeLessThanOrEqual(boundOf(policy))
+  })
+})
+
+describe('what is spent late', () => {
+  /** A process that has taken units ahead at 0, and one that takes all it can. */
+  async function attack(
+    policy: Policy,
+    warmUpMs: number,
+    lateMs: number,
+    thenMs: readonly number[],
+  ): Promise<number[]> {
+    const clock = fakeClock()
+    const [holder, greedy] = processesOf(2, policy, clock) as [Process, Process]
+    const spent: number[] = []
+    let nowMs = 0
+    const at = (ms: number) => {
+      clock.advance(ms - nowMs)
+      nowMs = ms
+    }
+    const take = async ({ limiter }: Process, most: number) => {
+      for (let i = 0; i < most && (await limiter.consume('k')).allowed; i += 1) spent.push(nowMs)
+    }
+    await take(greedy, 1)
+    at(warmUpMs)
+    await take(holder, 20)
+    at(lateMs)
+    await take(holder, 10)
+    // What ends a lease is the timer of a store, which knows nothing of this clock; a look does, too.
+    await holder.limiter.peek('k')
+    await take(greedy, 1_000)
+    for (const ms of thenMs) {
+      at(ms)
+      await take(greedy, 1_000)
+    }
+    for (const { store } of [holder, greedy]) await store.close()
+    return spent
+  }
+
+  test.each(policies.filter(({ algorithm }) => /^sliding-(log|window)$/.test(algorithm)))(
+    'counts from then on, or a window would give more: $algorithm',
+    async (policy) => {
+      const spent = await attack(policy, 0, 900, [10_001, 10_500, 10_899])
+      expect(spent.filter((ms) => ms === 900).length).toBeGreaterThan(300)
+      expect(worstOf(policy, spent)).toBeLessThanOrEqual(policy.limit)
+    },
+  )
+
+  test('is not spent in the next fixed window', async () => {
+    const policy = fixedWindow({ name: 'p', limit: 400, window: '10s' })
+    const spent = await attack(policy, 9_500, 10_100, [10_200])
+    expect(spent.filter((ms) => ms >= 10_000).length).toBe(400)
+  })
+
+  test('is not spent when a bucket would have filled up meanwhile', async () => {
+    const policy = tokenBucket({ name: 'p', capacity: 400, refill: 400, every: '10s' })
+    for (const lateMs of [100, 300, 500, 900]) {
+      const spent = await attack(policy, 0, lateMs, [lateMs + 1])
+      expect(worstOf(policy, spent)).toBeLessThanOrEqual(policy.limit)
+    }
+  })
+
+  test('is not spent when the clock has gone back', async () => {
+    const policy = slidingLog({ name: 'p', limit: 400, window: '10s' })
+    const spent = await attack(policy, 500, 100, [])
+    expect(spent.length).toBe(400)
+  })
+})
+
+/** The most that passed in any 10 s; of windows that are no sliding ones, in any of them. */
+function worstOf({ algorithm, unitMs }: Policy, spent: readonly number[]): number {
+  let worst = 0
+  for (let first = 0, last = 0; last < spent.length; last += 1) {
+    const span = 10_000
+    while ((spent[last] as number) - (spent[first] as number) >= span) first += 1
+    worst = Math.max(worst, last - first + 1)
+  }
+  if (algorithm !== 'token-bucket') return worst
+  // Against the bucket's own bound: capacity + rate * t, in any t.
+  let most = 0
+  for (let first = 0; first < spent.length; first += 7) {
+    for (let last = first; last < spent.length; last += 1) {
+      const drained = Math.floor(((spent[last] as number) - (spent[first] as number)) / unitMs)
+      most = Math.max(most, last - first + 1 - drained)
+    }
+  }
+  return most
+}
+
+function boundOf({ algorithm, limit }: Policy): number {
+  return algorithm === 'fixed-window' || algorithm === 'sliding-counter' ? 2 * limit : limit
+}
+
+test('several policies are leased together', async () => {
+  const clock = fakeClock()
+  const policy = [
+    slidingLog({ name: 'minute', limit: 300, window: '1m' }),
+    fixedWindow({ name: 'day', limit: 500, window: '1d' }),
+  ]
+  const [process] = processesOf(1, policy, clock) as [Process]
+  for (let i = 0; i < 40; i += 1) await process.limiter.consume('k')
+  const { policies: figures } = await process.limiter.peek('k')
+  expect(figures.map(({ remaining }) => remaining)).toEqual([260, 460])
+  await process.store.close()
+})
+
+test('a cold key, a small limit and a short window are not leased', async () => {
+  const clock = fakeClock()
+  for (const policy of [
+    slidingLog({ limit: 15, window: '1m' }),
+    slidingLog({ limit: 400, window: '1s' }),
+    tokenBucket({ capacity: 1e6, refill: 1e6, every: '1s' }),
+  ]) {
+    const [process] = processesOf(1, policy, clock) as [Process]
+    for (let i = 0; i < 30; i += 1) expect((await process.limiter.consume('k')).source).toBe('store')
+    await process.store.close()
+  }
+})
+
+test('a lease ends by itself, and what is left goes back', async () => {
+  const name = newName()
+  const policy = slidingLog({ limit: 400, window: '1m' })
+  const [mine, theirs] = [{ units: 50, holdMs: 20 }, undefined].map((some) => {
+    const store = strictStore(client, { instances: 1, ...(some && { leases: some }) })
+    return new RateLimiter({ name, store, policy, shared: true })
+  }) as [RateLimiter, RateLimiter]
+  await Promise.all(Array.from({ length: 40 }, () => mine.consume('k')))
+  await mine.consume('k')
+  const deadline = Date.now() + 5_000
+  while ((await theirs.peek('k')).remaining !== 359 && Date.now() < deadline) await settle()
+  expect((await theirs.peek('k')).remaining).toBe(359)
+})
+
+test.each([{}, { units: 1, holdMs: 1 }, { units: 10, holdMs: 0 }, { units: 10, holdMs: 5_000 }, null, 5])(
+  'the leases %j are refused',
+  (wrong) => {
+    expect(() => redisStore(client, { leases: wrong as never })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  },
+)
+
+describe('a store with leases keeps the contract of a store', () => {
+  const open = (clock: FakeClock) => strictStore(client, { clock, instances: 1, leases })
+  for (const { name, run } of storeConformance(open)) test(name, run)
+})
+
+/** mulberry32 (Tommy Ettinger, public domain). */
+function generator(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
