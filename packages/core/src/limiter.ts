@@ -1,39 +1,25 @@
 import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
-import { quote, rangeError, typeError } from './errors.js'
+import { quote, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
 import { unlimited } from './policies/unlimited.js'
-import { checkedName, isPolicy, type Policy } from './policy.js'
+import { checkedName } from './policy.js'
 import { isPromise } from './promise.js'
 import {
-  checkNames,
-  type Group,
-  type Mode,
-  makePlan,
-  type OwnKey,
-  type Plan,
-  type Store,
-  type Subject,
-  type WhenUnavailable,
-} from './store.js'
+  checkedCost,
+  checkedKey,
+  checkedWhen,
+  costsOf,
+  type PolicyInput,
+  type Resolved,
+  Resolver,
+  subjectOf,
+} from './resolve.js'
+import type { Group, Mode, Plan, Store, WhenUnavailable } from './store.js'
 import { memoryStore } from './stores/memory.js'
 import { Recent } from './stores/recent.js'
 import { warnOnce } from './warnings.js'
 
-/** A policy with a key or a cost of its own, in a decision that has others. */
-export interface PolicyUse {
-  readonly policy: Policy
-  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
-  readonly key?: string
-  /** What this policy is charged, instead of the decision's cost. */
-  readonly cost?: number
-  /** When the store cannot decide, for this policy. Default: as the limiter is told. */
-  readonly whenUnavailable?: WhenUnavailable
-  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
-  readonly tag?: string
-}
-
-/** One policy, or several that are one decision: all allow and all are charged, or none is. */
-export type PolicyInput = Policy | readonly (Policy | PolicyUse)[]
+export type { PolicyInput, PolicyUse } from './resolve.js'
 
 export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`. */
@@ -62,7 +48,8 @@ export interface DecideOptions {
  * Limits how often things may happen. Most callers want `consume`.
  *
  * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY and WEIR_INVALID_COST, as TypeError or
- * RangeError, before the store is asked, and a `StoreError` if the store cannot decide.
+ * RangeError, before the store is asked, WEIR_POLICY_FAILED if a policy function fails for a key that it has never been
+ * asked about, and a `StoreError` if the store cannot decide.
  * @example
  * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
  * const decision = await limiter.consume('u42')
@@ -73,9 +60,8 @@ export class RateLimiter {
   readonly store: Store
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
-  readonly #whenUnavailable: WhenUnavailable | undefined
+  readonly #resolver: Resolver
   readonly #fixed: Resolved | undefined
-  readonly #plans: Map<string, Plan> = new Map()
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   #enabled = true
@@ -97,9 +83,9 @@ export class RateLimiter {
     this.store = store
     this.#policy = policy
     this.#onDecision = onDecision
-    this.#whenUnavailable = checkedWhen(options.whenUnavailable)
+    this.#resolver = new Resolver(this.name, checkedWhen(options.whenUnavailable))
     if (typeof policy !== 'function') {
-      this.#fixed = this.#resolve(policy)
+      this.#fixed = this.#resolver.resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
     }
   }
@@ -207,13 +193,13 @@ export class RateLimiter {
   #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
-    if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
+    if (own !== undefined && typeof own !== 'function') return this.#resolver.resolve(own)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     try {
       const input = choose(key)
-      if (!isPromise(input)) return this.#known(key, this.#resolve(input))
+      if (!isPromise(input)) return this.#known(key, this.#resolver.resolve(input))
       return Promise.resolve(input)
-        .then((settled) => this.#known(key, this.#resolve(settled)))
+        .then((settled) => this.#known(key, this.#resolver.resolve(settled)))
         .catch((error) => this.#lastGood(key, error))
     } catch (error) {
       return this.#lastGood(key, error)
@@ -233,43 +219,6 @@ export class RateLimiter {
       throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
     warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)
     return resolved
-  }
-
-  #resolve(input: PolicyInput): Resolved {
-    const uses = (Array.isArray(input) ? input : [input]).map(checkedUse)
-    const [first] = uses
-    if (first === undefined) {
-      throw typeError('WEIR_INVALID_POLICY', `limiter "${this.name}" has no policy; give one, or unlimited()`)
-    }
-    if (uses.length > 1) checkNames(this.name, uses)
-    const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
-    if (limiting.length === 0) return { plan: undefined, first: first.policy }
-    return {
-      plan: this.#planOf(limiting),
-      first: first.policy,
-      ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
-      ownCosts: limiting.some(({ cost }) => cost !== undefined)
-        ? limiting.map(({ cost }) => cost)
-        : undefined,
-    }
-  }
-
-  /** Equal policies give one plan, by value, so that stores recognise it whoever made the policies. */
-  #planOf(uses: readonly PolicyUse[]): Plan {
-    const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
-    let plan = this.#plans.get(signature)
-    if (plan === undefined) {
-      // Numbers may come from requests: forgetting the plans costs a little time, keeping them all would cost memory.
-      if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
-      const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
-      plan = makePlan(
-        this.name,
-        uses.map(({ policy }) => policy),
-        when,
-      )
-      this.#plans.set(signature, plan)
-    }
-    return plan
   }
 
   #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
@@ -308,80 +257,12 @@ export class RateLimiter {
 }
 
 const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
-const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
-const MAX_PLANS = 1_000
 const MAX_CHOSEN = 10_000
-const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
 const namesOn: WeakMap<Store, Set<string>> = new WeakMap()
-
-/** A policy input, checked and sorted for the store. */
-interface Resolved {
-  /** Undefined: nothing limits. */
-  readonly plan: Plan | undefined
-  readonly first: Policy
-  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
-  readonly ownCosts?: readonly (number | undefined)[] | undefined
-}
-
-function subjectOf(resolved: Resolved, plan: Plan, key: string): Subject {
-  return { plan, key, ownKeys: resolved.ownKeys }
-}
-
-function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): readonly number[] {
-  if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
-  if (plan.policies.length === 1) return cost === 1 ? ONE : [cost]
-  return plan.policies.map(() => cost)
-}
-
-function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
-  return key === undefined ? undefined : { key, tag: tag ?? key }
-}
-
-function checkedUse(input: Policy | PolicyUse): PolicyUse {
-  const isUse = typeof input === 'object' && input !== null && 'policy' in input
-  if (isUse) checkedOptions(input, 'a policy with a key of its own', USE, 'WEIR_INVALID_POLICY')
-  const use: PolicyUse = isUse ? input : { policy: input as Policy }
-  if (!isPolicy(use.policy)) {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`,
-    )
-  }
-  if (use.key !== undefined) checkedKey(use.key)
-  if (use.tag !== undefined) checkedKey(use.tag)
-  if (use.cost !== undefined) checkedCost(use.cost)
-  checkedWhen(use.whenUnavailable)
-  return use
-}
-
-function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undefined {
-  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
-  const right = "give 'local', 'allow', 'deny' or 'throw'"
-  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
-}
 
 function checkedDecision(decision: Decision): Decision {
   if (decision.allowed === false || (decision.allowed && typeof decision.receipt === 'object'))
     return decision
   throw typeError('WEIR_INVALID_OPTION', `refund() was given ${quote(decision)}; give a decision, or a key`)
-}
-
-function checkedKey(key: string): string {
-  if (typeof key !== 'string') {
-    throw typeError('WEIR_INVALID_KEY', `key is ${quote(key)}; give the text that names who is limited`)
-  }
-  if (key === '') throw rangeError('WEIR_INVALID_KEY', 'key is ""; give the text that names who is limited')
-  return key
-}
-
-function checkedCost(cost: number): number {
-  if (typeof cost !== 'number') {
-    throw typeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more`)
-  }
-  if (!Number.isSafeInteger(cost) || cost < 0) {
-    const hint = cost < 0 ? ' (to give units back, use refund)' : ''
-    throw rangeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`)
-  }
-  return cost
 }

@@ -32,7 +32,7 @@ const LAYERS: RegExp[] = [
   /^policies\//,
   /^(store|decision)\.ts$/,
   /^stores\//,
-  /^limiter\.ts$/,
+  /^(limiter|resolve)\.ts$/,
   /^(http|testing)\//,
   /^index\.ts$/,
 ]

@@ -1,5 +1,5 @@
 // The contract of a kernel: the arithmetic of an algorithm, written twice, here and in the .lua file beside it.
-// The two must do the same operations on the same doubles in the same order; tests/redis/differential holds them to it.
+// The two must do the same operations on the same doubles in the same order; test/redis/differential holds them to it.
 
 /** The numbers of one state. A kernel of fixed size shares one array with other keys; the log has an array a key. */
 export type Cells = Float64Array<ArrayBufferLike>

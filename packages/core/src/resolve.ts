@@ -1,0 +1,145 @@
+// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the store.
+
+import { quote, rangeError, typeError } from './errors.js'
+import { checkedOptions } from './options.js'
+import { isPolicy, type Policy } from './policy.js'
+import { checkNames, makePlan, type OwnKey, type Plan, type Subject, type WhenUnavailable } from './store.js'
+
+/** A policy with a key or a cost of its own, in a decision that has others. */
+export interface PolicyUse {
+  readonly policy: Policy
+  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
+  readonly key?: string
+  /** What this policy is charged, instead of the decision's cost. */
+  readonly cost?: number
+  /** When the store cannot decide, for this policy. Default: as the limiter is told. */
+  readonly whenUnavailable?: WhenUnavailable
+  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
+  readonly tag?: string
+}
+
+/** One policy, or several that are one decision: all allow and all are charged, or none is. */
+export type PolicyInput = Policy | readonly (Policy | PolicyUse)[]
+
+/** A policy input, checked and sorted for the store. */
+export interface Resolved {
+  /** Undefined: nothing limits. */
+  readonly plan: Plan | undefined
+  readonly first: Policy
+  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
+  readonly ownCosts?: readonly (number | undefined)[] | undefined
+}
+
+/** Resolves the policies of one limiter. */
+export class Resolver {
+  readonly #limiter: string
+  readonly #whenUnavailable: WhenUnavailable | undefined
+  readonly #plans: Map<string, Plan> = new Map()
+
+  /** @param whenUnavailable for policies that say nothing of it */
+  constructor(limiter: string, whenUnavailable: WhenUnavailable | undefined) {
+    this.#limiter = limiter
+    this.#whenUnavailable = whenUnavailable
+  }
+
+  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
+  resolve(input: PolicyInput): Resolved {
+    const uses = (Array.isArray(input) ? input : [input]).map(checkedUse)
+    const [first] = uses
+    if (first === undefined) {
+      throw typeError(
+        'WEIR_INVALID_POLICY',
+        `limiter "${this.#limiter}" has no policy; give one, or unlimited()`,
+      )
+    }
+    if (uses.length > 1) checkNames(this.#limiter, uses)
+    const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
+    if (limiting.length === 0) return { plan: undefined, first: first.policy }
+    return {
+      plan: this.#planOf(limiting),
+      first: first.policy,
+      ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
+      ownCosts: limiting.some(({ cost }) => cost !== undefined)
+        ? limiting.map(({ cost }) => cost)
+        : undefined,
+    }
+  }
+
+  /** Equal policies give one plan, by value, so that stores recognise it whoever made the policies. */
+  #planOf(uses: readonly PolicyUse[]): Plan {
+    const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
+    let plan = this.#plans.get(signature)
+    if (plan === undefined) {
+      // Numbers may come from requests: forgetting the plans costs a little time, keeping them all would cost memory.
+      if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
+      const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
+      plan = makePlan(
+        this.#limiter,
+        uses.map(({ policy }) => policy),
+        when,
+      )
+      this.#plans.set(signature, plan)
+    }
+    return plan
+  }
+}
+
+const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
+const MAX_PLANS = 1_000
+const ONE: readonly number[] = Object.freeze([1])
+
+export function subjectOf(resolved: Resolved, plan: Plan, key: string): Subject {
+  return { plan, key, ownKeys: resolved.ownKeys }
+}
+
+export function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): readonly number[] {
+  if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
+  if (plan.policies.length === 1) return cost === 1 ? ONE : [cost]
+  return plan.policies.map(() => cost)
+}
+
+function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
+  return key === undefined ? undefined : { key, tag: tag ?? key }
+}
+
+function checkedUse(input: Policy | PolicyUse): PolicyUse {
+  const isUse = typeof input === 'object' && input !== null && 'policy' in input
+  if (isUse) checkedOptions(input, 'a policy with a key of its own', USE, 'WEIR_INVALID_POLICY')
+  const use: PolicyUse = isUse ? input : { policy: input as Policy }
+  if (!isPolicy(use.policy)) {
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`,
+    )
+  }
+  if (use.key !== undefined) checkedKey(use.key)
+  if (use.tag !== undefined) checkedKey(use.tag)
+  if (use.cost !== undefined) checkedCost(use.cost)
+  checkedWhen(use.whenUnavailable)
+  return use
+}
+
+export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undefined {
+  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
+  const right = "give 'local', 'allow', 'deny' or 'throw'"
+  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
+}
+
+export function checkedKey(key: string): string {
+  if (typeof key !== 'string') {
+    throw typeError('WEIR_INVALID_KEY', `key is ${quote(key)}; give the text that names who is limited`)
+  }
+  if (key === '') throw rangeError('WEIR_INVALID_KEY', 'key is ""; give the text that names who is limited')
+  return key
+}
+
+export function checkedCost(cost: number): number {
+  if (typeof cost !== 'number') {
+    throw typeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more`)
+  }
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    const hint = cost < 0 ? ' (to give units back, use refund)' : ''
+    throw rangeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`)
+  }
+  return cost
+}
