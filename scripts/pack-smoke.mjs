@@ -22,11 +22,15 @@ try {
   console.log(`packed ${tarballs.join(', ')}`)
 
   for (const file of readdirSync(consumers)) copyFileSync(join(consumers, file), join(folder, file))
-  copyFileSync(join(folder, 'consumer.mts'), join(folder, 'consumer.cts'))
+  const typed = readdirSync(consumers).filter((file) => file.endsWith('.mts'))
+  for (const file of typed) copyFileSync(join(consumers, file), join(folder, file.replace('.mts', '.cts')))
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
   for (const module of ['nodenext', 'node20'])
-    writeFileSync(join(folder, `${module}.json`), tsconfig({ module }))
-  writeFileSync(join(folder, 'bundler.json'), tsconfig({ module: 'esnext', moduleResolution: 'bundler' }))
+    writeFileSync(join(folder, `${module}.json`), tsconfig(typed, { module }))
+  const bundler = { module: 'esnext', moduleResolution: 'bundler' }
+  writeFileSync(join(folder, 'bundler.json'), tsconfig(typed, bundler))
+  const express4 = { module: 'nodenext', paths: { express: ['./node_modules/express4-types'] } }
+  writeFileSync(join(folder, 'express4.json'), tsconfig(['express.mts'], express4))
 
   const others = [
     'express@5',
@@ -37,7 +41,13 @@ try {
     'rxjs@7',
     'ioredis@6',
   ]
-  const types = ['typescript@7.0.2', '@types/express@5', '@types/koa@3', '@types/node@20']
+  const types = [
+    'typescript@7.0.2',
+    '@types/express@5',
+    'express4-types@npm:@types/express@4',
+    '@types/koa@3',
+    '@types/node@20',
+  ]
   run(
     'npm',
     'install',
@@ -50,9 +60,9 @@ try {
   )
   run('node', 'consumer.cjs')
   run('node', 'consumer.mjs')
-  for (const project of ['nodenext', 'node20', 'bundler']) {
+  for (const project of ['nodenext', 'node20', 'bundler', 'express4']) {
     run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', `${project}.json`)
-    console.log(`TypeScript consumer, module ${project}: ok`)
+    console.log(`TypeScript consumer, ${project}: ok`)
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -62,7 +72,8 @@ function run(command, ...args) {
   execFileSync(command, args, { cwd: folder, stdio: 'inherit' })
 }
 
-function tsconfig(options) {
+/** A project of these files, and of their copies that are CommonJS. */
+function tsconfig(files, options) {
   return JSON.stringify({
     compilerOptions: {
       target: 'es2023',
@@ -72,6 +83,6 @@ function tsconfig(options) {
       noEmit: true,
       ...options,
     },
-    files: ['consumer.mts', 'consumer.cts'],
+    files: files.flatMap((file) => [file, file.replace('.mts', '.cts')]),
   })
 }

@@ -1,11 +1,7 @@
-// A TypeScript application that installed the packed tarballs: checked as ESM, and, under its other name, as CommonJS.
+// A TypeScript application without a framework that installed the packed tarballs: checked as ESM, and, under its other
+// name, as CommonJS. So are its neighbours, each with a framework.
 import { type Decision, fixedWindow, memoryStore, RateLimiter, redisStore, tokenBucket } from '@weir/core'
-import { rateLimit } from '@weir/express'
-import { rateLimit as koaLimit } from '@weir/koa'
-import { RateLimitModule } from '@weir/nest'
-import express from 'express'
 import { Cluster, Redis } from 'ioredis'
-import Koa from 'koa'
 
 const limiter = new RateLimiter({
   store: memoryStore(),
@@ -24,14 +20,7 @@ export async function wait(key: string): Promise<number> {
 // @ts-expect-error a limit is a number
 fixedWindow({ limit: 'many', window: '1m' })
 
-const single = redisStore(new Redis({ lazyConnect: true }))
-const cluster = redisStore(new Cluster([], { lazyConnect: true }))
-
-export const app = express()
-app.use(rateLimit({ limit: 100, window: '1m' }))
-app.use(rateLimit({ store: single, limit: 100, window: '1m', key: (req) => req.get('x-api-key') ?? 'none' }))
-app.use(rateLimit({ store: cluster, policy: tokenBucket({ capacity: 5, refill: 1, every: '1s' }) }))
-
-export const koa = new Koa()
-koa.use(koaLimit({ limit: 100, window: '1m', key: (ctx) => ctx.get('x-api-key') }))
-export const module = RateLimitModule.forRoot({ limit: 100, window: '1m' })
+export const stores = [
+  redisStore(new Redis({ lazyConnect: true })),
+  redisStore(new Cluster([], { lazyConnect: true })),
+]

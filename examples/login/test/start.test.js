@@ -3,16 +3,21 @@ import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
 import { expect, test } from 'vitest'
 
-test('five guesses at an account, twenty from an address, and no figures of the account', async () => {
+test('draft 8.2: what an account had left told a stranger of its owner. Five guesses at one, twenty from an address, no figures', async () => {
   const { url, stop } = await startExample(join(import.meta.dirname, '..'))
 
   /** @param {string} email @param {string} password @param {object} [more] */
-  async function attempt(email, password, more) {
-    const response = await fetch(`${url}/login`, {
+  /** @param {string} email @param {string} password @param {object} [more] */
+  const post = (email, password, more) =>
+    fetch(`${url}/login`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ email, password, ...more }),
     })
+
+  /** @param {string} email @param {string} password @param {object} [more] */
+  async function attempt(email, password, more) {
+    const response = await post(email, password, more)
     const said = JSON.stringify([...response.headers]) + (await response.text())
     expect(said).not.toContain('login-account')
     expect(response.headers.get('ratelimit-policy')).toBe('"login-address";q=20;w=300')
@@ -32,6 +37,15 @@ test('five guesses at an account, twenty from an address, and no figures of the 
   for (const [i, email] of spellings.entries())
     expect(await attempt(email, 'guess', { unrelated: i })).toBe(401)
   expect(await attempt('ann@example.org', 'correct horse')).toBe(429)
+  // Nor when the last guess was: the wait is the whole window, whenever one asks.
+  const waits = new Set()
+  for (let i = 0; i < 3; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    const response = await post('ann@example.org', 'guess')
+    expect(await response.text()).toContain('Try again in 900 seconds.')
+    waits.add(response.headers.get('retry-after'))
+  }
+  expect([...waits]).toEqual(['900'])
 
   // Changing the account never escapes the limit of the address.
   const statuses = []

@@ -45,15 +45,23 @@ function decisionOf(allowed: boolean, policies: readonly PolicyFigures[]): Decis
   return { ...binding, allowed, key: 'k', policies, source: 'store', degraded: false } as unknown as Decision
 }
 
-/** The headers of a response on which these limiters decided. */
+/** A policy as no factory makes it. */
+function forged(policy: Policy, parts: Partial<Policy>): Policy {
+  return { ...policy, kernel: policy.kernel, numbers: policy.numbers, ...parts }
+}
+
+type Formats = readonly HeaderFormat[]
+
+/** The headers of a response on which these limiters decided, in the same formats or in those of each. */
 function told(
   decisions: readonly Decision[],
-  formats: readonly HeaderFormat[] = ['draft-8'],
+  formats: Formats | readonly Formats[] = ['draft-8'],
   hidden: readonly string[] = [],
 ): Record<string, string> {
   const response = new FakeResponse()
   decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {
-    const teller = tellerOf(`limiter-${i}`, formats, hidden)
+    const own = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
+    const teller = tellerOf(`limiter-${i}`, own, hidden)
     const placed = withDecision(before, decision, teller)
     tell(placed, teller, response, (to, name, value) => {
       to.headers[name] = value
@@ -195,7 +203,7 @@ describe('r and t', () => {
 })
 
 describe('q and w', () => {
-  const forgedLimit = { ...fixedWindow({ name: 'p', limit: 1, window: '1m' }), limit: 2 ** 50 }
+  const forgedLimit = forged(fixedWindow({ name: 'p', limit: 1, window: '1m' }), { limit: 2 ** 50 })
 
   test.each<[string, Policy, string]>([
     ['a window', fixedWindow({ name: 'p', limit: 120, window: '1m' }), 'q=120;w=60'],
@@ -390,6 +398,33 @@ describe('several limiters on one request', () => {
     expect(response.headers['RateLimit-Policy']).toBe('"max-9-per-1s";q=9;w=1')
   })
 
+  test.each<[HeaderFormat, HeaderFormat, Record<string, string>]>([
+    [
+      'draft-8',
+      'draft-6',
+      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', 'RateLimit-Remaining': '0' },
+    ],
+    [
+      'draft-6',
+      'draft-8',
+      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', 'RateLimit-Remaining': '0' },
+    ],
+    [
+      'draft-7',
+      'draft-8',
+      { 'RateLimit-Policy': '10;w=60, 5;w=1', RateLimit: 'limit=5, remaining=0, reset=1' },
+    ],
+    [
+      'draft-8',
+      'draft-7',
+      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
+    ],
+    ['legacy-delta', 'draft-8', { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' }],
+    ['legacy-delta', 'legacy', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' }],
+  ])('%s and then %s mixed two forms or left a field stale', (first, second, expected) => {
+    expect(told([one, two], [[first], [second]])).toMatchObject(expected)
+  })
+
   test('hidden policies appear in no field', () => {
     const both = decisionOf(false, [...one.policies, ...two.policies])
     const headers = told([both], ALL, ['two'])
@@ -463,33 +498,61 @@ describe('every field parses', () => {
       fc.uniqueArray(figures, { minLength: 1, maxLength: 5, selector: (one) => one.policy.name }),
     )
     .map(([allowed, all]) => decisionOf(allowed, all))
-  const formats = fc.uniqueArray(fc.constantFrom(...ALL), { minLength: 1 })
 
   const wholeParameters = (parameters: Map<string, unknown>) => {
     for (const value of parameters.values())
       expect(Number.isInteger(value) && (value as number) >= 0).toBe(true)
   }
 
-  test('with fuzzed names, numbers, policies, limiters and formats', () => {
+  const limiters = fc.array(fc.tuple(decision, fc.uniqueArray(fc.constantFrom(...ALL))), {
+    minLength: 1,
+    maxLength: 4,
+  })
+
+  test('with fuzzed names, numbers, policies, and limiters of mixed formats; and no field is left behind', () => {
     fc.assert(
-      fc.property(fc.array(decision, { minLength: 1, maxLength: 3 }), formats, (decisions, chosen) => {
-        const headers = told(decisions, chosen)
-        const eight = chosen.indexOf('draft-8')
-        const olders = chosen.filter((format) => format === 'draft-7' || format === 'draft-6')
-        const firstOf8 = eight >= 0 && olders.every((format) => chosen.indexOf(format) > eight)
+      fc.property(limiters, (drawn) => {
+        const headers = told(
+          drawn.map(([one]) => one),
+          drawn.map(([, formats]) => formats),
+        )
+        // What is told: the policies of those that tell anything, in all formats that any of them has.
+        const tellers = drawn.filter(([, formats]) => formats.length > 0)
+        const formats = tellers.flatMap(([, own]) => own)
+        const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
+        expect(
+          Object.keys(headers)
+            .filter((name) => !name.endsWith('Reset'))
+            .sort(),
+        ).toEqual(
+          fieldsOf(formats)
+            .map(({ name }) => name)
+            .filter((name) => !name.endsWith('Reset'))
+            .sort(),
+        )
+        const policies =
+          headers['RateLimit-Policy'] === undefined ? 0 : parseList(headers['RateLimit-Policy']).length
+        const binding = new Set(
+          ['X-RateLimit-Limit', 'RateLimit-Limit'].flatMap((name) => headers[name] ?? []),
+        )
+        expect(binding.size).toBeLessThanOrEqual(1)
         for (const [name, value] of Object.entries(headers)) {
-          if (name === 'RateLimit-Policy' || (name === 'RateLimit' && !value.startsWith('limit='))) {
+          if (name === 'RateLimit-Policy' || (name === 'RateLimit' && form === 'draft-8')) {
             const items = parseList(value)
+            expect(items).toHaveLength(policies)
             for (const [item, parameters] of items) {
-              expect(typeof item).toBe(name === 'RateLimit' || firstOf8 ? 'string' : 'number')
+              expect(typeof item).toBe(form === 'draft-8' ? 'string' : 'number')
               wholeParameters(parameters)
             }
-            if (typeof items[0]?.[0] === 'string') {
+            if (form === 'draft-8') {
               const names = items.map(([item]) => item)
               expect(new Set(names).size).toBe(names.length)
             }
           } else if (name === 'RateLimit') {
             const dictionary = parseDictionary(value)
+            expect([...binding, ...binding].slice(0, 1)).toEqual(
+              binding.size > 0 ? [String(dictionary.get('limit')?.[0])] : [],
+            )
             for (const [key, [item]] of dictionary) {
               expect(['limit', 'remaining', 'reset']).toContain(key)
               expect(Number.isInteger(item)).toBe(true)
@@ -500,7 +563,7 @@ describe('every field parses', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 1_000 },
     )
   })
 
@@ -524,8 +587,8 @@ describe('every field parses', () => {
   })
 
   test('a name that no factory has checked is still quoted', () => {
-    const forged = { ...fixedWindow({ limit: 1, window: '1m' }), name: 'bu"r\\st' }
-    const headers = told([decisionOf(true, [figuresOf(forged, {})])])
+    const unchecked = forged(fixedWindow({ limit: 1, window: '1m' }), { name: 'bu"r\\st' })
+    const headers = told([decisionOf(true, [figuresOf(unchecked, {})])])
     expect(parseList(headers.RateLimit as string)[0]?.[0]).toBe('bu"r\\st')
   })
 })

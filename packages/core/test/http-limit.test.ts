@@ -1,7 +1,7 @@
 // What a limit means to a request: options, refusals, what is placed on the request. Without a framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { httpLimiter, type RequestDecision } from '../src/http/index.js'
+import { httpLimiter, type Refusal, type RequestDecision } from '../src/http/index.js'
 import {
   type Answer,
   type Decision,
@@ -62,7 +62,18 @@ describe('options', () => {
     { shadow: 'yes' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
+    { mediaType: 'text/html' },
+    { body: 5 },
+    { body: null },
     { hide: 'once' },
+    { hide: [1] },
+    { policy: () => once, hide: ['once', 1] },
+    { hide: ['onec'] },
+    { nat64: '64:ff9b::/96' },
+    { nat64: null },
+    { proxies: null },
+    { proxies: 'loopback' },
+    { proxies: { trusted: ['loopback'], heder: 'forwarded' } },
     { cost: -1 },
     { cost: 1.5 },
     { cost: '1' },
@@ -468,6 +479,91 @@ describe('a refusal', () => {
     expect(response.headers['Retry-After']).toBe('2')
   })
 
+  test('a policy name that two limiters have was violated under one name and told under another', async () => {
+    const [request, response] = [{}, new FakeResponse()]
+    await limitOn({ name: 'a', policy: fixedWindow({ name: 'p', limit: 9, window: '1m' }) }).send(
+      request,
+      response,
+    )
+    const { send } = limitOn({ name: 'b', policy: fixedWindow({ name: 'p', limit: 0, window: '1m' }) })
+    const refusal = await send(request, response)
+    expect(response.headers.RateLimit).toBe('"p";r=8;t=60, "b.p";r=0')
+    expect(refusal?.content).toMatchObject({ 'violated-policies': ['b.p'] })
+  })
+
+  test('of a limiter that tells nothing in headers names its policies as they are', async () => {
+    const refusal = await limitOn({
+      headers: false,
+      policy: fixedWindow({ name: 'p', limit: 0, window: '1m' }),
+    }).send()
+    expect(refusal?.content).toMatchObject({ 'violated-policies': ['p'] })
+  })
+
+  test('an async body was answered as {}', async () => {
+    const body = async (_: Decision, { user }: FakeRequest) => `slow down, ${user}`
+    const { send } = limitOn({ limit: 0, window: '1m', body })
+    const response = new FakeResponse()
+    expect(await send({ user: 'ann' }, response)).toMatchObject({ body: 'slow down, ann' })
+    expect(response.headers['Cache-Control']).toBe('no-store')
+  })
+
+  test.each([undefined, null, 7])('a body function that gives %s fails its request', async (body) => {
+    const { send } = limitOn({ limit: 0, window: '1m', body: () => body as never })
+    await expect(send()).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+  })
+
+  test('draft 8.2: the wait told a stranger when others had tried the account; of a hidden policy it is the window', async () => {
+    const policy = [
+      fixedWindow({ name: 'address', limit: 9, window: '1m' }),
+      { policy: slidingLog({ name: 'account', limit: 1, window: '15m' }), key: 'account:ann' },
+    ]
+    const { send, clock } = limitOn({ policy, hide: ['account'] })
+    await send({ address: '1.1.1.1' })
+    for (const elapsed of [0, 60_000, 300_000]) {
+      clock.advance(elapsed)
+      const response = new FakeResponse()
+      const refusal = await send({ address: '6.6.6.6' }, response)
+      expect(response.headers['Retry-After']).toBe('900')
+      expect(refusal).toMatchObject({ retryAfterMs: 900_000, body: expect.stringContaining('900 seconds') })
+    }
+    // A policy that is told, and refuses for longer, is told.
+    const longer = fixedWindow({ name: 'address', limit: 1, window: '1h' })
+    const both = limitOn({ policy: [longer, policy[1]] as never, hide: ['account'] })
+    await both.send()
+    const response = new FakeResponse()
+    await both.send({}, response)
+    expect(response.headers['Retry-After']).toBe('3600')
+  })
+
+  test('a hidden debt is told in whole windows, so that no wait is too short', async () => {
+    const hidden = tokenBucket({ name: 'b', capacity: 1, refill: 1, every: '1m' })
+    const { send, limiter, clock } = limitOn({ policy: hidden, hide: ['b'] })
+    await limiter.penalty('192.0.2.1', { cost: 3 })
+    clock.advance(100)
+    const { decision, retryAfterMs = 0 } = (await send()) as Refusal
+    expect(retryAfterMs % 60_000).toBe(0)
+    const wait = decision?.allowed === false ? decision.retryAfterMs : Number.NaN
+    expect(wait).toBeGreaterThan(60_000)
+    expect(retryAfterMs - wait).toBe(100)
+  })
+
+  test('Retry-After shrank to the wait of the last limiter that refused', async () => {
+    const once = (window: '1h' | '1m', shadow = false) =>
+      limitOn({ policy: fixedWindow({ limit: 1, window }), name: `n${window}`, shadow })
+    const [hour, minute, day] = [once('1h'), once('1m'), once('1h', true)]
+    for (const { send } of [hour, minute, day]) await send()
+    const [request, response] = [{}, new FakeResponse()]
+    // An `onDenied` let the request go on.
+    expect(await hour.send(request, response)).toMatchObject({ status: 429 })
+    expect(await minute.send(request, response)).toMatchObject({ status: 429 })
+    expect(response.headers['Retry-After']).toBe('3600')
+    // What a trial would have refused is no reason to wait.
+    const [other, another] = [{}, new FakeResponse()]
+    await day.send(other, another)
+    expect(await minute.send(other, another)).toMatchObject({ status: 429 })
+    expect(another.headers['Retry-After']).toBe('60')
+  })
+
   test('has neither key nor address in it', async () => {
     const { send } = limitOn({ policy: once, key: () => 'secret-key' })
     await send({ address: '203.0.113.77' })
@@ -538,6 +634,46 @@ describe('what is placed on the request', () => {
     expect((await limiter.peek('192.0.2.1')).remaining).toBe(2)
   })
 
+  test.each([{ limit: 10, used: 1, remaining: 9, resetTime: new Date(0), key: 'k' }, { all: [] }, 'x', null])(
+    'express-rate-limit before Weir, or whoever else left %o there, was a 500',
+    async (foreign) => {
+      for (const shadow of [false, true]) {
+        const request = { rateLimit: foreign } as unknown as FakeRequest
+        const response = new FakeResponse()
+        expect(await limitOn({ policy: a, shadow }).send(request, response)).toBeUndefined()
+        expect(request.rateLimit).toMatchObject({ allowed: true, remaining: 9 })
+        expect(request.rateLimit?.all).toHaveLength(1)
+        expect(response.headers.RateLimit).toBe('"a";r=9;t=60')
+      }
+    },
+  )
+
+  test('the second of two copies of Weir on one request, ESM and CommonJS, was a 500', async () => {
+    vi.resetModules()
+    const copy: typeof import('./http-exchange.js') = await import('./http-exchange.js')
+    expect(copy.limitOn).not.toBe(limitOn)
+    const [request, response] = [{} as FakeRequest, new FakeResponse()]
+    await limitOn({ policy: a }).send(request, response)
+    await copy.limitOn({ policy: b }).send(request, response)
+    await limitOn({ policy: a, name: 'more' }).send(request, response)
+    expect(request.rateLimit?.all).toHaveLength(3)
+    expect(response.headers.RateLimit).toBe('"a";r=9;t=60, "b";r=1;t=60, "more.a";r=9;t=60')
+  })
+
+  test('GraphQL aliases asked one limiter 10,000 times, each dearer than the one before', async () => {
+    const [request, response] = [{} as FakeRequest, new FakeResponse()]
+    const { send } = limitOn({ policy: [b, { policy: a, cost: 0 }], refundWhen: () => true, name: 'aliases' })
+    const set = vi.spyOn(fake, 'setHeader')
+    const start = performance.now()
+    for (let i = 0; i < 10_000; i += 1) await send(request, response)
+    expect(performance.now() - start).toBeLessThan(2_000)
+    set.mockRestore()
+    // Of each limiter there is one decision, the one that binds.
+    expect(request.rateLimit?.all).toHaveLength(1)
+    expect(request.rateLimit).toMatchObject({ allowed: false, limit: 2 })
+    expect(response.headers.RateLimit).toBe('"b";r=0;t=60, "a";r=10;t=60')
+  })
+
   test('no limit binds less than any', async () => {
     const request: FakeRequest = {}
     for (const policy of [unlimited(), a, unlimited()]) await limitOn({ policy }).send(request)
@@ -584,6 +720,53 @@ describe('the synchronous path', () => {
     }
     await expect(limitOn({ policy: once, store: failing }).send()).rejects.toThrow('no store')
   })
+})
+
+describe('what is no error', () => {
+  test.each([undefined, null, false, 0, '', 'route', 'router'])(
+    '%o, thrown or rejected with, let a request through in Express and hung it in Koa',
+    async (thrown) => {
+      const thrower = () => {
+        throw thrown
+      }
+      const error = expect.objectContaining({ code: 'WEIR_INVALID_OPTION', cause: thrown })
+      expect(() => limitOn({ policy: once, key: thrower }).sendNow()).toThrow(error)
+      await expect(limitOn({ policy: once, key: async () => thrower() }).send()).rejects.toEqual(error)
+    },
+  )
+
+  test('an object that was thrown stays what it is', async () => {
+    const thrown = { status: 418 }
+    const key = () => Promise.reject(thrown)
+    await expect(limitOn({ policy: once, key }).send()).rejects.toBe(thrown)
+  })
+})
+
+test('a client that left while skip was on its way had no address, and was counted with all that have none', async () => {
+  let address: string | undefined = '1.2.3.4'
+  const { check, limiter } = httpLimiter<FakeRequest, FakeResponse>(
+    {
+      name: 'left',
+      policy: once,
+      store: memoryStore({ clock: fakeClock() }),
+      skip: async () => {
+        address = undefined
+        return false
+      },
+    },
+    { ...fake, address: () => address },
+  )
+  await check({}, new FakeResponse())
+  expect((await limiter.peek('1.2.3.4')).remaining).toBe(0)
+  expect(warnings).toEqual([])
+})
+
+test('the address is looked up once, for the lists and for the key', async () => {
+  const address = vi.fn(() => '1.2.3.4')
+  const options = { policy: once, allow: ['10.0.0.0/8'], deny: ['10.6.6.6'], skip: () => false }
+  const { check } = httpLimiter<FakeRequest, FakeResponse>(options, { ...fake, address })
+  await check({}, new FakeResponse())
+  expect(address).toHaveBeenCalledTimes(1)
 })
 
 describe('headers already sent', () => {

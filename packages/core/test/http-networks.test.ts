@@ -171,6 +171,19 @@ describe('the client behind proxies', () => {
     expect(resolve('8.8.8.8', '9.9.9.9')).toBe('8.8.8.8')
   })
 
+  test.each([['6.6.6.6,'], ['6.6.6.6, , '], ['6.6.6.6,, 10.0.0.1'], ['for=6.6.6.6, proto=http']])(
+    'an empty hop of %s counted as a trusted Unix socket, so the client chose its address',
+    (header) => {
+      const kind = header.startsWith('for') ? 'forwarded' : 'x-forwarded-for'
+      const resolve = proxyResolver({ trusted: ['unix', '10.0.0.0/8'], header: kind })
+      expect(resolve(undefined, header)).toBe('')
+      const asked: string[] = []
+      const byFunction = proxyResolver({ trusted: (it) => asked.push(it) > 0, header: kind })
+      expect(byFunction(undefined, header)).toBe('')
+      expect(asked.slice(1)).not.toContain('unix')
+    },
+  )
+
   test('a function: it is asked with the one spelling of each address', () => {
     const asked: string[] = []
     const resolve = proxyResolver({

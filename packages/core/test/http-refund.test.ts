@@ -1,7 +1,16 @@
 // Giving the cost back after the response: exactly once or not at all, whatever becomes of the connection.
 
-import { EventEmitter } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { EventEmitter, once } from 'node:events'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type Http2ServerResponse,
+} from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { afterNodeResponse, type ResponseOutcome } from '../src/http/index.js'
 import { fixedWindow, memoryStore, type Store } from '../src/index.js'
 import { fakeClock } from '../src/testing/index.js'
@@ -141,9 +150,79 @@ test.each([
 
 class NodeLikeResponse extends EventEmitter {
   statusCode = 200
+  writableEnded = false
   writableFinished = false
   closed = false
 }
+
+/** What HTTP/2 has of it. */
+async function http2Answers(
+  handler: (response: Http2ServerResponse) => void,
+  leave: (stream: ClientHttp2Stream, client: ClientHttp2Session) => void,
+): Promise<ResponseOutcome> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  client.on('error', () => undefined)
+  onTestFinished(() => {
+    client.destroy()
+    server.close()
+  })
+  const stream = client.request({ ':path': '/' })
+  stream.on('error', () => undefined)
+  stream.resume()
+  const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse]
+  return new Promise((resolve) => {
+    afterNodeResponse(response, resolve)
+    handler(response)
+    leave(stream, client)
+  })
+}
+
+describe('HTTP/2', () => {
+  const CANCEL = constants.NGHTTP2_CANCEL
+
+  test('a response that was sent whole', async () => {
+    const outcome = await http2Answers(
+      (response) => void response.writeHead(201).end('ok'),
+      () => undefined,
+    )
+    expect(outcome).toEqual({ status: 201, finished: true })
+  })
+
+  test.each<[string, Parameters<typeof http2Answers>[0], Parameters<typeof http2Answers>[1]]>([
+    ['cancelled before an answer', () => undefined, (stream) => stream.close(CANCEL)],
+    ['cancelled within the answer', (response) => void response.write('a'), (stream) => stream.close(CANCEL)],
+    ['given up with its connection', () => undefined, (_, client) => client.destroy()],
+  ])('a request %s was taken for one that was answered, and refunded', async (_, handler, leave) => {
+    expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
+  })
+
+  test('a stream that was gone when it was first looked at was never asked about', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+    const stream = client.request({ ':path': '/' }).on('error', () => undefined)
+    const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse]
+    stream.close(CANCEL)
+    await once(response, 'close')
+    const outcome = await new Promise((resolve) => afterNodeResponse(response, resolve))
+    expect(outcome).toEqual({ status: 200, finished: false })
+  })
+})
+
+test('a response that many limiters wait for had a listener for each, and Node warned of a leak', () => {
+  const response = new NodeLikeResponse()
+  const seen: ResponseOutcome[] = []
+  for (let i = 0; i < 20; i += 1) afterNodeResponse(response, (outcome) => seen.push(outcome))
+  expect(response.listenerCount('close')).toBe(1)
+  response.emit('close')
+  expect(seen).toHaveLength(20)
+})
 
 test('a Node response is over once it has closed', () => {
   const response = new NodeLikeResponse()
@@ -152,6 +231,7 @@ test('a Node response is over once it has closed', () => {
   response.emit('finish')
   expect(seen).toEqual([])
   response.statusCode = 404
+  response.writableEnded = true
   response.writableFinished = true
   response.emit('close')
   response.emit('close')

@@ -3,9 +3,11 @@
 import type { Denied, RateLimiter } from '@weir/core'
 import {
   afterNodeResponse,
+  asThrown,
   type HttpAdapter,
   type HttpOptions,
   httpLimiter,
+  isPromise,
   type Refusal,
   type RequestDecision,
   type Verdict,
@@ -68,7 +70,7 @@ export function rateLimit<Req extends Request = Request>(options: RateLimitOptio
     try {
       await onDenied?.(decision, req, res, next)
     } catch (error) {
-      next(error)
+      next(asThrown(error))
     }
   }
 
@@ -81,7 +83,7 @@ export function rateLimit<Req extends Request = Request>(options: RateLimitOptio
       return
     }
     // Outside the try: what later handlers throw is theirs.
-    if (verdict instanceof Promise) verdict.then((settled) => go(settled, req as Req, res, next), next)
+    if (isPromise(verdict)) verdict.then((settled) => go(settled, req as Req, res, next), next)
     else go(verdict, req as Req, res, next)
   }
 
@@ -96,11 +98,12 @@ function refuse(refusal: Refusal, res: Response): void {
   res.end(refusal.body)
 }
 
+// Also where there is no app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response> = {
-  address: (req) => req.ip,
+  address: (req) => req.ip ?? req.socket?.remoteAddress,
   peer: (req) => req.socket.remoteAddress,
   trust: (req) => {
-    const trust: unknown = req.app.get('trust proxy')
+    const trust: unknown = req.app?.get('trust proxy')
     if (trust === true) return 'everybody'
     return trust ? 'listed' : 'nobody'
   },

@@ -1,29 +1,26 @@
 // What went wrong elsewhere, as tests over real sockets. The unit tests of core/http have the tables behind them.
 
-import { spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fakeClock } from '@weir/core/testing'
-import { startRedis } from '@weir/testkit'
+import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Express, Request, Response } from 'express'
-import { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Agent, request } from 'undici'
 import {
-  fixedWindow,
-  gcra,
-  memoryStore,
-  type Policy,
-  type RateLimitOptions,
-  rateLimit,
-  recommendedRedisOptions,
-  redisStore,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../src/index.js'
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
+import { fixedWindow, memoryStore, type RateLimitOptions, rateLimit, slidingLog } from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
 
 const justOne = fixedWindow({ name: 'one', limit: 1, window: '1m' })
@@ -186,6 +183,42 @@ describe.each(VERSIONS)('%s', (_, express) => {
     for (const { text } of replies) expect(text).not.toMatch(/login-account|ann@|q=2\b/)
   })
 
+  test('CVE-2026-24398, -39409, -47674 (hono): a list of addresses missed clients by how their addresses were written', async () => {
+    const app = express()
+      .set('trust proxy', 'loopback')
+      .use(limited({ allow: ['10.1.2.0/24', '2001:db8:aa::/48'], deny: ['10.6.6.6', '2001:db8:bad::/48'] }))
+      .get('/', ok)
+    const { get } = await serve(app)
+    const statusesOf = async (addresses: string[]) => {
+      const found = []
+      for (const address of addresses)
+        for (let i = 0; i < 2; i += 1)
+          found.push((await get('/', { headers: { 'x-forwarded-for': address } })).status)
+      return new Set(found)
+    }
+    const spelled = (dotted: string, hex: string) => [
+      dotted,
+      `::ffff:${dotted}`,
+      `::FFFF:${hex}`,
+      `0:0:0:0:0:ffff:${hex}`,
+      `64:ff9b::${dotted}`,
+      `${dotted}:5678`,
+      `[::ffff:${dotted}]:5678`,
+    ]
+    expect(await statusesOf(spelled('10.6.6.6', '0a06:606'))).toEqual(new Set([403]))
+    expect(await statusesOf(['2001:db8:bad::1', '2001:0DB8:0BAD:0::1', '[2001:db8:bad::9]:443'])).toEqual(
+      new Set([403]),
+    )
+    expect(await statusesOf(spelled('10.1.2.3', 'a01:203'))).toEqual(new Set([200]))
+    expect(await statusesOf(['2001:db8:aa::1', '2001:0DB8:00AA:0::1'])).toEqual(new Set([200]))
+    // What is no address is on no list, and not unlimited: all of it is one client.
+    const garbage = ['10.1.2.355', '010.1.2.3', '10.1.2', '0x0a.1.2.3', '167838211', 'unknown', '10.1.2.3/24']
+    const found = []
+    for (const address of garbage)
+      found.push((await get('/', { headers: { 'x-forwarded-for': address } })).status)
+    expect(found).toEqual([200, ...garbage.slice(1).map(() => 429)])
+  })
+
   test('a Unix socket: one shared bucket and a warning, or the proxy is believed', async () => {
     const path = join(tmpdir(), `weir-${process.pid}-${express === VERSIONS[0]?.[1] ? 5 : 4}.sock`)
     const app = express()
@@ -228,32 +261,46 @@ test('nft.storage #2180: preflights neither count nor are refused', async () => 
   expect((await get()).status).toBe(429)
 })
 
-describe('GHSA-984p-xq9m-4rjw (express-brute): 500 requests at once, a limit of 50, on Redis: exactly 50 pass', () => {
-  const window = '10m'
-  test.each<Policy>([
-    fixedWindow({ name: 'fixed', limit: 50, window }),
-    slidingWindow({ name: 'window', limit: 50, window }),
-    slidingLog({ name: 'log', limit: 50, window }),
-    slidingCounter({ name: 'counter', limit: 50, window }),
-    tokenBucket({ name: 'bucket', capacity: 50, refill: 1, every: window }),
-    gcra({ name: 'gcra', limit: 1, period: window, burst: 50 }),
-  ])('$algorithm', async (policy) => {
-    const [, express] = VERSIONS[0] as (typeof VERSIONS)[0]
-    const server = await startRedis()
-    onTestFinished(() => server.stop())
-    const sites = await Promise.all(
-      [1, 2].map(async () => {
-        const client = new Redis(server.url, { ...recommendedRedisOptions, lazyConnect: true })
-        onTestFinished(() => client.disconnect())
-        await client.connect()
-        const store = redisStore(client, { deadlineMs: 5_000, whenUnavailable: 'throw' })
-        onTestFinished(() => store.close?.())
-        return serve(express().use(rateLimit({ store, policy })).get('/', ok))
-      }),
-    )
-    const replies = await Promise.all(Array.from({ length: 500 }, (_, i) => sites[i % 2]?.get()))
-    const count = (status: number) => replies.filter((reply) => reply?.status === status).length
-    expect([count(200), count(429)]).toEqual([50, 450])
+describe('GHSA-984p-xq9m-4rjw (express-brute), nostream #467: parallel requests passed a limit that is read, then written', () => {
+  let server: RedisServer
+  let children: ChildProcess[] = []
+  let ports: number[] = []
+  beforeAll(async () => {
+    server = await startRedis()
+    const script = join(import.meta.dirname, 'fixtures/site.mjs')
+    children = Array.from({ length: 4 }, () => fork(script, [server.url]))
+    ports = await Promise.all(children.map(async (child) => (await once(child, 'message'))[0]))
+  }, 20_000)
+  afterAll(async () => {
+    for (const child of children) child.kill()
+    await server?.stop()
+  })
+
+  describe.each([
+    ['on the clock of Redis', 'server'],
+    ['at one and the same instant, which made entries collide', 'instant'],
+  ])('500 requests to 4 processes, %s: exactly 50 pass', (_, place) => {
+    test.each([
+      'fixed-window',
+      'sliding-window',
+      'sliding-log',
+      'sliding-counter',
+      'token-bucket',
+      'gcra',
+      'leaky-bucket',
+    ])('%s', async (policy) => {
+      const agent = new Agent({ connections: 50 })
+      onTestFinished(() => agent.close())
+      const asked = Array.from({ length: 500 }, async (__, i) => {
+        const url = `http://127.0.0.1:${ports[i % 4]}/${place}/${policy}`
+        const { statusCode, body } = await request(url, { dispatcher: agent })
+        await body.dump()
+        return statusCode
+      })
+      const statuses = await Promise.all(asked)
+      const count = (status: number) => statuses.filter((one) => one === status).length
+      expect([count(200), count(429)]).toEqual([50, 450])
+    })
   })
 })
 

@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
+import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { fakeClock } from '@weir/core/testing'
 import type { NextFunction, Request, Response } from 'express'
@@ -148,6 +149,56 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect(onError).toHaveBeenCalledTimes(6)
     })
 
+    test.each([undefined, null, false, 0, '', 'route', 'router'])(
+      '%o, thrown by an option, let the request through to the next handler or route',
+      async (thrown) => {
+        const throws = () => {
+          throw thrown
+        }
+        const reached = vi.fn(ok)
+        const app = express().set('env', 'test')
+        app.get('/key', limited({ key: throws }), reached)
+        app.get('/later', limited({ key: async () => throws() }), reached)
+        app.get('/denied', limited({ limit: 0, window: '1m', onDenied: throws }), reached)
+        app.get('/denied-later', limited({ limit: 0, window: '1m', onDenied: async () => throws() }), reached)
+        app.use(reached)
+        const { get } = await serve(app)
+        for (const path of ['key', 'later', 'denied', 'denied-later'])
+          expect(await get(`/${path}`)).toMatchObject({
+            status: 500,
+            body: expect.stringContaining('a function of the options threw'),
+          })
+        expect(reached).not.toHaveBeenCalled()
+      },
+    )
+
+    test('a Promise that zone.js or bluebird put in place of the global one made an answer look like a promise, and back', async () => {
+      vi.stubGlobal('Promise', class extends Promise<unknown> {})
+      onTestFinished(() => void vi.unstubAllGlobals())
+      const app = express()
+        .use(limited({ skip: async () => false, cost: async () => 1 }))
+        .get('/', ok)
+      const { get } = await serve(app)
+      expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+    })
+
+    test('express-rate-limit on the same request was a 500: both use req.rateLimit', async () => {
+      const theirs = (req: Request, _res: Response, next: NextFunction) => {
+        Object.assign(req, { rateLimit: { limit: 10, used: 1, remaining: 9, resetTime: new Date() } })
+        next()
+      }
+      const app = express()
+        .use(theirs, limited({ name: 'trial', shadow: true }), limited({ limit: 2, window: '1m' }))
+        .get('/before', ok)
+        .use(theirs)
+        .get('/after', ok)
+      const { get } = await serve(app)
+      const { status, headers } = await get('/before')
+      expect([status, headers.ratelimit]).toEqual([200, '"once";r=0;t=60, "max-2-per-1m";r=1;t=60'])
+      expect((await get('/after')).status).toBe(200)
+      expect((await get('/before')).status).toBe(429)
+    })
+
     test('what handlers throw is theirs: next is called once, and the limit headers stay', async () => {
       const onError = vi.fn(
         (_error: Error, _req: Request, res: Response, _next: NextFunction) =>
@@ -290,6 +341,30 @@ describe.each(VERSIONS)('%s', (_, express) => {
       await until(async () => (await limit.limiter.peek('k')).remaining === 1)
       expect(gone.mock.calls).toEqual([[false]])
     })
+  })
+
+  test('the ESM and the CommonJS copy of this package on one request: the second was a 500', async () => {
+    const copy: typeof weir = createRequire(import.meta.url)('@weir/express')
+    const app = express()
+      .use(rateLimit({ limit: 5, window: '1m' }), copy.rateLimit({ name: 'b', limit: 3, window: '1m' }))
+      .get('/', ok)
+    const reply = await (await serve(app)).get()
+    expect([reply.status, reply.headers.ratelimit]).toEqual([200, '"max-5-per-1m";r=4;t=60, "b";r=2;t=60'])
+  })
+
+  test('without an Express app around it, as in node:http or Connect, there was no `app` to ask for settings', async () => {
+    const limit = rateLimit({ policy: justOne })
+    const failed = vi.fn()
+    const { get } = await serve(((req: Request, res: Response) => {
+      limit(req, res, (error?: unknown) => {
+        if (error !== undefined) failed(error)
+        res.end('ok')
+      })
+    }) as never)
+    expect(await get()).toMatchObject({ status: 200, body: 'ok' })
+    expect((await get()).status).toBe(429)
+    expect((await get('/', { from: '127.0.0.2' })).status).toBe(200)
+    expect(failed).not.toHaveBeenCalled()
   })
 
   test('next is called in the same turn when nothing has to be waited for', () => {

@@ -1,6 +1,5 @@
 // Koa drops every header when something throws, and sends those of `error.headers` instead.
 
-import { afterNodeResponse } from '@weir/core/http'
 import type { ParameterizedContext } from 'koa'
 
 /** A context of any app. */
@@ -11,32 +10,31 @@ type HttpError = Error & { headers?: Headers | undefined }
 
 const OURS: unique symbol = Symbol('weir.headers')
 
-/** Notes a header that a limiter has set. */
+/** Notes a header that a limiter has set, so that it is sent whatever is thrown. */
 export function remember(ctx: AnyContext & { [OURS]?: Headers }, name: string, value: string): void {
+  if (ctx[OURS] === undefined) keepOnError(ctx)
   ctx[OURS] = { ...ctx[OURS], [name]: value }
 }
 
-/** For whom an error has limiters' headers at present, and what it had without them. */
-const marks: WeakMap<Error, { readonly ctx: AnyContext; readonly own: Headers | undefined }> = new WeakMap()
-
-/** Puts the limiters' headers on an error that is on its way to Koa; those that it has itself go before them. */
-export function keepOnError(thrown: unknown, ctx: AnyContext & { readonly [OURS]?: Headers }): void {
-  const ours = ctx[OURS]
-  if (ours === undefined || !(thrown instanceof Error) || !Object.isExtensible(thrown)) return
-  const error: HttpError = thrown
-  const mark = marks.get(error)
-  if (mark?.ctx === ctx) {
-    // An inner limiter was here, and others may have been since.
-    error.headers = { ...ours, ...error.headers }
-    return
+/**
+ * Gives the error our headers while Koa answers with it, which it does in one go: one error object may be thrown for many
+ * requests at a time, and none must be told the figures of another. Those that the error has itself go before ours.
+ */
+function keepOnError(ctx: AnyContext & { readonly [OURS]?: Headers }): void {
+  const { onerror } = ctx
+  ctx.onerror = (error: HttpError | null) => {
+    if (typeof error !== 'object' || error === null) return onerror.call(ctx, error as never)
+    const own = Object.getOwnPropertyDescriptor(error, 'headers')
+    // Reflect, as it leaves a frozen error as it is.
+    Reflect.defineProperty(error, 'headers', {
+      value: { ...ctx[OURS], ...error.headers },
+      configurable: true,
+    })
+    try {
+      onerror.call(ctx, error)
+    } finally {
+      if (own) Reflect.defineProperty(error, 'headers', own)
+      else Reflect.deleteProperty(error, 'headers')
+    }
   }
-  // One error object may be thrown for many requests: it must not carry a client's figures to the next one.
-  const own = mark === undefined ? error.headers : mark.own
-  marks.set(error, { ctx, own })
-  error.headers = { ...ours, ...own }
-  afterNodeResponse(ctx.res, () => {
-    if (marks.get(error)?.ctx !== ctx) return
-    marks.delete(error)
-    error.headers = own
-  })
 }

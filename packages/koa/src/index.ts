@@ -3,15 +3,17 @@
 import type { RateLimiter } from '@weir/core'
 import {
   afterNodeResponse,
+  asThrown,
   type HttpAdapter,
   type HttpOptions,
   httpLimiter,
+  isPromise,
   type Refusal,
   type RequestDecision,
   type Verdict,
 } from '@weir/core/http'
 import type { DefaultContext, DefaultState, Middleware, Next, ParameterizedContext } from 'koa'
-import { type AnyContext, keepOnError, remember } from './error-path.js'
+import { type AnyContext, remember } from './error-path.js'
 
 export * from '@weir/core'
 export {
@@ -63,22 +65,20 @@ export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
   const { onDenied } = options
 
   async function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
-    try {
-      if (verdict === undefined) await next()
-      else if (onDenied && verdict.decision?.allowed === false) await onDenied(verdict.decision, ctx, next)
-      else refuse(verdict, ctx)
-    } catch (error) {
-      keepOnError(error, ctx)
-      throw error
-    }
+    if (verdict === undefined) await next()
+    else if (onDenied && verdict.decision?.allowed === false) {
+      try {
+        await onDenied(verdict.decision, ctx, next)
+      } catch (error) {
+        throw asThrown(error)
+      }
+    } else refuse(verdict, ctx)
   }
 
   // Not async: a request that waits for nothing goes on in the turn of the event loop in which it came.
   function handle(ctx: Context, next: Next): Promise<void> {
     const verdict = check(ctx, ctx)
-    return verdict instanceof Promise
-      ? verdict.then((settled) => go(settled, ctx, next))
-      : go(verdict, ctx, next)
+    return isPromise(verdict) ? verdict.then((settled) => go(settled, ctx, next)) : go(verdict, ctx, next)
   }
 
   return Object.assign(handle, { limiter })

@@ -105,8 +105,63 @@ describe.each(koas)('%s', (_, App) => {
     for (const path of ['/a', '/b', '/free', '/c'])
       told.push((await fetch(url + path)).headers.get('ratelimit'))
     expect(told.map((value) => value?.split(';')[1])).toEqual(['r=9', 'r=8', undefined, 'r=7'])
-    await vi.waitFor(() => expect(shared.headers).toBeUndefined())
+    expect(shared.headers).toBeUndefined()
   })
+
+  test('requests that failed with one error at the same time were told the figures of each other', async () => {
+    const shared = Object.assign(new Error('database down'), { status: 503, expose: true })
+    const arrived = vi.fn()
+    let fail: (error: Error) => void = () => {}
+    const gate = new Promise<void>((_, reject) => {
+      fail = reject
+    })
+    const seen: unknown[] = []
+    const app: Koa = new App()
+    const limit = rateLimit({ store, limit: 10, window: '1m', key: (ctx) => ctx.get('x-user') })
+    app.use(async (_, next) => {
+      await next().catch((error) => {
+        seen.push(error)
+        throw error
+      })
+    })
+    app.use((ctx, next) => (ctx.path === '/free' ? next() : limit(ctx, next)))
+    app.use((ctx) => {
+      if (ctx.path === '/ok') {
+        ctx.body = 'ok'
+        return
+      }
+      arrived()
+      return gate
+    })
+    const url = await serve(app)
+    const as = (user: string) => ({ headers: { 'x-user': user } })
+    for (let i = 0; i < 6; i += 1) await fetch(`${url}/ok`, as('b'))
+    const pending = ['/', '/', '/free'].map((path, i) => fetch(url + path, as(['a', 'b', 'c'][i] as string)))
+    await vi.waitFor(() => expect(arrived).toHaveBeenCalledTimes(3))
+    fail(shared)
+    const replies = await Promise.all(pending)
+    expect(replies.map(({ status }) => status)).toEqual([503, 503, 503])
+    const left = replies.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])
+    expect(left).toEqual(['r=9', 'r=3', undefined])
+    expect(await replies[0]?.text()).toBe('database down')
+    // And it is the same error that the app's own handlers see.
+    expect(seen).toEqual([shared, shared, shared])
+    expect(shared).not.toHaveProperty('headers')
+  })
+
+  test.each([undefined, null, 0, ''])(
+    '%o, thrown by an option, left a request without an answer',
+    async (thrown) => {
+      const app: Koa = new App()
+      const key = () => Promise.reject(thrown)
+      app.use(rateLimit({ store, limit: 1, window: '1m', key }))
+      const url = await serve(app)
+      expect((await fetch(url, { signal: AbortSignal.timeout(2_000) })).status).toBe(500)
+      const denying: Koa = new App()
+      denying.use(rateLimit({ store, limit: 0, window: '1m', onDenied: key }))
+      expect((await fetch(await serve(denying), { signal: AbortSignal.timeout(2_000) })).status).toBe(500)
+    },
+  )
 
   test('a text that is thrown is answered as without a limit', async () => {
     const response = await fetch(await serve(limited(() => Promise.reject('oops'))))

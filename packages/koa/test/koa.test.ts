@@ -1,11 +1,76 @@
 // What is Koa's own: where the decision is, how a refusal is written, which address, and in which turn things happen.
 
+import { once } from 'node:events'
+import { connect, constants, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { fakeClock } from '@weir/core/testing'
 import type Koa from 'koa'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as weir from '../src/index.js'
-import { memoryStore, rateLimit, type Store } from '../src/index.js'
+import { memoryStore, type ResponseOutcome, rateLimit, type Store } from '../src/index.js'
 import { koas, serve } from './server.js'
+
+test.each(koas)(
+  '%s over HTTP/2: each cancelled request was refunded, as if it had been answered',
+  async (_, App) => {
+    const outcomes: ResponseOutcome[] = []
+    const later = memoryStore({ clock: fakeClock() })
+    const slow: Store = {
+      reset: (subject) => later.reset(subject),
+      decide: async (group) => {
+        const answer = await later.decide(group)
+        if (group.mode === 'consume') await new Promise((resolve) => setTimeout(resolve, 50))
+        return answer
+      },
+    }
+    const app: Koa = new App()
+    app.silent = true
+    const limit = rateLimit({
+      store: slow,
+      limit: 10,
+      window: '1m',
+      refundWhen: (__, outcome) => {
+        outcomes.push(outcome)
+        return outcome.finished && outcome.status < 400
+      },
+    })
+    const reached = vi.fn()
+    app.use(limit).use(async (ctx) => {
+      reached()
+      if (ctx.path === '/hang') await new Promise(() => {})
+      ctx.body = 'ok'
+    })
+    const server = createServer(app.callback()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+    const ask = (path: string) => client.request({ ':path': path }).on('error', () => {})
+    const left = async () => (await limit.limiter.peek('127.0.0.1')).remaining
+
+    const answered = ask('/')
+    const [headers] = await once(answered, 'response')
+    expect([headers[':status'], headers.ratelimit]).toEqual([200, '"max-10-per-1m";r=9;t=60'])
+    answered.resume()
+    await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: true }]))
+    await expect.poll(left).toBe(10)
+
+    const cancelled = ask('/hang')
+    await vi.waitFor(() => expect(reached).toHaveBeenCalledTimes(2))
+    cancelled.close(constants.NGHTTP2_CANCEL)
+    await vi.waitFor(() => expect(outcomes[1]).toEqual({ status: 200, finished: false }))
+    expect(await left()).toBe(9)
+
+    // Gone before the decision was there.
+    const early = ask('/hang')
+    await expect.poll(left).toBe(8)
+    early.close(constants.NGHTTP2_CANCEL)
+    await vi.waitFor(() => expect(outcomes[2]).toEqual({ status: 200, finished: false }))
+    expect(await left()).toBe(8)
+  },
+)
 
 describe.each(koas)('%s', (_, App) => {
   let store: Store
@@ -128,6 +193,24 @@ describe.each(koas)('%s', (_, App) => {
     }
 
     const forged = ['1.1.1.1, 9.9.9.9', '2.2.2.2, 9.9.9.9']
+
+    test.each([{}, { proxy: true }, { proxy: true, maxIpsCount: 1 }])(
+      'koa #1413, medusa-plugin-rate-limit #23, fastapi-limiter #11: each made-up X-Forwarded-For was a new bucket (%o)',
+      async (settings) => {
+        const fronts = ['1.1.1.1', '2.2.2.2', 'unknown', '', '10.0.0.1', '::1', '3.3.3.3, 4.4.4.4', ',,']
+        const asked = ['9.9.9.9', ...fronts.map((front) => `${front}, 9.9.9.9`)]
+        const refused = fronts.map(() => 429)
+        expect(await answers(settings, { proxies: { trusted: ['loopback'] } }, asked)).toEqual([
+          200,
+          ...refused,
+        ])
+        // From a peer that nobody trusts the header says nothing at all.
+        expect(await answers(settings, { proxies: { trusted: ['10.0.0.0/8'] } }, asked)).toEqual([
+          200,
+          ...refused,
+        ])
+      },
+    )
 
     test('is the connection’s by default', async () => {
       expect(await answers({}, {}, forged)).toEqual([200, 429])

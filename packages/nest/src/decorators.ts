@@ -1,6 +1,7 @@
 // What is written on classes and methods. It is only noted here; `RateLimits` reads it.
 
 import 'reflect-metadata'
+import { inspect } from 'node:util'
 import { Inject } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
@@ -58,11 +59,21 @@ function declaring(also: boolean): RateLimitDecorator {
 
 function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   const [first] = what
-  if (typeof first === 'string') return { names: what as readonly string[], options: undefined }
-  const policies = what as readonly Policy[]
-  if (policies[0]?.signature !== undefined) return { names: [], options: { policy: policies } }
-  if (what.length !== 1) throw invalid('@RateLimit takes names, or policies, or one object of options')
-  return { names: [], options: first as RateLimitOptions }
+  if (what.length > 0 && what.every((one) => typeof one === 'string')) {
+    return { names: what, options: undefined }
+  }
+  if (what.length > 0 && what.every(isPolicy)) return { names: [], options: { policy: what } }
+  if (what.length === 1 && typeof first === 'object' && first !== null) {
+    return { names: [], options: first as RateLimitOptions }
+  }
+  const right = 'give names, or policies, or one object of options'
+  throw invalid(
+    `@RateLimit was given ${inspect(what, { depth: 0 })}; ${right} (undefined: an import that goes in a circle?)`,
+  )
+}
+
+function isPolicy(value: unknown): value is Policy {
+  return (value as Policy | null | undefined)?.signature !== undefined
 }
 
 function mark(key: symbol, value: unknown): Mark {

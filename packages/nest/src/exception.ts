@@ -4,7 +4,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, HttpSta
 import type { Decision } from '@weir/core'
 import type { Refusal } from '@weir/core/http'
 import { throwError } from 'rxjs'
-import { nest } from './call.js'
+import type { NestRequest } from './options.js'
+import { type NestResponse, nest } from './request.js'
 
 /** The status and the body of `getResponse()` are those of the refusal; headers are on the response already. */
 export class RateLimitException extends HttpException {
@@ -16,14 +17,13 @@ export class RateLimitException extends HttpException {
 
   constructor(refusal: Refusal) {
     super(refusal.content, refusal.status)
-    const { content, decision, status } = refusal
+    const { content, decision, status, retryAfterMs } = refusal
     if (typeof content === 'object' && 'title' in content) this.message = String(content.title)
     this.refusal = refusal
     this.decision = decision
-    const wait = decision?.allowed === false ? decision.retryAfterMs : Number.POSITIVE_INFINITY
     this.extensions = {
       code: HttpStatus[status] ?? 'REFUSED',
-      ...(Number.isFinite(wait) && { retryAfterMs: wait }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
     }
   }
 }
@@ -48,37 +48,21 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   }
 }
 
-interface Socket {
-  readonly readyState?: number
-  send(text: string): void
-  emit(event: string, data: object): void
-}
-
 /** Sockets of ws know no events; Nest's own form for them is this. */
-function send(client: Socket, data: object): void {
+function send(client: NestRequest, data: object): void {
   if (typeof client.readyState === 'number') client.send(JSON.stringify({ event: 'exception', data }))
   else client.emit('exception', data)
 }
 
-function reply(response: Response, { status, mediaType, body }: Refusal): void {
+function reply(response: NestResponse, { status, mediaType, body }: Refusal): void {
   if (response.raw) {
     // Fastify would add a charset to the media type of a text.
     response.code(status).header('Content-Type', mediaType).send(Buffer.from(body))
     return
   }
-  response.statusCode = status
-  response.setHeader('Content-Type', mediaType)
+  Object.assign(response, { statusCode: status }).setHeader('Content-Type', mediaType)
   // Not Express's `send`, which would add an ETag and a charset.
   response.end(body)
-}
-
-/** Fastify's reply, or Node's response. */
-type Response = {
-  readonly raw?: object
-  code(status: number): { header(name: string, value: string): { send(body: Uint8Array): void } }
-  statusCode: number
-  setHeader(name: string, value: string): void
-  end(body: string): void
 }
 
 /** Misuse that is found at start. */

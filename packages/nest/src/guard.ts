@@ -8,12 +8,11 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import type { Awaitable, MaybeKey, Refusal } from '@weir/core/http'
-import { type Looked, lookUp } from './call.js'
+import type { Refusal } from '@weir/core/http'
 import { RateLimitException } from './exception.js'
-import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
-import type { NestRequest } from './options.js'
+import { beginMessage, isMessage } from './message.js'
+import { type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 /** Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be overridden. */
@@ -30,13 +29,17 @@ export class RateLimitGuard implements CanActivate {
 
   /** Asks the limiters that have not been asked yet, but for those that are to be asked after all guards. */
   async ask(context: ExecutionContext, leaveSome: boolean): Promise<void> {
-    const looked = this.lookUp(context)
+    const { request, response } = this.lookUp(context)
     const call = identityOf(context)
-    for (const limit of this.limits.of(context.getClass(), context.getHandler())) {
-      if (limit.seen.has(call) || (leaveSome && limit.options.afterGuards)) continue
-      limit.seen.add(call)
-      const refusal = await limit.check(context, looked, this.key?.bind(this))
-      if (refusal !== undefined) await this.#refuse(refusal, limit, looked, context)
+    if (isMessage(context)) beginMessage(context)
+    for (const { check, options, seen } of this.limits.of(context.getClass(), context.getHandler())) {
+      if (seen.has(call) || (leaveSome && options.afterGuards)) continue
+      seen.add(call)
+      const refusal = await check(request, response, context)
+      if (refusal === undefined) continue
+      const { decision } = refusal
+      if (decision?.allowed === false) await options.onDenied?.(decision, request, context)
+      throw this.exception(refusal, context)
     }
   }
 
@@ -45,23 +48,9 @@ export class RateLimitGuard implements CanActivate {
     return lookUp(context)
   }
 
-  /** The key of limits that have no option `key`. Default: the client's address. */
-  protected key?(request: NestRequest, context: ExecutionContext): Awaitable<MaybeKey>
-
   /** What is thrown when a request is refused. */
   protected exception(refusal: Refusal, _context: ExecutionContext): unknown {
     return new RateLimitException(refusal)
-  }
-
-  async #refuse(
-    refusal: Refusal,
-    limit: Limit,
-    { request }: Looked,
-    context: ExecutionContext,
-  ): Promise<never> {
-    const { decision } = refusal
-    if (decision?.allowed === false) await limit.options.onDenied?.(decision, request, context)
-    throw this.exception(refusal, context)
   }
 }
 

@@ -1,15 +1,15 @@
 // All limiters of an application, and which of them a handler is limited by.
 
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit, type Type } from '@nestjs/common'
-import { MetadataScanner, ModulesContainer } from '@nestjs/core'
-import { memoryStore, type RateLimiter, type Store } from '@weir/core'
+import { ModulesContainer } from '@nestjs/core'
+import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
+import { policyNames } from '@weir/core/http'
 import { type Declared, declaredOn, skippedOn } from './decorators.js'
 import { invalid } from './exception.js'
-import { type Limit, limitOf, namedOptions } from './limit.js'
-import type { RateLimitModuleOptions, RateLimitOptions } from './options.js'
+import { type Limit, limitOf } from './limit.js'
+import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
+import { checkOptions, checkSetUp, type Handler, hasDefault, namedOptions, targetsIn } from './set-up.js'
 import { OPTIONS } from './tokens.js'
-
-type Handler = { readonly name: string }
 
 @Injectable()
 export class RateLimits implements OnModuleInit, OnApplicationShutdown {
@@ -17,29 +17,30 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   readonly #store: Store
   readonly #closes: boolean
   /** What decorators inherit. */
-  readonly #settings: Partial<RateLimitOptions>
+  readonly #settings: Settings
   /** By name, each with whom it was made for. */
   readonly #limits: Map<string, { readonly limit: Limit; readonly source: object }> = new Map()
-  readonly #default: readonly Limit[] = []
+  readonly #default: readonly Limit[]
   readonly #ofHandlers: WeakMap<object, Map<object, readonly Limit[]>> = new WeakMap()
 
   constructor(
     @Inject(OPTIONS) options: RateLimitModuleOptions,
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
-    const { name = 'default', policy, limit, window, policies = {}, closeStore, store, ...settings } = options
+    checkOptions(options)
+    const { name = 'default', policy, limit, window, policies = {}, closeStore, ...settings } = options
     this.#modules = modules
-    this.#store = store ?? memoryStore()
-    this.#closes = closeStore ?? store === undefined
-    this.#settings = { ...settings, store: this.#store }
-    if (policy ?? limit ?? window) {
-      const allowance = {
-        ...(policy !== undefined && { policy }),
-        ...(limit !== undefined && { limit, window }),
-      }
-      this.#default = [this.#add(allowance as RateLimitOptions, name, options)]
+    this.#store = settings.store ?? memoryStore()
+    this.#closes = closeStore ?? settings.store === undefined
+    this.#settings = { ...(settings as Settings), store: this.#store }
+    const own = { ...this.#settings, policy, limit, window } as RateLimitOptions
+    if (hasDefault(options)) this.#default = [this.#add(own, name, options)]
+    else {
+      // What is wrong with the settings is told, although nothing is limited by them alone.
+      limitOf({ ...this.#settings, policy: () => unlimited() }, name)
+      this.#default = []
     }
-    for (const [own, named] of Object.entries(policies)) this.#add(namedOptions(named), own, policies)
+    for (const [key, named] of Object.entries(policies)) this.#add(namedOptions(named, key), key, policies)
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or handler. */
@@ -55,35 +56,20 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     return limits
   }
 
-  /** Finds what is wrong with any decorator before the first request does. */
+  /** Finds what is wrong before the first request does. */
   onModuleInit(): void {
-    const classes = new Set<Type>()
-    for (const { controllers, providers } of this.#modules.values()) {
-      for (const { metatype } of [...controllers.values(), ...providers.values()]) {
-        if (typeof metatype === 'function' && metatype.prototype) classes.add(metatype as Type)
-      }
+    checkSetUp(this.#modules)
+    const targets = targetsIn(this.#modules)
+    for (const { owner, target } of targets) {
+      const declared = declaredOn(target)
+      if (declared) this.#made(declared, owner, target)
     }
-    const skips = [...classes].flatMap((owner) => this.#survey(owner))
-    for (const [where, name] of skips) this.#named(name, where)
+    for (const { owner, target } of targets)
+      for (const name of skippedOn(target) ?? []) this.#named(name, `@SkipRateLimit of ${owner.name}`)
   }
 
   async onApplicationShutdown(): Promise<void> {
     if (this.#closes) await this.#store.close?.()
-  }
-
-  /** Makes the limiters of a class, and gives the names that it skips. */
-  #survey(owner: Type): [where: string, name: string][] {
-    const methods = new MetadataScanner().getAllMethodNames(owner.prototype)
-    const handlers: Handler[] = methods.map((method) => owner.prototype[method])
-    const marked = [owner, ...handlers].filter((target) => declaredOn(target) ?? skippedOn(target))
-    for (const target of marked) {
-      if (declaredOn(target)) {
-        this.#made(declaredOn(target) as Declared, owner, target)
-      }
-    }
-    return marked.flatMap((target) =>
-      (skippedOn(target) ?? []).map((name): [string, string] => [`@SkipRateLimit of ${owner.name}`, name]),
-    )
   }
 
   #find(owner: Type, handler: Handler): readonly Limit[] {
@@ -93,9 +79,11 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     const limits = new Set([...(declared?.also === false ? [] : this.#default), ...made])
     const skipped = skippedOn(handler) ?? skippedOn(owner)
     if (skipped === undefined) return [...limits]
-    // A method with a limit of its own is not freed by its class.
-    if (skipped.length === 0) return own && skippedOn(handler) === undefined ? [...limits] : []
-    return [...limits].filter(({ name }) => !skipped.includes(name))
+    // A class frees no method from what the method itself says.
+    const kept = own && skippedOn(handler) === undefined ? made : []
+    return [...limits].filter(
+      (limit) => kept.includes(limit) || (skipped.length > 0 && !skipped.includes(limit.name)),
+    )
   }
 
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's. */
@@ -106,6 +94,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     return [this.#add(options, options.name ?? automatic, options.name === undefined ? owner : options)]
   }
 
+  /** `source`: a class, where the name is made of those of the class and the method. */
   #add(options: RateLimitOptions, name: string, source: object): Limit {
     const known = this.#limits.get(name)
     if (known?.source === source) return known.limit
@@ -117,18 +106,28 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.#build({ ...this.#settings, ...options } as RateLimitOptions, name)
+    const limit = this.#build(options, name, typeof source === 'function')
     if (known === undefined) this.#limits.set(name, { limit, source })
     return limit
   }
 
-  #build(options: RateLimitOptions, name: string): Limit {
+  #build(options: RateLimitOptions, name: string, automatic: boolean): Limit {
     try {
-      return limitOf(options, name)
+      return limitOf({ ...this.#settings, ...this.#hidden(options, name), ...options }, name)
     } catch (error) {
-      if (error instanceof Error) error.message = `limiter of ${name}: ${error.message}`
+      const { code } = error as { code?: unknown }
+      const remedy = automatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
+      if (error instanceof Error) error.message = `limiter of ${name}: ${error.message}${remedy}`
       throw error
     }
+  }
+
+  /** Of the policies that the module hides, those that there are: it may hide one that only some decorators have. */
+  #hidden({ policy }: RateLimitOptions, name: string): Settings {
+    const { hide } = this.#settings
+    if (hide === undefined || typeof policy === 'function') return {}
+    const names = policy === undefined ? [name] : policyNames(policy)
+    return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
   #named(name: string, where: string): Limit {

@@ -13,7 +13,8 @@ import { RateLimitFilter } from './exception.js'
 import { RateLimitGuard, RateLimitInterceptor } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
-import { GLOBAL, GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
+import { hasDefault } from './set-up.js'
+import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
 
 export interface RateLimitModuleExtras {
   /** Whether the guard is registered for the whole application. Default true. */
@@ -44,10 +45,13 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     { provide: LIMITS, useClass: RateLimits },
     { provide: RateLimits, useExisting: LIMITS },
     { provide: GUARD, useClass: guard },
-    { provide: GLOBAL, useValue: global },
   ]
   const everywhere: Provider[] = [
-    { provide: APP_GUARD, useExisting: GUARD },
+    {
+      provide: APP_GUARD,
+      useFactory: (own: RateLimitGuard) => Object.assign(own, { leaves: true }),
+      inject: [GUARD],
+    },
     { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
   ]
   return {
@@ -71,21 +75,18 @@ function limiters(names: readonly string[]): Required<Pick<DynamicModule, 'provi
 @Module({})
 export class RateLimitModule {
   /** Before Nest adds the application's own filters, so that each of them goes before this one. */
-  constructor(
-    @Inject(ApplicationConfig) config: ApplicationConfig,
-    @Inject(GUARD) guard: RateLimitGuard,
-    @Inject(GLOBAL) global: boolean,
-  ) {
+  constructor(@Inject(ApplicationConfig) config: ApplicationConfig) {
     config.useGlobalFilters(new RateLimitFilter())
-    guard.leaves = global
   }
 
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
     const definition = Configured.forRoot(options as RateLimitModuleOptions)
-    const { policy, limit, policies = {} } = options
-    const named = limiters([...((policy ?? limit) ? ['default'] : []), ...Object.keys(policies)])
+    const named = limiters([
+      ...(hasDefault(options) ? ['default'] : []),
+      ...Object.keys(options.policies ?? {}),
+    ])
     return {
       ...definition,
       module: RateLimitModule,

@@ -6,8 +6,6 @@ export const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
 export const OPTIONS: unique symbol = Symbol.for('@weir/nest:options')
 /** Injects the module's guard. */
 export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
-/** Injects true if the guard is registered for the whole application. */
-export const GLOBAL: unique symbol = Symbol.for('@weir/nest:global')
 
 /** Metadata of `@RateLimit` and `@SkipRateLimit`. */
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')

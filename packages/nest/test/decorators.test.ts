@@ -155,8 +155,7 @@ test('an async skip is awaited, and an async policy', async () => {
   expect((await app.get('/plan', { 'x-plan': 'pro' })).status).toBe(200)
 })
 
-// Row 15 of http.md: a bare skip was inert where policies had names.
-describe('skip', () => {
+describe('@nestjs/throttler #1729, OpenWA PR #1199: a bare skip was inert where policies had names', () => {
   @Controller('method')
   class OnMethod {
     @SkipRateLimit() @Get('all') all() {}
@@ -172,6 +171,18 @@ describe('skip', () => {
     @Get('all') all() {}
     @RateLimit('login') @Get('own') own() {}
     @RateLimit('api') @Get('again') again() {}
+  }
+  @Controller('own')
+  @SkipRateLimit('login', 'api')
+  class OnClassOwn {
+    @RateLimit('login') @Get('named') named() {}
+    @RateLimit.also(once) @Get('also') also() {}
+    @RateLimit.also('login') @Get('also-named') alsoNamed() {}
+  }
+  @Controller('bare')
+  @SkipRateLimit()
+  class OnClassBare {
+    @RateLimit.also('login') @Get('also') also() {}
   }
   @Controller('names')
   @SkipRateLimit('login')
@@ -192,11 +203,16 @@ describe('skip', () => {
     ['/class/all', 5],
     ['/class/own', 2],
     ['/class/again', 3],
+    // A class frees no method from what the method itself says.
+    ['/own/named', 2],
+    ['/own/also', 1],
+    ['/own/also-named', 2],
+    ['/bare/also', 2],
     ['/names/class', 3],
     ['/names/method', 2],
     ['/names/all', 5],
   ] as const)('%s: %i of 5 get through', async ([path, expected]) => {
-    const app = await started([OnMethod, OnClass, OnClassByName], {
+    const app = await started([OnMethod, OnClass, OnClassOwn, OnClassBare, OnClassByName], {
       name: 'api',
       policy: thrice,
       policies: { login: twice },

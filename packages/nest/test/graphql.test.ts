@@ -1,8 +1,19 @@
-// GraphQL by @nestjs/graphql and Apollo, with and without a response in the context.
+// GraphQL by @nestjs/graphql: with Apollo on Express, with and without a response in the context; on Fastify; and
+// subscriptions over a socket.
 
+import { createRequire } from 'node:module'
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo'
 import { Injectable } from '@nestjs/common'
-import { Args, GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql'
+import {
+  AbstractGraphQLDriver,
+  Args,
+  type GqlModuleOptions,
+  GraphQLModule,
+  Mutation,
+  Query,
+  Resolver,
+  Subscription,
+} from '@nestjs/graphql'
 import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
@@ -13,7 +24,9 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
-import { expect, test } from 'vitest'
+import type { GraphQLSchema } from 'graphql'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { start } from './app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
@@ -40,23 +53,28 @@ class Greetings {
   @SkipRateLimit() @Query(() => String) free(): string {
     return 'free'
   }
+  @Subscription(() => String) async *ticks(@RateLimitDecision() { key, remaining }: RequestDecision) {
+    for (const tick of ['tick', 'tock']) yield { ticks: `${tick} ${key} ${remaining}` }
+  }
 }
 
+const limited = () => RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
+
 async function started(context?: ApolloDriverConfig['context']) {
-  const app = await start({
-    imports: [
-      RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) }),
-      GraphQLModule.forRoot<ApolloDriverConfig>({
-        driver: ApolloDriver,
-        autoSchemaFile: true,
-        playground: false,
-        ...(context && { context }),
-      }),
-    ],
-    providers: [Greetings],
+  const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    playground: false,
+    subscriptions: { 'graphql-ws': true },
+    ...(context && { context }),
   })
+  const { url } = await start({ imports: [limited(), driver], providers: [Greetings] })
+  return Object.assign(asking(url), { url })
+}
+
+function asking(url: string) {
   return async (query: string, status = 200) => {
-    const response = await fetch(`${app.url}/graphql`, {
+    const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ query }),
@@ -104,4 +122,66 @@ test('decorators, and keys from arguments', async () => {
   expect((await ask('{ named(name: "a") }')).data).toEqual({ named: 'a' })
   expect((await ask('{ named(name: "a") }', 429)).error).toMatchObject(refused)
   expect((await ask('{ named(name: "b") }')).data).toEqual({ named: 'b' })
+})
+
+test('aliases of a field: each counts, and what they cost does not grow with their number', async () => {
+  const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({ req, res }))
+  const aliases = Array.from({ length: 2_000 }, (_, i) => `f${i}: hello`).join(' ')
+  const { error, headers } = await ask(`{ ${aliases} }`, 429)
+  expect(error).toMatchObject(refused)
+  expect(headers.get('RateLimit')).toBe('"twice";r=0;t=3600')
+})
+
+// As Nest does it: the ESM copy of the same package is another realm to it.
+const { graphql }: typeof import('graphql') = createRequire(import.meta.url)('graphql')
+
+/** Nest has a driver for Apollo on Fastify, which is another package; this is one of its own kind, without Apollo. */
+class FastifyDriver extends AbstractGraphQLDriver {
+  async start({ schema }: GqlModuleOptions): Promise<void> {
+    const fastify = this.httpAdapterHost.httpAdapter.getInstance()
+    fastify.post('/graphql', async (request: { body: { query: string } }, reply: object) => {
+      const source = request.body.query
+      return graphql({ schema: schema as GraphQLSchema, source, contextValue: { reply } })
+    })
+  }
+  async stop(): Promise<void> {}
+}
+
+test('on Fastify: by address, with headers', async () => {
+  const driver = GraphQLModule.forRoot({ driver: FastifyDriver, autoSchemaFile: true })
+  const { url } = await start(
+    { imports: [limited(), driver], providers: [Greetings] },
+    { platform: 'fastify' },
+  )
+  const ask = asking(url)
+  const first = await ask('{ hello }')
+  expect(first.data).toEqual({ hello: '127.0.0.1 1' })
+  expect(first.headers.get('RateLimit')).toBe('"twice";r=1;t=3600')
+  await ask('{ hello }')
+  const third = await ask('{ hello }')
+  expect(third.error).toMatchObject(refused)
+  expect(third.headers.get('Retry-After')).toBe('3600')
+})
+
+test('a subscription counts once, by address, and not for what it sends', async () => {
+  const { url } = await started(({ req, res, extra }: Record<string, unknown>) => ({ req, res, extra }))
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  onTestFinished(() => socket.close())
+  const messages: { id?: string; type: string; payload?: unknown }[] = []
+  socket.on('message', (text) => messages.push(JSON.parse(String(text))))
+  await new Promise((resolve) => socket.once('open', resolve))
+  const send = (message: object) => socket.send(JSON.stringify(message))
+  send({ type: 'connection_init' })
+  await expect.poll(() => messages.length).toBe(1)
+
+  const received = async (id: string) => {
+    send({ id, type: 'subscribe', payload: { query: 'subscription { ticks }' } })
+    await expect.poll(() => messages.some((one) => one.id === id && one.type !== 'next')).toBe(true)
+    return messages.filter((one) => one.id === id && one.payload).map(({ payload }) => payload)
+  }
+  const all = (decided: string) =>
+    ['tick', 'tock'].map((ticks) => ({ data: { ticks: `${ticks} ${decided}` } }))
+  expect(await received('1')).toEqual(all('127.0.0.1 1'))
+  expect(await received('2')).toEqual(all('127.0.0.1 0'))
+  expect(JSON.stringify(await received('3'))).toContain('"code":"TOO_MANY_REQUESTS","retryAfterMs":3600000')
 })

@@ -29,7 +29,7 @@ import {
   type RequestDecision,
   type Store,
 } from '@weir/nest'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Platform, type StartOptions, start } from './app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
@@ -212,7 +212,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(await response.json()).toMatchObject({ mine: 3_600_000, body: { title: 'Too many requests' } })
     })
 
-    test('onDenied throws in its place, or answers', async () => {
+    test('onDenied throws in its place', async () => {
       const throwing = await started({
         policy: once,
         onDenied: async ({ retryAfterMs }, req) => {
@@ -224,13 +224,10 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect([thrown.status, await thrown.json()]).toEqual([418, { wait: 3_600_000, from: '127.0.0.1' }])
       expect(thrown.headers.get('Retry-After')).toBe('3600')
 
-      const answering = await started({
-        policy: once,
-        onDenied: (_, __, context) => context.switchToHttp().getResponse().status(429).send('mine'),
-      })
-      await answering.get('/')
-      const answered = await answering.get('/')
-      expect([answered.status, await answered.text()]).toEqual([429, 'mine'])
+      const watching = vi.fn(async () => 'whatever')
+      const watched = await started({ policy: once, onDenied: watching })
+      expect(await watched.statuses('/', '/')).toEqual([200, 429])
+      expect(watching).toHaveBeenCalledTimes(1)
     })
 
     test('a guard of your own chooses what is thrown', async () => {
@@ -257,7 +254,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       return [await from('6.6.6.1, 9.9.9.9'), await from('6.6.6.2, 9.9.9.9')]
     }
 
-    test('a forged X-Forwarded-For changes nothing', async () => {
+    test('CVE-2026-3635, Fastify before 5.12.1: an untrusted peer named its own address. A forged one changes nothing', async () => {
       expect(await forged({})).toEqual([200, 429])
       expect(await forged({}, 'loopback')).toEqual([200, 429])
       expect(await forged({}, '10.0.0.0/8')).toEqual([200, 429])

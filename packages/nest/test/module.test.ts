@@ -4,11 +4,14 @@ import { createRequire } from 'node:module'
 import {
   type CanActivate,
   Controller,
+  type DynamicModule,
   type ExecutionContext,
   Get,
+  Global,
   Inject,
   Injectable,
   Module,
+  Scope,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common'
@@ -16,8 +19,10 @@ import { APP_GUARD } from '@nestjs/core'
 import {
   fixedWindow,
   InjectRateLimiter,
+  type Looked,
   memoryStore,
   type NestRequest,
+  type Policy,
   RateLimit,
   type RateLimiter,
   RateLimitGuard,
@@ -147,30 +152,30 @@ describe('where the guard runs', () => {
 
 describe('a guard of your own', () => {
   @Injectable()
-  class ByUser extends RateLimitGuard {
-    protected override key(request: { headers: Record<string, string> }) {
-      return request.headers['x-user']
+  class Quiet extends RateLimitGuard {
+    protected override lookUp(context: ExecutionContext): Looked {
+      return { ...super.lookUp(context), response: undefined }
     }
   }
   @Controller()
   class A {
     @Get() get() {}
-    @RateLimit({ policy: once, key: () => 'all' }) @Get('own') own() {}
+    @RateLimit({ policy: once, afterGuards: true }) @Get('after') after() {}
   }
   const ways = {
-    'option guard': { imports: [RateLimitModule.forRoot({ guard: ByUser, policy: once })] },
+    'option guard': { imports: [RateLimitModule.forRoot({ guard: Quiet, policy: once })] },
     APP_GUARD: {
       imports: [RateLimitModule.forRoot({ global: false, policy: once })],
-      providers: [{ provide: APP_GUARD, useClass: ByUser }],
+      providers: [{ provide: APP_GUARD, useClass: Quiet }],
     },
   }
-  test.for(Object.entries(ways))('%s: its key, except where a limit has one', async ([, metadata]) => {
+  test.for(Object.entries(ways))('%s: what it overrides holds', async ([, metadata]) => {
     const app = await start({ ...metadata, controllers: [A] })
-    const of = async (path: string, user: string) => (await app.get(path, { 'x-user': user })).status
-    expect([await of('/', 'u1'), await of('/', 'u1'), await of('/', 'u2')]).toEqual([200, 429, 200])
-    expect([await of('/own', 'u1'), await of('/own', 'u2')]).toEqual([200, 429])
+    const { status, headers } = await app.get('/')
+    expect([status, headers.get('RateLimit')]).toEqual([200, null])
+    expect(await app.statuses('/', '/after', '/after')).toEqual([429, 200, 429])
     app.app.get(RateLimits).get('default').enabled = false
-    expect(await of('/', 'u1')).toBe(200)
+    expect(await app.statuses('/')).toEqual([200])
   })
 })
 
@@ -219,6 +224,13 @@ describe('misuse is found at start', () => {
     decorate(named as never)
     return named
   }
+  const withMethod = (method: string) =>
+    thing('Reports', ({ prototype }: { prototype: object }) => {
+      const descriptor = { value: { [method]() {} }[method] as () => void, configurable: true }
+      Object.defineProperty(prototype, method, descriptor)
+      Get(method)(prototype, method, descriptor)
+      RateLimit(once)(prototype, method, descriptor)
+    })
   const limited = (name: string, ...more: [] | [object]) =>
     thing(name, RateLimit({ policy: once, ...more[0] }) as (target: never) => void)
 
@@ -243,13 +255,142 @@ describe('misuse is found at start', () => {
       /@RateLimit of A.*"typo".*default, login/,
     ],
     ['a wrong option', [limited('A', { kee: 1 })], 'WEIR_INVALID_OPTION', /limiter of A: .*"kee"/],
-    ['a class whose name is no name', [limited('_A')], 'WEIR_INVALID_NAME', /limiter of _A/],
+    [
+      'a class whose name is no name',
+      [limited('_A')],
+      'WEIR_INVALID_NAME',
+      /limiter of _A: .*name it: @RateLimit\(\{ name/,
+    ],
+    [
+      'a class and a method whose names are together too long for one',
+      [withMethod('a'.repeat(60))],
+      'WEIR_INVALID_NAME',
+      /name it: @RateLimit\(\{ name/,
+    ],
+    [
+      'a method whose name is no name',
+      [withMethod('$y')],
+      'WEIR_INVALID_NAME',
+      /name it: @RateLimit\(\{ name/,
+    ],
   ] as const)('%s', async ([, controllers, code, message]) => {
     const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
     await expect(start({ imports: [module], controllers: [...controllers] })).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     })
+  })
+
+  describe('of the module, where what is wrong was taken for no limit', () => {
+    const factory = (made: unknown) => RateLimitModule.forRootAsync({ useFactory: () => made as never })
+    test.for<[string, () => DynamicModule, RegExp]>([
+      ['a misspelt policy', () => RateLimitModule.forRoot({ polciy: once } as never), /"polciy"/],
+      ['a factory that gives a misspelt policy', () => factory({ polciy: once }), /"polciy"/],
+      ['a policy that is undefined', () => factory({ policy: undefined }), /policy is undefined/],
+      [
+        'a limit that is undefined',
+        () => factory({ policy: undefined, limit: undefined }),
+        /limit undefined/,
+      ],
+      ['a window alone', () => RateLimitModule.forRoot({ window: '1m' } as never), /limit is undefined/],
+      ['a factory that gives nothing', () => factory(undefined), /was given undefined/],
+      ['policies that are none', () => factory({ policies: null }), /policies is null/],
+      ['a wrong header format', () => factory({ headers: 'draft-9' }), /"draft-9"/],
+      ['a policy that is nothing', () => factory({ policies: { login: undefined } }), /policies\.login/],
+      [
+        'a named policy with another name',
+        () => factory({ policies: { login: { policy: once, name: 'other' } } }),
+        /policies\.login.*"other"/,
+      ],
+      ['afterGuards that is no switch', () => factory({ policy: once, afterGuards: 'yes' }), /afterGuards/],
+      ['a hidden policy that there is not', () => factory({ policy: once, hide: ['onec'] }), /"onec"/],
+    ])('%s', async ([, module, message]) => {
+      await expect((async () => start({ imports: [module()] }))()).rejects.toMatchObject({
+        code: expect.stringMatching(/^WEIR_INVALID_/),
+        message: expect.stringMatching(message),
+      })
+    })
+
+    test('what a module hides need not be in every decorator, and is hidden there where it is', async () => {
+      const [open, hidden] = ['open', 'hidden'].map((name) => fixedWindow({ name, limit: 5, window: '1h' }))
+      @Controller()
+      class A {
+        @RateLimit(open as Policy) @Get('one') one() {}
+        @RateLimit(open as Policy, hidden as Policy) @Get('both') both() {}
+      }
+      const { get } = await start({
+        imports: [RateLimitModule.forRoot({ hide: ['hidden'] })],
+        controllers: [A],
+      })
+      for (const path of ['/one', '/both'])
+        expect((await get(path)).headers.get('RateLimit-Policy')).toBe('"open";q=5;w=3600')
+    })
+  })
+
+  test('a limit of 0 was taken for none', async () => {
+    @Injectable()
+    class Service {
+      constructor(@InjectRateLimiter() readonly general: RateLimiter) {}
+    }
+    const module = RateLimitModule.forRoot({ limit: 0, window: '1h' })
+    const app = await start({ imports: [module], controllers: [Plain], providers: [Service] })
+    expect(await app.statuses('/', '/')).toEqual([429, 429])
+    expect(app.app.get(Service).general.name).toBe('default')
+  })
+
+  test.for([[undefined], [null], [], [7], [() => once], ['login', undefined], ['login', once]] as never[][])(
+    '@RateLimit(%j), as a circular import leaves it, switched limits off',
+    (given) => {
+      expect(() => RateLimit(...(given as [never]))).toThrow(
+        expect.objectContaining({
+          code: 'WEIR_INVALID_OPTION',
+          message: expect.stringMatching(/names.*policies.*options/),
+        }),
+      )
+    },
+  )
+
+  test('two modules charged each request twice, or did not know the names of the other', async () => {
+    const imports = ['a', 'b'].map((name) => RateLimitModule.forRoot({ policies: { [name]: once } }))
+    await expect(start({ imports })).rejects.toMatchObject({
+      code: 'WEIR_NAME_CLASH',
+      message: expect.stringMatching(/RateLimitModule.*twice/),
+    })
+  })
+
+  test('one module that several import is one', async () => {
+    const module = RateLimitModule.forRoot({ policy: once })
+    @Module({ imports: [module], controllers: [Plain] })
+    class Feature {}
+    expect(await (await start({ imports: [module, Feature] })).statuses('/', '/')).toEqual([200, 429])
+  })
+
+  test('a guard that lives as long as a request was a 500 from the second request on', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Tenant {}
+    @Module({ providers: [Tenant], exports: [Tenant] })
+    class TenantModule {}
+    Global()(TenantModule)
+    @Injectable()
+    class Scoped extends RateLimitGuard {
+      constructor(@Inject(Tenant) readonly tenant: Tenant) {
+        super()
+      }
+    }
+    const imports = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: Scoped })]
+    // Nest 12 says so itself.
+    await expect(start({ imports, controllers: [Plain] })).rejects.toThrow(
+      /depends on a request-scoped provider|guard Scoped is made anew for each request/,
+    )
+    // Where it stands on a handler, it may.
+    @Controller()
+    class A {
+      @UseGuards(Scoped) @Get() get() {}
+    }
+    const own = [TenantModule, RateLimitModule.forRoot({ policy: once, global: false })]
+    expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual([
+      200, 429, 429,
+    ])
   })
 
   test('names tell them apart, and shared: true lets them count together', async () => {

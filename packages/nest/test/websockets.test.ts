@@ -35,8 +35,8 @@ class Chat {
   @SubscribeMessage('say') say(@RateLimitDecision() { key, remaining, all }: RequestDecision) {
     return { event: 'said', data: `${key} ${remaining} ${all.length}` }
   }
-  @SkipRateLimit() @SubscribeMessage('ping') ping() {
-    return { event: 'pong', data: 'pong' }
+  @SkipRateLimit() @SubscribeMessage('ping') ping(@RateLimitDecision() decision?: RequestDecision) {
+    return { event: 'pong', data: decision === undefined ? 'pong' : 'an earlier decision' }
   }
 }
 
@@ -122,6 +122,12 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
       },
     })
     expect(await second.send('ping', {})).toEqual({ event: 'pong', data: 'pong' })
+  })
+
+  test('a skipped message with a text was told the decision on an earlier one', async () => {
+    const client = await (await connected())()
+    expect(await client.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 1 1' })
+    expect(await client.send('ping', 'a text')).toEqual({ event: 'pong', data: 'pong' })
   })
 
   test('a key from the message, after authentication', async () => {

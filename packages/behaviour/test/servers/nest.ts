@@ -3,14 +3,14 @@
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import type { DynamicModule, ExecutionContext, INestApplication } from '@nestjs/common'
+import type { ArgumentsHost, ExceptionFilter, INestApplication } from '@nestjs/common'
 import * as common from '@nestjs/common'
 import * as core from '@nestjs/core'
 import * as express from '@nestjs/platform-express'
 import * as fastify from '@nestjs/platform-fastify'
 import * as nest10 from '@weir/compat-nest10'
 import * as nest11 from '@weir/compat-nest11'
-import type { NestRequest, RateLimitModuleOptions } from '@weir/nest'
+import type { NestRequest, RateLimitOptions } from '@weir/nest'
 import * as weir from '@weir/nest'
 import {
   type Exchange,
@@ -50,8 +50,11 @@ async function started(nest: Nest, platform: Platform, setup: Setup): ReturnType
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
 }
 
-/** One module for each limiter, and a controller for every path. */
-function moduleOf({ common, weir }: Nest, { limiters, handler = told }: Setup): new () => object {
+/** A controller for every path, limited by each of the limiters. */
+function moduleOf(
+  { common, core: { APP_FILTER }, weir }: Nest,
+  { limiters, handler = told }: Setup,
+): new () => object {
   class Everything {
     async answer(request: NestRequest, response: NestRequest): Promise<void> {
       send(await handler(exchangeOf(request)), response)
@@ -66,23 +69,45 @@ function moduleOf({ common, weir }: Nest, { limiters, handler = told }: Setup): 
     Object.getOwnPropertyDescriptor(prototype, 'answer') as PropertyDescriptor,
   )
   common.Controller()(Everything)
+  const names = limiters.map(({ name = 'default' }) => name)
+  const policies = limiters.map(({ name: _, ...settings }, i) => [names[i], optionsOf(settings as Settings)])
+  const [first, ...others] = names
+  if (first !== undefined) weir.RateLimit(first, ...others)(Everything)
 
   class AppModule {}
-  const imports: DynamicModule[] = limiters.map((settings) =>
-    weir.RateLimitModule.forRoot(optionsOf(settings)),
-  )
-  common.Module({ imports, controllers: [Everything] })(AppModule)
+  const imports = [weir.RateLimitModule.forRoot({ policies: Object.fromEntries(policies) })]
+  const providers = [{ provide: APP_FILTER, useClass: answering(common) }]
+  common.Module({ imports, controllers: [Everything], providers })(AppModule)
   return AppModule
 }
 
-function optionsOf(settings: Settings): RateLimitModuleOptions {
+/** What `onDenied` answers with. */
+class Answered {
+  readonly reply: Reply
+  constructor(reply: Reply) {
+    this.reply = reply
+  }
+}
+
+function answering({ Catch }: Nest['common']): new () => ExceptionFilter {
+  class Answering implements ExceptionFilter<Answered> {
+    catch({ reply }: Answered, host: ArgumentsHost) {
+      send(reply, host.switchToHttp().getResponse())
+    }
+  }
+  Catch(Answered)(Answering)
+  return Answering
+}
+
+function optionsOf(settings: Settings): RateLimitOptions {
   const { onDenied } = settings
   const options = optionsFor<NestRequest>(settings, exchangeOf)
   if (onDenied === undefined) return options
   return {
     ...options,
-    onDenied: async (decision, request, context: ExecutionContext) =>
-      send(await onDenied(decision, exchangeOf(request)), context.getArgByIndex(1)),
+    onDenied: async (decision, request) => {
+      throw new Answered(await onDenied(decision, exchangeOf(request)))
+    },
   }
 }
 

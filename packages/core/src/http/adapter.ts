@@ -14,8 +14,8 @@ import type { Refusal } from './refusal.js'
 export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 
 /** How to read a framework's request and write its response. The functions are called on their own, so they must not
- *  use `this`. */
-export interface HttpAdapter<Req, Res> {
+ *  use `this`. `Rest`: what the options' functions are given besides the request, as the framework has it. */
+export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** The client's address, by the framework's own proxy settings. */
   address(request: Req): string | undefined
   /** The other end of the connection. */
@@ -25,9 +25,9 @@ export interface HttpAdapter<Req, Res> {
   method(request: Req): string
   /** A header by its lower-case name; several lines of it joined by commas. */
   header(request: Req, name: string): string | undefined
-  /** The decision that `place` put where users of the framework look for it. */
-  placed(request: Req): RequestDecision | undefined
-  place(request: Req, decision: RequestDecision): void
+  /** What is found where users of the framework look for the decision: what `place` put there, or anybody else. */
+  placed(request: Req, rest: Rest): unknown
+  place(request: Req, decision: RequestDecision, rest: Rest): void
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void
@@ -43,4 +43,8 @@ export type Verdict = Refusal | undefined
  * policy, skip and the store do. Where there is no response to speak of (a message on a socket), give `undefined`.
  * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot decide
  */
-export type Check<Req, Res> = (request: Req, response: Res | undefined) => Verdict | Promise<Verdict>
+export type Check<Req, Res, Rest extends unknown[] = []> = (
+  request: Req,
+  response: Res | undefined,
+  ...rest: Rest
+) => Verdict | Promise<Verdict>

@@ -1,6 +1,6 @@
 // The key that a client is counted by when nothing better than its address is known.
 
-import { quote, rangeError } from '../errors.js'
+import { quote, rangeError, typeError } from '../errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
 
 export interface AddressOptions {
@@ -45,6 +45,9 @@ export function addressKey(
 
 /** Makes the function that reads an address, with IPv4 unfolded out of IPv6. Gives `undefined` for what is none. */
 export function addressReader({ nat64 = [] }: AddressOptions = {}): (address: string) => Bits | undefined {
+  if (!Array.isArray(nat64)) {
+    throw typeError('WEIR_INVALID_OPTION', `nat64 is ${quote(nat64)}; give an array of IPv6 networks`)
+  }
   const prefixes = [WELL_KNOWN_NAT64, ...nat64.map(checkedNat64)]
   return (address) => {
     const bits = parseAddress(address)

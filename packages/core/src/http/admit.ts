@@ -2,11 +2,11 @@
 
 import { quote } from '../errors.js'
 import { warnOnce } from '../warnings.js'
-import type { Check, HttpAdapter, Verdict } from './adapter.js'
+import type { HttpAdapter, Verdict } from './adapter.js'
 import { sealed } from './answer.js'
 import type { Ask } from './ask.js'
 import { whenAtHand } from './at-hand.js'
-import { addressFinder, isUsable, keyFinder, listing } from './client.js'
+import { type Address, addressFinder, isUsable, keyFinder, listing } from './client.js'
 import type { LimitOptions } from './options.js'
 import { barred, unidentified } from './refusal.js'
 
@@ -14,55 +14,69 @@ import { barred, unidentified } from './refusal.js'
 // The NUL keeps it apart from what headers, addresses and paths can hold.
 const SHARED_KEY = '\0no-key'
 
-export function admitting<Req, Res>(
-  options: LimitOptions<Req>,
-  name: string,
-  adapter: HttpAdapter<Req, Res>,
-  ask: Ask<Req, Res>,
-): Check<Req, Res> {
-  const { skip, onMissingKey, shadow = false } = options
-  const addressOf = addressFinder(options, adapter)
-  const listed = listing(options, addressOf)
-  const keyOf = keyFinder(options, name, addressOf)
+/** Judges a request from the first step to the last. */
+export type Admit<Req, Res, Rest extends unknown[]> = (
+  request: Req,
+  response: Res | undefined,
+  rest: Rest,
+) => Verdict | Promise<Verdict>
 
-  function identify(request: Req, response: Res | undefined): Verdict | Promise<Verdict> {
-    return whenAtHand(keyOf(request), (key) =>
-      isUsable(key) ? ask(request, response, key) : withoutKey(request, response, key),
+export function admitting<Req, Res, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
+  name: string,
+  adapter: HttpAdapter<Req, Res, Rest>,
+  ask: Ask<Req, Res, Rest>,
+): Admit<Req, Res, Rest> {
+  const { skip, onMissingKey, shadow = false } = options
+  const listed = listing(options)
+  const addressOf = addressFinder(options, adapter)
+  const needsAddress = options.key === undefined || listed !== undefined
+  const keyOf = keyFinder(options, name)
+
+  type Judged = ReturnType<Admit<Req, Res, Rest>>
+
+  function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
+    return whenAtHand(keyOf(request, address, rest), (key) =>
+      isUsable(key) ? ask(request, response, key, rest) : withoutKey(request, response, key, rest),
     )
   }
 
-  function withoutKey(request: Req, response: Res | undefined, key: unknown): Verdict | Promise<Verdict> {
+  function withoutKey(request: Req, response: Res | undefined, key: unknown, rest: Rest): Judged {
     if (onMissingKey === 'skip' || (onMissingKey === 'deny' && shadow)) return undefined
     if (onMissingKey === 'deny') return sealed(unidentified(), response, adapter)
     if (typeof onMissingKey === 'function') {
-      return whenAtHand(onMissingKey(request), (found) =>
-        ask(request, response, isUsable(found) ? found : SHARED_KEY),
+      return whenAtHand(onMissingKey(request, ...rest), (found) =>
+        ask(request, response, isUsable(found) ? found : SHARED_KEY, rest),
       )
     }
-    if (onMissingKey === undefined) warnOfMissing(options, name, key)
-    return ask(request, response, SHARED_KEY)
+    if (onMissingKey === undefined) warnOfMissing(options.key === undefined, name, key)
+    return ask(request, response, SHARED_KEY, rest)
   }
 
-  return (request, response) => {
+  return (request, response, rest) => {
     if (adapter.method(request) === 'OPTIONS' && isPreflight(request, adapter)) return undefined
-    const list = listed?.(request)
+    // Before anything is waited for: the socket of a client that has left meanwhile has no address any more.
+    const address = needsAddress ? addressOf(request) : undefined
+    const list = listed?.(address)
     if (list === 'deny' && !shadow) return sealed(barred(), response, adapter)
     if (list === 'allow') return undefined
-    if (skip === undefined) return identify(request, response)
-    return whenAtHand(skip(request), (skipped) => (skipped ? undefined : identify(request, response)))
+    if (skip === undefined) return identify(request, response, address, rest)
+    return whenAtHand(skip(request, ...rest), (skipped) =>
+      skipped ? undefined : identify(request, response, address, rest),
+    )
   }
 }
 
 /** Browsers send these by themselves, without credentials, and no page can read their refusal. Other OPTIONS count. */
-function isPreflight<Req, Res>(request: Req, { header }: HttpAdapter<Req, Res>): boolean {
+function isPreflight<Req>(request: Req, { header }: Pick<HttpAdapter<Req, never>, 'header'>): boolean {
   return (
     header(request, 'origin') !== undefined && header(request, 'access-control-request-method') !== undefined
   )
 }
 
-function warnOfMissing<Req>(options: LimitOptions<Req>, name: string, key: unknown): void {
+function warnOfMissing(byAddress: boolean, name: string, key: unknown): void {
   const shared = 'all such requests share one bucket; choose what becomes of them with onMissingKey'
-  if (options.key === undefined) {
+  if (byAddress) {
     warnOnce(
       'WEIR_NO_ADDRESS',
       name,

@@ -10,7 +10,9 @@ const FIRST_WATCHED = 100
 const THEN_EVERY = 64
 
 /** Looks at requests whose key is the framework's address, for signs that it is not the client's. */
-export function trustAdviser<Req, Res>(adapter: HttpAdapter<Req, Res>): (request: Req) => void {
+export function trustAdviser<Req>(
+  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header'>,
+): (request: Req) => void {
   let seen = 0
   let settled = false
   return (request) => {

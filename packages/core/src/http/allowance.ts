@@ -2,19 +2,21 @@
 
 import { type Duration, durationMs } from '../duration.js'
 import { quote, typeError } from '../errors.js'
-import type { PolicyInput } from '../limiter.js'
+import type { PolicyInput, PolicyUse } from '../limiter.js'
 import { slidingWindow } from '../policies/sliding-window.js'
 import type { Policy } from '../policy.js'
 import { whenAtHand } from './at-hand.js'
-import type { Allowance, Awaitable } from './options.js'
+import type { Allowance, Asked, Awaitable } from './options.js'
 
 /** A policy that is the same for all requests, or a function that gives each request's. */
-export type PolicySource<Req> =
+export type PolicySource<Req, Rest extends unknown[]> =
   | { readonly fixed: PolicyInput; readonly of?: undefined }
-  | { readonly fixed?: undefined; readonly of: (request: Req) => Awaitable<PolicyInput> }
+  | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput> }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION */
-export function policySource<Req>(options: Allowance<Req> & { readonly name?: string }): PolicySource<Req> {
+export function policySource<Req, Rest extends unknown[]>(
+  options: Allowance<Req, Rest> & { readonly name?: string },
+): PolicySource<Req, Rest> {
   const { policy, limit, window, name } = options
   if ((policy === undefined) === (limit === undefined && window === undefined)) {
     throw typeError(
@@ -29,18 +31,27 @@ export function policySource<Req>(options: Allowance<Req> & { readonly name?: st
   }
   const windowOf = windows(name ?? 'default')
   return {
-    of: (request) =>
-      whenAtHand(given(limit as Given<Req, number>, request), (units) =>
-        whenAtHand(given(window as Given<Req, Duration>, request), (span) => windowOf(units, span)),
+    of: (...asked) =>
+      whenAtHand(given(limit as Given<Req, Rest, number>, asked), (units) =>
+        whenAtHand(given(window as Given<Req, Rest, Duration>, asked), (span) => windowOf(units, span)),
       ),
   }
 }
 
 type WindowNumbers = Parameters<typeof slidingWindow>[0]
-type Given<Req, Value> = Value | ((request: Req) => Awaitable<Value>)
+type Given<Req, Rest extends unknown[], Value> = Value | Asked<Req, Rest, Value>
 
-function given<Req, Value>(value: Given<Req, Value>, request: Req): Awaitable<Value> {
-  return typeof value === 'function' ? (value as (request: Req) => Awaitable<Value>)(request) : value
+function given<Req, Rest extends unknown[], Value>(
+  value: Given<Req, Rest, Value>,
+  asked: [request: Req, ...rest: Rest],
+): Awaitable<Value> {
+  return typeof value === 'function' ? (value as Asked<Req, Rest, Value>)(...asked) : value
+}
+
+/** The names of policies that are the same for all requests. */
+export function policyNames(policies: PolicyInput): readonly string[] {
+  const uses: readonly (Policy | PolicyUse)[] = Array.isArray(policies) ? policies : [policies]
+  return uses.map((use) => ('policy' in use ? use.policy : use).name)
 }
 
 const MAX_WINDOWS = 1_000

@@ -3,55 +3,59 @@
 import type { Decision } from '../decision.js'
 import type { RateLimiter } from '../limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
+import { whenAtHand } from './at-hand.js'
 import { headerFormats, type LimitOptions } from './options.js'
-import { tell, tellerOf, withDecision } from './placed.js'
+import { longestWaitMs, tell, tellerOf, violatedNames, withDecision } from './placed.js'
 import { settleRefund } from './refund.js'
 import { badCost, denial, type Refusal } from './refusal.js'
 import { retryAfterSeconds } from './row.js'
 
 /** `sound`: the cost was one, and not charged as 1 because it was none. */
-export type Answer<Req, Res> = (
+export type Answer<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
   decision: Decision,
   sound: boolean,
-) => Verdict
+  rest: Rest,
+) => Verdict | Promise<Verdict>
 
-export function answering<Req, Res>(
-  options: LimitOptions<Req>,
+export function answering<Req, Res, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
-  adapter: HttpAdapter<Req, Res>,
-): Answer<Req, Res> {
+  adapter: HttpAdapter<Req, Res, Rest>,
+): Answer<Req, Res, Rest> {
   const { refundWhen, shadow = false } = options
-  const teller = tellerOf(limiter.name, headerFormats(options.headers), options.hide ?? [])
+  const teller = tellerOf(limiter.name, headerFormats(options.headers), options.hide ?? [], shadow)
 
-  return (request, response, decision, sound) => {
-    const placed = withDecision(adapter.placed(request), decision, teller)
-    adapter.place(request, placed)
+  return (request, response, decision, sound, rest) => {
+    const placed = withDecision(adapter.placed(request, rest), decision, teller)
+    adapter.place(request, placed, rest)
     if (response !== undefined) {
       if (!adapter.headersSent(response)) tell(placed, teller, response, adapter.setHeader)
       if (refundWhen !== undefined && decision.allowed && sound) {
         adapter.afterResponse(response, (outcome) => {
-          void settleRefund(limiter, decision, refundWhen, request, outcome)
+          void settleRefund(limiter, decision, () => refundWhen(request, outcome, ...rest))
         })
       }
     }
     if (shadow || (decision.allowed && sound)) return undefined
-    const refusal = decision.allowed ? badCost(decision) : denial(decision, request, options, teller.hidden)
-    return sealed(refusal, response, adapter)
+    if (decision.allowed) return sealed(badCost(decision), response, adapter)
+    const told = { waitMs: longestWaitMs(placed), violated: violatedNames(placed, decision, teller) }
+    return whenAtHand(denial(decision, told, options, request, rest), (refusal) =>
+      sealed(refusal, response, adapter),
+    )
   }
 }
 
 /** Puts the headers of a refusal on the response: when to come again, and that no cache may keep it. */
-export function sealed<Req, Res>(
+export function sealed<Res>(
   refusal: Refusal,
   response: Res | undefined,
-  adapter: HttpAdapter<Req, Res>,
+  { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,
 ): Refusal {
-  if (response === undefined || adapter.headersSent(response)) return refusal
-  const { decision } = refusal
-  const wait = decision?.allowed === false ? retryAfterSeconds(decision.retryAfterMs) : undefined
-  if (wait !== undefined) adapter.setHeader(response, 'Retry-After', String(wait))
-  adapter.setHeader(response, 'Cache-Control', 'no-store')
+  if (response === undefined || headersSent(response)) return refusal
+  const wait = retryAfterSeconds(refusal.retryAfterMs ?? Number.POSITIVE_INFINITY)
+  if (wait !== undefined) setHeader(response, 'Retry-After', String(wait))
+  setHeader(response, 'Cache-Control', 'no-store')
   return refusal
 }

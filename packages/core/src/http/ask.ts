@@ -5,21 +5,22 @@ import type { PolicyInput, RateLimiter } from '../limiter.js'
 import type { Verdict } from './adapter.js'
 import type { Answer } from './answer.js'
 import { whenAtHand } from './at-hand.js'
-import type { Awaitable, LimitOptions } from './options.js'
+import type { Asked, LimitOptions } from './options.js'
 
 /** Asks the limiter about a key, and answers the request. */
-export type Ask<Req, Res> = (
+export type Ask<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
   key: string,
+  rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-export function asking<Req, Res>(
-  { cost = 1 }: LimitOptions<Req>,
+export function asking<Req, Res, Rest extends unknown[]>(
+  { cost = 1 }: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
-  policyOf: ((request: Req) => Awaitable<PolicyInput>) | undefined,
-  answer: Answer<Req, Res>,
-): Ask<Req, Res> {
+  policyOf: Asked<Req, Rest, PolicyInput> | undefined,
+  answer: Answer<Req, Res, Rest>,
+): Ask<Req, Res, Rest> {
   if (typeof cost !== 'function') {
     if (!isCost(cost)) {
       throw rangeError(
@@ -29,19 +30,19 @@ export function asking<Req, Res>(
     }
     if (policyOf === undefined) {
       const asked = { cost }
-      return (request, response, key) =>
-        whenAtHand(limiter.decide(key, asked), (decision) => answer(request, response, decision, true))
+      return (request, response, key, rest) =>
+        whenAtHand(limiter.decide(key, asked), (decision) => answer(request, response, decision, true, rest))
     }
   }
   const costOf = typeof cost === 'function' ? cost : () => cost
-  return (request, response, key) =>
-    whenAtHand(costOf(request), (units) => {
+  return (request, response, key, rest) =>
+    whenAtHand(costOf(request, ...rest), (units) => {
       const sound = isCost(units)
       // A request that makes its own cost invalid must not be free.
       const asked = { cost: sound ? units : 1 }
-      const policy = policyOf && (() => whenAtHand(policyOf(request), (input) => input))
+      const policy = policyOf && (() => whenAtHand(policyOf(request, ...rest), (input) => input))
       return whenAtHand(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
-        answer(request, response, decision, sound),
+        answer(request, response, decision, sound, rest),
       )
     })
 }

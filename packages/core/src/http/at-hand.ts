@@ -1,5 +1,6 @@
 // Promises only where something has to be waited for.
 
+import { isPromise } from '../promise.js'
 import type { Awaitable } from './options.js'
 
 /**
@@ -11,8 +12,4 @@ export function whenAtHand<Value, Result>(
   next: (value: Value) => Result | Promise<Result>,
 ): Result | Promise<Result> {
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
-}
-
-function isPromise<Value>(value: Awaitable<Value>): value is PromiseLike<Value> {
-  return typeof (value as PromiseLike<Value> | null | undefined)?.then === 'function'
 }

@@ -2,18 +2,21 @@
 
 import { warnOnce } from '../warnings.js'
 import type { HttpAdapter } from './adapter.js'
-import { addressKey } from './address-key.js'
+import { type AddressOptions, addressKey } from './address-key.js'
 import { trustAdviser } from './advice.js'
 import { whenAtHand } from './at-hand.js'
 import { networkList } from './networks.js'
 import type { Awaitable, LimitOptions, MaybeKey } from './options.js'
-import { headerOf, proxyResolver } from './proxies.js'
+import { headerOf, type ProxyOptions, proxyResolver } from './proxies.js'
+
+/** As the framework or a proxy gives it: it may be none. */
+export type Address = string | undefined
 
 /** Makes the function that finds the client's address, as the options or else the framework say. */
-export function addressFinder<Req, Res>(
-  options: LimitOptions<Req>,
-  adapter: HttpAdapter<Req, Res>,
-): (request: Req) => string | undefined {
+export function addressFinder<Req>(
+  options: AddressOptions & { readonly proxies?: ProxyOptions },
+  adapter: Pick<HttpAdapter<Req, never>, 'address' | 'peer' | 'header' | 'trust'>,
+): (request: Req) => Address {
   const { proxies } = options
   if (proxies === undefined) {
     const advise = trustAdviser(adapter)
@@ -27,32 +30,32 @@ export function addressFinder<Req, Res>(
   return (request) => resolve(adapter.peer(request), adapter.header(request, header))
 }
 
+interface Lists extends AddressOptions {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+}
+
 /** Makes the function that tells what the lists say of a client; `undefined` where there are no lists. */
-export function listing<Req>(
-  options: LimitOptions<Req>,
-  addressOf: (request: Req) => string | undefined,
-): ((request: Req) => 'allow' | 'deny' | undefined) | undefined {
+export function listing(options: Lists): ((address: Address) => 'allow' | 'deny' | undefined) | undefined {
   const { allow = [], deny = [] } = options
   const allows = networkList(allow, 'allow', options)
   const denies = networkList(deny, 'deny', options)
   if (allow.length === 0 && deny.length === 0) return undefined
-  return (request) => {
-    const address = addressOf(request)
+  return (address) => {
     if (denies(address)) return 'deny'
     return allows(address) ? 'allow' : undefined
   }
 }
 
 /** Makes the function that finds a request's key, which may be missing. */
-export function keyFinder<Req>(
-  options: LimitOptions<Req>,
+export function keyFinder<Req, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
   name: string,
-  addressOf: (request: Req) => string | undefined,
-): (request: Req) => Awaitable<MaybeKey> {
+): (request: Req, address: Address, rest: Rest) => Awaitable<MaybeKey> {
   const keyOfAddress = addressKey(options)
   const { key } = options
-  if (key === undefined) return (request) => keyOfAddress(addressOf(request))
-  return (request) => whenAtHand(key(request), (found) => watched(found, name))
+  if (key === undefined) return (_, address) => keyOfAddress(address)
+  return (request, _, rest) => whenAtHand(key(request, ...rest), (found) => watched(found, name))
 }
 
 /** A full IPv6 address is no key: its owner has 2^64 of them and more. */

@@ -37,10 +37,14 @@ export interface Field {
   readonly write: (rows: readonly Row[]) => string | undefined
 }
 
-/** The fields of these formats; one that several formats have is written as the first of them does. */
+/**
+ * The fields of these formats; one that several formats have is written as the first of them does. But RateLimit-Policy
+ * goes with RateLimit, which draft-6 does not have.
+ */
 export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   const fields = new Map<string, Field>()
-  for (const format of formats) {
+  const sixLast = formats.toSorted((a, b) => Number(a === 'draft-6') - Number(b === 'draft-6'))
+  for (const format of sixLast) {
     for (const field of FORMATS[format]) if (!fields.has(field.name)) fields.set(field.name, field)
   }
   return [...fields.values()]

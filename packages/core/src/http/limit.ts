@@ -4,39 +4,41 @@
 
 import { quote, typeError } from '../errors.js'
 import { type PolicyInput, RateLimiter } from '../limiter.js'
+import { isPromise } from '../promise.js'
 import { warnOnce } from '../warnings.js'
-import type { Check, HttpAdapter } from './adapter.js'
-import { admitting } from './admit.js'
+import type { Check, HttpAdapter, Verdict } from './adapter.js'
+import { type Admit, admitting } from './admit.js'
 import { adviseOnStore } from './advice.js'
-import { policySource } from './allowance.js'
+import { policyNames, policySource } from './allowance.js'
 import { answering } from './answer.js'
 import { asking } from './ask.js'
-import { checkOptions, type LimitOptions } from './options.js'
+import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
 
-export interface HttpLimiter<Req, Res> {
+export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
   /** The limiter beneath, to peek, refund, charge or reset a key, or to switch it off. */
   readonly limiter: RateLimiter
-  readonly check: Check<Req, Res>
+  readonly check: Check<Req, Res, Rest>
 }
 
 /**
  * A limiter of requests, for adapters of frameworks.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
  */
-export function httpLimiter<Req, Res>(
-  options: LimitOptions<Req>,
-  adapter: HttpAdapter<Req, Res>,
-): HttpLimiter<Req, Res> {
+export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
+  options: LimitOptions<Req, Rest>,
+  adapter: HttpAdapter<Req, Res, Rest>,
+): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
   const source = policySource(options)
   const limiter = limiterOf(options, source.fixed)
+  if (source.fixed !== undefined) checkHidden(options.hide ?? [], policyNames(source.fixed))
   const answer = answering(options, limiter, adapter)
   const ask = asking(options, limiter, source.of, answer)
-  const check = admitting(options, limiter.name, adapter, ask)
-  return { limiter, check: options.shadow ? shielded(check, limiter.name) : check }
+  const admit = admitting(options, limiter.name, adapter, ask)
+  return { limiter, check: caught(admit, options.shadow ? inTrial(limiter.name) : raise) }
 }
 
-function limiterOf<Req>(options: LimitOptions<Req>, fixed: PolicyInput | undefined): RateLimiter {
+function limiterOf(options: LimitSettings<never, never>, fixed: PolicyInput | undefined): RateLimiter {
   const { name = 'default', store, onDecision, whenUnavailable, shared } = options
   const limiter = new RateLimiter({
     name,
@@ -59,17 +61,48 @@ function fromRequestsOnly(name: string): () => never {
   }
 }
 
-/** A trial must not break what it watches. */
-function shielded<Req, Res>(check: Check<Req, Res>, name: string): Check<Req, Res> {
-  const failed = (error: unknown): undefined => {
-    warnOnce('WEIR_SHADOW_FAILED', name, `limiter "${name}" could not decide in shadow mode: ${quote(error)}`)
-  }
-  return (request, response) => {
+/** A name that is misspelt would show what is to be hidden. */
+function checkHidden(hide: readonly string[], names: readonly string[]): void {
+  const [unknown] = hide.filter((name) => !names.includes(name)).map(quote)
+  if (unknown === undefined) return
+  throw typeError(
+    'WEIR_INVALID_OPTION',
+    `hide has ${unknown}, but there is no such policy; there are ${names.join(', ')}`,
+  )
+}
+
+/** The whole check, with something done about all that it throws or rejects with. */
+function caught<Req, Res, Rest extends unknown[]>(
+  admit: Admit<Req, Res, Rest>,
+  failed: (error: unknown) => Verdict,
+): Check<Req, Res, Rest> {
+  return (request, response, ...rest) => {
     try {
-      const verdict = check(request, response)
-      return verdict instanceof Promise ? verdict.catch(failed) : verdict
+      const verdict = admit(request, response, rest)
+      return isPromise(verdict) ? verdict.then(undefined, failed) : verdict
     } catch (error) {
       return failed(error)
     }
   }
+}
+
+/** A trial must not break what it watches. */
+function inTrial(name: string): (error: unknown) => undefined {
+  return (error) => {
+    warnOnce('WEIR_SHADOW_FAILED', name, `limiter "${name}" could not decide in shadow mode: ${quote(error)}`)
+  }
+}
+
+function raise(error: unknown): never {
+  throw asThrown(error)
+}
+
+/**
+ * What was thrown, as something that a framework takes for an error: `next(undefined)` and `next('route')` of Express would
+ * let the request go on, and Koa would never answer it. For adapters, around what they call themselves.
+ */
+export function asThrown(error: unknown): object {
+  if (typeof error === 'object' && error !== null) return error
+  const message = `a function of the options threw ${quote(error)}; throw an Error`
+  return Object.assign(typeError('WEIR_INVALID_OPTION', message), { cause: error })
 }

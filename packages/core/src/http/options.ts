@@ -4,6 +4,7 @@ import type { Denied } from '../decision.js'
 import type { Duration } from '../duration.js'
 import { quote, rangeError, typeError } from '../errors.js'
 import type { PolicyInput, RateLimiterOptions } from '../limiter.js'
+import { checkedOptions } from '../options.js'
 import type { AddressOptions } from './address-key.js'
 import { type HeaderFormat, isHeaderFormat } from './headers.js'
 import type { ProxyOptions } from './proxies.js'
@@ -16,57 +17,66 @@ export type Awaitable<Value> = Value | PromiseLike<Value>
 /** What may be missing, as keys of requests may be. */
 export type MaybeKey = string | null | undefined
 
-interface CommonOptions<Req> extends Omit<RateLimiterOptions, 'policy'>, DenialOptions<Req>, AddressOptions {
+/** A function of the request. `Rest`: what it is given besides, as the framework has it. */
+export type Asked<Req, Rest extends unknown[], Value> = (request: Req, ...rest: Rest) => Awaitable<Value>
+
+/** All options but what is allowed. */
+export interface LimitSettings<Req, Rest extends unknown[] = []>
+  extends Omit<RateLimiterOptions, 'policy'>,
+    DenialOptions<Req, Rest>,
+    AddressOptions {
   /** Who is limited. Default: the client's address, IPv6 by its network of `ipv6Prefix` bits. */
-  readonly key?: (request: Req) => Awaitable<MaybeKey>
+  readonly key?: Asked<Req, Rest, MaybeKey>
   /** What becomes of a request without a usable key: `'shared'` (all such share one bucket; the default, with a
    *  warning), `'skip'` (it is not limited), `'deny'` (403), or a function that gives a key. */
-  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | ((request: Req) => Awaitable<MaybeKey>)
+  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey>
   /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is charged as 1 and
    *  answered 400. */
-  readonly cost?: number | ((request: Req) => Awaitable<number>)
+  readonly cost?: number | Asked<Req, Rest, number>
   /** True: this request is not limited. */
-  readonly skip?: (request: Req) => Awaitable<boolean>
+  readonly skip?: Asked<Req, Rest, boolean>
   /** Addresses and CIDR ranges whose clients are not limited. */
   readonly allow?: readonly string[]
   /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
   readonly deny?: readonly string[]
   /** In which forms limits are told. Default `'draft-8'`; `false` or `[]`: in none. `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
-  /** Names of policies that headers and problem documents do not mention, as strangers could learn from them. */
+  /** Names of policies that headers and problem documents do not mention, as strangers could learn from them. Where one
+   *  of them refuses, the wait that is told is its whole window. */
   readonly hide?: readonly string[]
   /** Whether an allowed request gets its cost back, once its response is known. */
-  readonly refundWhen?: RefundWhen<Req>
+  readonly refundWhen?: RefundWhen<Req, Rest>
   /** True: count and tell, but never refuse, not even when the store fails. */
   readonly shadow?: boolean
   /** How to find the client behind proxies. Default: as the framework does. */
   readonly proxies?: ProxyOptions
 }
 
-interface WithPolicy<Req> {
+interface WithPolicy<Req, Rest extends unknown[]> {
   /** What is allowed; or a function of the request that tells. */
-  readonly policy: PolicyInput | ((request: Req) => Awaitable<PolicyInput>)
+  readonly policy: PolicyInput | Asked<Req, Rest, PolicyInput>
   readonly limit?: never
   readonly window?: never
 }
 
-interface WithLimit<Req> {
+interface WithLimit<Req, Rest extends unknown[]> {
   /** Units in any window: short for `policy: slidingWindow({ limit, window })`, named after the limiter. */
-  readonly limit: number | ((request: Req) => Awaitable<number>)
-  readonly window: Duration | ((request: Req) => Awaitable<Duration>)
+  readonly limit: number | Asked<Req, Rest, number>
+  readonly window: Duration | Asked<Req, Rest, Duration>
   readonly policy?: never
 }
 
 /** What is allowed: a policy, or a limit and a window. */
-export type Allowance<Req> = WithPolicy<Req> | WithLimit<Req>
+export type Allowance<Req, Rest extends unknown[] = []> = WithPolicy<Req, Rest> | WithLimit<Req, Rest>
 
 /** All that `httpLimiter` needs to know. */
-export type LimitOptions<Req> = CommonOptions<Req> & Allowance<Req>
+export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> & Allowance<Req, Rest>
 
-/** Options of an adapter. `Rest`: what its `onDenied` is given besides, as the framework has it. */
-export type HttpOptions<Req, Rest extends readonly unknown[] = []> = LimitOptions<Req> & {
-  /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and `Cache-Control` are set. */
-  readonly onDenied?: (decision: Denied, request: Req, ...rest: Rest) => unknown
+/** Options of an adapter. `Answering`: what its `onDenied` is given to answer with, as the framework has it. */
+export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
+  /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and `Cache-Control` are set, and
+   *  stay if it lets the request go on. */
+  readonly onDenied?: (decision: Denied, request: Req, ...answering: Answering) => unknown
 }
 
 const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen'] as const
@@ -101,21 +111,14 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION; what other parts of the options hold is checked where it is used */
-export function checkOptions<Req>(options: LimitOptions<Req> & { readonly onDenied?: unknown }): void {
-  if (typeof options !== 'object' || options === null)
-    wrong('options', options, "{ limit: 100, window: '1m' }")
-  const unknown = Object.keys(options).find((option) => !Object.hasOwn(KNOWN, option))
-  if (unknown !== undefined) {
-    throw typeError(
-      'WEIR_INVALID_OPTION',
-      `there is no option ${quote(unknown)}; there are ${Object.keys(KNOWN).join(', ')}`,
-    )
-  }
+export function checkOptions(options: object): void {
+  checkedOptions(options, 'a rate limit', Object.keys(KNOWN))
+  const given = options as Partial<LimitOptions<never>>
   for (const name of FUNCTIONS) {
-    if (options[name] !== undefined && typeof options[name] !== 'function')
-      wrong(name, options[name], 'a function')
+    const value = (options as Record<string, unknown>)[name]
+    if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { onMissingKey, status, shadow, hide, mediaType } = options
+  const { onMissingKey, shadow, hide } = given
   if (
     onMissingKey !== undefined &&
     !['shared', 'skip', 'deny'].includes(onMissingKey as string) &&
@@ -123,14 +126,29 @@ export function checkOptions<Req>(options: LimitOptions<Req> & { readonly onDeni
   ) {
     wrong('onMissingKey', onMissingKey, "'shared', 'skip', 'deny' or a function")
   }
+  if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
+  if (hide !== undefined && !(Array.isArray(hide) && hide.every((name) => typeof name === 'string')))
+    wrong('hide', hide, 'an array of policy names')
+  checkRefusal(given)
+}
+
+function checkRefusal({ status, body, mediaType }: DenialOptions<never>): void {
   if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599)) {
     throw rangeError('WEIR_INVALID_OPTION', `status is ${quote(status)}; give a whole number from 400 to 599`)
   }
-  if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
-  if (mediaType !== undefined && !/^[\w.+-]+\/[\x20-\x7e]+$/.test(mediaType)) {
+  if (body === null || !['undefined', 'string', 'object', 'function'].includes(typeof body)) {
+    wrong('body', body, 'a text, an object or a function')
+  }
+  if (mediaType === undefined) return
+  if (typeof mediaType !== 'string' || !/^[\w.+-]+\/[\x20-\x7e]+$/.test(mediaType)) {
     wrong('mediaType', mediaType, "a text such as 'text/plain; charset=utf-8'")
   }
-  if (hide !== undefined && !Array.isArray(hide)) wrong('hide', hide, 'an array of policy names')
+  if (body === undefined) {
+    throw typeError(
+      'WEIR_INVALID_OPTION',
+      `mediaType is ${quote(mediaType)} without a body; a problem document has its own, so give body, too`,
+    )
+  }
 }
 
 function wrong(what: string, value: unknown, right: string): never {

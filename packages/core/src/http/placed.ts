@@ -1,6 +1,6 @@
 // What a request carries of the decisions made on it, and how they are told in its response's headers.
 
-import type { Allowed, Decision, Denied } from '../decision.js'
+import type { Allowed, Decision, Denied, PolicyFigures } from '../decision.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 import { type Row, rowBindsMore, share } from './row.js'
 
@@ -14,30 +14,51 @@ export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Deci
 export interface Teller {
   /** The limiter's name, which tells its policies from those of the same name in another one. */
   readonly name: string
+  readonly formats: readonly HeaderFormat[]
+  /** The formats as one text: most often all limiters have the same. */
+  readonly form: string
   /** None: this limiter tells nothing. */
   readonly fields: readonly Field[]
   /** Names of policies that are not told. */
   readonly hidden: ReadonlySet<string>
+  /** True if its denials refuse nothing. */
+  readonly shadow: boolean
 }
 
-export function tellerOf(name: string, formats: readonly HeaderFormat[], hidden: readonly string[]): Teller {
-  return { name, fields: fieldsOf(formats), hidden: new Set(hidden) }
+export function tellerOf(
+  name: string,
+  formats: readonly HeaderFormat[],
+  hidden: readonly string[],
+  shadow = false,
+): Teller {
+  return { name, formats, form: formats.join(), fields: fieldsOf(formats), hidden: new Set(hidden), shadow }
 }
 
-const TELLERS: unique symbol = Symbol('tellers')
+/**
+ * Who tells each of `all`. Under a symbol, as it is nobody else's business, but one that the ESM and the CommonJS copy of
+ * this module share. Its number changes with what is under it: another version's decision counts as somebody else's.
+ */
+const TELLERS: unique symbol = Symbol.for('@weir/core:tellers-1')
 
-/** Who tells each of `all`. Under a symbol, as it is nobody else's business. */
 type Told = RequestDecision & { readonly [TELLERS]: readonly Teller[] }
 
-/** The request's decision, with one more made on it. */
-export function withDecision(
-  before: RequestDecision | undefined,
-  decision: Decision,
-  teller: Teller,
-): RequestDecision {
-  if (before === undefined) return place(decision, [decision], [teller])
-  const binding = bindsMore(decision, before) ? decision : before
-  return place(binding, [...before.all, decision], [...(before as Told)[TELLERS], teller])
+/** False of what other libraries call their own by the same name. */
+function isTold(found: unknown): found is Told {
+  return typeof found === 'object' && found !== null && TELLERS in found
+}
+
+/**
+ * The request's decision, with one more made on it. A limiter that is asked again about one request, as for each of many
+ * fields of a GraphQL query, has the one of its decisions in `all` that binds: what a request holds must not grow with it.
+ */
+export function withDecision(found: unknown, decision: Decision, teller: Teller): RequestDecision {
+  if (!isTold(found)) return place(decision, [decision], [teller])
+  const { all, [TELLERS]: tellers } = found
+  const binding = bindsMore(decision, found) ? decision : found
+  const at = tellers.indexOf(teller)
+  if (at < 0) return place(binding, [...all, decision], [...tellers, teller])
+  const earlier = all[at] as Decision
+  return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), tellers)
 }
 
 /** Field by field: a copy by `...` costs more than the decision itself, over two microseconds. */
@@ -83,8 +104,8 @@ function bindsMore(decision: Decision, than: Decision): boolean {
 }
 
 /**
- * Writes the last limiter's fields, each whole, for all decisions that may be told: a field that an earlier limiter
- * wrote is replaced by one that says what it said and more, so there is never a second line.
+ * Writes all fields, each whole, in the formats of all limiters so far: a field that an earlier limiter wrote is replaced
+ * by one that says what it said and more, so there is never a second line, nor one that is out of date.
  */
 export function tell<Res>(
   placed: RequestDecision,
@@ -95,31 +116,74 @@ export function tell<Res>(
   if (teller.fields.length === 0) return
   const rows = rowsOf(placed as Told)
   if (rows.length === 0) return
-  for (const field of teller.fields) {
+  for (const field of fieldsOfAll((placed as Told)[TELLERS], teller)) {
     const value = field.write(rows)
     if (value !== undefined) setHeader(response, field.name, value)
   }
 }
 
+function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[] {
+  for (const { form } of tellers) {
+    if (form !== last.form && form !== '') return fieldsOf(tellers.flatMap(({ formats }) => formats))
+  }
+  return last.fields
+}
+
+/** What a denied decision's policies that refused are called in the response, but for the hidden ones. */
+export function violatedNames(placed: RequestDecision, { policies }: Decision, teller: Teller): string[] {
+  const rows = rowsOf(placed as Told)
+  return policies
+    .filter((figures) => isViolated(figures) && !teller.hidden.has(figures.policy.name))
+    .map(({ policy: { name } }) => {
+      const row = rows.find(({ limiter, figures }) => limiter === teller.name && figures.policy.name === name)
+      return row?.name ?? name
+    })
+}
+
+/** The longest wait that may be told, in ms, of all limiters that refused the request and not in a trial. */
+export function longestWaitMs(placed: RequestDecision): number {
+  const { all, [TELLERS]: tellers } = placed as Told
+  return all.reduce((longest, decision, i) => {
+    const { shadow, hidden } = tellers[i] as Teller
+    return decision.allowed || shadow ? longest : Math.max(longest, toldWaitMs(decision, hidden))
+  }, 0)
+}
+
+/**
+ * A hidden policy's wait would tell a stranger when others have used it up; in whole windows it tells nothing but how long
+ * they are, and is still long enough.
+ */
+function toldWaitMs({ reason, retryAfterMs, policies }: Denied, hidden: ReadonlySet<string>): number {
+  if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
+  const waits = policies.filter(isViolated).map(({ policy: { name, windowMs }, retryAfterMs: wait }) => {
+    return hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait
+  })
+  return Math.max(...waits)
+}
+
 function rowsOf(placed: Told): readonly Row[] {
   const rows: Row[] = []
   for (let i = 0; i < placed.all.length; i += 1) {
-    const { name, fields, hidden } = placed[TELLERS][i] as Teller
-    if (fields.length > 0) addRows(rows, placed.all[i] as Decision, name, hidden)
+    const teller = placed[TELLERS][i] as Teller
+    if (teller.fields.length > 0) addRows(rows, placed.all[i] as Decision, teller)
   }
   return rows
 }
 
-function addRows(rows: Row[], decision: Decision, limiter: string, hidden: ReadonlySet<string>): void {
+function addRows(rows: Row[], decision: Decision, { name: limiter, hidden }: Teller): void {
   for (const figures of decision.policies) {
-    const { policy, remaining, cost } = figures
+    const { policy } = figures
     if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
     const taken = rows.some((row) => row.name === policy.name && row.limiter !== limiter)
     const name = taken ? `${limiter}.${policy.name}` : policy.name
-    const row = { limiter, name, figures, violated: !decision.allowed && remaining < cost }
-    // Still the same name, as when one limiter was asked twice: a field has room for one, and it is the scarcer.
+    const row = { limiter, name, figures, violated: !decision.allowed && isViolated(figures) }
+    // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
     const twin = rows.findIndex((other) => other.name === name)
     if (twin < 0) rows.push(row)
     else if (rowBindsMore(row, rows[twin] as Row)) rows[twin] = row
   }
+}
+
+function isViolated({ remaining, cost }: PolicyFigures): boolean {
+  return remaining < cost
 }

@@ -2,6 +2,7 @@
 // far as they can be trusted. What a client wrote into it itself is never reached.
 
 import { quote, rangeError, typeError } from '../errors.js'
+import { checkedOptions } from '../options.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 import { networkList } from './networks.js'
 
@@ -26,13 +27,15 @@ export function proxyResolver(
   options: ProxyOptions,
   addresses: AddressOptions = {},
 ): (peer: string | undefined, forwarded: string | undefined) => string | undefined {
-  const trusts = trustIn(options.trusted, addresses)
+  checkedOptions(options, 'proxies', ['trusted', 'header'])
+  const { trusts, trustsUnix } = trustIn(options.trusted, addresses)
   const hopsOf = hopReader(headerOf(options))
   return (peer, forwarded) => {
-    if (forwarded === undefined || !trusts(peer)) return peer
+    if (forwarded === undefined || !(peer ? trusts(peer) : trustsUnix())) return peer
     let client: string | undefined
     for (const hop of hopsOf(forwarded)) {
       client = hop
+      // An empty hop, as any other that is no address, is nobody that could be trusted.
       if (!trusts(hop)) break
     }
     return client
@@ -47,26 +50,31 @@ export function headerOf({ header = 'x-forwarded-for' }: ProxyOptions): string {
   return header.toLowerCase()
 }
 
-function trustIn(
-  trusted: ProxyOptions['trusted'],
-  addresses: AddressOptions,
-): (address: string | undefined) => boolean {
+interface Trusting {
+  trusts(address: string): boolean
+  /** Whoever connects without an address. */
+  trustsUnix(): boolean
+}
+
+function trustIn(trusted: ProxyOptions['trusted'], addresses: AddressOptions): Trusting {
   if (typeof trusted === 'function') {
     const textOf = addressKey({ ...addresses, ipv6Prefix: 128 })
-    return (address) => {
-      const text = address ? textOf(address)?.replace('/128', '') : 'unix'
-      return text !== undefined && trusted(text) === true
+    return {
+      trusts: (address) => {
+        const text = textOf(address)?.replace('/128', '')
+        return text !== undefined && trusted(text) === true
+      },
+      trustsUnix: () => trusted('unix') === true,
     }
   }
   if (!Array.isArray(trusted)) {
     const right = 'give an array of addresses and CIDR ranges, or a function'
     throw typeError('WEIR_INVALID_OPTION', `proxies.trusted is ${quote(trusted)}; ${right}`)
   }
-  const unix = trusted.includes('unix')
   const networks = trusted.filter((network) => network !== 'unix')
   // To trust everybody is to let any client name the address it is counted by.
-  const listed = networkList(networks, 'proxies.trusted', addresses, true)
-  return (address) => (address ? listed(address) : unix)
+  const trusts = networkList(networks, 'proxies.trusted', addresses, true)
+  return { trusts, trustsUnix: () => trusted.includes('unix') }
 }
 
 function hopReader(header: string): (value: string) => Iterable<string> {

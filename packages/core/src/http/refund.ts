@@ -4,6 +4,7 @@ import type { Decision } from '../decision.js'
 import { quote } from '../errors.js'
 import type { RateLimiter } from '../limiter.js'
 import { warnOnce } from '../warnings.js'
+import type { Awaitable } from './options.js'
 
 /** How a response ended. */
 export interface ResponseOutcome {
@@ -14,18 +15,20 @@ export interface ResponseOutcome {
 }
 
 /** Whether the request's cost is to be given back. Asked once, when the response has ended or its connection has closed. */
-export type RefundWhen<Req> = (request: Req, outcome: ResponseOutcome) => boolean | PromiseLike<boolean>
-
-/** Never rejects: the response has long been sent, so a failure can only be warned of. */
-export async function settleRefund<Req>(
-  limiter: RateLimiter,
-  decision: Decision,
-  refundWhen: RefundWhen<Req>,
+export type RefundWhen<Req, Rest extends unknown[] = []> = (
   request: Req,
   outcome: ResponseOutcome,
+  ...rest: Rest
+) => Awaitable<boolean>
+
+/** Never rejects: the response has long been sent, so a failure can only be warned of. */
+export async function settleRefund(
+  limiter: RateLimiter,
+  decision: Decision,
+  isWanted: () => Awaitable<boolean>,
 ): Promise<void> {
   try {
-    if (await refundWhen(request, outcome)) await limiter.refund(decision)
+    if (await isWanted()) await limiter.refund(decision)
   } catch (error) {
     const { name } = limiter
     warnOnce(
@@ -36,21 +39,45 @@ export async function settleRefund<Req>(
   }
 }
 
-/** The part of a Node response that tells when it is over. */
+/** The part of a Node response that tells when it is over, and how. */
 export interface NodeResponse {
   readonly statusCode: number
+  readonly writableEnded: boolean
   readonly writableFinished: boolean
   readonly closed?: boolean
+  /** HTTP/2 only, where a response does not know by itself that it was cut off. */
+  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
   once(event: 'close', listener: () => void): unknown
 }
 
+type Done = (outcome: ResponseOutcome) => void
+
+/** Whom to call when a response is over: with a listener for each, Node would warn of a leak. */
+const waiting: WeakMap<NodeResponse, Done[]> = new WeakMap()
+
 /**
- * Calls back once when a Node response has ended, in whatever way: sent whole, cut off, aborted, or never begun. For
- * adapters, as their `afterResponse`.
+ * Calls back once when a Node response has ended, in whatever way: sent whole, cut off, aborted, or never begun; over
+ * HTTP/1 and HTTP/2. For adapters, as their `afterResponse`.
  */
-export function afterNodeResponse(response: NodeResponse, done: (outcome: ResponseOutcome) => void): void {
-  const end = () => done({ status: response.statusCode, finished: response.writableFinished })
+export function afterNodeResponse(response: NodeResponse, done: Done): void {
   // A client that left while its decision was on the way has closed the response already: no event will come.
-  if (response.closed) end()
-  else response.once('close', end)
+  if (response.closed ?? response.stream?.destroyed) {
+    done(outcomeOf(response))
+    return
+  }
+  const others = waiting.get(response)
+  if (others !== undefined) {
+    others.push(done)
+    return
+  }
+  const all = [done]
+  waiting.set(response, all)
+  response.once('close', () => {
+    for (const each of all) each(outcomeOf(response))
+  })
+}
+
+/** A stream of HTTP/2 that was reset says that it was written to its end. */
+function outcomeOf({ statusCode, writableEnded, writableFinished, stream }: NodeResponse): ResponseOutcome {
+  return { status: statusCode, finished: writableEnded && writableFinished && !stream?.rstCode }
 }

@@ -2,6 +2,9 @@
 // RateLimit draft's. Nobody's key, address or figures are in them.
 
 import type { Decision, Denied } from '../decision.js'
+import { quote, typeError } from '../errors.js'
+import { whenAtHand } from './at-hand.js'
+import type { Awaitable } from './options.js'
 import { retryAfterSeconds } from './row.js'
 
 /** A request that is not let through. The headers that go with it are already on the response, but for Content-Type. */
@@ -15,33 +18,61 @@ export interface Refusal {
   readonly body: string
   /** Absent where no limit was asked: a client on the deny list, or one that could not be identified. */
   readonly decision: Decision | undefined
+  /** When to come again, in ms. Not the decision's where that would tell a hidden policy's figures. Absent where waiting
+   *  cannot help. */
+  readonly retryAfterMs?: number
 }
 
-export interface DenialOptions<Req> {
+export interface DenialOptions<Req, Rest extends unknown[] = []> {
   /** Status of a denial. Default 429. */
   readonly status?: number
   /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default: a problem document. */
-  readonly body?: string | object | ((decision: Denied, request: Req) => string | object)
+  readonly body?:
+    | string
+    | object
+    | ((decision: Denied, request: Req, ...rest: Rest) => Awaitable<string | object>)
   /** Media type of `body`. Default: `text/plain; charset=utf-8` or `application/json`. */
   readonly mediaType?: string
 }
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
+/** What a denied request's client may know besides. */
+export interface Told {
+  readonly waitMs: number
+  readonly violated: readonly string[]
+}
+
 /** The refusal of a denied request. */
-export function denial<Req>(
+export function denial<Req, Rest extends unknown[]>(
   decision: Denied,
+  { waitMs, violated }: Told,
+  options: DenialOptions<Req, Rest>,
   request: Req,
-  options: DenialOptions<Req>,
-  hidden: ReadonlySet<string>,
-): Refusal {
-  if (decision.reason === 'store-unavailable') return problem(unavailable, decision)
-  const { status = 429, body } = options
-  if (body === undefined) return problem(quotaExceeded(decision, status, hidden), decision)
-  const content = typeof body === 'function' ? body(decision, request) : body
-  const text = typeof content === 'string'
-  const mediaType = options.mediaType ?? (text ? 'text/plain; charset=utf-8' : 'application/json')
-  return { status, mediaType, content, body: text ? content : JSON.stringify(content), decision }
+  rest: Rest,
+): Refusal | Promise<Refusal> {
+  const wait = Number.isFinite(waitMs) ? { retryAfterMs: waitMs } : {}
+  if (decision.reason === 'store-unavailable') return { ...problem(unavailable, decision), ...wait }
+  const { status = 429, body, mediaType } = options
+  if (body === undefined) {
+    return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
+  }
+  return whenAtHand(typeof body === 'function' ? body(decision, request, ...rest) : body, (content) => ({
+    ...written(content, mediaType),
+    status,
+    decision,
+    ...wait,
+  }))
+}
+
+function written(content: unknown, mediaType?: string): Pick<Refusal, 'content' | 'body' | 'mediaType'> {
+  if (typeof content === 'string') {
+    return { content, body: content, mediaType: mediaType ?? 'text/plain; charset=utf-8' }
+  }
+  if (typeof content !== 'object' || content === null) {
+    throw typeError('WEIR_INVALID_OPTION', `body gave ${quote(content)}; give a text or an object`)
+  }
+  return { content, body: JSON.stringify(content), mediaType: mediaType ?? 'application/json' }
 }
 
 interface Problem {
@@ -57,19 +88,14 @@ function problem(content: Problem, decision: Decision | undefined): Refusal {
   return { status, mediaType: 'application/problem+json', content, body: JSON.stringify(content), decision }
 }
 
-function quotaExceeded(decision: Denied, status: number, hidden: ReadonlySet<string>): Problem {
-  const { reason, retryAfterMs, policies } = decision
-  const wait = retryAfterSeconds(retryAfterMs)
-  const violated = policies
-    .filter((figures) => figures.remaining < figures.cost)
-    .map(({ policy }) => policy.name)
-  const told = violated.filter((name) => !hidden.has(name))
+function quotaExceeded(status: number, waitMs: number, violated: readonly string[]): Problem {
+  const wait = retryAfterSeconds(waitMs)
   return {
     type: `${PROBLEM_TYPES}quota-exceeded`,
     title: 'Too many requests',
     status,
-    detail: reason === 'limit' && wait !== undefined ? `Try again in ${inWords(wait)}.` : NEVER,
-    ...(told.length > 0 && { 'violated-policies': told }),
+    detail: wait === undefined ? NEVER : `Try again in ${inWords(wait)}.`,
+    ...(violated.length > 0 && { 'violated-policies': violated }),
   }
 }
 

@@ -1,0 +1,103 @@
+// What went wrong elsewhere, on real servers.
+
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'
+import { clusterClient, strictStore } from './clients.js'
+import { callsOf } from './stats.js'
+
+let server: RedisServer
+let client: Redis
+beforeAll(async () => {
+  // A server of its own: its statistics are of this file alone.
+  server = await startRedis()
+  client = new Redis(server.url, { lazyConnect: true })
+  await client.connect()
+})
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+test('GHSA-76rv-2r9v-c5m6 (zae-limiter): one abusive key kept a partition busy. Denied, it costs Redis a call a second', async () => {
+  const limiter = new RateLimiter({
+    name: 'hot',
+    store: strictStore(client, { instances: 1 }),
+    policy: slidingLog({ limit: 5, window: '1h' }),
+  })
+  for (let i = 0; i < 5; i += 1) expect((await limiter.consume('abuser')).allowed).toBe(true)
+  await server.command('CONFIG', 'RESETSTAT')
+  const start = performance.now()
+  let denied = 0
+  while (performance.now() - start < 1_500) {
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('abuser')))
+    denied += decisions.filter(({ allowed }) => !allowed).length
+  }
+  const seconds = (performance.now() - start) / 1_000
+  const { evalsha = 0, eval: evals = 0 } = await callsOf(server)
+  expect(denied).toBeGreaterThan(5_000)
+  expect(evalsha + evals).toBeLessThanOrEqual(1 + Math.ceil(seconds))
+  // Another client of the same store is not kept waiting by it.
+  expect((await limiter.consume('somebody else')).allowed).toBe(true)
+})
+
+const IDS = [
+  '}',
+  '{}',
+  '{',
+  '}x{',
+  'a}b',
+  '{a}',
+  'a}{b',
+  '}}{{',
+  'a\nb',
+  '\r\n',
+  'a\0b',
+  '\0',
+  '🦊',
+  '\ud800',
+  'é}',
+  ':',
+  '{user}:1',
+  ' ',
+  '*',
+  'x'.repeat(8_192),
+  `}${'x'.repeat(8_192)}{`,
+]
+
+test('hash-tag injection: an identity with braces emptied the tag, so that a decision was over two slots and failed', async () => {
+  const cluster = clusterClient()
+  const prefix = `tags-${process.pid}`
+  const limiter = new RateLimiter({
+    name: 'login',
+    store: strictStore(cluster, { prefix, denyCache: false }),
+    // Two keys of one identity, in one script.
+    policy: [
+      fixedWindow({ name: 'short', limit: 2, window: '1m' }),
+      fixedWindow({ name: 'long', limit: 9, window: '1h' }),
+    ],
+  })
+  for (const id of IDS) {
+    const answers = []
+    for (let i = 0; i < 3; i += 1) answers.push(await limiter.consume(id))
+    expect(
+      answers.map(({ allowed }) => allowed),
+      JSON.stringify(id.slice(0, 20)),
+    ).toEqual([true, true, false])
+    expect(answers[2]?.policies.map(({ remaining }) => remaining)).toEqual([0, 7])
+  }
+  // Each identity has two keys of its own, both in one slot, and no part of it is left unencoded.
+  const nodes = cluster.nodes('master')
+  const keys = (await Promise.all(nodes.map((node) => node.keys(`${prefix}:*login*`)))).flat()
+  expect(keys).toHaveLength(2 * IDS.length)
+  const slots = new Map<string, Set<number>>()
+  for (const key of keys) {
+    expect(key).toMatch(/^[A-Za-z0-9_.:-]+:\{[#%A-Za-z0-9_.~-]+\}:[^{}]+$/)
+    const tag = key.slice(key.indexOf('{'), key.indexOf('}'))
+    const slot = (await cluster.cluster('KEYSLOT', key)) as number
+    slots.set(tag, (slots.get(tag) ?? new Set()).add(slot))
+  }
+  expect(slots.size).toBe(IDS.length)
+  for (const found of slots.values()) expect(found.size).toBe(1)
+})

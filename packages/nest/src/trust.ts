@@ -1,0 +1,30 @@
+// Whom the platform beneath believes about the client's address.
+
+import type { Trust } from '@weir/core/http'
+import type { NestRequest } from './options.js'
+
+export function trustOf({ app, server }: NestRequest): Trust {
+  const fastify = server?.initialConfig === undefined ? undefined : optionsOf(server)
+  const trust = fastify ? fastify.trustProxy : app?.get?.('trust proxy')
+  if (trust === true) return 'everybody'
+  if (fastify && typeof trust === 'number' && trust > 0)
+    return countsHops(server.version) ? 'listed' : 'inert'
+  return trust ? 'listed' : 'nobody'
+}
+
+/** Fastify shows its trustProxy nowhere else. */
+function optionsOf(server: object): { readonly trustProxy?: unknown } {
+  for (let holder: object | null = server; holder !== null; holder = Object.getPrototypeOf(holder)) {
+    const symbol = Object.getOwnPropertySymbols(holder).find(
+      ({ description }) => description === 'fastify.options',
+    )
+    if (symbol) return (holder as Record<symbol, object>)[symbol] as object
+  }
+  return { trustProxy: [] }
+}
+
+/** Since 5.12.1 a number of proxies trusts nobody. */
+function countsHops(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number.parseFloat)
+  return major * 1e6 + minor * 1e3 + patch < 5_012_001
+}
