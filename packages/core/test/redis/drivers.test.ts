@@ -483,7 +483,19 @@ describe('a mark', () => {
     await twins.redis({ mode: 'refund', cost: 1, atMs: 300 })
     expect(await client.pttl(`${twins.key}:mark`)).toBeGreaterThan(655_000)
     expect(await leftAfter(twins, { ...raise, seenMs: 300 })).toBe(limit)
-    expect(await leftAfter(twins, { ...raise, seenMs: 301 })).toBe(limit - 4)
+    // A microsecond later.
+    expect(await leftAfter(twins, { ...raise, seenMs: 300.001 })).toBe(limit - 4)
+  })
+
+  test('lives as long as what was in use before would have weighed, however little is left', async () => {
+    const twins = new Twins(tokenBucket({ name: 'p', capacity: 10, refill: 10, every: '100s' }))
+    const lifeMs = async () => (await client.pttl(`${twins.key}:mark`)) - 600_000
+    await twins.redis({ cost: 9 })
+    for (const cost of [7, 1]) {
+      await twins.redis({ mode: 'refund', cost })
+      expect(await lifeMs()).toBeGreaterThan(86_000)
+      expect(await lifeMs()).toBeLessThanOrEqual(91_000)
+    }
   })
 
   test('of a reset keeps what was charged before it from being given back', async () => {
