@@ -74,9 +74,10 @@ if marked then
   -- lost already nobody knows.
   set_mark = function(i, mark, emptied)
     local life = lives[i] or ceil(kernels[i].reset_after(checks[i]) / 1000) + 1000
-    life = max(redis.call('PTTL', mark), life, emptied and 60000 or 0)
+    if emptied and life < 60000 then life = 60000 end
+    life = max(redis.call('PTTL', mark), life + slack)
     local value = string.format('%d:%d', emptied and us or forgottens[i], us)
-    redis.call('SET', mark, value, 'PX', string.format('%d', life + slack))
+    redis.call('SET', mark, value, 'PX', string.format('%d', life))
   end
 end
 
