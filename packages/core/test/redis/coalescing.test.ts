@@ -55,7 +55,7 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual(['21'])
   })
 
-  test('a batch is sent when it holds 256 keys', async () => {
+  test('a batch is sent when it holds 32 keys', async () => {
     const { store, calls } = counted(client)
     const limiter = new RateLimiter({
       name: newName(),
@@ -65,7 +65,7 @@ describe('on a single server', () => {
     await limiter.consume('warm')
     calls.length = 0
     await Promise.all(Array.from({ length: 600 }, (_, i) => limiter.consume(`k${i}`)))
-    expect(calls.map((args) => args[1])).toEqual(['256', '256', '88'])
+    expect(calls.map((args) => args[1])).toEqual([...Array(18).fill('32'), '24'])
   })
 
   test('a refund asked for before a consume takes effect before it', async () => {
