@@ -1,0 +1,48 @@
+// On what a report was measured.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { cpus, loadavg } from 'node:os'
+import { dirname, join } from 'node:path'
+import { startRedis } from '@weir/testkit'
+
+const MEASURED = [
+  ...['ioredis', 'rate-limiter-flexible', 'express-rate-limit', 'rate-limit-redis', '@upstash/ratelimit'],
+  ...['koa-ratelimit', '@nestjs/throttler', '@nest-lab/throttler-storage-redis', '@fastify/rate-limit'],
+  ...['bottleneck', 'express', 'koa', '@nestjs/core'],
+]
+
+/** The load average tells whether something else was running. */
+export async function machine(command: string): Promise<string> {
+  const [processor] = cpus()
+  const load = loadavg().map((value) => value.toFixed(1))
+  return [
+    `Measured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${cpus().length} cores (${processor?.model.trim()}),`,
+    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await redisVersion()} on loopback without persistence;`,
+    `${MEASURED.map((name) => `${name} ${versionOf(name)}`).join(', ')}.`,
+  ].join(' ')
+}
+
+async function redisVersion(): Promise<string> {
+  const server = await startRedis()
+  try {
+    const info = String(await server.command('INFO', 'server'))
+    return /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? '?'
+  } finally {
+    await server.stop()
+  }
+}
+
+/** From the manifest, which not every package lets one import. */
+function versionOf(name: string): string {
+  let folder = dirname(createRequire(import.meta.url).resolve(name))
+  for (; folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      if (manifest.name === name) return manifest.version
+    } catch {
+      // No manifest here; there is one further up.
+    }
+  }
+  return '?'
+}

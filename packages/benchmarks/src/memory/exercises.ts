@@ -1,0 +1,180 @@
+// What a memory store is asked to do, in a process of its own.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkCount, checkLimit } from '../exactness.js'
+import { randomOrder } from '../redis/keys.js'
+import { collectGarbage, type Turn } from '../rounds.js'
+import type { Scale } from '../scenario.js'
+import type { Subject } from '../subject.js'
+import type { Exercise, MemorySubjectKind } from './subject.js'
+
+const LIMIT = 10_000_000
+const FEW = 1_000
+const MIB = 2 ** 20
+const LOOK_EVERY = 64
+const COPIES = 1_024
+/** New keys in a millisecond: not so many that a Map's growing is what takes longest. */
+const NEWS_A_MS = 20
+
+export const exercises: Readonly<Record<Exercise, (kind: MemorySubjectKind, scale: Scale) => Promise<Turn>>> =
+  {
+    'one-key': oneKey,
+    'many-keys': manyKeys,
+    expiry,
+    churn,
+  }
+
+/** One key, on and on. */
+async function oneKey(kind: MemorySubjectKind, { turnMs }: Scale): Promise<Turn> {
+  if (!kind.keyless) {
+    await checkLimit(kind.name, (limit) => kind.open({ limit, windowMs: 60_000, most: 100 }), false)
+  }
+  const subject = kind.open({ limit: LIMIT, windowMs: 15_000, most: 100 })
+  const warm = await askOneKey(kind, subject, 'user-00000001', turnMs)
+  const before = process.cpuUsage()
+  const decisions = await askOneKey(kind, subject, 'user-00000002', turnMs)
+  const { user, system } = process.cpuUsage(before)
+  await checkCount(kind.name, subject, 'user-00000002', kind.keyless ? warm + decisions : decisions, LIMIT)
+  subject.close()
+  return { cpuNs: ((user + system) * 1_000) / decisions }
+}
+
+async function askOneKey(
+  { sync }: MemorySubjectKind,
+  subject: Subject,
+  key: string,
+  forMs: number,
+): Promise<number> {
+  const keys = copiesOf(key)
+  const end = performance.now() + forMs
+  for (let decisions = 1; ; decisions += 1) {
+    if (sync) subject.ask(keys[decisions % COPIES] as string)
+    else await subject.ask(keys[decisions % COPIES] as string)
+    if (decisions % LOOK_EVERY === 0 && performance.now() >= end) return decisions
+  }
+}
+
+/** A key comes with each request as a text of its own, so that finding it means comparing it. */
+function copiesOf(key: string): readonly string[] {
+  return Array.from({ length: COPIES }, () => Buffer.from(key).toString('latin1'))
+}
+
+/** Many keys: what they weigh, and what a decision on a random one costs. */
+async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
+  const names = namesOf('user', count)
+  const order = randomOrder(count)
+  const subject = kind.open({ limit: FEW, windowMs: 3_600_000, most: 2 * count })
+  await askAll(kind, subject, namesOf('warm', Math.min(count, 20_000)))
+  const emptyBytes = weigh()
+  await askAll(kind, subject, names)
+  const bytes = (weigh() - emptyBytes) / count
+  const random = Array.from(order, (place) => names[place] as string)
+  const before = process.cpuUsage()
+  await askAll(kind, subject, random)
+  const { user, system } = process.cpuUsage(before)
+  const ofFirst = random.filter((name) => name === random[0]).length
+  await checkCount(kind.name, subject, random[0] as string, ofFirst + 1, FEW)
+  subject.close()
+  return { bytes, cpuNs: ((user + system) * 1_000) / random.length }
+}
+
+/** Many keys that have all ended when the loop gets to look: its longest turn from then on, with new keys coming. */
+async function expiry(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
+  const windowMs = Math.max(50, Math.round(count / 160))
+  const subject = kind.open({ limit: FEW, windowMs, most: 4 * count })
+  await askAll(kind, subject, namesOf('user', count))
+  collectGarbage()
+  block(windowMs)
+  let news = 0
+  let longestMs = 0
+  let last = moment()
+  let due = last.ms
+  const end = last.ms + 2.5 * windowMs
+  for (let now = last; now.ms < end; last = now, now = moment()) {
+    longestMs = Math.max(longestMs, between(last, now))
+    for (; due <= now.ms; due += 1 / NEWS_A_MS) {
+      await subject.ask(`new-${news}`)
+      news += 1
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  subject.close()
+  return { longestMs }
+}
+
+/** Holds the event loop without taking CPU. */
+function block(forMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
+}
+
+interface Moment {
+  readonly ms: number
+  readonly cpuMs: number
+}
+
+function moment(): Moment {
+  const { user, system } = process.cpuUsage()
+  return { ms: performance.now(), cpuMs: (user + system) / 1_000 }
+}
+
+/** How long the loop was busy between two moments: not while the machine gave it no CPU, and helper threads count once. */
+function between(from: Moment, to: Moment): number {
+  return Math.min(to.ms - from.ms, to.cpuMs - from.cpuMs)
+}
+
+/** New keys at a steady rate, each once: the memory that they take at the worst, and what is left of it afterwards. */
+async function churn(kind: MemorySubjectKind, { churnMs }: Scale): Promise<Turn> {
+  const perMs = 100
+  const windowMs = churnMs / 2
+  const subject = kind.open({ limit: FEW, windowMs, most: 2 * perMs * churnMs })
+  const base = weigh()
+  const before = process.cpuUsage()
+  const started = performance.now()
+  let peak = base
+  let asked = 0
+  while (asked < perMs * churnMs) {
+    const target = Math.min((performance.now() - started) * perMs, perMs * churnMs)
+    for (; asked < target; asked += 1) {
+      if (kind.sync) subject.ask(`churn-${asked}`)
+      else await subject.ask(`churn-${asked}`)
+    }
+    peak = Math.max(peak, bytesInUse())
+    await sleep(1)
+  }
+  const { user, system } = process.cpuUsage(before)
+  await sleep(2 * windowMs + Math.min(2_000, churnMs))
+  const left = weigh() - base
+  subject.close()
+  return {
+    peakMib: (peak - base) / MIB,
+    leftMib: left / MIB,
+    cpuUs: (user + system) / asked,
+  }
+}
+
+async function askAll(
+  { sync }: MemorySubjectKind,
+  subject: Subject,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names) {
+    if (sync) subject.ask(name)
+    else await subject.ask(name)
+  }
+}
+
+function namesOf(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(8, '0')}`)
+}
+
+/** What is in use when all garbage is gone: two passes, since the first may only find that something has ended. */
+function weigh(): number {
+  collectGarbage()
+  collectGarbage()
+  return bytesInUse()
+}
+
+function bytesInUse(): number {
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}

@@ -1,0 +1,25 @@
+// A limiter, or a floor, that asks Redis.
+
+import type { Subject } from '../subject.js'
+import type { Kind } from '../table.js'
+
+/** One that is set up, with a connection of its own. */
+export interface RedisSubject extends Subject {
+  ask(key: string): Promise<unknown>
+  /** Whether something was decided without Redis since this was last asked: the machine was too busy for a deadline. */
+  disturbed?(): boolean
+}
+
+export interface RedisSubjectKind {
+  readonly name: string
+  readonly kind: Kind
+  /** One limiter for all requests, which does not tell keys apart. */
+  readonly keyless?: boolean
+  open(port: number, limit: number): Promise<RedisSubject>
+}
+
+/** Large enough that no run reaches it; small enough that no bucket gets a unit back during one. */
+export const LIMIT = 10_000_000
+export const WINDOW_MS = 3_600_000
+/** A bucket gets a unit back after this. */
+export const UNIT_MS = 15_000

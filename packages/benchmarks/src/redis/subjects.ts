@@ -1,0 +1,24 @@
+// All that ask Redis.
+
+import { bottleneck } from './bottleneck.js'
+import { fastifyRateLimit } from './fastify-rate-limit.js'
+import { floors } from './floors.js'
+import { koaRatelimit } from './koa-ratelimit.js'
+import { nestThrottler } from './nest-throttler.js'
+import { rateLimitRedis } from './rate-limit-redis.js'
+import { rateLimiterFlexible } from './rate-limiter-flexible.js'
+import type { RedisSubjectKind } from './subject.js'
+import { upstash } from './upstash.js'
+import { weir } from './weir.js'
+
+export const subjects: readonly RedisSubjectKind[] = [
+  ...floors,
+  ...weir,
+  rateLimitRedis,
+  rateLimiterFlexible,
+  fastifyRateLimit,
+  nestThrottler,
+  koaRatelimit,
+  ...upstash,
+  bottleneck,
+]

@@ -1,0 +1,69 @@
+// A scenario: something that limiters are asked to do, how it is measured, and what Weir should reach.
+
+import type { Goal } from './goals.js'
+import type { Table } from './table.js'
+
+/** How much is measured. */
+export interface Scale {
+  readonly rounds: number
+  /** How long a subject is measured in a round. */
+  readonly turnMs: number
+  /** Keys of a Redis-backed limiter. */
+  readonly keys: number
+  /** Keys of a memory store. */
+  readonly manyKeys: number
+  /** Limits that a log is filled up to. */
+  readonly fullLog: number
+  readonly largestLog: number
+  /** How long new keys keep coming, at 100,000 a second. */
+  readonly churnMs: number
+  /** Rounds of what takes long: filling millions of keys, waiting for windows to end. */
+  readonly longRounds: number
+  /** Whether each round of a memory store has a process of its own. */
+  readonly fresh: boolean
+}
+
+export const FULL: Scale = {
+  rounds: 9,
+  turnMs: 400,
+  keys: 100_000,
+  manyKeys: 1_000_000,
+  fullLog: 10_000,
+  largestLog: 100_000,
+  churnMs: 8_000,
+  longRounds: 3,
+  fresh: true,
+}
+
+export const SHORT: Scale = {
+  ...FULL,
+  rounds: 3,
+  turnMs: 150,
+  manyKeys: 200_000,
+  largestLog: 20_000,
+  churnMs: 3_000,
+  longRounds: 1,
+}
+
+/** Enough to see that everything runs. */
+export const TINY: Scale = {
+  rounds: 1,
+  turnMs: 10,
+  keys: 500,
+  manyKeys: 2_000,
+  fullLog: 200,
+  largestLog: 200,
+  churnMs: 50,
+  longRounds: 1,
+  fresh: false,
+}
+
+export interface Scenario {
+  readonly id: string
+  readonly title: string
+  /** What is done, and what a reader must know to read the figures. */
+  readonly about: string
+  readonly goals: readonly Goal[]
+  /** Throws if a limit does not hold: then no figure means anything. */
+  measure(scale: Scale): Promise<readonly Table[]>
+}

@@ -1,0 +1,18 @@
+// All scenarios, in the order of the report.
+
+import type { Scenario } from './scenario.js'
+import { distinctKeys, hotKey } from './scenarios/load.js'
+import { loneRequest } from './scenarios/lone-request.js'
+import { memoryChurn, memoryExpiry, memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
+import { middlewareAlone } from './scenarios/middleware.js'
+import { redisBytes } from './scenarios/redis-bytes.js'
+import { refused } from './scenarios/refused.js'
+import { scriptTimes } from './scenarios/script-time.js'
+import { servers } from './scenarios/servers.js'
+
+export const scenarios: readonly Scenario[] = [
+  ...[distinctKeys, hotKey, loneRequest, refused],
+  ...[scriptTimes, redisBytes],
+  ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
+  ...[middlewareAlone, servers],
+]

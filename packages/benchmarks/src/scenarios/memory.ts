@@ -1,0 +1,123 @@
+// Memory stores, each subject and round in a fresh process.
+
+import { nextMessage, startChild } from '../child.js'
+import type { Goal } from '../goals.js'
+import { exercises } from '../memory/exercises.js'
+import type { Job } from '../memory/main.js'
+import type { Exercise } from '../memory/subject.js'
+import { EXPRESS, MAP, subjects } from '../memory/subjects.js'
+import { BUCKET, FIXED, SLIDING } from '../memory/weir.js'
+import { inRounds, type Turn } from '../rounds.js'
+import type { Scale, Scenario } from '../scenario.js'
+import type { Metric, Table } from '../table.js'
+
+const WEIR = subjects.filter(({ kind, sync }) => kind === 'weir' && sync).map(({ name }) => name)
+
+export const memoryOneKey: Scenario = {
+  id: 'memory-one-key',
+  title: 'In memory, one key',
+  about:
+    'CPU time of a decision, one after the other on one key, all allowed; those that answer with a promise are awaited. @nestjs/throttler is left out: it keeps an entry for each request of a key and looks at all of them each time.',
+  goals: [
+    {
+      table: 'memory',
+      metric: 'cpuNs',
+      what: 'CPU of a decision',
+      of: [BUCKET, FIXED],
+      per: MAP,
+      atMost: 1.6,
+    },
+  ],
+  measure: (scale) =>
+    measure('one-key', scale, scale.rounds, [
+      {
+        ...{ id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
+        expected: {
+          [EXPRESS]: 2.4,
+          'rate-limiter-flexible': 4.3,
+          'koa-ratelimit': 4.2,
+          '@fastify/rate-limit': 1.46,
+        },
+      },
+    ]),
+}
+
+const many: readonly Goal[] = [
+  { table: 'memory', metric: 'bytes', what: 'bytes of a key', of: [BUCKET, FIXED], atMost: 40 },
+  { table: 'memory', metric: 'cpuNs', what: 'CPU of a decision', of: [BUCKET, FIXED], per: MAP, atMost: 1.3 },
+]
+
+export const memoryManyKeys: Scenario = {
+  id: 'memory-many-keys',
+  title: 'In memory, 1,000,000 keys',
+  about:
+    'Bytes (heap and array buffers, after garbage collection) that a key takes after one request, beyond its text, which the caller has, too; and CPU time of a decision on a random one of them. rate-limiter-flexible and koa-ratelimit make key texts of their own. @fastify/rate-limit is told to keep all keys.',
+  goals: many,
+  measure: (scale) =>
+    measure('many-keys', scale, Math.min(scale.rounds, 5), [
+      {
+        ...{ id: 'bytes', title: 'bytes a key', digits: 0, better: 'less', base: EXPRESS },
+        expected: {
+          ...{ 'rate-limiter-flexible': 2.24, 'koa-ratelimit': 0.87 },
+          ...{ '@fastify/rate-limit': 0.87, '@nestjs/throttler': 3.77 },
+        },
+      },
+      {
+        ...{ id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
+        expected: {
+          ...{ [EXPRESS]: 2.1, 'rate-limiter-flexible': 2.48, 'koa-ratelimit': 2.47 },
+          ...{ '@fastify/rate-limit': 2.44, '@nestjs/throttler': 6.45 },
+        },
+      },
+    ]),
+}
+
+export const memoryExpiry: Scenario = {
+  id: 'memory-expiry',
+  title: 'In memory, 1,000,000 keys end together',
+  about:
+    'The longest turn of the event loop, in CPU time, from when all keys, asked about once, have ended, while 20 new keys come each millisecond. koa-ratelimit never forgets a key, and @nestjs/throttler only once a minute, which is not in this time.',
+  goals: [{ table: 'memory', metric: 'longestMs', what: 'ms of the longest turn', of: WEIR, atMost: 8 }],
+  measure: (scale) =>
+    measure('expiry', scale, scale.longRounds, [
+      { id: 'longestMs', title: 'longest turn, ms', digits: 1, better: 'less' },
+    ]),
+}
+
+export const memoryChurn: Scenario = {
+  id: 'memory-churn',
+  title: 'In memory, new keys all the time',
+  about:
+    '100,000 new keys a second for 8 seconds, each asked about once, with windows of 4 seconds: memory at the worst, garbage included, and what is left of it two windows after the last.',
+  goals: [
+    {
+      ...{ table: 'memory', metric: 'peakMib', what: 'memory at the worst', of: [BUCKET, FIXED, SLIDING] },
+      ...{ per: EXPRESS, atMost: 0.25 },
+    },
+  ],
+  measure: (scale) =>
+    measure('churn', scale, scale.longRounds, [
+      {
+        ...{ id: 'peakMib', title: 'peak, MiB', digits: 0, better: 'less', base: EXPRESS },
+        expected: { 'rate-limiter-flexible': 1.23, '@nestjs/throttler': 3.2, 'koa-ratelimit': 1 },
+      },
+      { id: 'leftMib', title: 'left, MiB', digits: 1, better: 'less' },
+      { id: 'cpuUs', title: 'CPU a key, us', digits: 2, better: 'less' },
+    ]),
+}
+
+async function measure(
+  exercise: Exercise,
+  scale: Scale,
+  rounds: number,
+  metrics: readonly Metric[],
+): Promise<readonly Table[]> {
+  const kinds = subjects.filter(({ not }) => !not?.includes(exercise))
+  const samples = await inRounds(kinds, rounds, (kind) => {
+    if (!scale.fresh) return exercises[exercise](kind, scale)
+    const job: Job = { subject: kind.name, exercise, scale }
+    return nextMessage<Turn>(startChild('memory/main.js', job))
+  })
+  const rows = kinds.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+  return [{ id: 'memory', title: 'In memory', metrics, rows }]
+}

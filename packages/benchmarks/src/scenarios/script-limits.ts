@@ -1,0 +1,192 @@
+// Whether script time depends on the limit, and the longest that one call keeps the server from everybody else.
+
+import { strict as assert } from 'node:assert'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@weir/core'
+import { type FakeClock, fakeClock } from '@weir/core/testing'
+import type { RedisServer } from '@weir/testkit'
+import type { Goal } from '../goals.js'
+import { connected } from '../redis/client.js'
+import { longestScript, scriptTime } from '../redis/server-stats.js'
+import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from '../redis/weir.js'
+import { inRounds, type Turn } from '../rounds.js'
+import type { Scale } from '../scenario.js'
+import type { Metric, Row, Samples, Table } from '../table.js'
+
+const WINDOW_MS = 600_000
+const SMALL = 10
+/** Filling logs keeps a busy machine busy; nothing here depends on the deadline. */
+const PATIENT_MS = 60_000
+/** Requests in one call at the most. */
+const LARGEST_BATCH = 256
+/** Keys whose logs are full when a call finds them all lapsed. */
+const FULL_LOGS = 64
+
+const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
+  [BUCKET]: (limit) => tokenBucket({ capacity: limit, refill: limit, every: WINDOW_MS }),
+  [FIXED]: (limit) => fixedWindow({ limit, window: WINDOW_MS }),
+  [COUNTER]: (limit) => slidingCounter({ limit, window: WINDOW_MS }),
+  [SLIDING]: (limit) => slidingWindow({ limit, window: WINDOW_MS }),
+  [LOG]: (limit) => slidingLog({ limit, window: WINDOW_MS }),
+}
+
+const flat = 'flat-in-limit'
+const worst = 'longest-call'
+const metrics: readonly Metric[] = [
+  { id: 'small', title: `limit ${SMALL}, us`, digits: 2, better: 'less' },
+  { id: 'large', title: 'largest limit, us', digits: 2, better: 'less' },
+  { id: 'growth', title: 'ratio', digits: 2, better: 'less' },
+]
+const longest: readonly Metric[] = [
+  { id: 'decision', title: 'a decision, ms', digits: 3, better: 'less' },
+  { id: 'batch', title: `a call of up to ${LARGEST_BATCH}, ms`, digits: 3, better: 'less' },
+]
+
+export const limitsGoals: readonly Goal[] = [
+  {
+    ...{ table: flat, metric: 'growth', what: 'script time at the largest limit, x that at 10' },
+    ...{ of: WEIR, atMost: 1.3 },
+  },
+  { table: worst, metric: 'decision', what: 'ms of the longest decision', of: WEIR, atMost: 0.2 },
+  { table: worst, metric: 'batch', what: 'ms of the longest call', of: WEIR, atMost: 1 },
+]
+
+export async function limits(server: RedisServer, scale: Scale): Promise<readonly Table[]> {
+  const stages: Stage[] = []
+  try {
+    for (const name of WEIR) stages.push(await stage(server, name, scale))
+    const turns = await inRounds(stages, scale.rounds, (each) => steady(server, each))
+    const stalls = await inRounds(stages, scale.longRounds, (each) => stall(server, each, scale))
+    const rows = (samples: readonly Samples[]): Row[] =>
+      stages.map(({ name }, i) => ({ subject: name, kind: 'weir', samples: samples[i] ?? {} }))
+    return [
+      {
+        id: flat,
+        title: `At limits of ${SMALL} and ${scale.largestLog}, an exact log full, when a unit has come back`,
+        metrics,
+        rows: rows(turns),
+      },
+      {
+        id: worst,
+        title: `The longest: steady, after all ${scale.largestLog} units of a key have lapsed at once, and with ${FULL_LOGS} keys of ${scale.fullLog} lapsed units, or ${LARGEST_BATCH} new keys, in a call. The least of the rounds, since a busy machine adds to all`,
+        metrics: longest,
+        rows: rows(stalls.map(leastOf)),
+      },
+    ]
+  } finally {
+    for (const each of stages) await each.close()
+  }
+}
+
+function leastOf(samples: Samples): Samples {
+  return Object.fromEntries(
+    Object.entries(samples).map(([metric, values]) => [metric, [Math.min(...values)]]),
+  )
+}
+
+/** A limiter whose time is told, so that a log can be filled with distinct times and lapse at will. */
+interface Limited {
+  readonly limiter: RateLimiter
+  readonly clock: FakeClock
+  readonly limit: number
+}
+
+interface Stage {
+  readonly name: string
+  readonly small: Limited
+  readonly large: Limited
+  /** For full logs under many keys. */
+  readonly many: Limited
+  close(): Promise<void>
+}
+
+async function stage(server: RedisServer, name: string, scale: Scale): Promise<Stage> {
+  const client = await connected(server.port, recommendedRedisOptions)
+  const stores: { close(): Promise<void> }[] = []
+  const limited = (limit: number): Limited => {
+    const clock = fakeClock(Date.now())
+    const store = redisStore(client, { prefix: `limits${limit}`, clock, deadlineMs: PATIENT_MS })
+    stores.push(store)
+    const policy = (POLICIES[name] as (limit: number) => Policy)(limit)
+    return { limiter: new RateLimiter({ name: `l${WEIR.indexOf(name)}`, store, policy }), clock, limit }
+  }
+  const [small, large, many] = [limited(SMALL), limited(scale.largestLog), limited(scale.fullLog)]
+  await fill(small, ['full'])
+  await fill(large, ['full'])
+  return {
+    ...{ name, small, large, many },
+    async close() {
+      for (const store of stores) await store.close()
+      client.disconnect()
+    },
+  }
+}
+
+/**
+ * Fills each key's log, at times that are as far apart as the window allows. Other kernels keep the same state however
+ * many units were taken; of theirs half is taken, since when full they deny for a while.
+ */
+async function fill({ limiter, clock, limit }: Limited, keys: readonly string[]): Promise<void> {
+  const isLog = limiter.name === `l${WEIR.indexOf(LOG)}`
+  const units = isLog ? limit : limit / 2
+  const steps = isLog ? units : Math.min(units, 100)
+  let waiting: Promise<unknown>[] = []
+  for (let step = 0; step < steps; step += 1) {
+    clock.advance(WINDOW_MS / steps)
+    waiting.push(...keys.map((key) => limiter.penalty(key, { cost: Math.floor(units / steps) })))
+    if (waiting.length < 500) continue
+    await Promise.all(waiting)
+    waiting = []
+  }
+  await Promise.all(waiting)
+}
+
+const STEPS = 300
+
+async function steady(server: RedisServer, { small, large }: Stage): Promise<Turn> {
+  const us = []
+  for (const { limiter, clock, limit } of [small, large]) {
+    const time = await scriptTime(server, async () => {
+      for (let i = 0; i < STEPS; i += 1) {
+        // Two units come back for each that is taken, so that all are allowed.
+        clock.advance((2 * WINDOW_MS) / limit)
+        assert.equal((await limiter.consume('full')).allowed, true)
+      }
+    })
+    assert.equal(time.calls, STEPS)
+    us.push(time.us / STEPS)
+  }
+  const [few, lots] = us as [number, number]
+  return { small: few, large: lots, growth: lots / few }
+}
+
+async function stall(server: RedisServer, { large, many }: Stage, scale: Scale): Promise<Turn> {
+  const keys = Array.from({ length: FULL_LOGS }, (_, i) => `full-${i}`)
+  await fill(many, keys)
+  await fill(large, ['full'])
+  const decision = await longestScript(server, async () => {
+    for (let i = 0; i < STEPS; i += 1) {
+      large.clock.advance(WINDOW_MS / scale.largestLog)
+      await large.limiter.consume('full')
+    }
+    large.clock.advance(3 * WINDOW_MS)
+    assert.equal((await large.limiter.consume('full')).allowed, true)
+  })
+  const batch = await longestScript(server, async () => {
+    many.clock.advance(3 * WINDOW_MS)
+    const decisions = await Promise.all(keys.map((key) => many.limiter.consume(key)))
+    assert.ok(decisions.every(({ allowed, degraded }) => allowed && !degraded))
+    const news = Array.from({ length: LARGEST_BATCH }, (_, i) => `new-${many.clock.nowUs()}-${i}`)
+    await Promise.all(news.map((key) => many.limiter.consume(key)))
+  })
+  return { decision, batch }
+}

@@ -1,0 +1,90 @@
+// How long the server is busy with a decision, by its own clock.
+
+import { strict as assert } from 'node:assert'
+import type { RedisServer } from '@weir/testkit'
+import type { Goal } from '../goals.js'
+import { calmly } from '../redis/calm.js'
+import { MINIMAL } from '../redis/floors.js'
+import { scriptTime } from '../redis/server-stats.js'
+import { type Opened, onRedis } from '../redis/stage.js'
+import { subjects } from '../redis/subjects.js'
+import { BUCKET, COUNTER, FIXED, LOG, WEIR } from '../redis/weir.js'
+import { inRounds, type Turn } from '../rounds.js'
+import type { Scale, Scenario } from '../scenario.js'
+import type { Metric, Table } from '../table.js'
+import { limits, limitsGoals } from './script-limits.js'
+
+const BATCH = 64
+
+const metrics: readonly Metric[] = [
+  { id: 'alone', title: 'one by one, us', digits: 2, better: 'less', base: MINIMAL },
+  {
+    ...{ id: 'together', title: `${BATCH} at once, us each`, digits: 2, better: 'less', base: MINIMAL },
+    expected: {
+      'rate-limit-redis': 1.9,
+      'rate-limiter-flexible': 2.2,
+      '@fastify/rate-limit': 2.2,
+      '@nest-lab/throttler-storage-redis': 2.75,
+      'koa-ratelimit': 6.9,
+      '@upstash/ratelimit fixed window': 1.8,
+      '@upstash/ratelimit sliding window': 2.8,
+      '@upstash/ratelimit token bucket': 4.3,
+    },
+  },
+]
+
+const table = 'script-time'
+const what = 'script time, 64 at once'
+const goals: readonly Goal[] = [
+  { table, metric: 'together', what, of: [BUCKET], per: MINIMAL, atMost: 2, aim: 1.3 },
+  { table, metric: 'together', what, of: [FIXED], per: MINIMAL, atMost: 1.7 },
+  { table, metric: 'together', what, of: [COUNTER], per: MINIMAL, atMost: 2.3 },
+  { table, metric: 'together', what, of: [LOG], per: MINIMAL, atMost: 3 },
+  { table, metric: 'alone', what: 'script time, alone', of: WEIR, per: MINIMAL, atMost: 6, aim: 4 },
+  ...limitsGoals,
+]
+
+export const scriptTimes: Scenario = {
+  id: 'script-time',
+  title: 'Script time in Redis',
+  about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir sends as one call and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
+  goals,
+  measure,
+}
+
+async function measure(scale: Scale): Promise<readonly Table[]> {
+  const scripted = subjects.filter(({ name, keyless }) => !keyless && name !== 'INCR')
+  const repeats = Math.max(1, Math.round(scale.turnMs / 40))
+  return onRedis(scripted, async (server, opened) => {
+    await inRounds(opened, 1, (one) => calmly(one.subject, () => turnOf(server, one, repeats)))
+    const samples = await inRounds(opened, scale.rounds, (one) =>
+      calmly(one.subject, () => turnOf(server, one, repeats)),
+    )
+    const rows = opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+    return [{ id: table, title: 'What a decision takes', metrics, rows }, ...(await limits(server, scale))]
+  })
+}
+
+async function turnOf(server: RedisServer, { name, kind, subject }: Opened, repeats: number): Promise<Turn> {
+  const keys = Array.from({ length: BATCH }, (_, i) => `script-${i}`)
+  const together = async (): Promise<void> => {
+    await Promise.all(keys.map((key) => subject.ask(key)))
+  }
+  await together()
+  const atOnce = await scriptTime(server, async () => {
+    for (let i = 0; i < repeats; i += 1) await together()
+  })
+  const decisions = repeats * BATCH
+  const calls = kind === 'weir' ? repeats : decisions
+  assert.ok(isAbout(calls, atOnce.calls), `${name} made ${atOnce.calls} calls for ${decisions} decisions`)
+  const alone = await scriptTime(server, async () => {
+    for (let i = 0; i < repeats; i += 1) for (const key of keys) await subject.ask(key)
+  })
+  assert.ok(isAbout(decisions, alone.calls), `${name} made ${alone.calls} calls for ${decisions} decisions`)
+  return { alone: alone.us / decisions, together: atOnce.us / decisions }
+}
+
+/** Where EVAL is counted, heartbeats are counted with it. */
+function isAbout(expected: number, calls: number): boolean {
+  return calls >= expected && calls <= expected + 10
+}

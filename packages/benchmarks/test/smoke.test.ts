@@ -1,0 +1,27 @@
+// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run on a quiet machine.
+
+import { expect, test } from 'vitest'
+import { nextMessage, startChild } from '../src/child.js'
+import type { Job } from '../src/memory/main.js'
+import { MAP } from '../src/memory/subjects.js'
+import { report } from '../src/report.js'
+import { TINY } from '../src/scenario.js'
+import { scenarios } from '../src/scenarios.js'
+
+test.each(scenarios)('$id', async (scenario) => {
+  const tables = await scenario.measure(TINY)
+  for (const { rows } of tables) {
+    for (const { samples } of rows) {
+      for (const value of Object.values(samples).flat()) expect(value).not.toBeNaN()
+    }
+  }
+  const text = report([{ scenario, tables }], 'A tiny run.')
+  expect(text).toContain(`### ${scenario.title}`)
+  expect(text).not.toMatch(/NaN|undefined|not measured/)
+})
+
+test('a memory store is measured in a process of its own', async () => {
+  const job: Job = { subject: MAP, exercise: 'one-key', scale: TINY }
+  const turn = await nextMessage<Record<string, number>>(startChild('memory/main.js', job))
+  expect(turn.cpuNs).toBeGreaterThan(0)
+})
