@@ -69,6 +69,7 @@ return {
   raise = function(k, used, until_us)
     local until_ms = floor(until_us / 1000)
     if until_ms <= k.now or until_ms - k.now > k.span then return available(k) end
+    if used > MAX_UNITS then used = MAX_UNITS end
     local lost = k.count > 0 and until_ms < k.finish
     if lost or k.count == 0 then
       local count = k.count + used

@@ -65,9 +65,10 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return fixedWindow.take(check, units)
   },
 
-  raise(check, used, untilUs) {
+  raise(check, seen, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs <= check.nowMs || untilMs - check.nowMs > check.spanMs) return available(check)
+    const used = Math.min(seen, MAX_UNITS)
     // A later end: the window was lost and began anew. It is the old one again, with what both have seen.
     const lost = check.count > 0 && untilMs < check.endMs
     if (lost || check.count === 0) {

@@ -40,6 +40,37 @@ local judged = mode == 'consume' or mode == 'peek'
 local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
 
+-- The most frequent call by far: one policy, and single requests of cost 1. The same as below, without its tables and
+-- loops, which are a tenth of a call's time.
+if mode == 'consume' and policies == 1 and #ARGV == 5 then
+  local kernel = kernels[1]
+  local read, take, reset_after = kernel.read, kernel.take, kernel.reset_after
+  local check = kernel.check(ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0, us)
+  local reply = { us, 0, 0, 0, 0 }
+  for i = 1, #KEYS do
+    local granted, wait, reset = 1, 0, 0
+    local left = read(check, KEYS[i])
+    if left and left < 1 then granted = 0 elseif left then left = take(check, 1) end
+    if left and left < 1 then wait = kernel.retry_after(check, 1) end
+    if not left or not wait then
+      granted, left, wait = -1, 0, 0
+    else
+      reset = reset_after(check)
+      if check.dirty and reset > 0 then
+        kernel.write(check, KEYS[i], ceil(reset / 1000), slack)
+      elseif check.dirty then
+        redis.call('DEL', KEYS[i])
+      end
+    end
+    local at = 4 * i
+    reply[at - 2] = granted
+    reply[at - 1] = left
+    reply[at] = wait
+    reply[at + 1] = reset
+  end
+  return cmsgpack.pack(reply)
+end
+
 local checks, lefts, costs, untils = {}, {}, {}, {}
 local argument = 3
 for i = 1, policies do
