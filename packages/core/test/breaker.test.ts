@@ -1,8 +1,8 @@
 // The circuit breaker against a model, under random calls at injected times.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { type Breaker, circuitBreaker } from '../src/stores/breaker.js'
+import { describe, expect, test, vi } from 'vitest'
+import { type Breaker, circuitBreaker, guardedBreaker } from '../src/stores/breaker.js'
 
 /** What is remembered of a breaker: every call with its time, from which the state it must be in follows. */
 class Model {
@@ -125,4 +125,46 @@ describe('a circuit breaker', () => {
     breaker.failed(0)
     expect(breaker.state).toBe('open')
   })
+})
+
+describe('a breaker that is handed in', () => {
+  const calls = ['succeeded', 'failed'] as const
+
+  test.each(calls)('and throws from %s ended the process', (call) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const odd = { ...circuitBreaker(), [call]: () => fail() }
+    const breaker = guardedBreaker(() => odd as Breaker, `node-${call}`)
+    for (let i = 0; i < 5; i += 1) breaker[call](i)
+    if (call === 'failed') for (let i = 0; i < 5; i += 1) breaker.failed(10 + i)
+    expect(breaker.state).toBe(call === 'failed' ? 'open' : 'closed')
+    expect(warn).toHaveBeenCalledTimes(1)
+    warn.mockRestore()
+  })
+
+  test('and says nonsense is replaced', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const breaker = guardedBreaker(() => ({ ...circuitBreaker(), state: 'ajar' }) as never, 'odd')
+    expect(breaker.state).toBe('closed')
+    const throwing = guardedBreaker(() => fail(), 'throwing')
+    expect(throwing.state).toBe('closed')
+    expect(warn).toHaveBeenCalledTimes(2)
+    warn.mockRestore()
+  })
+
+  test('is used as long as it works', () => {
+    const told: string[] = []
+    const mine = {
+      ...circuitBreaker(),
+      state: 'open' as const,
+      probeAtMs: 7,
+      failed: () => told.push('failed'),
+    }
+    const breaker = guardedBreaker(() => mine as unknown as Breaker, 'mine')
+    breaker.failed(1)
+    expect([breaker.state, breaker.probeAtMs, ...told]).toEqual(['open', 7, 'failed'])
+  })
+
+  function fail(): never {
+    throw new Error('no')
+  }
 })

@@ -17,6 +17,7 @@ import { Fallback } from '../src/stores/fallback.js'
 import { checkedInstances, partOf } from '../src/stores/instances.js'
 import { LastSeen, type Seen } from '../src/stores/last-seen.js'
 import { Recent } from '../src/stores/recent.js'
+import { decideBySlot } from '../src/stores/split.js'
 import { decideWithoutStore } from '../src/stores/unavailable.js'
 import { fakeClock } from '../src/testing/index.js'
 
@@ -135,6 +136,98 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
   })
 })
 
+describe('what could not be settled', () => {
+  const plan = makePlan('p', [slidingLog({ limit: 20, window: '1m' })])
+  const idOf = ({ key }: Group) => key
+
+  test('was lost', () => {
+    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.decide(consume(plan, 'other'), 'other', undefined)
+    const taken = fallback.takeAdmitted(() => true)
+    fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.putBack(taken, idOf)
+    const again = fallback.takeAdmitted(() => true)
+    expect(again.map(({ group, units }) => [group.key, units])).toEqual([
+      ['k', [6]],
+      ['other', [1]],
+    ])
+    expect(again.every(({ untilUs }) => untilUs.length === 1)).toBe(true)
+  })
+
+  test('and was after all, is not settled again', () => {
+    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
+    const taken = fallback.takeAdmitted(() => true)
+    fallback.putBack(taken, idOf)
+    fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.settledAfterAll(taken, idOf)
+    expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[1]])
+  })
+})
+
+test.each(Object.entries(MAKERS))('a share that grew within an outage gave a new budget: %s', (_, make) => {
+  const clock = fakeClock()
+  let count = 4
+  const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
+  const plan = makePlan('p', [make(100)])
+  const seen = seenOf(memoryStore({ clock }).decide({ ...consume(plan, 'k'), costs: [80] }))
+  let passed = 0
+  for (let i = 0; i < 100; i += 1) {
+    if (i === 3) count = 1
+    if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) passed += 1
+  }
+  expect(passed).toBeLessThanOrEqual(6)
+})
+
+test('long keys are not kept', () => {
+  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  const plan = makePlan('p', [slidingLog({ limit: 1, window: '1m' })])
+  const long = 'x'.repeat(2_000)
+  expect(fallback.decide(consume(plan, long), 'id', undefined).allowed).toBe(true)
+  expect(fallback.decide(consume(plan, long), 'id', undefined).allowed).toBe(false)
+  expect(fallback.keys).toBe(0)
+})
+
+describe('policies whose keys lie in different slots', () => {
+  const [few, many] = [
+    slidingLog({ name: 'few', limit: 2, window: '1m' }),
+    slidingLog({ name: 'many', limit: 9, window: '1m' }),
+  ]
+  const plan = makePlan('p', [few, many], ['deny', 'throw'])
+  const group: Group = { ...consume(plan, 'k'), ownKeys: [undefined, { key: 'o', tag: 'o' }] }
+  const clock = fakeClock()
+  const answerFor = (part: Group): Answer => memoryStore({ clock }).decide(part)
+
+  test('were decided as the store was told, whatever the limiter was told', async () => {
+    const told: unknown[] = []
+    await decideBySlot(group, undefined, (part) => {
+      told.push(part.plan.whenUnavailable)
+      return answerFor(part)
+    })
+    expect(told).toEqual([['deny'], ['throw']])
+  })
+
+  test('and one of which says that the store is away, were a plain denial', async () => {
+    const away = (part: Group): Answer => ({ ...answerFor(part), allowed: false, unavailableMs: 300 })
+    const answer = await decideBySlot(group, undefined, (part) => {
+      return part.plan.policies[0] === many && part.mode === 'consume' ? away(part) : answerFor(part)
+    })
+    expect(answer).toMatchObject({ allowed: false, unavailableMs: 300 })
+  })
+
+  test('and one of which throws, left the others charged', async () => {
+    const modes: string[] = []
+    const asked = decideBySlot(group, undefined, (part) => {
+      if (part.plan.policies[0] === many) throw new StoreError('WEIR_STORE_FAILED', 'away')
+      modes.push(part.mode)
+      return answerFor(part)
+    })
+    await expect(asked).rejects.toThrow('away')
+    expect(modes).toEqual(['consume', 'refund'])
+  })
+})
+
 test('limiters that know a key by the same text are settled apart', () => {
   const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
   const plans = ['a', 'b'].map((name) => makePlan(name, [slidingLog({ limit: 9, window: '1m' })]))
@@ -166,9 +259,24 @@ describe('without the store', () => {
   function decide(whenUnavailable: ('local' | 'allow' | 'deny' | 'throw' | undefined)[]) {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
     const plan = makePlan('p', [one, two], whenUnavailable)
-    const local = (group: Group) => fallback.decide(group, group.key, undefined)
-    return decideWithoutStore(consume(plan, 'k'), { otherwise: 'local', cause, retryAfterMs: 300, local })
+    const places: (readonly number[])[] = []
+    const local = (group: Group, some: readonly number[]) => {
+      places.push(some)
+      return fallback.decide(group, group.key, undefined)
+    }
+    const answer = decideWithoutStore(consume(plan, 'k'), {
+      otherwise: 'local',
+      cause,
+      retryAfterMs: 300,
+      local,
+    })
+    return { ...answer, places }
   }
+
+  test('local policies beside one that is to allow were judged by what was seen of another', () => {
+    expect(decide(['allow', 'local']).places).toEqual([[1]])
+    expect(decide(['local', 'local']).places).toEqual([[0, 1]])
+  })
 
   test('policies are decided locally by default', () => {
     expect(decide([undefined, undefined]).figures.map(({ remaining }) => remaining)).toEqual([4, 2])
@@ -220,7 +328,7 @@ describe('what was last seen', () => {
 
   test('is told again, of the last ones at least', () => {
     const seen = new LastSeen(1)
-    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000))
+    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000), 'consume')
     const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
     expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
     known.forEach((each, i) => {
@@ -239,10 +347,19 @@ describe('what was last seen', () => {
     ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
   ])('tells a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1)
-    seen.note('k', 0, answer(4, 0, 60_000))
-    expect(seen.note('other', 0, after)).toBe(undefined)
-    expect(seen.note('k', 0, after)).toEqual(
+    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
+    expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
+    expect(seen.note('k', 0, after, 'consume')).toEqual(
       expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
     )
+  })
+
+  test('was forgotten when a refund found that the key was lost', () => {
+    const seen = new LastSeen(1)
+    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
+    seen.note('k', 0, answer(10, 10_000, 10_000), 'refund')
+    expect(seen.get('k', 0)?.remaining).toEqual([4])
+    seen.note('k', 0, answer(6, 10_000, 60_000), 'refund')
+    expect(seen.get('k', 0)?.remaining).toEqual([6])
   })
 })

@@ -6,6 +6,9 @@
 //   open   --a probe fails--> open, and the wait doubles up to 1 s
 //   half-open --settling fails--> open
 
+import { quote } from '../errors.js'
+import { warnOnce } from '../warnings.js'
+
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** What the Redis store needs of a breaker; hand in another one through the option `breaker`. */
@@ -88,5 +91,47 @@ export function circuitBreaker(random: () => number = Math.random): Breaker {
       streak = 0
       sample = { sinceMs: nowMs, calls: 0, failures: 0 }
     },
+  }
+}
+
+/** A breaker that was handed in; and, from when it throws or says nonsense, one of ours in its stead. */
+export function guardedBreaker(foreign: () => Breaker, node: string): Breaker {
+  let breaker: Breaker | undefined
+  const own = circuitBreaker()
+
+  function asked<Value>(ask: (breaker: Breaker) => Value, isSound: (value: Value) => boolean): Value {
+    try {
+      breaker ??= foreign()
+      const value = ask(breaker)
+      if (isSound(value)) return value
+      throw new TypeError(`it said ${quote(value)}`)
+    } catch (error) {
+      if (breaker !== own) {
+        warnOnce(
+          'WEIR_BREAKER_FAILED',
+          node,
+          `the breaker of ${node} failed, and is replaced: ${quote(error)}`,
+        )
+      }
+      breaker = own
+      return ask(own)
+    }
+  }
+  const told = (tell: (breaker: Breaker) => void): void => asked(tell, () => true)
+
+  return {
+    get state() {
+      return asked(
+        ({ state }) => state,
+        (state) => ['closed', 'open', 'half-open'].includes(state),
+      )
+    },
+    get probeAtMs() {
+      return asked(({ probeAtMs }) => probeAtMs, Number.isFinite)
+    },
+    succeeded: (nowMs) => told((some) => some.succeeded(nowMs)),
+    failed: (nowMs) => told((some) => some.failed(nowMs)),
+    probed: (good, nowMs) => told((some) => some.probed(good, nowMs)),
+    settled: (good, nowMs) => told((some) => some.settled(good, nowMs)),
   }
 }

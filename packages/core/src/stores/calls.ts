@@ -20,11 +20,15 @@ export interface CallsOptions {
   readonly late: (entry: Entry, granted: number) => void
 }
 
+/** A call that was not answered for so long after its deadline will not be. */
+const LOST_MS = 30_000
+
 export class Calls {
   readonly #client: RedisLike
   readonly #nodes: Nodes
   readonly #options: CallsOptions
   readonly #deadlines: Deadlines
+  readonly #lost: Deadlines = deadlines(LOST_MS)
 
   constructor(client: RedisLike, nodes: Nodes, options: CallsOptions) {
     this.#client = client
@@ -36,19 +40,35 @@ export class Calls {
   send(batch: Batch): void {
     const node = this.#nodes.ofSlot(batch.slot)
     if (node.inFlight >= this.#options.maxInFlight) {
-      failAll(batch.entries, storeFailure(new Error(`${node.inFlight} calls are in flight already`)))
+      const error = storeFailure(new Error(`${node.inFlight} calls are in flight already`))
+      // Nothing else would tell the breaker of a node whose places are all taken by calls that it has not answered.
+      if (node.overdue >= this.#options.maxInFlight) this.#failed(node, error)
+      failAll(batch.entries, error)
       return
     }
     const call = new Call(() => {
       const error = timedOut(this.#options.deadlineMs)
+      node.overdue += 1
+      this.#lost.add(place)
       this.#failed(node, error)
       failAll(batch.entries, error)
     })
+    // A client may never answer. Its place is free again after a while.
+    const place = new Call(() => {
+      node.inFlight -= 1
+      node.overdue -= 1
+    })
+    const answered = (): void => {
+      if (place.done) return
+      place.end()
+      node.inFlight -= 1
+      if (call.done) node.overdue -= 1
+    }
     this.#deadlines.add(call)
     node.inFlight += 1
     decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
       ({ nowUs, verdicts }) => {
-        node.inFlight -= 1
+        answered()
         this.#options.replied(nowUs)
         if (call.done) {
           for (const [i, entry] of batch.entries.entries()) {
@@ -66,7 +86,7 @@ export class Calls {
         }
       },
       (error: StoreError) => {
-        node.inFlight -= 1
+        answered()
         if (call.done) return
         call.end()
         if (mustSplit(error) && batch.entries.length > 1) {
@@ -81,6 +101,7 @@ export class Calls {
 
   close(): void {
     this.#deadlines.close()
+    this.#lost.close()
   }
 
   #failed(node: RedisNode, error: StoreError): void {

@@ -10,6 +10,7 @@ export interface Timed {
 
 export interface Deadlines {
   add(item: Timed): void
+  /** Expires all that is not done. */
   close(): void
 }
 
@@ -60,8 +61,10 @@ export function deadlines(afterMs: number): Deadlines {
     close() {
       clearTimeout(timer)
       timer = undefined
+      const waiting = queue.slice(first)
       queue = []
       first = 0
+      for (const item of waiting) if (!item.done) item.expire()
     },
   }
 }

@@ -6,7 +6,7 @@ import { quote, StoreError } from '../errors.js'
  * Replies that concern one key or call; the node is well. An error of the script itself, too: unless the server refused one
  * of its commands, which Redis before 7 tells as `... user_script:12: -OOM command not allowed`.
  */
-const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT)\b|user_script:\d+: (?!-|@)/
+const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|user_script:\d+: (?!-|@)/
 
 /** The failure of a call as a StoreError. */
 export function storeFailure(cause: unknown): StoreError {
@@ -29,4 +29,36 @@ export function mustSplit(error: StoreError): boolean {
 
 export function timedOut(afterMs: number): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `Redis did not answer within ${afterMs} ms`)
+}
+
+/**
+ * What the promise resolves to, unless that takes longer.
+ * @param afterAll called if it resolves when nobody waits any more
+ * @throws {StoreError} when it takes longer
+ */
+export async function withDeadline<Value>(
+  promise: Promise<Value>,
+  ms: number,
+  afterAll?: () => void,
+): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let late = false
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late = true
+      reject(timedOut(ms))
+    }, ms)
+    timer.unref?.()
+  })
+  promise.then(
+    () => {
+      if (late) afterAll?.()
+    },
+    () => {},
+  )
+  try {
+    return await Promise.race([promise, tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -6,11 +6,14 @@ import type { PolicyFigures } from '../decision.js'
 import { type Policy, sharedPolicy } from '../policy.js'
 import { type Answer, type Group, makePlan, type Plan, type Subject } from '../store.js'
 import { type Instances, partOf } from './instances.js'
+import { encodedIfLong } from './keys.js'
 import type { Seen } from './last-seen.js'
 import { type MemoryStore, memoryStore } from './memory.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
 const MAX_KEYS = 10_000
+/** Longer ones are not remembered: to settle them takes their whole text. */
+const LONGEST_KEY = 1_024
 
 /** What was admitted locally under a key. */
 export interface Admitted {
@@ -27,6 +30,8 @@ export class Fallback {
   readonly #shares: WeakMap<Plan, { readonly of: Instances; readonly plan: Plan }> = new WeakMap()
   readonly #admitted: Map<Plan, Map<string, Admitted>> = new Map()
   #keys = 0
+  /** Kept while anything is admitted here: counts that were made with one share must not be judged by a larger one. */
+  #shared: Instances = { count: 1, rank: 0 }
   readonly #clock: Clock
   #lookedUs = 0
 
@@ -53,7 +58,7 @@ export class Fallback {
       if (seen !== undefined) this.#start(group, plan, seen)
       admitted = this.#remember(group, id, seen)
     }
-    const answer = this.#store.decide({ ...group, plan })
+    const answer = this.#store.decide({ ...group, key: encodedIfLong(group.key), plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
     return degraded(group, answer)
   }
@@ -67,9 +72,32 @@ export class Fallback {
     }
   }
 
+  /** What was handed over could not be settled: it is to be settled later, with what was admitted since. */
+  putBack(some: readonly Admitted[], idOf: (group: Group) => string): void {
+    for (const { group, units, seen, untilUs } of some) {
+      const admitted =
+        this.#admitted.get(group.plan)?.get(idOf(group)) ?? this.#remember(group, idOf(group), seen)
+      if (admitted === undefined) continue
+      for (let i = 0; i < units.length; i += 1) {
+        admitted.units[i] = (admitted.units[i] as number) + (units[i] as number)
+      }
+      if (admitted.untilUs.length === 0) admitted.untilUs = untilUs
+    }
+  }
+
+  /** What was put back had been settled after all. */
+  settledAfterAll(some: readonly Admitted[], idOf: (group: Group) => string): void {
+    for (const { group, units } of some) {
+      const admitted = this.#admitted.get(group.plan)?.get(idOf(group))
+      for (let i = 0; admitted !== undefined && i < units.length; i += 1) {
+        admitted.units[i] = Math.max(0, (admitted.units[i] as number) - (units[i] as number))
+      }
+    }
+  }
+
   forget(id: string, subject: Subject): void {
     if (this.#admitted.get(subject.plan)?.delete(id)) this.#keys -= 1
-    this.#store.reset({ ...subject, plan: this.#shareOf(subject.plan) })
+    this.#store.reset({ ...subject, key: encodedIfLong(subject.key), plan: this.#shareOf(subject.plan) })
   }
 
   /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
@@ -94,17 +122,17 @@ export class Fallback {
 
   /** What this instance has used of its share, so that no more is left than its part of what was left. */
   #start(group: Group, plan: Plan, { remaining, untilUs }: Seen): void {
-    const instances = this.#instances()
+    const instances = this.#shared
     const used = group.plan.policies.map(({ limit }, i) => {
       return Math.max(0, partOf(limit, instances) - partOf(remaining[i] as number, instances))
     })
-    this.#store.decide({ ...group, plan, mode: 'raise', costs: used, untilUs })
+    this.#store.decide({ ...group, key: encodedIfLong(group.key), plan, mode: 'raise', costs: used, untilUs })
   }
 
   /** A place for what is admitted under a key; undefined: there are too many already, and this one is not settled. */
   #remember(group: Group, id: string, seen: Seen | undefined): Admitted | undefined {
     if (this.#keys >= MAX_KEYS) this.#forgetExpired()
-    if (this.#keys >= MAX_KEYS) return undefined
+    if (this.#keys >= MAX_KEYS || group.key.length > LONGEST_KEY) return undefined
     let ofPlan = this.#admitted.get(group.plan)
     if (ofPlan === undefined) {
       ofPlan = new Map()
@@ -125,7 +153,9 @@ export class Fallback {
   }
 
   #shareOf(plan: Plan): Plan {
-    const instances = this.#instances()
+    const now = this.#instances()
+    if (this.#keys === 0 || now.count > this.#shared.count) this.#shared = now
+    const instances = this.#shared
     let share = this.#shares.get(plan)
     if (share?.of.count !== instances.count || share.of.rank !== instances.rank) {
       const policies = plan.policies.map((policy) => {

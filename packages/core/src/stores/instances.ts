@@ -60,14 +60,27 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
   const id = `${process.pid}-${Math.random().toString(36).slice(2)}`
   const key = `${prefix}:{${INSTANCES_TAG}}`
   let instances: Instances = { count: 1, rank: 0 }
+  let fewerSinceMs: number | undefined
   let timer: ReturnType<typeof setInterval> | undefined
+  let second: ReturnType<typeof setTimeout> | undefined
+
+  /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and then all seem to be gone but
+   *  the first that is heard of again. */
+  function counted(heard: Instances): void {
+    const nowMs = performance.now()
+    if (heard.count >= instances.count) fewerSinceMs = undefined
+    else fewerSinceMs ??= nowMs
+    if (fewerSinceMs !== undefined && nowMs - fewerSinceMs < GONE_MS) return
+    fewerSinceMs = undefined
+    instances = heard
+  }
 
   async function beat(leaving: boolean): Promise<void> {
     if (!usable()) return
     try {
       const args = [HEARTBEAT, '1', key, id, String(GONE_MS), leaving ? '1' : '']
       const [count, rank] = (await client.callBuffer('eval', args)) as [number, number]
-      if (!leaving) instances = { count, rank }
+      if (!leaving) counted({ count, rank })
     } catch {
       // The last count stands. Whether Redis is well is for the breaker to find out.
     }
@@ -83,11 +96,13 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
       timer.unref?.()
       void beat(false)
       // Peers that start at the same time are not all there at the first beat.
-      setTimeout(() => void beat(false), BEAT_MS / 6).unref?.()
+      second = setTimeout(() => void beat(false), BEAT_MS / 6)
+      second.unref?.()
     },
     async stop() {
       if (timer === undefined) return
       clearInterval(timer)
+      clearTimeout(second)
       await beat(true)
     },
   }

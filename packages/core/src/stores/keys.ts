@@ -87,3 +87,8 @@ export function encodePart(text: string): string {
   // UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character.
   return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
 }
+
+/** For what is remembered of clients: it must not grow with the length of what they send. */
+export function encodedIfLong(text: string): string {
+  return text.length > LONGEST ? encodePart(text) : text
+}

@@ -4,7 +4,7 @@
 // Subjects are told apart by 53 bits of a hash with a secret seed; two that share them (1 in 10^11 pairs of a full
 // table) would be seen as one, which matters only where Redis is lost at that moment.
 
-import type { Answer } from '../store.js'
+import type { Answer, Mode } from '../store.js'
 
 const SETS = 8_192
 const WAYS = 2
@@ -46,12 +46,15 @@ export class LastSeen {
   }
 
   /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, salt: number, answer: Answer): Seen | undefined {
+  note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash)
-    const lost =
-      answer.allowed && cells[at] === hash && this.#isLost(at, answer) ? this.#seenAt(at) : undefined
+    const known = cells[at] === hash
+    // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
+    if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
+    const taken = mode === 'consume' || mode === 'charge'
+    const lost = taken && answer.allowed && known && this.#isLost(at, answer) ? this.#seenAt(at) : undefined
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -97,6 +100,18 @@ export class LastSeen {
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
       if (now === undefined || now.cost === 0 || remained >= now.limit) continue
       if (untilUs > nowUs + LOSS_MARGIN_US && now.limit - now.remaining === now.cost) return true
+    }
+    return false
+  }
+
+  /** Whether nothing is in use any more, though more was than the refund is of, and should have lasted longer. */
+  #isGone(at: number, { figures, nowUs }: Answer): boolean {
+    for (let i = 0; i < this.#policies; i += 1) {
+      const now = figures[i]
+      const remained = this.#cells[at + HEADER + 2 * i] as number
+      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      if (now === undefined || now.remaining < now.limit) continue
+      if (now.limit - remained > now.cost && untilUs > nowUs + LOSS_MARGIN_US) return true
     }
     return false
   }

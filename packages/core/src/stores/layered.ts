@@ -10,6 +10,7 @@ import type { StoreError } from '../errors.js'
 import type { Reading } from '../kernels/driver.js'
 import {
   type Answer,
+  answerOf,
   type Group,
   type Plan,
   type Subject,
@@ -17,14 +18,14 @@ import {
   type WhenUnavailable,
 } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
-import { type Breaker, circuitBreaker } from './breaker.js'
+import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
 import { Calls } from './calls.js'
 import { Denials } from './denials.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
-import { concernsNode, storeFailure } from './failures.js'
+import { concernsNode, storeFailure, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
-import { hashTagOf } from './keys.js'
+import { encodedIfLong, hashTagOf } from './keys.js'
 import { LastSeen, type Seen } from './last-seen.js'
 import { type LeaseOptions, Leases } from './leases.js'
 import { Nodes, type RedisNode } from './nodes.js'
@@ -89,7 +90,10 @@ class LayeredStore implements RedisStore {
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
-    this.#nodes = new Nodes(client, settings.breaker ?? (() => circuitBreaker()))
+    const { breaker } = settings
+    this.#nodes = new Nodes(client, (node) => {
+      return breaker === undefined ? circuitBreaker() : guardedBreaker(() => breaker(node), node)
+    })
     if (instances === undefined) this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat())
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
     this.#recovery = new Recovery({
@@ -100,6 +104,15 @@ class LayeredStore implements RedisStore {
       fallback: this.#fallback,
       events: this.#events,
       lineOf: ({ group }) => this.#deskOf(group.plan).line,
+      idOf,
+      answered: () => {
+        this.#answered = true
+      },
+      probeKeyOf: (node) => {
+        // The slot of a key may have moved since.
+        const { tag = 'probe' } = node
+        return this.#nodes.ofSlot(this.#slotOf({ key: tag })) === node ? tag : 'probe'
+      },
       slotOf: ({ group }) => this.#slotOf(group),
       nodeOf: ({ group }) => this.#nodes.ofSlot(this.#slotOf(group)),
       nowUs: () => this.#nowUs(),
@@ -174,8 +187,20 @@ class LayeredStore implements RedisStore {
     desk.seen.forget(id, desk.salt)
     desk.denials?.forget(id)
     this.#fallback.forget(id, subject)
-    if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(subject)))) throw notReady(this.#client)
-    await resetSubject(this.#client, desk.line, subject, this.#nowUs())
+    const node = this.#nodes.ofSlot(this.#slotOf(subject))
+    if (!this.#usable(node)) throw this.#notUsable(node)
+    try {
+      await withDeadline(
+        resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+        this.#settings.deadlineMs,
+      )
+    } catch (error) {
+      if (concernsNode(error as StoreError)) {
+        node.breaker.failed(performance.now())
+        this.#recovery.watch(node, error)
+      }
+      throw error
+    }
   }
 
   #decideInSlot(group: Group): Answer | Promise<Answer> {
@@ -185,8 +210,8 @@ class LayeredStore implements RedisStore {
     if (known !== undefined) return known
     const slot = this.#slotOf(group)
     const node = this.#nodes.ofSlot(slot)
-    if (!this.#usable(node)) return this.#without(group, desk, node, notReady(this.#client))
-    node.tag ??= group.ownKeys?.[0]?.tag ?? group.key
+    node.tag = group.ownKeys?.[0]?.tag ?? group.key
+    if (!this.#usable(node)) return this.#without(group, desk, node, this.#notUsable(node))
     this.#heartbeat?.start()
     return new Promise((resolve, reject) => {
       const question = new Question(this, group, desk, node, resolve, reject)
@@ -206,10 +231,12 @@ class LayeredStore implements RedisStore {
   noted(group: Group, desk: Desk, answer: Answer): Promise<Answer> | undefined {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
-    const lost = desk.seen.note(id, desk.salt, answer)
-    if (lost === undefined || group.mode !== 'consume') return undefined
+    // What takes nothing tells nothing new, and must not hide that a key was lost.
+    if (group.mode === 'peek' || group.costs.every((cost) => cost === 0)) return undefined
+    const lost = desk.seen.note(id, desk.salt, answer, group.mode)
+    if (lost === undefined) return undefined
     const restored = this.#restore(group, desk, lost)
-    return wasShort(group, lost, answer)
+    return group.mode === 'consume' && wasShort(group, lost, answer)
       ? restored.then((raised) => this.#afterLoss(group, answer, raised))
       : undefined
   }
@@ -228,18 +255,30 @@ class LayeredStore implements RedisStore {
       otherwise: this.#settings.whenUnavailable,
       cause,
       retryAfterMs: node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
-      local: (part) => this.#fallback.decide(part, idOf(part), desk.seen.get(idOf(group), desk.salt)),
+      local: (part, places) => {
+        const seen = desk.seen.get(idOf(group), desk.salt)
+        return this.#fallback.decide(part, idOf(part), seen && partOfSeen(seen, places))
+      },
     })
   }
 
   /** Whether users' decisions may go to the node. A client that is not ready is not queued on. */
   #usable(node: RedisNode): boolean {
-    if (node.breaker.state !== 'closed') return false
+    if (node.breaker.state !== 'closed') {
+      this.#recovery.watch(node)
+      return false
+    }
     if (isReady(this.#client)) return true
     if (this.#client.status === 'wait') this.#client.connect?.().catch(() => {})
     node.breaker.failed(performance.now())
-    this.#recovery.watch(node, notReady(this.#client))
+    this.#recovery.watch(node, this.#notUsable(node))
     return false
+  }
+
+  #notUsable({ breaker: { state } }: RedisNode): StoreError {
+    const why =
+      state === 'closed' ? `the client is ${this.#client.status}` : `its circuit breaker is ${state}`
+    return storeFailure(new Error(why))
   }
 
   #mayBeat(): boolean {
@@ -268,7 +307,7 @@ class LayeredStore implements RedisStore {
       this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), {
         answered(raised) {
           if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
-          desk.seen.note(idOf(group), desk.salt, raised)
+          desk.seen.note(idOf(group), desk.salt, raised, 'raise')
           resolve(raised)
         },
         failed: () => resolve(undefined),
@@ -386,7 +425,10 @@ class Question implements Waiter {
   }
 
   granted(ahead: number, readings: readonly Reading[], nowUs: number): void {
-    this.#desk.leases?.granted(idOf(this.#group), this.#group, ahead, readings, nowUs)
+    const id = idOf(this.#group)
+    // What is held counts as used, also if Redis cannot be asked meanwhile.
+    this.#desk.seen.note(id, this.#desk.salt, answerOf(this.#group, true, nowUs, readings), 'charge')
+    this.#desk.leases?.granted(id, this.#group, ahead, readings, nowUs)
   }
 
   failed(error: StoreError): void {
@@ -407,13 +449,18 @@ function wasShort({ plan, costs }: Group, { remaining, nowUs }: Seen, answer: An
   })
 }
 
-/** A subject among those of its plan. */
+/** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */
 function idOf({ key, ownKeys }: Subject): string {
-  return ownKeys === undefined
-    ? key
-    : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])
+  return encodedIfLong(
+    ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))]),
+  )
 }
 
-function notReady({ status }: RedisLike): StoreError {
-  return storeFailure(new Error(`the client is ${status ?? 'not to be used'}`))
+/** What was seen of the policies at these places. */
+function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number[]): Seen {
+  return {
+    nowUs,
+    remaining: places.map((i) => remaining[i] as number),
+    untilUs: places.map((i) => untilUs[i] as number),
+  }
 }

@@ -8,7 +8,9 @@ export class RedisNode {
   readonly breaker: Breaker
   /** Calls that have been sent and not answered. */
   inFlight = 0
-  /** A tag whose keys lie on this node, for the probe's key: of the first request that went there. */
+  /** Those of them whose deadline has passed. */
+  overdue = 0
+  /** A tag whose keys lie on this node, for the probe's key: of the last request that belonged there. */
   tag: string | undefined
   #told: BreakerState = 'closed'
 

@@ -2,9 +2,9 @@
 // what was admitted locally meanwhile, before users' decisions go there again.
 
 import { fixedWindow } from '../policies/fixed-window.js'
-import { makePlan } from '../store.js'
+import { type Group, makePlan } from '../store.js'
 import type { Events } from './events.js'
-import { timedOut } from './failures.js'
+import { withDeadline } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
 import type { Seen } from './last-seen.js'
 import type { RedisNode } from './nodes.js'
@@ -18,9 +18,14 @@ export interface RecoveryOptions {
   readonly fallback: Fallback
   readonly events: Events
   readonly lineOf: (admitted: Admitted) => Line
+  readonly idOf: (group: Group) => string
   /** The slot and the node that a locally admitted key belongs to. */
   readonly slotOf: (admitted: Admitted) => number
   readonly nodeOf: (admitted: Admitted) => RedisNode
+  /** Redis has answered a probe. */
+  readonly answered: () => void
+  /** A key that lies on the node. */
+  readonly probeKeyOf: (node: RedisNode) => string
   /** The store's time, where it is injected. */
   readonly nowUs: () => number | undefined
 }
@@ -76,11 +81,12 @@ export class Recovery {
     let failure: unknown
     try {
       await this.#decide(this.#probe, 'charge', [
-        { plan: this.#probe.plan, key: node.tag ?? 'probe', costs: [1], count: 1 },
+        { plan: this.#probe.plan, key: this.#options.probeKeyOf(node), costs: [1], count: 1 },
       ])
     } catch (error) {
       failure = error
     }
+    if (failure === undefined) this.#options.answered()
     node.breaker.probed(failure === undefined, performance.now())
     this.watch(node, failure)
     if (node.breaker.state === 'half-open') await this.#settle(node)
@@ -90,7 +96,9 @@ export class Recovery {
     const { fallback, events } = this.#options
     let keys = 0
     try {
-      if (fallback.keys > 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * SPREAD_MS))
+      if (fallback.keys > 0) {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * SPREAD_MS).unref?.())
+      }
       // Requests go on being decided locally while the first part is on its way; the second part is what they took.
       for (let part = 0; part < 2; part += 1) keys += await this.#settleOnce(node)
       node.breaker.settled(true, performance.now())
@@ -101,15 +109,22 @@ export class Recovery {
   }
 
   async #settleOnce(node: RedisNode): Promise<number> {
-    const { fallback, nodeOf } = this.#options
+    const { fallback, nodeOf, idOf } = this.#options
     const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node)).slice(0, MAX_KEYS)
-    for (const [line, some] of this.#calls(mine)) {
-      for (let from = 0; from < some.length; from += CHUNK) {
-        const part = some.slice(from, from + CHUNK)
+    const chunks = this.#calls(mine).flatMap(([line, some]) => chunksOf(some).map((part) => ({ line, part })))
+    for (let i = 0; i < chunks.length; i += 1) {
+      const { line, part } = chunks[i] as (typeof chunks)[number]
+      try {
         // First what was last seen, in case it was lost: what was admitted since comes on top of it.
         const lost = part.filter(({ seen }) => seen !== undefined)
         if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raised))
-        await this.#decide(line, 'settle', part.map(settled))
+        await this.#decide(line, 'settle', part.map(settled), () => fallback.settledAfterAll(part, idOf))
+      } catch (error) {
+        fallback.putBack(
+          chunks.slice(i).flatMap((chunk) => chunk.part),
+          idOf,
+        )
+        throw error
       }
     }
     return mine.length
@@ -134,19 +149,18 @@ export class Recovery {
     line: Line,
     mode: 'charge' | 'settle' | 'raise',
     groups: Parameters<typeof decideGroups>[3],
+    afterAll?: () => void,
   ): Promise<void> {
     const { client, deadlineMs, nowUs } = this.#options
     if (!isReady(client)) throw new Error(`the client is ${client.status}`)
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(timedOut(deadlineMs)), deadlineMs)
-    })
-    try {
-      await Promise.race([decideGroups(client, line, mode, groups, nowUs()), tooLate])
-    } finally {
-      clearTimeout(timer)
-    }
+    await withDeadline(decideGroups(client, line, mode, groups, nowUs()), deadlineMs, afterAll)
   }
+}
+
+function chunksOf(some: readonly Admitted[]): Admitted[][] {
+  const chunks: Admitted[][] = []
+  for (let from = 0; from < some.length; from += CHUNK) chunks.push(some.slice(from, from + CHUNK))
+  return chunks
 }
 
 function settled({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): CountedGroup {

@@ -68,7 +68,19 @@ export async function decideGroups(
   const args = [clockText(nowUs), mode, ...line.policyNumbers]
   if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, args)
   const packed = await evaluate(client, line, keys, args)
-  return verdictsOf(unpackNumbers(packed as Buffer), groups, keys)
+  return verdictsOf(numbersOf(packed, 1 + groups.length * (1 + 3 * line.plan.policies.length)), groups, keys)
+}
+
+/** @throws {StoreError} WEIR_STORE_FAILED if a proxy or another server has answered something else */
+function numbersOf(packed: unknown, least: number): number[] {
+  let numbers: number[]
+  try {
+    numbers = unpackNumbers(packed as Buffer)
+  } catch (error) {
+    throw storeFailure(error)
+  }
+  if (numbers.length < least) throw storeFailure(new Error(`a reply of ${numbers.length} numbers`))
+  return numbers
 }
 
 /** A key for each policy; in modes that forget, or ask what was forgotten, then a mark for each. */
@@ -93,7 +105,7 @@ export async function resetSubject(
 ): Promise<void> {
   const keys = addKeys(line, 'reset', subject, [])
   const packed = await evaluate(client, line, keys, [clockText(nowUs), 'reset', ...line.policyNumbers])
-  const granted = unpackNumbers(packed as Buffer)[1] as number
+  const granted = numbersOf(packed, 2)[1] as number
   if (granted < 0) throw foreignKey(keys[-granted - 1] as string)
 }
 

@@ -42,18 +42,30 @@ export async function decideBySlot(
     // Once one has denied, the others are only looked at.
     const mode = denied && group.mode === 'consume' ? 'peek' : group.mode
     const part: Group = { ...partOfGroup(group, places), mode }
-    const answer = await decide(part)
+    let answer: Answer
+    try {
+      answer = await decide(part)
+    } catch (error) {
+      if (group.mode === 'consume' && !denied) await giveBack(asked, decide)
+      throw error
+    }
     asked.push({ part, places, answer })
     if (answer.allowed || denied) continue
     denied = true
-    for (const earlier of asked.slice(0, -1)) {
-      if (group.mode !== 'consume') continue
-      const { nowUs, untilUs } = earlier.answer
-      const refund: Group = { ...earlier.part, mode: 'refund', untilUs, seenUs: nowUs }
-      earlier.answer = { ...(await decide(refund)), source: earlier.answer.source }
-    }
+    if (group.mode === 'consume') await giveBack(asked.slice(0, -1), decide)
   }
   return joined(group, asked, !denied)
+}
+
+async function giveBack(
+  asked: readonly Asked[],
+  decide: (part: Group) => Answer | Promise<Answer>,
+): Promise<void> {
+  for (const earlier of asked) {
+    const { nowUs, untilUs, source } = earlier.answer
+    const refund: Group = { ...earlier.part, mode: 'refund', untilUs, seenUs: nowUs }
+    earlier.answer = { ...(await decide(refund)), source }
+  }
 }
 
 interface Asked {
@@ -71,7 +83,8 @@ function joined(group: Group, asked: readonly Asked[], allowed: boolean): Answer
       untilUs[place] = answer.untilUs[i] as number
     })
   }
-  const first = (asked[0] as Asked).answer
+  const { unavailableMs: _, ...first } = (asked[0] as Asked).answer
+  const waits = asked.flatMap(({ answer }) => answer.unavailableMs ?? [])
   const local = asked.some(({ answer }) => answer.source === 'local')
   return {
     ...first,
@@ -80,5 +93,6 @@ function joined(group: Group, asked: readonly Asked[], allowed: boolean): Answer
     untilUs,
     source: local ? 'local' : 'store',
     degraded: asked.some(({ answer }) => answer.degraded),
+    ...(waits.length > 0 && { unavailableMs: Math.max(...waits) }),
   }
 }

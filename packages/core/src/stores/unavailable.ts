@@ -11,8 +11,8 @@ export interface WithoutStore {
   readonly cause: StoreError
   /** When it may be worth asking again. */
   readonly retryAfterMs: number
-  /** Decides in memory. */
-  readonly local: (group: Group) => Answer
+  /** Decides in memory, for the policies at these places. */
+  readonly local: (group: Group, places: readonly number[]) => Answer
 }
 
 /**
@@ -29,10 +29,10 @@ export function decideWithoutStore(
   if (told.includes('deny') && (group.mode === 'consume' || group.mode === 'peek')) {
     return { ...blank(group, 0), allowed: false, unavailableMs: Math.max(1, Math.ceil(retryAfterMs)) }
   }
-  if (told.every((each) => each === 'local')) return local(group)
   const places = policies.map((_, i) => i).filter((i) => told[i] === 'local')
+  if (places.length === policies.length) return local(group, places)
   if (places.length === 0) return blank(group, Number.POSITIVE_INFINITY)
-  return merged(group, places, local(partOfGroup(group, places)))
+  return merged(group, places, local(partOfGroup(group, places), places))
 }
 
 /** An answer that knows nothing: all of each limit is left, or nothing. */
@@ -64,6 +64,7 @@ export function partOfSubject({ plan, key, ownKeys }: Subject, places: readonly 
     makePlan(
       plan.name,
       places.map((i) => plan.policies[i] as Policy),
+      plan.whenUnavailable && places.map((i) => plan.whenUnavailable?.[i]),
     )
   known.set(id, part)
   return { plan: part, key, ownKeys: ownKeys && places.map((i) => ownKeys[i]) }

@@ -15,6 +15,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
+import { heartbeat } from '../../src/stores/instances.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
@@ -261,6 +262,84 @@ test('a request that was denied because its key was lost is not charged', async 
   await client.flushall()
   expect(await limiter.consume('k', { cost: 2 })).toMatchObject({ allowed: false, remaining: 0 })
   await waitUntil('it is given back', async () => (await limiter.peek('k')).remaining === 1)
+})
+
+test.each(['peek', 'a cost of 0', 'refund', 'penalty'] as const)(
+  'a key that was lost was forgotten for good by a %s',
+  async (what) => {
+    const client = await ready(connect(server.port))
+    const limiter = new RateLimiter({
+      name: newName(),
+      store: storeOn(client, { deadlineMs: 10_000 }),
+      policy: fixedWindow({ limit: 10, window: '5m' }),
+    })
+    await limiter.consume('k', { cost: 8 })
+    await aMoment()
+    await client.flushall()
+    if (what === 'peek') await limiter.peek('k')
+    else if (what === 'a cost of 0') await limiter.consume('k', { cost: 0 })
+    else if (what === 'refund') await limiter.refund('k', { cost: 1 })
+    else await limiter.penalty('k', { cost: 1 })
+    if (what !== 'penalty') expect((await limiter.consume('k')).allowed).toBe(true)
+    await waitUntil('the key is raised', async () => (await limiter.peek('k')).remaining === 1)
+  },
+)
+
+test('a set of instances that was lost made whoever was heard of first take the whole limit', async () => {
+  const client = await ready(connect(server.port))
+  const prefix = newName()
+  const beats = [0, 1, 2].map(() => heartbeat(client, prefix, () => true))
+  for (const beat of beats) beat.start()
+  await waitUntil('all are counted', async () => beats.every(({ instances }) => instances.count === 3))
+  await client.del(`${prefix}:{instances}`)
+  const newcomer = heartbeat(client, prefix, () => true)
+  newcomer.start()
+  await waitUntil('it is counted', async () => (await client.zcard(`${prefix}:{instances}`)) >= 1)
+  expect(beats.map(({ instances }) => instances.count)).toEqual([3, 3, 3])
+  await Promise.all([...beats, newcomer].map((beat) => beat.stop()))
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  expect(await client.zcard(`${prefix}:{instances}`)).toBe(0)
+})
+
+test('with a client that queues, a reset in a hang, and a decision pending when the store was closed, waited for ever', async () => {
+  const other = await startRedis()
+  const client = new Redis(other.port)
+  client.on('error', () => {})
+  open.push({ close: () => client.disconnect() })
+  await ready(client)
+  const store = redisStore(client, { instances: 1 })
+  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 9, window: '1m' }) })
+  await limiter.consume('k')
+  other.kill('SIGSTOP')
+  const startedMs = performance.now()
+  await expect(limiter.reset('k')).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+  const pending = limiter.consume('k')
+  await new Promise((resolve) => setImmediate(resolve))
+  await store.close()
+  expect(await pending).toMatchObject({ degraded: true })
+  expect(performance.now() - startedMs).toBeLessThan(1_500)
+  other.kill('SIGCONT')
+  await other.stop()
+})
+
+test('a breaker of the user that throws broke decisions', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  const client = await ready(connect(server.port))
+  const breaker = () =>
+    ({
+      state: 'closed',
+      probeAtMs: 0,
+      succeeded: () => {
+        throw new Error('no')
+      },
+    }) as never
+  const store = storeOn(client, { deadlineMs: 10_000, breaker })
+  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 9, window: '1m' }) })
+  for (let i = 0; i < 3; i += 1)
+    expect(await limiter.consume('k')).toMatchObject({ source: 'store', remaining: 8 - i })
+  expect(warn.mock.calls.filter(([message]) => String(message).includes('breaker')).length).toBe(1)
+  warn.mockRestore()
 })
 
 test('stores count each other, and leave when they are closed', async () => {
