@@ -64,15 +64,17 @@ export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
   const { check, limiter } = httpLimiter<Context, AnyContext>(options, koa)
   const { onDenied } = options
 
-  async function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
-    if (verdict === undefined) await next()
-    else if (onDenied && verdict.decision?.allowed === false) {
-      try {
-        await onDenied(verdict.decision, ctx, next)
-      } catch (error) {
-        throw asThrown(error)
-      }
-    } else refuse(verdict, ctx)
+  async function goNoFurther(refusal: Refusal, ctx: Context, next: Next): Promise<void> {
+    if (!onDenied || refusal.decision?.allowed !== false) return refuse(refusal, ctx)
+    try {
+      await onDenied(refusal.decision, ctx, next)
+    } catch (error) {
+      throw asThrown(error)
+    }
+  }
+
+  function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
+    return verdict === undefined ? next() : goNoFurther(verdict, ctx, next)
   }
 
   // Not async: a request that waits for nothing goes on in the turn of the event loop in which it came.
@@ -109,7 +111,8 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   },
   headersSent: (ctx) => ctx.headerSent,
   setHeader: (ctx, name, value) => {
-    ctx.set(name, value)
+    // Not `ctx.set`, which ends up here, too, after much handing on and looking.
+    ctx.res.setHeader(name, value)
     remember(ctx, name, value)
   },
   afterResponse: (ctx, done) =>

@@ -6,7 +6,7 @@ import { Inject } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions } from './options.js'
-import { DECLARED, limiterToken, SKIPPED } from './tokens.js'
+import { AFTER_GUARDS, DECLARED, limiterToken, SKIPPED } from './tokens.js'
 
 /** What one use of `@RateLimit` says. */
 export interface Declared {
@@ -49,12 +49,21 @@ export function declaredOn(target: object): Declared | undefined {
   return Reflect.getMetadata(DECLARED, target)
 }
 
+/** Whether any decorator so far has a limiter asked after the guards, in whatever class, whoever makes its instances. */
+export function isDecoratedAfterGuards(): boolean {
+  return Reflect.hasMetadata(AFTER_GUARDS, Reflect)
+}
+
 export function skippedOn(target: object): readonly string[] | undefined {
   return Reflect.getMetadata(SKIPPED, target)
 }
 
 function declaring(also: boolean): RateLimitDecorator {
-  return (...what: readonly unknown[]) => mark(DECLARED, { also, ...declared(what) })
+  return (...what: readonly unknown[]) => {
+    const said = declared(what)
+    if (said.options?.afterGuards) Reflect.defineMetadata(AFTER_GUARDS, true, Reflect)
+    return mark(DECLARED, { also, ...said })
+  }
 }
 
 function declared(what: readonly unknown[]): Omit<Declared, 'also'> {

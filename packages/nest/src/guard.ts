@@ -8,8 +8,9 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import type { Refusal } from '@weir/core/http'
+import { isPromise, type Refusal } from '@weir/core/http'
 import { RateLimitException } from './exception.js'
+import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
 import { beginMessage, isMessage } from './message.js'
 import { type Looked, lookUp } from './request.js'
@@ -19,28 +20,38 @@ import { GUARD, LIMITS } from './tokens.js'
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   @Inject(LIMITS) protected readonly limits!: RateLimits
-  /** True for the module's own global guard: what is to be asked after all guards it leaves to the interceptor. */
+  /** True for the module's own global guard where there is an interceptor, which it leaves what is to be asked after all
+   *  guards. */
   leaves = false
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    await this.ask(context, this.leaves && hasInterceptors(context))
-    return true
+  /** Answers at once where the limiters do: Nest then goes on without waiting. */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const asked = this.ask(context, this.leaves && hasInterceptors(context))
+    return isPromise(asked) ? asked.then(() => true) : true
   }
 
   /** Asks the limiters that have not been asked yet, but for those that are to be asked after all guards. */
-  async ask(context: ExecutionContext, leaveSome: boolean): Promise<void> {
-    const { request, response } = this.lookUp(context)
+  ask(context: ExecutionContext, leaveSome: boolean): void | Promise<void> {
+    const looked = this.lookUp(context)
     const call = identityOf(context)
     if (isMessage(context)) beginMessage(context)
-    for (const { check, options, seen } of this.limits.of(context.getClass(), context.getHandler())) {
-      if (seen.has(call) || (leaveSome && options.afterGuards)) continue
-      seen.add(call)
-      const refusal = await check(request, response, context)
-      if (refusal === undefined) continue
-      const { decision } = refusal
-      if (decision?.allowed === false) await options.onDenied?.(decision, request, context)
-      throw this.exception(refusal, context)
+    const limits = this.limits.of(context.getClass(), context.getHandler())
+
+    const askFrom = (first: number): void | Promise<void> => {
+      for (let i = first; i < limits.length; i += 1) {
+        const limit = limits[i] as Limit
+        if (limit.seen.has(call) || (leaveSome && limit.options.afterGuards)) continue
+        limit.seen.add(call)
+        const refusal = limit.check(looked.request, looked.response, context)
+        if (isPromise(refusal)) {
+          return refusal
+            .then((settled) => settled && this.refuse(settled, limit, looked, context))
+            .then(() => askFrom(i + 1))
+        }
+        if (refusal !== undefined) return this.refuse(refusal, limit, looked, context)
+      }
     }
+    return askFrom(0)
   }
 
   /** Where the request is, and the response if there is one. */
@@ -52,12 +63,27 @@ export class RateLimitGuard implements CanActivate {
   protected exception(refusal: Refusal, _context: ExecutionContext): unknown {
     return new RateLimitException(refusal)
   }
+
+  private async refuse(
+    refusal: Refusal,
+    { options }: Limit,
+    { request }: Looked,
+    context: ExecutionContext,
+  ): Promise<never> {
+    const { decision } = refusal
+    if (decision?.allowed === false) await options.onDenied?.(decision, request, context)
+    throw this.exception(refusal, context)
+  }
 }
 
 /** Asks, when all guards have passed, the limiters that the guard has left. */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {
-  @Inject(GUARD) protected readonly guard!: RateLimitGuard
+  protected readonly guard: RateLimitGuard
+
+  constructor(@Inject(GUARD) guard: RateLimitGuard) {
+    this.guard = guard
+  }
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<ReturnType<CallHandler['handle']>> {
     await this.guard.ask(context, false)

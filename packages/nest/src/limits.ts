@@ -50,9 +50,16 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
   /** The limiters that a handler is limited by, in the order in which they are asked. */
   of(owner: Type, handler: Handler): readonly Limit[] {
-    const known = this.#ofHandlers.get(owner) ?? new Map<object, readonly Limit[]>()
-    const limits = known.get(handler) ?? this.#find(owner, handler)
-    this.#ofHandlers.set(owner, known.set(handler, limits))
+    let known = this.#ofHandlers.get(owner)
+    if (known === undefined) {
+      known = new Map()
+      this.#ofHandlers.set(owner, known)
+    }
+    let limits = known.get(handler)
+    if (limits === undefined) {
+      limits = this.#find(owner, handler)
+      known.set(handler, limits)
+    }
     return limits
   }
 

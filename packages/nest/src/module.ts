@@ -9,11 +9,12 @@ import {
   type Type,
 } from '@nestjs/common'
 import { APP_GUARD, APP_INTERCEPTOR, ApplicationConfig } from '@nestjs/core'
+import { isDecoratedAfterGuards } from './decorators.js'
 import { RateLimitFilter } from './exception.js'
 import { RateLimitGuard, RateLimitInterceptor } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
-import { hasDefault } from './set-up.js'
+import { asksAfterGuards, hasDefault } from './set-up.js'
 import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
 
 export interface RateLimitModuleExtras {
@@ -47,12 +48,8 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     { provide: GUARD, useClass: guard },
   ]
   const everywhere: Provider[] = [
-    {
-      provide: APP_GUARD,
-      useFactory: (own: RateLimitGuard) => Object.assign(own, { leaves: true }),
-      inject: [GUARD],
-    },
-    { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
+    { provide: APP_GUARD, useExisting: GUARD },
+    { provide: APP_INTERCEPTOR, useFactory: interceptorFor, inject: [GUARD, OPTIONS] },
   ]
   return {
     ...definition,
@@ -60,6 +57,16 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     providers: [...(definition.providers ?? []), ...providers, ...(global ? everywhere : [])],
     exports: [LIMITS, RateLimits, GUARD],
   }
+}
+
+/** Nest makes every request dearer where there is an interceptor, so there is one only where something asks for it. */
+function interceptorFor(
+  guard: RateLimitGuard,
+  options: RateLimitModuleOptions,
+): RateLimitInterceptor | undefined {
+  if (!isDecoratedAfterGuards() && !asksAfterGuards(options)) return undefined
+  guard.leaves = true
+  return new RateLimitInterceptor(guard)
 }
 
 /** The tokens of limiters, for `@InjectRateLimiter`. */

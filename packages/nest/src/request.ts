@@ -17,11 +17,13 @@ export interface Looked {
 
 /** Where each kind of context has its request and its response, if it has one. */
 export function lookUp(context: ExecutionContext): Looked {
-  const [first, second, third = {}] = context.getArgs()
+  const args = context.getArgs()
+  const [first, second] = args
   const type = context.getType<string>()
   if (type === 'http') return { request: first ?? {}, response: writable(second) }
   if (type === 'rpc') return { request: second ?? {}, response: undefined }
   if (type !== 'graphql') return { request: first ?? {}, response: undefined }
+  const third = args[2] ?? {}
   const { req, request, reply, res, response } = third
   return {
     request: upgradeOf(context) ?? req ?? request ?? reply?.request ?? third,
@@ -50,7 +52,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   placed: (request, [context]) => (isMessage(context) ? placedOnMessage(context) : request.rateLimit),
   place: (request, decision, [context]) => {
     if (isMessage(context)) placeOnMessage(context, decision)
-    else Object.assign(request, { rateLimit: decision })
+    else (request as { rateLimit?: RequestDecision }).rateLimit = decision
   },
   headersSent: (response) =>
     response.headersSent === true || response.raw?.headersSent === true || response.sent === true,

@@ -6,7 +6,7 @@ import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
-import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
+import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
@@ -27,6 +27,12 @@ export function checkOptions(options: RateLimitModuleOptions): void {
 /** Whether there is to be a default policy. One that is undefined, as a missing setting makes it, is a mistake. */
 export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
+}
+
+/** Whether the module's own options have limiters asked after the guards. */
+export function asksAfterGuards({ afterGuards, policies = {} }: RateLimitModuleOptions): boolean {
+  const all = [{ afterGuards }, ...Object.values(policies as Readonly<Record<string, Settings>>)]
+  return all.some((settings) => settings.afterGuards === true)
 }
 
 /** Options from one of the forms that the module's `policies` may have. */

@@ -11,6 +11,9 @@ export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
 export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
 
+/** On Reflect itself: that some `@RateLimit` says `afterGuards`. */
+export const AFTER_GUARDS: unique symbol = Symbol.for('@weir/nest:after-guards')
+
 /** On what carries the decision of a message. Not enumerable, so nobody meets it. */
 export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
 

@@ -13,7 +13,7 @@ import {
   Query,
   UseFilters,
 } from '@nestjs/common'
-import { APP_FILTER } from '@nestjs/core'
+import { APP_FILTER, ApplicationConfig } from '@nestjs/core'
 import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
@@ -302,4 +302,9 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     for (const [id, stored, key] of seen as [number, number, string][])
       expect([stored, key]).toEqual([id, `k${id}`])
   })
+})
+
+test('no interceptor runs where nothing is asked after the guards', async () => {
+  const { app } = await start({ imports: [RateLimitModule.forRoot({ policy: once })], controllers: [Plain] })
+  expect(app.get(ApplicationConfig).getGlobalInterceptors().filter(Boolean)).toEqual([])
 })

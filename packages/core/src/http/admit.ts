@@ -36,8 +36,10 @@ export function admitting<Req, Res, Rest extends unknown[]>(
   type Judged = ReturnType<Admit<Req, Res, Rest>>
 
   function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
-    return whenAtHand(keyOf(request, address, rest), (key) =>
-      isUsable(key) ? ask(request, response, key, rest) : withoutKey(request, response, key, rest),
+    const key = keyOf(request, address, rest)
+    if (isUsable(key)) return ask(request, response, key, rest)
+    return whenAtHand(key, (found) =>
+      isUsable(found) ? ask(request, response, found, rest) : withoutKey(request, response, found, rest),
     )
   }
 

@@ -2,6 +2,7 @@
 
 import { quote, rangeError } from '../errors.js'
 import type { PolicyInput, RateLimiter } from '../limiter.js'
+import { isPromise } from '../promise.js'
 import type { Verdict } from './adapter.js'
 import type { Answer } from './answer.js'
 import { whenAtHand } from './at-hand.js'
@@ -30,8 +31,12 @@ export function asking<Req, Res, Rest extends unknown[]>(
     }
     if (policyOf === undefined) {
       const asked = { cost }
-      return (request, response, key, rest) =>
-        whenAtHand(limiter.decide(key, asked), (decision) => answer(request, response, decision, true, rest))
+      return (request, response, key, rest) => {
+        const decided = limiter.decide(key, asked)
+        return isPromise(decided)
+          ? decided.then((decision) => answer(request, response, decision, true, rest))
+          : answer(request, response, decided, true, rest)
+      }
     }
   }
   const costOf = typeof cost === 'function' ? cost : () => cost

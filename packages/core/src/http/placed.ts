@@ -40,7 +40,7 @@ export function tellerOf(
  */
 const TELLERS: unique symbol = Symbol.for('@weir/core:tellers-1')
 
-type Told = RequestDecision & { readonly [TELLERS]: readonly Teller[] }
+type Told = RequestDecision & { [TELLERS]: readonly Teller[] }
 
 /** False of what other libraries call their own by the same name. */
 function isTold(found: unknown): found is Told {
@@ -61,8 +61,15 @@ export function withDecision(found: unknown, decision: Decision, teller: Teller)
   return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), tellers)
 }
 
-/** Field by field: a copy by `...` costs more than the decision itself, over two microseconds. */
 function place(decision: Decision, all: readonly Decision[], tellers: readonly Teller[]): Told {
+  const placed = copyOf(decision, all) as Told
+  // Not within the literals of the copy, where a computed name costs as much as the two headers.
+  placed[TELLERS] = tellers
+  return placed
+}
+
+/** Field by field: a copy by `...` costs more than the decision itself, over two microseconds. */
+function copyOf(decision: Decision, all: readonly Decision[]): RequestDecision {
   const { policy, key, limit, remaining, resetAfterMs, policies, source, degraded } = decision
   if (decision.allowed) {
     return {
@@ -77,7 +84,6 @@ function place(decision: Decision, all: readonly Decision[], tellers: readonly T
       degraded,
       receipt: decision.receipt,
       all,
-      [TELLERS]: tellers,
     }
   }
   return {
@@ -93,7 +99,6 @@ function place(decision: Decision, all: readonly Decision[], tellers: readonly T
     source,
     degraded,
     all,
-    [TELLERS]: tellers,
   }
 }
 
@@ -161,27 +166,33 @@ function toldWaitMs({ reason, retryAfterMs, policies }: Denied, hidden: Readonly
   return Math.max(...waits)
 }
 
-function rowsOf(placed: Told): readonly Row[] {
-  const rows: Row[] = []
-  for (let i = 0; i < placed.all.length; i += 1) {
-    const teller = placed[TELLERS][i] as Teller
-    if (teller.fields.length > 0) addRows(rows, placed.all[i] as Decision, teller)
+function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
+  let rows: readonly Row[] = NONE
+  for (let i = 0; i < all.length; i += 1) {
+    const { fields, hidden, name } = tellers[i] as Teller
+    if (fields.length === 0) continue
+    const { allowed, policies } = all[i] as Decision
+    for (let j = 0; j < policies.length; j += 1) {
+      const figures = policies[j] as PolicyFigures
+      const { policy } = figures
+      if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
+      const row = { limiter: name, name: policy.name, figures, violated: !allowed && isViolated(figures) }
+      rows = rows.length === 0 ? [row] : withRow(rows, row)
+    }
   }
   return rows
 }
 
-function addRows(rows: Row[], decision: Decision, { name: limiter, hidden }: Teller): void {
-  for (const figures of decision.policies) {
-    const { policy } = figures
-    if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
-    const taken = rows.some((row) => row.name === policy.name && row.limiter !== limiter)
-    const name = taken ? `${limiter}.${policy.name}` : policy.name
-    const row = { limiter, name, figures, violated: !decision.allowed && isViolated(figures) }
-    // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
-    const twin = rows.findIndex((other) => other.name === name)
-    if (twin < 0) rows.push(row)
-    else if (rowBindsMore(row, rows[twin] as Row)) rows[twin] = row
-  }
+const NONE: readonly Row[] = []
+
+function withRow(rows: readonly Row[], own: Row): readonly Row[] {
+  const { limiter } = own
+  const taken = rows.some((other) => other.name === own.name && other.limiter !== limiter)
+  const row = taken ? { ...own, name: `${limiter}.${own.name}` } : own
+  // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
+  const twin = rows.findIndex(({ name }) => name === row.name)
+  if (twin < 0) return [...rows, row]
+  return rowBindsMore(row, rows[twin] as Row) ? rows.with(twin, row) : rows
 }
 
 function isViolated({ remaining, cost }: PolicyFigures): boolean {
