@@ -39,6 +39,7 @@ const SUITES = [
   'drivers',
   'fallback',
   'driver',
+  'log-cells',
   'shares',
   'stores',
   'ttl',
