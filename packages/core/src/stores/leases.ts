@@ -3,10 +3,12 @@
 // Redis counts a unit when it is taken; it may be spent up to `holdMs` later. So that windows stay strict, a lease that ends
 // tells Redis when its units were spent (settle), and then gives back what was taken (refund): in between Redis counts more
 // than was used, never less. A bucket's lease ends before what was in use beneath it has drained, since until then it makes
-// no difference when a unit is taken. What it costs is under-use: of each key up to `units`, and a tenth of the smallest
+// no difference when a unit is taken; in case others gave that back meanwhile, it is charged what the bucket would else
+// have drained. What it costs is under-use: of each key up to `units`, and a tenth of the smallest
 // limit, in each process, for up to `holdMs`.
 
 import type { Reading } from '../kernels/driver.js'
+import type { Policy } from '../policy.js'
 import { type Answer, answerOf, type Group } from '../store.js'
 import { areOne, rewind } from './batches.js'
 import { type Deadlines, deadlines, type Timed } from './deadlines.js'
@@ -25,6 +27,8 @@ const MAX_KEYS = 10_000
 /** The part of a limit that may be taken ahead. */
 const SHARE = 0.1
 const LEAST_US = 1_000
+/** So that a bucket is charged in full, however much of it has drained. */
+const LONG_US = 3_600_000_000
 
 interface Demand {
   sinceMs: number
@@ -155,15 +159,21 @@ export class Leases {
     lease.done = true
     const { group, readings, takenUs, units, left, spentAfterUs } = lease
     const { plan, key } = group
-    const each = (count: number) => plan.policies.map(() => count)
     const untilUs = readings.map(({ resetUs }) => takenUs + resetUs)
-    const spentLater = spentAfterUs >= LEAST_US && left < units
-    if (spentLater) {
-      const laterUs = untilUs.map((until) => until + Math.ceil(spentAfterUs))
-      this.#send({ plan, key, mode: 'settle', costs: each(units - left), untilUs: laterUs })
+    let back = plan.policies.map(() => left)
+    if (spentAfterUs >= LEAST_US && left < units) {
+      const spent = units - left
+      const drained = ({ unitMs }: Policy) => Math.min(spent, Math.ceil(spentAfterUs / 1_000 / unitMs))
+      const costs = plan.policies.map((policy) => (policy.unitMs > 0 ? drained(policy) : spent))
+      const laterUs = untilUs.map((until, i) => {
+        return until + Math.ceil(spentAfterUs) + ((plan.policies[i] as Policy).unitMs > 0 ? LONG_US : 0)
+      })
+      this.#send({ plan, key, mode: 'settle', costs, untilUs: laterUs })
+      back = plan.policies.map(({ unitMs }) => (unitMs > 0 ? left : units))
     }
-    const back = spentLater ? units : left
-    if (back > 0) this.#send({ plan, key, mode: 'refund', costs: each(back), untilUs, seenUs: takenUs })
+    if (back.some((count) => count > 0)) {
+      this.#send({ plan, key, mode: 'refund', costs: back, untilUs, seenUs: takenUs })
+    }
   }
 
   close(): void {

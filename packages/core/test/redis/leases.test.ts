@@ -185,6 +185,22 @@ describe('what is spent late', () => {
     }
   })
 
+  test('of a bucket counts from then on, if what was in use beneath it was given back', async () => {
+    const policy = tokenBucket({ name: 'p', capacity: 400, refill: 400, every: '10s' })
+    const clock = fakeClock()
+    const [holder, other] = processesOf(2, policy, clock) as [Process, Process]
+    const beneath = await other.limiter.consume('k', { cost: 100 })
+    for (let i = 0; i < 20; i += 1) await holder.limiter.consume('k')
+    await other.limiter.refund(beneath)
+    // 20 units drain within 500 ms; 10 more are spent after 900 ms.
+    clock.advance(900)
+    for (let i = 0; i < 10; i += 1) await holder.limiter.consume('k')
+    expect((await holder.limiter.peek('k')).remaining).toBeLessThanOrEqual(390)
+    await other.limiter.penalty('k', { cost: 380 })
+    expect((await other.limiter.peek('k')).remaining).toBeLessThanOrEqual(10)
+    for (const { store } of [holder, other]) await store.close()
+  })
+
   test('is not spent when the clock has gone back', async () => {
     const policy = slidingLog({ name: 'p', limit: 400, window: '10s' })
     const spent = await attack(policy, 500, 100, [])
