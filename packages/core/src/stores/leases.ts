@@ -2,13 +2,13 @@
 //
 // Redis counts a unit when it is taken; it may be spent up to `holdMs` later. So that windows stay strict, a lease that ends
 // tells Redis when its units were spent (settle), and then gives back what was taken (refund): in between Redis counts more
-// than was used, never less. A bucket's lease ends before what was in use beneath it has drained, since until then it makes
-// no difference when a unit is taken; in case others gave that back meanwhile, it is charged what the bucket would else
-// have drained. What it costs is under-use: of each key up to `units`, and a tenth of the smallest
-// limit, in each process, for up to `holdMs`.
+// than was used, never less. What it costs is under-use: of each key up to `units`, and a tenth of the smallest limit, in
+// each process, for up to `holdMs`.
+//
+// Buckets are not leased. What lies in one drains while units are held, and if others give back what is beneath them, the
+// bucket would have been empty for a while when they are spent: more would pass than its bound says.
 
 import type { Reading } from '../kernels/driver.js'
-import type { Policy } from '../policy.js'
 import { type Answer, answerOf, type Group } from '../store.js'
 import { areOne, rewind } from './batches.js'
 import { type Deadlines, deadlines, type Timed } from './deadlines.js'
@@ -27,16 +27,12 @@ const MAX_KEYS = 10_000
 /** The part of a limit that may be taken ahead. */
 const SHARE = 0.1
 const LEAST_US = 1_000
-/** So that a bucket is charged in full, however much of it has drained. */
-const LONG_US = 3_600_000_000
 
 interface Demand {
   sinceMs: number
   count: number
   /** A call that takes units ahead is on its way since then. */
   askedMs: number | undefined
-  /** Leasing is of no use until then: the bucket is nearly full. */
-  idleUntilMs: number
 }
 
 interface Lease extends Timed {
@@ -98,7 +94,7 @@ export class Leases {
     const nowMs = performance.now()
     let demand = this.#demands.get(id)
     if (demand === undefined) {
-      demand = { sinceMs: nowMs, count: 0, askedMs: undefined, idleUntilMs: 0 }
+      demand = { sinceMs: nowMs, count: 0, askedMs: undefined }
       this.#demands.set(id, demand)
     }
     if (nowMs - demand.sinceMs > this.#options.holdMs) {
@@ -106,7 +102,7 @@ export class Leases {
       demand.count = 0
     }
     demand.count += 1
-    if (demand.count < HOT || demand.askedMs !== undefined || nowMs < demand.idleUntilMs) return 0
+    if (demand.count < HOT || demand.askedMs !== undefined) return 0
     const units = Math.min(this.#options.units, demand.count, this.#mostOf(group))
     if (units < 2) return 0
     demand.askedMs = nowMs
@@ -122,7 +118,9 @@ export class Leases {
     if (units === 0) return
     this.end(id)
     const lastsUs =
-      askedMs === undefined ? 0 : Math.min(this.#options.holdMs * 1_000, ...lastingUs(group, readings, units))
+      askedMs === undefined
+        ? 0
+        : Math.min(this.#options.holdMs * 1_000, ...readings.map(({ resetUs }) => resetUs))
     const lease: Lease = {
       group,
       readings,
@@ -139,10 +137,7 @@ export class Leases {
     }
     this.#leases.set(id, lease)
     if (lastsUs >= LEAST_US) this.#deadlines.add(lease)
-    else {
-      if (demand !== undefined) demand.idleUntilMs = performance.now() + 10 * this.#options.holdMs
-      this.end(id)
-    }
+    else this.end(id)
   }
 
   /** The call that was to take units ahead has failed. */
@@ -159,21 +154,15 @@ export class Leases {
     lease.done = true
     const { group, readings, takenUs, units, left, spentAfterUs } = lease
     const { plan, key } = group
+    const each = (count: number) => plan.policies.map(() => count)
     const untilUs = readings.map(({ resetUs }) => takenUs + resetUs)
-    let back = plan.policies.map(() => left)
-    if (spentAfterUs >= LEAST_US && left < units) {
-      const spent = units - left
-      const drained = ({ unitMs }: Policy) => Math.min(spent, Math.ceil(spentAfterUs / 1_000 / unitMs))
-      const costs = plan.policies.map((policy) => (policy.unitMs > 0 ? drained(policy) : spent))
-      const laterUs = untilUs.map((until, i) => {
-        return until + Math.ceil(spentAfterUs) + ((plan.policies[i] as Policy).unitMs > 0 ? LONG_US : 0)
-      })
-      this.#send({ plan, key, mode: 'settle', costs, untilUs: laterUs })
-      back = plan.policies.map(({ unitMs }) => (unitMs > 0 ? left : units))
+    const spentLater = spentAfterUs >= LEAST_US && left < units
+    if (spentLater) {
+      const laterUs = untilUs.map((until) => until + Math.ceil(spentAfterUs))
+      this.#send({ plan, key, mode: 'settle', costs: each(units - left), untilUs: laterUs })
     }
-    if (back.some((count) => count > 0)) {
-      this.#send({ plan, key, mode: 'refund', costs: back, untilUs, seenUs: takenUs })
-    }
+    const back = spentLater ? units : left
+    if (back > 0) this.#send({ plan, key, mode: 'refund', costs: each(back), untilUs, seenUs: takenUs })
   }
 
   close(): void {
@@ -189,18 +178,10 @@ export class Leases {
 
   #mostOf({ plan }: Group): number {
     let most = Number.POSITIVE_INFINITY
-    for (const { limit, windowMs } of plan.policies) {
-      if (windowMs < 2 * this.#options.holdMs) return 0
+    for (const { limit, windowMs, unitMs } of plan.policies) {
+      if (unitMs > 0 || windowMs < 2 * this.#options.holdMs) return 0
       most = Math.min(most, Math.floor(limit * SHARE))
     }
     return most
   }
-}
-
-/** For how long it makes no difference when a unit is taken: until the window is over; of a bucket, until what was in use
- *  before has drained. */
-function lastingUs({ plan }: Group, readings: readonly Reading[], units: number): number[] {
-  return readings.map(
-    ({ resetUs }, i) => resetUs - Math.ceil(units * (plan.policies[i]?.unitMs ?? 0) * 1_000),
-  )
 }
