@@ -13,12 +13,15 @@ const name = 'minute'
 const UNNOTICED = 10
 
 /** The limit is used up within a second, and the window outlasts the run: whatever more is admitted is too much. */
-const windows = ['fixedWindow', 'slidingWindow', 'slidingLog', 'slidingCounter'].map((make) => ({
+const windows = ['fixedWindow', 'slidingWindow', 'slidingLog'].map((make) => ({
   make,
   options: { name, limit: LIMIT, window },
   /** Units that come back in a second. */
   refill: 0,
 }))
+
+/** Its windows lie on the minute: if one begins within the run, what was used in the one before fades. */
+const counter = { make: 'slidingCounter', options: { name, limit: LIMIT, window }, refill: LIMIT / WINDOW_S }
 
 const buckets = [
   { make: 'tokenBucket', options: { name, capacity: LIMIT, refill: LIMIT, every: window } },
@@ -30,9 +33,9 @@ export const kernels: Row = {
   number: 'each algorithm',
   fault: 'exhaust, kill, switch, back empty',
   must: 'give no new budget',
-  pass: `admitted <= L in the window, + refill for a bucket, + ${UNNOTICED} before the loss is seen`,
+  pass: `admitted <= L in the window, + refill for a bucket or a counter, + ${UNNOTICED} before the loss is seen`,
   async run(stage, length) {
-    const policies = [...windows, ...buckets]
+    const policies = [...windows, counter, ...buckets]
     const server = await stage.redis()
     const wire = await stage.proxy(server.port)
     const jobs = policies.map(({ make, options }, i) =>
