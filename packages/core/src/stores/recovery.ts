@@ -34,6 +34,8 @@ export interface RecoveryOptions {
 const SPREAD_MS = 500
 /** Keys settled in a node at the most; those with the most units come first. */
 const MAX_KEYS = 1_000
+/** How often is looked whether the client is ready again. */
+const UNREADY_MS = 50
 /** Groups in one call. */
 const CHUNK = 100
 
@@ -54,7 +56,9 @@ export class Recovery {
     const state = node.change()
     if (state !== undefined) this.#options.events.emit('breaker', { node: node.name, state, cause })
     if (node.breaker.state !== 'open' || this.#timers.has(node) || this.#closed) return
-    this.#later(node, node.breaker.probeAtMs - performance.now(), () => this.#probeNode(node))
+    const dueMs = node.breaker.probeAtMs - performance.now()
+    const waitMs = isReady(this.#options.client) ? dueMs : Math.max(dueMs, UNREADY_MS)
+    this.#later(node, waitMs, () => this.#probeNode(node))
   }
 
   close(): void {
@@ -78,6 +82,8 @@ export class Recovery {
   }
 
   async #probeNode(node: RedisNode): Promise<void> {
+    // Nothing is sent, so this is no probe: the next one is made as soon as the client has its connection back.
+    if (!isReady(this.#options.client)) return
     let failure: unknown
     try {
       await this.#decide(this.#probe, 'charge', [
