@@ -1,150 +1,169 @@
 // The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 
+import { EPOCH_MS } from '../clock.js'
 import type { Table } from '../kernels/driver.js'
-import type { Cells, Check, Kernel } from '../kernels/kernel.js'
+import type { Cells, Check, Kernel, PolicyNumbers } from '../kernels/kernel.js'
+import { Segments } from './memory-segments.js'
 import { Recent } from './recent.js'
 
-const SMALLEST = 16
-const NO_CELLS: Cells = new Float64Array(0)
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
 const OVERFLOW = ''
 /** How many keys are looked at to find the one that was used least. */
 const CANDIDATES = 8
+/** By how many policies a key is judged to be exhausted: the numbers may change under one name. */
+const MAX_PROBES = 8
 /** How many keys are remembered as forgotten on purpose. */
 const MAX_FORGOTTEN = 10_000
+/** Slots keep the end of a state in 32 bits: that is 34 years of these. */
+const TICK_MS = 256
+const LAST_TICK = 2 ** 32 - 1
+/** A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are kept as they are. */
+const SMALL_LOG = 7
+const KEPT_OF_LOG = 5
 
 export interface Bounds {
   readonly maxKeys: number
   /** How much longer than it matters a state is kept. */
   readonly slackMs: number
+  readonly keys: 'exact' | 'fingerprint'
 }
 
 export class MemoryTable implements Table {
   readonly #kernel: Kernel
-  /** For looking at keys that nobody asked about. */
-  readonly #probe: Check
   readonly #bounds: Bounds
-  readonly #slots: Map<string, number> = new Map()
-  #keys: (string | undefined)[] = []
-  /** States of a fixed width, side by side; or, of varying width, an array for each slot. */
-  #cells: Cells = NO_CELLS
-  #ownCells: Cells[] = []
-  /** When a slot's state stops to matter. */
-  #expiresMs: Cells = NO_CELLS
-  #free: number[] = []
-  #hand = 0
+  readonly #states: Segments
+  /** For looking at keys that nobody asked about: the policies that have this name, or the last of them. */
+  readonly #probes: { readonly numbers: PolicyNumbers; readonly check: Check }[] = []
+  #nextProbe = 0
+  /** Where the log that is being decided on is unpacked. */
+  readonly #log: Cells
   /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
   #victim = -1
   readonly #forgotten: Recent<number> = new Recent(MAX_FORGOTTEN)
 
-  constructor(kernel: Kernel, probe: Check, bounds: Bounds) {
+  constructor(kernel: Kernel, bounds: Bounds) {
     this.#kernel = kernel
-    this.#probe = probe
     this.#bounds = bounds
+    const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
+    this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
+    this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
   }
 
   get size(): number {
-    return this.#slots.size
+    return this.#states.count
+  }
+
+  /** Whether nothing would be lost with it. */
+  get isIdle(): boolean {
+    return this.#states.count === 0 && this.#forgotten.isEmpty
+  }
+
+  /** Makes numbers known that its states are judged by. */
+  use(numbers: PolicyNumbers): void {
+    if (this.#probes.some((probe) => probe.numbers.every((each, i) => each === numbers[i]))) return
+    this.#probes[this.#nextProbe] = { numbers, check: this.#kernel.check(numbers) }
+    this.#nextProbe = (this.#nextProbe + 1) % MAX_PROBES
   }
 
   slotOf(key: string, nowUs: number): number {
-    const slot = this.#slots.get(key)
-    if (slot !== undefined) return slot
+    const slot = this.#states.find(key)
+    if (slot >= 0) return slot
     this.#victim = -1
-    if (this.#slots.size < this.#bounds.maxKeys) return -1
-    this.#victim = this.#findVictim(nowUs)
-    return this.#victim >= 0 ? -1 : (this.#slots.get(OVERFLOW) ?? -1)
+    if (this.#states.count < this.#bounds.maxKeys) return -1
+    const overflow = this.#states.find(OVERFLOW)
+    this.#victim = this.#findVictim(overflow, nowUs)
+    return this.#victim >= 0 ? -1 : overflow
   }
 
   cellsOf(slot: number): Cells {
-    return this.#kernel.width === 0 ? (this.#ownCells[slot] as Cells) : this.#cells
+    return this.#kernel.width > 0 ? this.#states.cellsOf(slot) : this.#logOf(slot)
   }
 
   offsetOf(slot: number): number {
-    return slot * this.#kernel.width
+    return this.#states.offsetOf(slot)
   }
 
   write(key: string, known: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void {
     const slot = known >= 0 ? known : this.#newSlot(key)
-    if (kernel.width === 0) this.#ownCells[slot] = kernel.write(check, this.#ownCells[slot] ?? NO_CELLS, 0)
-    else kernel.write(check, this.#cells, slot * kernel.width)
-    this.#expiresMs[slot] = nowMs + resetMs + this.#bounds.slackMs
+    if (kernel.width > 0) kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
+    else this.#keepLog(slot, kernel.write(check, this.#log, 0))
+    this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
     if (known < 0) this.sweep(nowMs, 2)
   }
 
   remove(_key: string, slot: number): void {
-    this.#slots.delete(this.#keys[slot] as string)
-    this.#keys[slot] = undefined
-    if (this.#kernel.width === 0) this.#ownCells[slot] = NO_CELLS
-    this.#free.push(slot)
-    if (this.#slots.size === 0) this.clear()
+    this.#states.remove(slot)
   }
 
   forget(key: string, slot: number, nowUs: number): void {
-    this.#forgotten.set(key, nowUs)
+    this.#forgotten.set(this.#states.nameOf(key), nowUs)
     this.remove(key, slot)
   }
 
   forgottenUs(key: string): number | undefined {
-    return this.#forgotten.isEmpty ? undefined : this.#forgotten.get(key)
+    return this.#forgotten.isEmpty ? undefined : this.#forgotten.get(this.#states.nameOf(key))
   }
 
   /** Forgets a key, whether it is known or not. */
   reset(key: string, nowUs: number): void {
-    this.#forgotten.set(key, nowUs)
-    const slot = this.#slots.get(key)
-    if (slot !== undefined) this.remove(key, slot)
+    this.#forgotten.set(this.#states.nameOf(key), nowUs)
+    const slot = this.#states.find(key)
+    if (slot >= 0) this.remove(key, slot)
   }
 
-  /** Drops the expired ones of the next `steps` slots. */
-  sweep(nowMs: number, steps: number): void {
-    for (let step = 0; step < steps && this.#keys.length > 0; step += 1) {
-      this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
-      const key = this.#keys[this.#hand]
-      if (key !== undefined && (this.#expiresMs[this.#hand] as number) <= nowMs) this.remove(key, this.#hand)
+  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how many those were. */
+  sweep(nowMs: number, looks: number, most: number = looks): number {
+    let dropped = 0
+    for (let look = 0; look < looks && dropped < most && this.#states.count > 0; look += 1) {
+      const slot = this.#states.walk()
+      if (slot < 0 || this.#states.untilOf(slot) * TICK_MS + EPOCH_MS > nowMs) continue
+      this.#states.remove(slot)
+      dropped += 1
     }
+    return dropped
   }
 
   clear(): void {
-    this.#slots.clear()
-    this.#keys = []
-    this.#cells = NO_CELLS
-    this.#ownCells = []
-    this.#expiresMs = NO_CELLS
-    this.#free = []
-    this.#hand = 0
+    this.#states.clear()
   }
 
   #newSlot(key: string): number {
-    if (this.#victim >= 0) this.remove(this.#keys[this.#victim] as string, this.#victim)
-    const full = this.#slots.size >= this.#bounds.maxKeys
-    const slot = this.#free.pop() ?? this.#keys.length
-    if (slot === this.#expiresMs.length) this.#grow()
-    const name = full ? OVERFLOW : key
-    this.#slots.set(name, slot)
-    this.#keys[slot] = name
-    return slot
+    this.#log.fill(0)
+    if (this.#victim >= 0) this.#states.remove(this.#victim)
+    return this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
   }
 
-  #grow(): void {
-    const slots = Math.max(SMALLEST, 2 * this.#expiresMs.length)
-    this.#expiresMs = copied(this.#expiresMs, slots)
-    this.#cells = copied(this.#cells, slots * this.#kernel.width)
+  #logOf(slot: number): Cells {
+    const large = this.#states.largeOf(slot)
+    this.#log.fill(0)
+    if (large !== undefined) return large
+    const cells = this.#states.cellsOf(slot)
+    const offset = this.#states.offsetOf(slot)
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
+    return this.#log
+  }
+
+  #keepLog(slot: number, log: Cells): void {
+    const isSmall = log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
+    this.#states.setLarge(slot, isSmall ? undefined : log === this.#log ? log.slice() : log)
+    if (!isSmall) return
+    const cells = this.#states.cellsOf(slot)
+    const offset = this.#states.offsetOf(slot)
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
   }
 
   /**
-   * The slot of a key that may make room for another: of the next few keys the first that expired, else the one with the
+   * The slot of a key that may make room for another: of the next few keys the first that is over, else the one with the
    * most left; -1: none. An exhausted key stays, so nobody can wash away his own count by making up keys.
    */
-  #findVictim(nowUs: number): number {
+  #findVictim(overflow: number, nowUs: number): number {
     let victim = -1
     let most = 0
     for (let step = 0; step < CANDIDATES; step += 1) {
-      this.#hand = this.#hand + 1 < this.#keys.length ? this.#hand + 1 : 0
-      const slot = this.#hand
-      if (this.#keys[slot] === undefined || this.#keys[slot] === OVERFLOW) continue
-      const expired = (this.#expiresMs[slot] as number) * 1_000 <= nowUs
-      const left = expired ? Number.POSITIVE_INFINITY : this.#leftOf(slot, nowUs)
+      const slot = this.#states.walk()
+      if (slot < 0 || slot === overflow) continue
+      const left = this.#leftOf(slot, nowUs)
+      if (left === Number.POSITIVE_INFINITY) return slot
       if (left > most) {
         victim = slot
         most = left
@@ -153,13 +172,18 @@ export class MemoryTable implements Table {
     return victim
   }
 
+  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them it is over. */
   #leftOf(slot: number, nowUs: number): number {
-    return this.#kernel.read(this.#probe, this.cellsOf(slot), this.offsetOf(slot), nowUs)
+    let least = Number.POSITIVE_INFINITY
+    for (const { check } of this.#probes) {
+      const left = this.#kernel.read(check, this.cellsOf(slot), this.offsetOf(slot), nowUs)
+      if (left < least && this.#kernel.resetAfterUs(check) > 0) least = left
+    }
+    return least
   }
 }
 
-function copied(cells: Cells, length: number): Cells {
-  const larger = new Float64Array(length)
-  larger.set(cells)
-  return larger
+/** Rounded up: a state may be kept longer than it matters, never shorter. */
+function tickAfter(ms: number): number {
+  return Math.min(Math.ceil((ms - EPOCH_MS) / TICK_MS), LAST_TICK)
 }

@@ -3,7 +3,9 @@
 import { type Clock, checkedClock, systemClock } from '../clock.js'
 import { quote, rangeError } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
+import type { Kernel } from '../kernels/kernel.js'
 import { checkedOptions } from '../options.js'
+import type { Policy } from '../policy.js'
 import {
   type Answer,
   answerOf,
@@ -17,9 +19,14 @@ import { type Bounds, MemoryTable } from './memory-table.js'
 import { sweeper } from './sweeper.js'
 
 export interface MemoryStoreOptions {
-  /** The most keys that each policy keeps. Beyond it, keys that were used least make room; an exhausted key never
-   *  does. Default 100,000, at about 100 bytes each. */
+  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used least make room; an
+   *  exhausted key never does. Default 100,000. A key takes about 35 bytes beside its text, 80 for a sliding window. */
   readonly maxKeys?: number
+  /** How keys are told apart.
+   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256 characters, 128 bits of a hash.)
+   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept: less memory, and no
+   *    personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million. */
+  readonly keys?: 'exact' | 'fingerprint'
   /** Time, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock
 }
@@ -36,8 +43,8 @@ export interface MemoryStore extends Store {
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  checkedOptions(options, 'memoryStore()', ['maxKeys', 'clock'])
-  const { maxKeys = 100_000 } = options
+  checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
+  const { maxKeys = 100_000, keys = 'exact' } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
     throw rangeError(
@@ -45,17 +52,49 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`,
     )
   }
-  const tables = new Map<string, MemoryTable>()
+  if (keys !== 'exact' && keys !== 'fingerprint') {
+    throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
+  }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
-  const desks = new WeakMap<Plan, Desk>()
-  const sweeping = sweeper(tables, clock)
+  const bounds: Bounds = { maxKeys, slackMs, keys }
+  const tables = new Map<string, MemoryTable>()
+  let desks = new WeakMap<Plan, Desk>()
+  let lastPlan: Plan | undefined
+  let lastDesk: Desk | undefined
+  const sweeping = sweeper(tables, clock, () => {
+    // Desks may be at tables that are no more.
+    desks = new WeakMap()
+    lastPlan = undefined
+  })
+
+  function tableOf(id: string, { kernel, numbers }: KernelPolicy): MemoryTable {
+    let table = tables.get(id)
+    if (table === undefined) {
+      table = new MemoryTable(kernel, bounds)
+      tables.set(id, table)
+    }
+    table.use(numbers)
+    return table
+  }
+
+  function deskFor(plan: Plan): Desk {
+    const lanes = (plan.policies as readonly KernelPolicy[]).map((policy) => {
+      const { kernel, name, numbers } = policy
+      const table = tableOf(`${plan.name}:${name}:${kernel.id}`, policy)
+      return { kernel, check: kernel.check(numbers), table, slot: -1 }
+    })
+    return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
+  }
 
   function deskOf(plan: Plan): Desk {
+    if (plan === lastPlan) return lastDesk as Desk
     let desk = desks.get(plan)
     if (desk === undefined) {
-      desk = deskFor(plan, tables, { maxKeys, slackMs })
+      desk = deskFor(plan)
       desks.set(plan, desk)
     }
+    lastPlan = plan
+    lastDesk = desk
     return desk
   }
 
@@ -102,23 +141,12 @@ function keyOf({ key, ownKeys }: Subject, i: number): string {
   return own === undefined ? key : textOfOwnKey(own)
 }
 
+/** A policy that limits anything: plans have no others. */
+type KernelPolicy = Policy & { readonly kernel: Kernel }
+
 /** What a plan's decisions are worked out on: made once, used by each in turn. */
 interface Desk {
   readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]
   readonly keys: string[]
-}
-
-function deskFor(plan: Plan, tables: Map<string, MemoryTable>, bounds: Bounds): Desk {
-  const lanes = plan.policies.map((policy) => {
-    const kernel = policy.kernel as NonNullable<typeof policy.kernel>
-    const id = `${plan.name}:${policy.name}:${kernel.id}`
-    let table = tables.get(id)
-    if (table === undefined) {
-      table = new MemoryTable(kernel, kernel.check(policy.numbers), bounds)
-      tables.set(id, table)
-    }
-    return { kernel, check: kernel.check(policy.numbers), table, slot: -1 }
-  })
-  return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
 }

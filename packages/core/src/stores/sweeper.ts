@@ -5,37 +5,61 @@ import type { Clock } from '../clock.js'
 import type { MemoryTable } from './memory-table.js'
 
 const EVERY_MS = 1_000
-/** Slots looked at in one go: a few milliseconds at the worst. */
-const SLICE = 20_000
+/** When a slice dropped all that it may, the next one follows so soon: others have their turn in between. */
+const SOON_MS = 5
+/** Keys looked at in a slice, and dropped: a millisecond, or a few before the code is compiled. */
+const LOOKS = 10_000
+const DROPS = 1_000
 
-/** A sweeper of these tables. `start` may be called as often as one likes. */
+/**
+ * A sweeper of these tables. `start` may be called as often as one likes.
+ * @param tablesDropped called after tables with nothing in them were dropped
+ */
 export function sweeper(
-  tables: ReadonlyMap<string, MemoryTable>,
+  tables: Map<string, MemoryTable>,
   clock: Clock,
+  tablesDropped: () => void,
 ): { start(): void; stop(): void } {
-  let timer: ReturnType<typeof setInterval> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
 
-  function stop(): void {
-    clearInterval(timer)
+  function slice(): void {
     timer = undefined
+    let nowMs = Number.NEGATIVE_INFINITY
+    try {
+      nowMs = clock.nowUs() / 1_000
+    } catch {
+      // A clock of the user's that went wrong. Decisions say so; here, nothing is over.
+    }
+    let looks = LOOKS
+    let drops = DROPS
+    const before = tables.size
+    let left = before
+    for (const [id, table] of tables) {
+      if (left === 0 || looks <= 0 || drops <= 0) break
+      left -= 1
+      const some = Math.min(looks, table.size)
+      drops -= table.sweep(nowMs, some, drops)
+      looks -= some + 1
+      // Behind those that this slice does not come to: the next one begins with them.
+      tables.delete(id)
+      if (!table.isIdle) tables.set(id, table)
+    }
+    if (tables.size < before) tablesDropped()
+    if ([...tables.values()].some(({ size }) => size > 0)) later(drops > 0 ? EVERY_MS : SOON_MS)
   }
 
-  function sweep(): void {
-    const nowMs = clock.nowUs() / 1_000
-    let keys = 0
-    for (const table of tables.values()) {
-      table.sweep(nowMs, SLICE)
-      keys += table.size
-    }
-    if (keys === 0) stop()
+  function later(ms: number): void {
+    timer = setTimeout(slice, ms)
+    ;(timer as { unref?(): void }).unref?.()
   }
 
   return {
     start() {
-      if (timer !== undefined) return
-      timer = setInterval(sweep, EVERY_MS)
-      ;(timer as { unref?(): void }).unref?.()
+      if (timer === undefined) later(EVERY_MS)
     },
-    stop,
+    stop() {
+      clearTimeout(timer)
+      timer = undefined
+    },
   }
 }
