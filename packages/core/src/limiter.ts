@@ -15,6 +15,7 @@ import {
   subjectOf,
 } from './resolve.js'
 import type { Group, Mode, Plan, Store, WhenUnavailable } from './store.js'
+import { shortName } from './stores/key-hash.js'
 import { memoryStore } from './stores/memory.js'
 import { Recent } from './stores/recent.js'
 import { warnOnce } from './warnings.js'
@@ -207,14 +208,14 @@ export class RateLimiter {
   }
 
   #known(key: string, resolved: Resolved): Resolved {
-    this.#chosen.set(key, resolved)
+    this.#chosen.set(shortName(key), resolved)
     return resolved
   }
 
   /** The policy function threw or returned no policy: what it said last of this key holds, never "unlimited". */
   #lastGood(key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
-    const resolved = this.#chosen.get(key)
+    const resolved = this.#chosen.get(shortName(key))
     if (resolved === undefined)
       throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
     warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)

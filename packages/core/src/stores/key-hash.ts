@@ -76,6 +76,18 @@ export class KeyHash {
   }
 }
 
+/** Longer texts are kept as a hash of 128 bits, so that a number of keys is a bound for memory. */
+export const LONGEST = 256
+
+/** One secret for the whole process; the second hash makes 128 bits of it where texts are not kept to compare. */
+export const keyHash: KeyHash = new KeyHash()
+const otherHash = new KeyHash()
+
+/** What to remember a text by. */
+export function shortName(text: string): string {
+  return text.length > LONGEST ? keyHash.textOf(text) + otherHash.textOf(text) : text
+}
+
 function randomSeed(): Seed {
   const [low, high] = crypto.getRandomValues(new Int32Array(2))
   return [low as number, high as number]

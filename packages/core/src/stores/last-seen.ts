@@ -1,10 +1,12 @@
-// What was last seen of the subjects of all plans with as many policies, in a table of fixed size without objects: every answer passes here, and
-// remembering the answers themselves would cost more in garbage collection than all the rest of a decision.
+// What was last seen of the subjects of all plans with as many policies, in a table of fixed size without objects: every
+// answer passes here, and remembering the answers themselves would cost more in garbage collection than all the rest of a
+// decision.
 //
-// Subjects are told apart by 53 bits of a hash with a secret seed; two that share them (1 in 10^11 pairs of a full
-// table) would be seen as one, which matters only where Redis is lost at that moment.
+// Subjects are told apart by 53 bits of a hash with a secret seed. That any two of a full table share them has a chance of
+// 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
 import type { Answer, Mode } from '../store.js'
+import { keyHash } from './key-hash.js'
 
 const SETS = 8_192
 const WAYS = 2
@@ -13,8 +15,6 @@ const HEADER = 2
 
 /** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
 const LOSS_MARGIN_US = 50_000
-/** Longer texts are told apart by their ends and their length. */
-const HASHED_UNITS = 256
 
 export interface Seen {
   readonly nowUs: number
@@ -26,7 +26,6 @@ export class LastSeen {
   readonly #policies: number
   readonly #width: number
   readonly #cells: Float64Array
-  readonly #seed: number = (Math.random() * 2 ** 32) >>> 0
   /** The last text that was hashed: equal requests are answered one after the other. */
   #id = ''
   #salt = 0
@@ -74,7 +73,10 @@ export class LastSeen {
     if (id !== this.#id || salt !== this.#salt) {
       this.#id = id
       this.#salt = salt
-      this.#hash = hashOf(id, this.#seed ^ salt)
+      keyHash.hash(id)
+      // 53 bits, never 0. The golden ratio's bits spread the salts.
+      const low = (keyHash.low ^ Math.imul(salt, 0x9e3779b1)) >>> 0
+      this.#hash = low * 2 ** 21 + (keyHash.high >>> 11) + 1
     }
     return this.#hash
   }
@@ -125,25 +127,4 @@ export class LastSeen {
     }
     return { nowUs: this.#cells[at + 1] as number, remaining, untilUs }
   }
-}
-
-/** 53 bits, never 0: two 32-bit multiplicative hashes of the code units (after xxHash's primes). */
-function hashOf(text: string, seed: number): number {
-  let one = seed
-  let two = seed ^ text.length
-  const { length } = text
-  const head = length <= HASHED_UNITS ? length : HASHED_UNITS / 2
-  for (let i = 0; i < head; i += 1) {
-    const unit = text.charCodeAt(i)
-    one = Math.imul(one ^ unit, 0x9e3779b1)
-    two = Math.imul(two ^ unit, 0x85ebca77)
-  }
-  for (let i = Math.max(head, length - HASHED_UNITS / 2); i < length; i += 1) {
-    const unit = text.charCodeAt(i)
-    one = Math.imul(one ^ unit, 0x9e3779b1)
-    two = Math.imul(two ^ unit, 0x85ebca77)
-  }
-  one = Math.imul(one ^ (one >>> 15), 0xc2b2ae3d)
-  two = Math.imul(two ^ (two >>> 13), 0x27d4eb2f)
-  return ((one ^ (one >>> 16)) >>> 0) * 0x200000 + ((two ^ (two >>> 16)) >>> 11) + 1
 }

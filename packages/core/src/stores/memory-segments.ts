@@ -9,21 +9,15 @@
 // A slot is a number that names a segment and a place in it, until the next key is added or removed.
 
 import type { Cells } from '../kernels/kernel.js'
-import { KeyHash } from './key-hash.js'
+import { keyHash, LONGEST, shortName } from './key-hash.js'
 import { type Form, Segment } from './memory-segment.js'
 
 /** Entries that a segment has on average when one is added; at times one has twice as many. */
 const ENTRIES = 4_096
 const PLACE_BITS = 14
 const PLACE = 2 ** PLACE_BITS - 1
-/** Longer keys are kept as a hash of 128 bits, so that a number of keys is a bound for memory. */
-const LONGEST = 256
 /** How many places a step of a walk passes over to find one in use. */
 const PASSES = 64
-
-/** One secret for all tables of the process; the second makes 128 bits of it where 64 could be made to collide. */
-const hash = new KeyHash()
-const otherHash = new KeyHash()
 
 export class Segments {
   count = 0
@@ -47,10 +41,10 @@ export class Segments {
     // The same key again, as of whoever is about to be refused: then there is nothing to work out.
     if (this.#lastSlot >= 0 && key === this.#lastKey) return this.#lastSlot
     const { keepsTexts } = this.#form
-    const text = keepsTexts && key.length > LONGEST ? this.nameOf(key) : key
-    hash.hash(text)
-    const index = this.#indexOf(hash.low)
-    const place = this.#at(index).find(text, hash.low, hash.high)
+    const text = keepsTexts && key.length > LONGEST ? shortName(key) : key
+    keyHash.hash(text)
+    const index = this.#indexOf(keyHash.low)
+    const place = this.#at(index).find(text, keyHash.low, keyHash.high)
     if (place < 0) return -1
     const slot = (index << PLACE_BITS) | place
     if (keepsTexts) {
@@ -62,8 +56,7 @@ export class Segments {
 
   /** What stands for a key where it is kept as a text. */
   nameOf(key: string): string {
-    if (!this.#form.keepsTexts) return hash.textOf(key)
-    return key.length > LONGEST ? hash.textOf(key) + otherHash.textOf(key) : key
+    return this.#form.keepsTexts ? shortName(key) : keyHash.textOf(key)
   }
 
   cellsOf(slot: number): Cells {
@@ -95,8 +88,8 @@ export class Segments {
     this.#lastSlot = -1
     if (this.count >= ENTRIES * this.#segments.length) this.#split()
     const text = this.#form.keepsTexts ? this.nameOf(key) : key
-    hash.hash(text)
-    const { low, high } = hash
+    keyHash.hash(text)
+    const { low, high } = keyHash
     const index = this.#indexOf(low)
     if (this.#at(index).isFull) this.#rebuild(index)
     this.count += 1
