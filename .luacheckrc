@@ -3,5 +3,7 @@ std = 'lua51'
 read_globals = { 'redis', 'KEYS', 'ARGV', 'cjson', 'cmsgpack', 'bit', 'struct' }
 max_line_length = 150
 
--- The driver runs below a line that lists the kernels of its script, in the order of the policies.
-files['packages/core/src/stores/driver.lua'] = { read_globals = { 'kernels' } }
+-- What prologue.lua sets, and a line that lists the kernels of a script in the order of its policies, stand above the rest.
+files['packages/core/src/stores/prologue.lua'] = { unused = false }
+files['packages/core/src/kernels/*.plain.lua'] = { read_globals = { 'us', 'slack' } }
+files['packages/core/src/stores/driver.lua'] = { read_globals = { 'kernels', 'mode', 'us', 'slack' } }

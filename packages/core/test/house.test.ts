@@ -100,7 +100,11 @@ describe('Lua', () => {
     'string',
     'tonumber',
     'type',
+    // What stands above the rest of a script.
     'kernels',
+    'mode',
+    'us',
+    'slack',
   ])
 
   test.each(files.filter((file) => file.endsWith('.lua')))(

@@ -14,7 +14,7 @@
 // Changed numbers: the TAT stays, so the time to drain is kept.
 
 import { EPOCH_MS } from '../clock.js'
-import { bucketLua } from '../lua.generated.js'
+import { bucketLua, bucketPlainLua } from '../lua.generated.js'
 import type { Cells, Check, Kernel } from './kernel.js'
 
 const TICKS_PER_US = 8
@@ -34,6 +34,7 @@ interface BucketCheck extends Check {
 export const bucket: Kernel<BucketCheck> = {
   id: 'bucket1',
   lua: bucketLua,
+  plainLua: bucketPlainLua,
   width: 1,
 
   check: ([price, capacity, span]) => ({ price, capacity, span, now: 0, tat: 0, dirty: false }),

@@ -7,7 +7,7 @@
 // Changed numbers: count and end of the running window stay. An end more than one (new) span ahead, after a step of
 // the clock or a shorter window, is set anew and the count kept.
 
-import { fixedWindowLua } from '../lua.generated.js'
+import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from './kernel.js'
 
 interface WindowCheck extends Check {
@@ -23,6 +23,7 @@ interface WindowCheck extends Check {
 export const fixedWindow: Kernel<WindowCheck> = {
   id: 'fixed1',
   lua: fixedWindowLua,
+  plainLua: fixedWindowPlainLua,
   width: 2,
 
   check: ([limit, spanMs, aligned]) => {

@@ -19,6 +19,9 @@ export interface Kernel<C extends Check = Check> {
   readonly id: string
   /** The twin of this object in Lua. */
   readonly lua: string
+  /** What a script does first where this is the only policy: it answers calls of single requests of cost 1, which are most
+   *  calls by far, as the driver and `lua` would, in less time. */
+  readonly plainLua: string
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
   /** A check from the three numbers of a policy. */

@@ -10,7 +10,7 @@
 //   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
 // Changed numbers: the stored window is moved to the grid of the new span; one two new spans old is forgotten.
 
-import { slidingCounterLua } from '../lua.generated.js'
+import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
 import type { Cells, Check, Kernel } from './kernel.js'
 
 interface CounterCheck extends Check {
@@ -28,6 +28,7 @@ interface CounterCheck extends Check {
 export const slidingCounter: Kernel<CounterCheck> = {
   id: 'counter1',
   lua: slidingCounterLua,
+  plainLua: slidingCounterPlainLua,
   width: 3,
 
   check: ([limit, spanMs]) => {

@@ -13,7 +13,7 @@
 // Changed numbers: entries keep their times and are judged by the new span.
 
 import { EPOCH_MS } from '../clock.js'
-import { slidingLogLua } from '../lua.generated.js'
+import { slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from './kernel.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms since 2025.
@@ -44,6 +44,7 @@ interface LogCheck extends Check {
 export const slidingLog: Kernel<LogCheck> = {
   id: 'log1',
   lua: slidingLogLua,
+  plainLua: slidingLogPlainLua,
   width: 0,
 
   check: ([limit, spanMs, quantumMs]) => {

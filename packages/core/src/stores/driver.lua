@@ -1,5 +1,5 @@
 -- The driver: many decisions of one plan (one list of policies) and one mode in one call. Twin of kernels/driver.ts.
--- `kernels`, the kernel of each policy, is put before it by stores/script.ts.
+-- prologue.lua and `kernels`, the kernel of each policy, are put before it by stores/script.ts.
 --
 -- KEYS  group by group, a key for each policy; to refund, reset or raise, then a mark for each policy
 -- ARGV  [1] now in microseconds, or '' for the server's clock
@@ -21,55 +21,13 @@
 -- so a full Redis, which refuses the first write of a script, leaves nothing half done.
 
 local ceil, floor, max = math.ceil, math.floor, math.max
-local mode = ARGV[2]
 local policies = #kernels
-local us, slack
-if ARGV[1] == '' then
-  local time = redis.call('TIME')
-  us = time[1] * 1000000 + time[2]
-  slack = 0
-else
-  -- Under an injected clock real time must not delete a key whose injected time has not come.
-  us = ARGV[1] + 0
-  slack = 600000
-end
 
 local marked = mode == 'refund' or mode == 'raise' or mode == 'reset'
 local bounded = mode == 'refund' or mode == 'raise' or mode == 'settle'
 local judged = mode == 'consume' or mode == 'peek'
 local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
-
--- The most frequent call by far: one policy, and single requests of cost 1. The same as below, without its tables and
--- loops, which are a tenth of a call's time.
-if mode == 'consume' and policies == 1 and #ARGV == 5 then
-  local kernel = kernels[1]
-  local read, take, reset_after = kernel.read, kernel.take, kernel.reset_after
-  local check = kernel.check(ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0, us)
-  local reply = { us, 0, 0, 0, 0 }
-  for i = 1, #KEYS do
-    local granted, wait, reset = 1, 0, 0
-    local left = read(check, KEYS[i])
-    if left and left < 1 then granted = 0 elseif left then left = take(check, 1) end
-    if left and left < 1 then wait = kernel.retry_after(check, 1) end
-    if not left or not wait then
-      granted, left, wait = -1, 0, 0
-    else
-      reset = reset_after(check)
-      if check.dirty and reset > 0 then
-        kernel.write(check, KEYS[i], ceil(reset / 1000), slack)
-      elseif check.dirty then
-        redis.call('DEL', KEYS[i])
-      end
-    end
-    local at = 4 * i
-    reply[at - 2] = granted
-    reply[at - 1] = left
-    reply[at] = wait
-    reply[at + 1] = reset
-  end
-  return cmsgpack.pack(reply)
-end
 
 local checks, lefts, costs, untils = {}, {}, {}, {}
 local argument = 3

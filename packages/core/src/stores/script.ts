@@ -2,7 +2,8 @@
 // order share one.
 
 import { createHash } from 'node:crypto'
-import { driverLua } from '../lua.generated.js'
+import type { Kernel } from '../kernels/kernel.js'
+import { driverLua, prologueLua } from '../lua.generated.js'
 import type { Plan } from '../store.js'
 
 export interface Script {
@@ -25,10 +26,14 @@ export function scriptOf({ policies }: Plan): Script {
   return script
 }
 
-function scriptFrom(kernels: readonly { readonly id: string; readonly lua: string }[]): Script {
+function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'plainLua'>[]): Script {
+  const [first] = kernels
+  const plain = kernels.length === 1 ? first?.plainLua : undefined
+  // Two arguments and a policy's three numbers: nothing is said of any group, so all are single requests of cost 1.
+  const shortcut = plain === undefined ? '' : `if mode == 'consume' and #ARGV == 5 then\n${plain}end\n`
   const sources = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const definitions = [...sources].map(([id, lua]) => `local ${id} = (function()\n${lua}\nend)()\n`)
   const list = `local kernels = { ${kernels.map(({ id }) => id).join(', ')} }\n`
-  const source = definitions.join('') + list + driverLua
+  const source = [prologueLua, shortcut, ...definitions, list, driverLua].join('')
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }

@@ -120,7 +120,7 @@ describe('bytes that a decision allocates', () => {
     ['distinct keys', keys, 3_600],
     ['one hot key', ['hot'], 2_400],
   ])('through Redis, 64 in flight, %s', async (_, some, most) => {
-    const limiter = new RateLimiter({ store: patientStore(client), policy })
+    const limiter = new RateLimiter({ store: patientStore(client, {}), policy })
     const decideAll = async () => {
       let next = 0
       const worker = async () => {
