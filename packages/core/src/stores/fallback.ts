@@ -20,7 +20,7 @@ export interface Admitted {
   readonly group: Group
   readonly units: number[]
   /** What was last seen of it in the store, before. */
-  readonly seen: Seen | undefined
+  seen: Seen | undefined
   untilUs: readonly number[]
 }
 
@@ -54,10 +54,12 @@ export class Fallback {
   decide(group: Group, id: string, seen: Seen | undefined): Answer {
     const plan = this.#shareOf(group.plan)
     let admitted = this.#admitted.get(group.plan)?.get(id)
-    if (admitted === undefined) {
-      if (seen !== undefined) this.#start(group, plan, seen)
-      admitted = this.#remember(group, id, seen)
+    // An entry may be of a request that failed by itself, long ago: the store has gone on counting since.
+    if (seen !== undefined && seen.nowUs > (admitted?.seen?.nowUs ?? Number.NEGATIVE_INFINITY)) {
+      this.#start(group, plan, seen, admitted?.units)
+      if (admitted !== undefined) admitted.seen = seen
     }
+    admitted ??= this.#remember(group, id, seen)
     const answer = this.#store.decide({ ...group, key: encodedIfLong(group.key), plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
     return degraded(group, answer)
@@ -121,10 +123,13 @@ export class Fallback {
   }
 
   /** What this instance has used of its share, so that no more is left than its part of what was left. */
-  #start(group: Group, plan: Plan, { remaining, untilUs }: Seen): void {
+  #start(group: Group, plan: Plan, { remaining, untilUs }: Seen, units: readonly number[] = []): void {
     const instances = this.#shared
     const used = group.plan.policies.map(({ limit }, i) => {
-      return Math.max(0, partOf(limit, instances) - partOf(remaining[i] as number, instances))
+      const part = partOf(limit, instances)
+      // What was admitted here and is not settled comes on top of what the store has counted.
+      const usedThere = Math.max(0, part - partOf(remaining[i] as number, instances))
+      return Math.min(part, usedThere + (units[i] ?? 0))
     })
     this.#store.decide({ ...group, key: encodedIfLong(group.key), plan, mode: 'raise', costs: used, untilUs })
   }

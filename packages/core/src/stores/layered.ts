@@ -108,11 +108,7 @@ class LayeredStore implements RedisStore {
       answered: () => {
         this.#answered = true
       },
-      probeKeyOf: (node) => {
-        // The slot of a key may have moved since.
-        const { tag = 'probe' } = node
-        return this.#nodes.ofSlot(this.#slotOf({ key: tag })) === node ? tag : 'probe'
-      },
+      probeKeyOf: (node) => this.#keyOn(node),
       slotOf: ({ group }) => this.#slotOf(group),
       nodeOf: ({ group }) => this.#nodes.ofSlot(this.#slotOf(group)),
       nowUs: () => this.#nowUs(),
@@ -338,6 +334,15 @@ class LayeredStore implements RedisStore {
   #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
     if (this.#client.isCluster !== true) return 0
     return slotOf(hashTagOf(ownKeys?.[0]?.tag ?? key, this.#settings.hashTags))
+  }
+
+  /** A key that lies on a node. Any, if the node has no slots any more: what was admitted for it is settled elsewhere then. */
+  #keyOn(node: RedisNode): string {
+    const isThere = (key: string) => this.#nodes.ofSlot(this.#slotOf({ key })) === node
+    if (node.tag !== undefined && isThere(node.tag)) return node.tag
+    // The slot of the last one has moved.
+    for (let n = 0; n < 1_000; n += 1) if (isThere(`probe${n}`)) return `probe${n}`
+    return 'probe'
   }
 
   #denialsOf({ name }: Plan): Denials | undefined {

@@ -32,11 +32,9 @@ export interface RecoveryOptions {
 
 /** Processes that lost Redis together come back one after the other: each waits up to this long before it settles. */
 const SPREAD_MS = 500
-/** Keys settled in a node at the most; those with the most units come first. */
-const MAX_KEYS = 1_000
 /** How often is looked whether the client is ready again. */
 const UNREADY_MS = 50
-/** Groups in one call. */
+/** Keys that are settled at once. Redis serves others between one chunk and the next. */
 const CHUNK = 100
 
 export class Recovery {
@@ -101,39 +99,53 @@ export class Recovery {
   async #settle(node: RedisNode): Promise<void> {
     const { fallback, events } = this.#options
     let keys = 0
+    const counted = (some: number): void => {
+      keys += some
+    }
     try {
       if (fallback.keys > 0) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * SPREAD_MS).unref?.())
       }
       // Requests go on being decided locally while the first part is on its way; the second part is what they took.
-      for (let part = 0; part < 2; part += 1) keys += await this.#settleOnce(node)
+      for (let part = 0; part < 2; part += 1) await this.#settleOnce(node, counted)
       node.breaker.settled(true, performance.now())
+      // And the last one what they took during the second: from now on Redis decides.
+      await this.#settleOnce(node, counted).catch(() => {})
     } catch {
       node.breaker.settled(false, performance.now())
     }
     if (keys > 0) events.emit('settled', { node: node.name, keys })
   }
 
-  async #settleOnce(node: RedisNode): Promise<number> {
+  /** Settles all that is due, those with the most units first. What cannot be settled is left for the next time. */
+  async #settleOnce(node: RedisNode, counted: (keys: number) => void): Promise<void> {
     const { fallback, nodeOf, idOf } = this.#options
-    const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node)).slice(0, MAX_KEYS)
-    const chunks = this.#calls(mine).flatMap(([line, some]) => chunksOf(some).map((part) => ({ line, part })))
-    for (let i = 0; i < chunks.length; i += 1) {
-      const { line, part } = chunks[i] as (typeof chunks)[number]
-      try {
-        // First what was last seen, in case it was lost: what was admitted since comes on top of it.
-        const lost = part.filter(({ seen }) => seen !== undefined)
-        if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raised))
-        await this.#decide(line, 'settle', part.map(settled), () => fallback.settledAfterAll(part, idOf))
-      } catch (error) {
-        fallback.putBack(
-          chunks.slice(i).flatMap((chunk) => chunk.part),
-          idOf,
-        )
-        throw error
-      }
+    const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node))
+    for (let from = 0; from < mine.length; from += CHUNK) {
+      const calls = this.#calls(mine.slice(from, from + CHUNK))
+      const ends = await Promise.allSettled(calls.map(([line, some]) => this.#settleCall(line, some)))
+      ends.forEach(({ status }, i) => {
+        if (status === 'fulfilled') counted((calls[i] as (typeof calls)[number])[1].length)
+      })
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed === undefined) continue
+      fallback.putBack(mine.slice(from + CHUNK), idOf)
+      throw failed.reason
     }
-    return mine.length
+  }
+
+  async #settleCall(line: Line, some: readonly Admitted[]): Promise<void> {
+    const { fallback, idOf } = this.#options
+    try {
+      // First what was last seen, in case it was lost: what was admitted since comes on top of it.
+      const lost = some.filter(({ seen }) => seen !== undefined)
+      if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raised))
+      await this.#decide(line, 'settle', some.map(settled), () => fallback.settledAfterAll(some, idOf))
+    } catch (error) {
+      // At once: a reply that comes after its deadline takes back what was put back.
+      fallback.putBack(some, idOf)
+      throw error
+    }
   }
 
   /** By line, and in a Cluster by slot: a call reaches one slot. */
@@ -161,12 +173,6 @@ export class Recovery {
     if (!isReady(client)) throw new Error(`the client is ${client.status}`)
     await withDeadline(decideGroups(client, line, mode, groups, nowUs()), deadlineMs, afterAll)
   }
-}
-
-function chunksOf(some: readonly Admitted[]): Admitted[][] {
-  const chunks: Admitted[][] = []
-  for (let from = 0; from < some.length; from += CHUNK) chunks.push(some.slice(from, from + CHUNK))
-  return chunks
 }
 
 function settled({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): CountedGroup {

@@ -431,15 +431,6 @@ test('a request refused in one slot of a Cluster cost a bucket in another a unit
   expect((await limiter.peek('x')).policies[1]?.remaining).toBe(3)
 })
 
-test('unsafe options of a client are told of once each', () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-  for (let i = 0; i < 2; i += 1) redisStore(singleClient())
-  redisStore(connect(server.port))
-  const texts = warn.mock.calls.map(([message]) => String(message))
-  expect(texts.filter((text) => text.includes('unsafe')).length).toBeLessThanOrEqual(3)
-  warn.mockRestore()
-})
-
 test.each([
   [{ deadlineMs: 0 }],
   [{ deadlineMs: 1.5 }],

@@ -1,0 +1,572 @@
+// How a node is brought back, and what holds while one of several is away, in the small. Redis is real; the client between
+// it and the store fails at the moment that a test is about.
+
+import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisLike,
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedRedisOptions,
+  redisStore,
+  type WhenUnavailable,
+} from '../../src/index.js'
+import { heartbeat, INSTANCES_TAG } from '../../src/stores/instances.js'
+import { slotOf } from '../../src/stores/slots.js'
+
+let server: RedisServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = new Redis(server.port, recommendedRedisOptions)
+  await new Promise((resolve) => redis.once('ready', resolve))
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close()
+})
+
+let runs = 0
+function newName(): string {
+  runs += 1
+  return `v${Date.now().toString(36)}${runs}`
+}
+
+/** A call of Weir's script. */
+interface Call {
+  readonly mode: string
+  readonly keys: readonly string[]
+  /** The hash tags of its keys, each once. */
+  readonly tags: readonly string[]
+}
+
+type Way = (call: Call, send: () => Promise<unknown>) => Promise<unknown>
+
+/** A client of the real server whose calls go a way that a test chooses. */
+function clientBy(way: Way, more: Partial<RedisLike> = {}): RedisLike {
+  return {
+    status: 'ready',
+    ...more,
+    callBuffer(command, args) {
+      const keys = args.slice(2, 2 + Number(args[1]))
+      const tags = new Set(keys.map((key) => /{(.*?)}/.exec(key)?.[1] ?? ''))
+      const mode = args[3 + keys.length] ?? ''
+      return way({ mode, keys, tags: [...tags] }, () => redis.callBuffer(command, args))
+    },
+  }
+}
+
+function lost(): Promise<never> {
+  return Promise.reject(new Error('Connection is closed.'))
+}
+
+function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  // The machine may be busy, and this is seldom about time.
+  const store = redisStore(client, { instances: 1, deadlineMs: 10_000, ...options })
+  open.push(store)
+  return store
+}
+
+function isIn(state: string, store: RedisStore): Promise<void> {
+  return waitUntil(`the breaker is ${state}`, async () => store.health().state === state)
+}
+
+const LIMIT = 1_000
+const policy = fixedWindow({ limit: LIMIT, window: '5m' })
+
+/** What Redis has counted under keys, as another process sees it. */
+async function counted(name: string, keys: readonly string[]): Promise<number[]> {
+  const limiter = new RateLimiter({
+    name,
+    store: storeOn(clientBy((_, send) => send())),
+    policy,
+    shared: true,
+  })
+  const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
+  expect(decisions.every(({ degraded }) => !degraded)).toBe(true)
+  return decisions.map(({ remaining }) => LIMIT - remaining)
+}
+
+describe('keys of an outage', () => {
+  const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`)
+  /** Of a key: many differ. */
+  const costOf = (i: number): number => 1 + ((i * 7) % 50)
+
+  test.each<[string, Partial<RedisLike>]>([
+    ['of one server', {}],
+    ['of a Cluster', { isCluster: true, slots: Array.from({ length: 16_384 }, () => ['a:1']) }],
+  ])('beyond 1,000 were not settled: %s', async (_, more) => {
+    let away = false
+    let now = 0
+    let most = 0
+    const settled: (readonly string[])[] = []
+    const client = clientBy(async ({ mode, tags }, send) => {
+      if (away) return lost()
+      if (mode !== 'settle') return send()
+      settled.push(tags)
+      now += tags.length
+      most = Math.max(most, now)
+      return send().finally(() => {
+        now -= tags.length
+      })
+    }, more)
+    const store = storeOn(client)
+    const told: number[] = []
+    store.on('settled', (event) => told.push(event.keys))
+    const name = newName()
+    const limiter = new RateLimiter({ name, store, policy })
+    await limiter.consume('k0')
+    away = true
+    for (const [i, key] of keys.entries()) {
+      expect(await limiter.consume(key, { cost: costOf(i) })).toMatchObject({ allowed: true, degraded: true })
+    }
+    expect(store.health()).toMatchObject({ state: 'open', localKeys: 3_000 })
+    away = false
+    await isIn('closed', store)
+    await waitUntil('all is told', async () => told.length > 0)
+    expect(told).toEqual([3_000])
+    expect(store.health().localKeys).toBe(0)
+    expect(await counted(name, keys)).toEqual(keys.map((_, i) => costOf(i) + (i === 0 ? 1 : 0)))
+    // The largest first, and no more than 100 at once, so that Redis can serve others between them.
+    const inOrder = settled.flat().map((key) => costOf(Number(key.slice(1))))
+    const chunks = Array.from({ length: 30 }, (_, i) => inOrder.slice(100 * i, 100 * (i + 1)))
+    for (const [i, chunk] of chunks.entries()) {
+      expect(Math.min(...chunk)).toBeGreaterThanOrEqual(Math.max(0, ...(chunks[i + 1] ?? [])))
+    }
+    expect(most).toBe(100)
+    if (more.isCluster) expect(settled.every(({ length }) => length === 1)).toBe(true)
+  })
+})
+
+describe('a settlement that is cut off', () => {
+  const keys = Array.from({ length: 250 }, (_, i) => `k${i}`)
+
+  /** Takes of all keys before and in an outage, and lets the way spoil the settlement: `nth` counts its calls. */
+  async function outage(way: (call: Call, send: () => Promise<unknown>, nth: number) => Promise<unknown>) {
+    let away = false
+    let nth = 0
+    const client = clientBy((call, send) => {
+      if (away) return lost()
+      if (call.mode !== 'settle') return way(call, send, 0)
+      nth += 1
+      return way(call, send, nth)
+    })
+    const store = storeOn(client, { deadlineMs: 300 })
+    const states: string[] = []
+    store.on('breaker', ({ state }) => states.push(state))
+    const told: number[] = []
+    store.on('settled', (event) => told.push(event.keys))
+    const name = newName()
+    const limiter = new RateLimiter({ name, store, policy })
+    await Promise.all(keys.map((key) => limiter.consume(key)))
+    away = true
+    for (const key of keys) await limiter.consume(key)
+    expect(store.health()).toMatchObject({ state: 'open', localKeys: keys.length })
+    away = false
+    const expected = keys.map(() => 2)
+    return { store, states, told, limiter, name, expected }
+  }
+
+  test('between two chunks goes on later, and settles nothing twice', async () => {
+    let away = false
+    const run = await outage((_, send, nth) => {
+      if (nth === 2) away = true
+      return away ? lost() : send()
+    })
+    await waitUntil('it was tried', async () => run.states.includes('half-open'))
+    await waitUntil('it failed', async () => run.states.at(-1) === 'open')
+    expect(run.told).toEqual([100])
+    expect(run.store.health().localKeys).toBe(150)
+    // What is admitted meanwhile comes on top, under keys that were settled and keys that were not.
+    for (const i of [0, 120, 249]) {
+      expect((await run.limiter.consume(keys[i] as string)).degraded).toBe(true)
+      run.expected[i] = 3
+    }
+    away = false
+    await isIn('closed', run.store)
+    await waitUntil('all is told', async () => run.told.length === 2)
+    expect(run.told[1]).toBe(151)
+    expect(await counted(run.name, keys)).toEqual(run.expected)
+    expect(run.store.health().localKeys).toBe(0)
+  })
+
+  test('by a reply that comes too late settles nothing twice', async () => {
+    let release = () => {}
+    const run = await outage(async (_, send, nth) => {
+      const reply = await send()
+      // Redis answers in order: a late reply comes before that of the next probe.
+      if (nth === 2) await new Promise<void>((resolve) => (release = resolve))
+      return reply
+    })
+    await waitUntil('it failed', async () => run.states.filter((state) => state === 'open').length === 2)
+    expect(run.store.health().localKeys).toBe(150)
+    release()
+    await isIn('closed', run.store)
+    expect(await counted(run.name, keys)).toEqual(run.expected)
+    expect(run.store.health().localKeys).toBe(0)
+  })
+
+  test('after what was last seen was told again adds nothing', async () => {
+    let cut = true
+    const run = await outage((call, send) => (cut && call.mode === 'settle' ? lost() : send()))
+    await waitUntil('it failed', async () => run.states.filter((state) => state === 'open').length === 2)
+    expect(await counted(run.name, keys)).toEqual(keys.map(() => 1))
+    cut = false
+    await isIn('closed', run.store)
+    expect(await counted(run.name, keys)).toEqual(run.expected)
+  })
+})
+
+test('what was admitted while a settlement was under way was left over', async () => {
+  let away = true
+  let settling = 0
+  const meanwhile: Promise<unknown>[] = []
+  const client = clientBy(async (call, send) => {
+    if (away) return lost()
+    if (call.mode === 'settle') {
+      settling += 1
+      // Two parts, and in each of them a request comes.
+      if (settling <= 2) meanwhile.push(limiter.consume('k'))
+    }
+    return send()
+  })
+  const store = storeOn(client)
+  const name = newName()
+  const limiter = new RateLimiter({ name, store, policy })
+  for (let i = 0; i < 5; i += 1) await limiter.consume('k')
+  away = false
+  await isIn('closed', store)
+  const decisions = await Promise.all(meanwhile)
+  expect(decisions).toMatchObject([{ degraded: true }, { degraded: true }])
+  await waitUntil('nothing is left', async () => store.health().localKeys === 0)
+  expect(await counted(name, ['k'])).toEqual([7])
+})
+
+/** Two masters, each with half of the slots; a test takes one away, or moves slots. Behind them is one server. */
+function twoShards() {
+  const slots = Array.from({ length: 16_384 }, (_, slot) => [slot < 8_192 ? 'a:1' : 'b:1'])
+  const away = new Set<string>()
+  const calls: (Call & { readonly node: string })[] = []
+  const client = clientBy(
+    (call, send) => {
+      const [node = ''] = slots[slotOf(call.tags[0] ?? '')] ?? []
+      calls.push({ ...call, node })
+      return away.has(node) ? lost() : send()
+    },
+    { isCluster: true, slots },
+  )
+  return { client, slots, away, calls }
+}
+
+/** Two of x0, x1, ... whose slots are among those of a shard. */
+function tagsIn(from: number, to: number): [string, string] {
+  const tags = Array.from({ length: 100 }, (_, n) => `x${n}`)
+  return tags.filter((tag) => slotOf(tag) >= from && slotOf(tag) < to).slice(0, 2) as [string, string]
+}
+
+const [ON_A, ALSO_ON_A] = tagsIn(0, 8_192)
+const [ON_B, ALSO_ON_B] = tagsIn(8_192, 16_384)
+
+describe.each([
+  ['the smaller limit', 3, 5],
+  ['the larger limit', 5, 3],
+])('policies on two shards, and that with %s is on the one that is away', (_, limitOfA, limitOfB) => {
+  const [onA, onB] = [
+    fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
+    fixedWindow({ name: 'on-b', limit: limitOfB, window: '5m' }),
+  ]
+
+  const isAllowed = (decision: object) => 'allowed' in decision && decision.allowed === true
+  const isDegraded = (decision: object) => 'degraded' in decision && decision.degraded === true
+
+  /** Eight requests while A is away, and what each shard has counted when it is back. */
+  async function eight(ofStore: WhenUnavailable, ofA?: WhenUnavailable) {
+    const { client, away } = twoShards()
+    const store = storeOn(client, { whenUnavailable: ofStore, denyCache: false })
+    const policies = [
+      { policy: onA, key: ON_A, ...(ofA && { whenUnavailable: ofA }) },
+      { policy: onB, key: ON_B },
+    ]
+    const limiter = new RateLimiter({ name: newName(), store, policy: policies })
+    away.add('a:1')
+    const decisions = []
+    for (let i = 0; i < 8; i += 1) {
+      decisions.push(await limiter.consume('k').catch(({ code }) => ({ failed: code })))
+    }
+    away.clear()
+    await waitUntil('A is back', async () => store.health().nodes.every(({ state }) => state === 'closed'))
+    await waitUntil('nothing is left', async () => store.health().localKeys === 0)
+    const { policies: figures, degraded } = await limiter.peek('k')
+    expect(degraded).toBe(false)
+    return { decisions, counted: figures.map(({ limit, remaining }) => limit - remaining) }
+  }
+
+  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+    ['the store', 'local'],
+    ['the policy', 'throw', 'local'],
+  ])('local, as %s was told: both limits hold, and both count what was allowed', async (_, ...told) => {
+    const { decisions, counted } = await eight(...told)
+    expect(decisions.map(isAllowed)).toEqual([...Array(3).fill(true), ...Array(5).fill(false)])
+    expect(decisions.every(isDegraded)).toBe(true)
+    expect(decisions[7]).toMatchObject({
+      reason: 'limit',
+      policy: { name: limitOfA === 3 ? 'on-a' : 'on-b' },
+    })
+    expect(counted).toEqual([3, 3])
+  })
+
+  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+    ['the store', 'allow'],
+    ['the policy', 'throw', 'allow'],
+  ])('allow, as %s was told: the other limit holds', async (_, ...told) => {
+    const { decisions, counted } = await eight(...told)
+    expect(decisions.filter(isAllowed).length).toBe(limitOfB)
+    expect(decisions.every(isDegraded)).toBe(true)
+    expect(counted).toEqual([0, limitOfB])
+  })
+
+  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+    ['the store', 'deny'],
+    ['the policy', 'allow', 'deny'],
+  ])('deny, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
+    const { decisions, counted } = await eight(...told)
+    for (const decision of decisions) {
+      expect(decision).toMatchObject({ allowed: false, reason: 'store-unavailable', degraded: true })
+      expect((decision as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(0)
+    }
+    expect(counted).toEqual([0, 0])
+  })
+
+  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+    ['the store', 'throw'],
+    ['the policy', 'allow', 'throw'],
+  ])('throw, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
+    const { decisions, counted } = await eight(...told)
+    expect(decisions).toEqual(Array(8).fill({ failed: 'WEIR_STORE_FAILED' }))
+    expect(counted).toEqual([0, 0])
+  })
+})
+
+describe('the probe of a node', () => {
+  const isProbe = ({ mode, keys }: Call) =>
+    mode === 'charge' && keys.some((key) => key.includes(':weir:probe:'))
+
+  test('goes there although the slot of the key that it was to use has moved', async () => {
+    const { client, slots, away, calls } = twoShards()
+    const store = storeOn(client)
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    // The tag 'probe' lies on the other node: a probe of that would say that all is well.
+    const [other] = slots[slotOf('probe')] as [string]
+    const [node, key, another] = other === 'a:1' ? ['b:1', ON_B, ALSO_ON_B] : ['a:1', ON_A, ALSO_ON_A]
+    away.add(node)
+    for (let i = 0; i < 5; i += 1) await limiter.consume(key)
+    slots[slotOf(key)] = [other]
+    await limiter.consume(another)
+    const stateOf = (name: string) => store.health().nodes.find((each) => each.name === name)?.state
+    expect(stateOf(node)).toBe('open')
+    await waitUntil('it is probed', async () => calls.filter(isProbe).length >= 2)
+    expect(new Set(calls.filter(isProbe).map((call) => call.node))).toEqual(new Set([node]))
+    expect(stateOf(node)).toBe('open')
+    away.clear()
+    await waitUntil('it is back', async () => stateOf(node) === 'closed')
+  })
+
+  test('of which all slots have moved ends, and what was admitted for it is settled where they are', async () => {
+    const { client, slots, away } = twoShards()
+    const store = storeOn(client)
+    const name = newName()
+    const limiter = new RateLimiter({ name, store, policy })
+    await limiter.consume(ON_A)
+    away.add('b:1')
+    for (let i = 0; i < 7; i += 1) await limiter.consume(ON_B)
+    expect(store.health()).toMatchObject({ state: 'open', localKeys: 1 })
+    slots.fill(['a:1'])
+    await isIn('closed', store)
+    await waitUntil('nothing is left', async () => store.health().localKeys === 0)
+    expect(await counted(name, [ON_B])).toEqual([7])
+  })
+})
+
+describe('the number of instances', () => {
+  let prefix: string
+  let patient: Redis
+  beforeEach(async () => {
+    prefix = newName()
+    // Its timers would be faked, too; without a socketTimeout it needs none.
+    patient = new Redis(server.port)
+    await new Promise((resolve) => patient.once('ready', resolve))
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+    patient.disconnect()
+  })
+  const nameOfSet = () => `${prefix}:{${INSTANCES_TAG}}`
+
+  /** Three seconds, here and in Redis; then all beats have been answered. */
+  async function beat(): Promise<void> {
+    const ids = await patient.zrangebyscore(nameOfSet(), '-inf', '+inf')
+    for (const id of ids) await patient.zincrby(nameOfSet(), -3_000, String(id))
+    vi.advanceTimersByTime(3_000)
+    for (let i = 0; i < 3; i += 1) await patient.ping()
+  }
+
+  test('is less by one that vanished after 20 to 26 s', async () => {
+    let alive = true
+    const beats = [() => true, () => true, () => alive].map((usable) => heartbeat(patient, prefix, usable))
+    open.push({ close: () => Promise.all(beats.map((each) => each.stop())) })
+    for (const each of beats) each.start()
+    await beat()
+    const counts = () => beats.slice(0, 2).map(({ instances }) => instances.count)
+    expect(counts()).toEqual([3, 3])
+    alive = false
+    const seen: number[][] = []
+    for (let i = 0; i < 9; i += 1) {
+      await beat()
+      seen.push(counts())
+    }
+    // It was last heard of at 0 s, and is missed at 12 s for the first time.
+    const at = (seconds: number) => seen[seconds / 3 - 1]
+    expect(at(18)).toEqual([3, 3])
+    expect(at(21)).toEqual([3, 3])
+    expect(at(24)).toEqual([2, 2])
+    const ranks = beats.slice(0, 2).map(({ instances }) => instances.rank)
+    expect(ranks.sort()).toEqual([0, 1])
+  })
+
+  test('stays as it was if one that seemed to have vanished is heard of again', async () => {
+    let alive = true
+    const beats = [() => true, () => alive].map((usable) => heartbeat(patient, prefix, usable))
+    open.push({ close: () => Promise.all(beats.map((each) => each.stop())) })
+    for (const each of beats) each.start()
+    await beat()
+    const counts: (number | undefined)[] = []
+    for (const isAlive of [
+      false,
+      false,
+      false,
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]) {
+      alive = isAlive
+      await beat()
+      counts.push(beats[0]?.instances.count)
+    }
+    expect(counts).toEqual(counts.map(() => 2))
+  })
+
+  test('stays as it was while the heartbeat cannot reach Redis, and for 10 s after', async () => {
+    const { client, away } = twoShards()
+    const node = slotOf(INSTANCES_TAG) < 8_192 ? 'a:1' : 'b:1'
+    const key = node === 'a:1' ? ON_A : ON_B
+    for (const peer of ['peer-1', 'peer-2']) await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
+    const store = redisStore(client, { prefix, deadlineMs: 10_000 })
+    open.push(store)
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    await limiter.consume(key)
+    await beat()
+    expect(store.health().instances).toBe(3)
+    away.add(node)
+    for (let i = 0; i < 5; i += 1) await limiter.consume(key)
+    // Nobody is heard of meanwhile, so the set is gone when Redis is back.
+    await patient.del(nameOfSet())
+    for (let i = 0; i < 10; i += 1) await beat()
+    expect(store.health()).toMatchObject({ state: 'open', instances: 3 })
+    away.clear()
+    await isIn('closed', store)
+    const counts: number[] = []
+    for (let i = 0; i < 5; i += 1) {
+      await beat()
+      counts.push(store.health().instances)
+    }
+    expect(counts).toEqual([3, 3, 3, 3, 1])
+  })
+
+  test('may fall while shares are in use, and they stay as they are until the outage is over', async () => {
+    const { client, away } = twoShards()
+    // The heartbeat goes on: it lies on the other shard.
+    const [node, key] = slotOf(INSTANCES_TAG) < 8_192 ? ['b:1', ON_B] : ['a:1', ON_A]
+    const peers = ['peer-1', 'peer-2', 'peer-3']
+    for (const peer of peers) await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
+    const store = redisStore(client, { prefix, deadlineMs: 10_000 })
+    open.push(store)
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    await limiter.consume(key)
+    await beat()
+    expect(store.health().instances).toBe(4)
+    away.add(node)
+    for (let i = 0; i < 100; i += 1) expect((await limiter.consume(key)).allowed).toBe(true)
+    await patient.zrem(nameOfSet(), ...peers)
+    for (let i = 0; i < 5; i += 1) await beat()
+    expect(store.health()).toMatchObject({ state: 'open', instances: 1 })
+    let allowed = 100
+    for (let i = 0; i < LIMIT; i += 1) if ((await limiter.consume(key)).allowed) allowed += 1
+    // A quarter of what was left.
+    expect(allowed).toBeGreaterThan(245)
+    expect(allowed).toBeLessThanOrEqual(250)
+    away.clear()
+    await isIn('closed', store)
+    away.add(node)
+    let afterwards = 0
+    for (let i = 0; i < LIMIT; i += 1) if ((await limiter.consume(key)).allowed) afterwards += 1
+    expect(afterwards).toBe(LIMIT - 1 - allowed)
+  })
+})
+
+test('a probe was made on another node when the slot of its key had moved there and nobody had asked since', async () => {
+  const { client, slots, away, calls } = twoShards()
+  const store = storeOn(client)
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  const [other] = slots[slotOf('probe')] as [string]
+  const [node, key] = other === 'a:1' ? ['b:1', ON_B] : ['a:1', ON_A]
+  away.add(node)
+  for (let i = 0; i < 5; i += 1) await limiter.consume(key)
+  slots[slotOf(key)] = [other]
+  await waitUntil('it is probed', async () => calls.filter(({ mode }) => mode === 'charge').length >= 2)
+  expect(new Set(calls.filter(({ mode }) => mode === 'charge').map((call) => call.node))).toEqual(
+    new Set([node]),
+  )
+  expect(store.health().nodes.find(({ name }) => name === node)?.state).toBe('open')
+})
+
+test('a key of which one request had failed before was given a new budget in an outage', async () => {
+  let away = false
+  let late = false
+  const client = clientBy(async (_, send) => {
+    if (away) return lost()
+    const reply = await send()
+    if (late) await new Promise((resolve) => setTimeout(resolve, 400))
+    return reply
+  })
+  const store = storeOn(client, { deadlineMs: 200 })
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: fixedWindow({ limit: 10, window: '5m' }),
+  })
+  await limiter.consume('k')
+  late = true
+  expect((await limiter.consume('k')).degraded).toBe(true)
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  late = false
+  for (let left = 7; left >= 0; left -= 1) {
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: false, remaining: left })
+  }
+  away = true
+  expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
+})
