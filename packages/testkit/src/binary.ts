@@ -12,7 +12,7 @@ export function serverBinary(): string {
 }
 
 function askFinder(): string {
-  const script = join(workspaceRoot(), 'scripts', 'redis.mjs')
+  const script = join(workspaceRoot(dirname(fileURLToPath(import.meta.url))), 'scripts', 'redis.mjs')
   const output = execFileSync(process.execPath, [script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -20,8 +20,13 @@ function askFinder(): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
 }
 
-function workspaceRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(folder, 'pnpm-workspace.yaml'))) folder = dirname(folder)
-  return folder
+/** The nearest folder around `start` that is a pnpm workspace. */
+export function workspaceRoot(start: string): string {
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'pnpm-workspace.yaml'))) return folder
+    // The root of the file system is its own parent.
+    if (dirname(folder) === folder) {
+      throw new Error(`no pnpm-workspace.yaml in or above ${start}; set REDIS_SERVER_BIN to a redis-server`)
+    }
+  }
 }
