@@ -37,6 +37,13 @@ export async function judge(row: Row, length: Length, sabotage: Partial<Job> = {
   return verdict('not judged', second, `times not judged: twice, ${second.starved}`)
 }
 
+/** Judges again a row that a busy machine left unjudged. The verdict tells of both times. */
+export async function judgeAgain({ row, note }: Verdict, length: Length): Promise<Verdict> {
+  const verdict = await judge(row, length)
+  const notes = [`judged again, alone, for ${note}`, verdict.note]
+  return { ...verdict, note: notes.filter((each) => each !== undefined).join('; then ') }
+}
+
 async function attempt(row: Row, length: Length, sabotage: Partial<Job>): Promise<Attempt> {
   const stage = new Stage(sabotage)
   let checks: readonly Check[]

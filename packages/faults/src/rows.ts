@@ -9,7 +9,7 @@ import { kernels } from './rows/kernels.js'
 import { foreignValue, noTtl } from './rows/keys.js'
 import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
-import { ghosts, stampede } from './rows/recovery.js'
+import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
 import { topology } from './rows/topology.js'
 
@@ -32,6 +32,7 @@ export const rows: readonly Row[] = [
   kernels,
   hostileKeys,
   resharding,
+  cutRecovery,
 ].sort((a, b) => place(a) - place(b))
 
 function place({ number }: Row): number {

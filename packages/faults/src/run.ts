@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { judge, type Verdict } from './judge.js'
+import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
 import { line, markdown, summary, withTable } from './report.js'
 import type { Row } from './row.js'
@@ -30,21 +30,26 @@ const length = values.short ? SHORT : FULL
 const verdicts = new Map<Row, Verdict>()
 
 async function work(queue: Row[]): Promise<void> {
-  for (let row = queue.shift(); row !== undefined; row = queue.shift()) {
-    const verdict = await judge(row, length)
-    verdicts.set(row, verdict)
-    console.log(line(verdict))
-  }
+  for (let row = queue.shift(); row !== undefined; row = queue.shift()) tell(await judge(row, length))
+}
+
+function tell(verdict: Verdict): void {
+  verdicts.set(verdict.row, verdict)
+  console.log(line(verdict))
 }
 
 const shared = chosen.filter(({ alone }) => !alone)
 await Promise.all(Array.from({ length: Number(values.jobs) }, () => work(shared)))
 await work(chosen.filter(({ alone }) => alone))
+for (const verdict of [...verdicts.values()].filter(({ state }) => state === 'not judged')) {
+  tell(await judgeAgain(verdict, length))
+}
 
 const inOrder = chosen.map((row) => verdicts.get(row) as Verdict)
 console.log(`\n${summary(inOrder)}`)
 if (values.write) await write(markdown(inOrder))
-process.exit(inOrder.some(({ state }) => state === 'failed') ? 1 : 0)
+// What could not be judged has not passed.
+process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
 
 async function write(table: string): Promise<void> {
   const page = fileURLToPath(new URL('../../../docs/resilience.md', import.meta.url))

@@ -68,12 +68,16 @@ export class Stage {
     return connection
   }
 
-  async proxy(targetPort: number): Promise<Wire> {
+  /** @param onCall called before a call is passed on */
+  async proxy(targetPort: number, onCall?: (call: ScriptCall) => void): Promise<Wire> {
     const calls: ScriptCall[] = []
     const proxy = await startProxy(targetPort, {
       onCommand: (command, connection) => {
-        const call = scriptCall(command)
-        if (call) calls.push({ ...call, at: now(), connection })
+        const parsed = scriptCall(command)
+        if (parsed === undefined) return
+        const call = { ...parsed, at: now(), connection }
+        calls.push(call)
+        onCall?.(call)
       },
     })
     return this.#ending(Object.assign(proxy, { calls }))

@@ -1,7 +1,7 @@
 // How a row is judged, with rows that need no server.
 import { expect, test } from 'vitest'
 import { type Check, countAtMost, msAtMost } from '../src/checks.js'
-import { judge } from '../src/judge.js'
+import { judge, judgeAgain } from '../src/judge.js'
 import { SHORT } from '../src/outage.js'
 import type { Row } from '../src/row.js'
 import type { Stage } from '../src/stage.js'
@@ -51,6 +51,23 @@ test('twice late on a busy machine is not judged, twice late on a quiet one fail
   const busy = { checks: [late], starved: true }
   expect(await judge(row(busy, busy), SHORT)).toMatchObject({ state: 'not judged' })
   expect(await judge(row(busy, { checks: [late] }), SHORT)).toMatchObject({ state: 'failed' })
+})
+
+test('what was not judged is judged again as any row, and the verdict tells why', async () => {
+  const busy = { checks: [late], starved: true }
+  const judgedAgain = async (...runs: Parameters<typeof row>) => {
+    return judgeAgain(await judge(row(busy, busy, ...runs), SHORT), SHORT)
+  }
+  expect(await judgedAgain({ checks: [quick] })).toMatchObject({
+    state: 'passed',
+    note: expect.stringMatching(/^judged again, alone, for times not judged: twice, .* 200 ms/),
+  })
+  expect(await judgedAgain({ checks: [late] })).toMatchObject({ state: 'failed' })
+  expect(await judgedAgain({ checks: [tooMany] })).toMatchObject({ state: 'failed' })
+  expect(await judgedAgain(busy, busy)).toMatchObject({
+    state: 'not judged',
+    note: expect.stringMatching(/; then times not judged/),
+  })
 })
 
 test('a wrong count fails at once, whatever the machine does', async () => {

@@ -1,23 +1,47 @@
 // The fault matrix in its short form: the same rows and the same figures as `pnpm faults`, in less time.
-import { describe, expect, test } from 'vitest'
-import { judge } from '../src/judge.js'
+import { describe, expect, type TestContext, test } from 'vitest'
+import { judge, judgeAgain, type Verdict } from '../src/judge.js'
 import { SHORT } from '../src/outage.js'
 import { line } from '../src/report.js'
 import { idOf, type Row } from '../src/row.js'
 import { rows } from '../src/rows.js'
 
-async function passes(row: Row): Promise<void> {
+/** Rows run three at once, and on a machine with little to spare one may keep the other from being judged. */
+const unjudged: Verdict[] = []
+
+async function passes(row: Row, { skip }: TestContext): Promise<void> {
   const verdict = await judge(row, SHORT)
+  if (verdict.state === 'not judged') {
+    unjudged.push(verdict)
+    skip(verdict.note)
+  }
+  told(verdict)
+}
+
+function told(verdict: Verdict): void {
   if (verdict.note !== undefined) console.warn(line(verdict))
-  if (verdict.state === 'failed') expect.fail(line(verdict))
+  if (verdict.state !== 'passed') expect.fail(line(verdict))
 }
 
 describe('faults', () => {
   for (const row of rows.filter(({ alone }) => !alone)) {
-    test.concurrent(`${idOf(row)}: ${row.fault}`, () => passes(row))
+    test.concurrent(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
   }
 })
 
 describe('faults that need the machine for themselves', () => {
-  for (const row of rows.filter(({ alone }) => alone)) test(`${idOf(row)}: ${row.fault}`, () => passes(row))
+  for (const row of rows.filter(({ alone }) => alone)) {
+    test(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
+  }
+})
+
+// What a busy machine left unjudged has not passed. A machine that is too busy for a row by itself cannot judge it: that fails.
+test('rows that were skipped pass by themselves', { timeout: 15 * 60_000 }, async () => {
+  const failed: string[] = []
+  for (const verdict of unjudged) {
+    const again = await judgeAgain(verdict, SHORT)
+    console.warn(line(again))
+    if (again.state !== 'passed') failed.push(line(again))
+  }
+  expect(failed.join('\n')).toBe('')
 })

@@ -36,6 +36,16 @@ describe('sabotage', () => {
     expect(checks).toContain('per window in total')
   })
 
+  test.concurrent('what is not counted after an outage is missed', async () => {
+    const checks = await found('cut recovery', { store: { whenUnavailable: 'allow' } })
+    expect(checks).toContain('admitted but not counted')
+  })
+
+  test.concurrent('a policy that lets all pass, though it was told to deny, is seen', async () => {
+    const checks = await found('22 policies on two', { store: { whenUnavailable: 'allow' } })
+    expect(checks).toEqual(expect.arrayContaining(['deny: allowed, %', 'throw: thrown, %']))
+  })
+
   test.concurrent('one more than the limit is seen', async () => {
     const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
     expect(await found('18', { policy })).toContain('most in a window')

@@ -21,6 +21,8 @@ export interface Job {
   /** Options of redisStore. */
   readonly store?: RedisStoreOptions
   readonly policy: PolicySettings
+  /** A second policy of each request, on a key of its own. */
+  readonly also?: { readonly policy: PolicySettings; readonly key: string }
   /** Requests go to these keys in turn. */
   readonly keys: readonly string[]
   readonly ratePerSecond: number

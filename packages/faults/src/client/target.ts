@@ -19,7 +19,10 @@ export function openTarget(job: Job): Target {
   const limiter = new weir.RateLimiter({
     name: 'faults',
     store,
-    policy: makePolicy(job.policy),
+    policy: [
+      makePolicy(job.policy),
+      ...(job.also ? [{ policy: makePolicy(job.also.policy), key: job.also.key }] : []),
+    ],
     shared: true,
   })
   return {

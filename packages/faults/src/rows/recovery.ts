@@ -1,12 +1,13 @@
 // What Redis gets to bear, and to count, when it comes back.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Check, countAtMost, msAtLeast } from '../checks.js'
+import { waitUntil } from '@weir/testkit'
+import { type Check, countAtLeast, countAtMost, msAtLeast } from '../checks.js'
 import { now } from '../client/time.js'
 import { admissions, spread } from '../figures.js'
 import { type Fault, LIMIT, load, type Run, runOf, underFault } from '../outage.js'
 import type { Row } from '../row.js'
-import { isAsUsual, over, sane, slowest } from '../verdicts.js'
+import { isAsUsual, normalWithin, over, sane, slowest } from '../verdicts.js'
 
 const LONG_LIMIT = 100_000
 const HANG_MS = 3_000
@@ -53,6 +54,52 @@ function countedTwice({ reports, samples, fault }: Run, peekedAt: number, counte
     countAtMost('counted but not admitted', Math.max(0, counted - perhaps), sent.length),
     countAtMost('admitted but not counted', Math.max(0, surely - counted), sent.length),
   ]
+}
+
+const KEYS = [...Array(300).keys()].map((i) => `user-${i}`)
+const CUT_MS = 1_000
+
+export const cutRecovery: Row = {
+  number: 'cut recovery',
+  fault: `Redis comes back, and goes away again while what was admitted of ${KEYS.length} keys is counted in it`,
+  must: 'count the rest the next time, and nothing twice',
+  pass: 'miscounted <= sent before the breaker opened',
+  async run(stage, length) {
+    const server = await stage.redis()
+    let settlements = 0
+    let end: Promise<void> | undefined
+    const wire = await stage.proxy(server.port, ({ mode }) => {
+      if (mode !== 'settle') return
+      settlements += 1
+      // The first hundred keys are counted. The second hundred do not reach Redis.
+      if (settlements === 2) end = wire.set('refuse').then(() => sleep(CUT_MS))
+    })
+    const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
+    const policy = { make: 'fixedWindow', options }
+    const client = await stage.client(load(wire.port, { policy, keys: KEYS, ratePerSecond: 600 }))
+    await sleep(length.warmUpMs)
+    const from = now()
+    await wire.set('refuse')
+    await sleep(length.faultMs)
+    await wire.set('pass')
+    // One that never begins is seen from its number.
+    await waitUntil('the settlement to be cut', async () => end !== undefined, 5_000).catch(() => {})
+    await end
+    await wire.set('pass')
+    const to = now()
+    await sleep(length.afterMs)
+    const before = now()
+    const counted = (await client.peek()).reduce((sum, remaining) => sum + LONG_LIMIT - remaining, 0)
+    const report = await client.stop()
+    const run = runOf([report], { from, to }, before, wire)
+    return [
+      countAtLeast('settlements', settlements, 4),
+      ...countedTwice(run, before, counted),
+      normalWithin(run, 2_500),
+      slowest(run, 150),
+      ...sane(run),
+    ]
+  },
 }
 
 const ADAPTERS = 50

@@ -1,8 +1,11 @@
 // Failover and lost shards, with real Sentinels and real Clusters.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
-import { countAtLeast, countAtMost, msAtMost } from '../checks.js'
+import { type Check, countAtLeast, countAtMost, exactly, msAtMost, named, routine } from '../checks.js'
+import type { PolicySettings } from '../client/protocol.js'
+import { now } from '../client/time.js'
 import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
-import { type Fault, LIMIT, load, RATE, type Run, underFault, WINDOW_MS } from '../outage.js'
+import { type Fault, LIMIT, load, RATE, type Run, runOf, underFault, WINDOW_MS } from '../outage.js'
 import type { Row } from '../row.js'
 import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.js'
 
@@ -131,9 +134,115 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
   }
 }
 
+const SETTINGS = ['local', 'allow', 'deny', 'throw'] as const
+const LONG_LIMIT = 100_000
+
+function long(name: string, limit: number): PolicySettings {
+  return { make: 'fixedWindow', options: { name, limit, window: '60s' } }
+}
+
+/** Each request has a policy on a shard that hangs, and one on another: a process for each way to do without the first. */
+const splitDecision: Row = {
+  number: '22',
+  variant: 'policies on two',
+  fault: 'one Cluster shard hung; each decision has a policy on it and one on another',
+  must: 'do as it was told for that policy, and charge the other one for what it allowed',
+  pass: 'charged = allowed; denied or thrown where told so, and else not',
+  async run(stage, length) {
+    const cluster = await stage.cluster({ replicas: 0, args: ['--cluster-require-full-coverage', 'no'] })
+    const [victim] = cluster.masters as readonly [RedisServer]
+    const isOnVictim = async (key: string): Promise<boolean> => {
+      const slot = await victim.command('CLUSTER', 'KEYSLOT', `{${key}}`)
+      return Number(slot) < Math.floor(SLOTS / 3)
+    }
+    const names = [...Array(40).keys()].map((i) => `user-${i}`)
+    const there = await Promise.all(names.map(isOnVictim))
+    const spared = names.filter((_, i) => !there[i])
+    const lost = names.filter((_, i) => there[i])
+    // The smaller limit is asked first: what it was charged must be given back if the other one denies.
+    const clients = await Promise.all(
+      SETTINGS.map((whenUnavailable, i) => {
+        const also = { policy: long('on-victim', 2 * LONG_LIMIT), key: lost[i] as string }
+        const keys = [spared[i] as string]
+        const policy = long('on-another', LONG_LIMIT)
+        const to = { cluster: cluster.ports }
+        return stage.client(
+          load(0, { to, policy, also, keys, ratePerSecond: 50, store: { whenUnavailable } }),
+        )
+      }),
+    )
+    await sleep(length.warmUpMs)
+    const from = now()
+    victim.kill('SIGSTOP')
+    await sleep(length.faultMs)
+    victim.kill('SIGCONT')
+    const to = now()
+    await sleep(length.afterMs)
+    const before = now()
+    const counts = await Promise.all(
+      clients.map(async (client) => LONG_LIMIT - ((await client.peek())[0] ?? 0)),
+    )
+    const after = now()
+    const reports = await Promise.all(clients.map((client) => client.stop()))
+    const run = runOf(reports, { from, to }, before)
+    const checks = SETTINGS.flatMap((setting, i) => {
+      const { samples } = reports[i] as Run['reports'][number]
+      return named(setting, [
+        ...chargedForAllowed(samples, counts[i] as number, before, after),
+        ...asTold(setting, samples, { from, to }),
+      ])
+    })
+    // What is thrown is meant to be.
+    const others = reports.filter((_, i) => SETTINGS[i] !== 'throw').flatMap(({ samples }) => samples)
+    return [...checks, slowest(run, 150), ...sane({ ...run, samples: others })]
+  },
+}
+
+/** What the spared shard has counted; requests that were under way at the peek may be in or not. */
+function chargedForAllowed(samples: Run['samples'], counted: number, before: number, after: number): Check[] {
+  const allowed = samples.filter(({ allowed }) => allowed)
+  const surely = allowed.filter(({ at, ms }) => at + ms < before - 50).length
+  const perhaps = allowed.filter(({ at }) => at < after + 50).length
+  return [
+    countAtMost('charged but not allowed', Math.max(0, counted - perhaps), 0),
+    routine(countAtMost('allowed but not charged', Math.max(0, surely - counted), 0)),
+  ]
+}
+
+/** In the midst of the fault: what is sent near its end may be decided by Redis, and late on a busy machine. */
+function asTold(
+  setting: (typeof SETTINGS)[number],
+  samples: Run['samples'],
+  { from, to }: Run['fault'],
+): Check[] {
+  const during = samples.filter(({ at }) => at > from + 50 && at < to - 500)
+  const percent = (of: (sample: Run['samples'][number]) => boolean): number => {
+    return Math.round((100 * during.filter(of).length) / during.length)
+  }
+  const passes = setting === 'local' || setting === 'allow'
+  const throws = setting === 'throw'
+  const thrown = percent(({ error }) => error?.startsWith('StoreError') ?? false)
+  return [
+    exactly(
+      'allowed, %',
+      percent(({ allowed }) => allowed),
+      passes ? 100 : 0,
+    ),
+    routine(exactly('thrown, %', thrown, throws ? 100 : 0)),
+    routine(
+      exactly(
+        'degraded, %',
+        percent(({ degraded }) => degraded),
+        throws ? 0 : 100,
+      ),
+    ),
+  ]
+}
+
 export const topology: readonly Row[] = [
   sentinelFailover,
   clusterFailover,
   shardRow('gone', 'SIGKILL'),
   shardRow('hung', 'SIGSTOP'),
+  splitDecision,
 ]
