@@ -1,13 +1,28 @@
 import { describe, test } from 'vitest'
+import type { RedisStoreOptions } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
-describe('the Redis store on a single server keeps the contract of a store', () => {
-  const client = singleClient()
-  for (const { name, run } of storeConformance((clock) => strictStore(client, { clock }))) test(name, run)
-})
+/** Coalescing and the deny cache are on in all of them, since they are by default. */
+const variants: readonly (readonly [string, RedisStoreOptions])[] = [
+  ['by default', {}],
+  ['with hash tags', { hashTags: 16 }],
+  // Held for so long that a lease spans the calls of a case.
+  ['with leases', { leases: { units: 50, holdMs: 1_000 }, instances: 1 }],
+  ['with hash tags and leases', { hashTags: 16, leases: { units: 50, holdMs: 1_000 }, instances: 1 }],
+]
 
-describe('the Redis store on a Cluster keeps the contract of a store', () => {
+describe.each(variants)(
+  'the Redis store on a single server keeps the contract of a store, %s',
+  (_, options) => {
+    const client = singleClient()
+    const cases = storeConformance((clock) => strictStore(client, { ...options, clock }))
+    for (const { name, run } of cases) test(name, run)
+  },
+)
+
+describe.each(variants)('the Redis store on a Cluster keeps the contract of a store, %s', (_, options) => {
   const client = clusterClient()
-  for (const { name, run } of storeConformance((clock) => strictStore(client, { clock }))) test(name, run)
+  const cases = storeConformance((clock) => strictStore(client, { ...options, clock }))
+  for (const { name, run } of cases) test(name, run)
 })
