@@ -3,6 +3,8 @@
 import { bestPeer, figure, type Metric, type Table } from './table.js'
 
 export interface Goal {
+  /** Its place in the list that was agreed on before anything was made faster. */
+  readonly number: number
   /** Id of the table. */
   readonly table: string
   readonly metric: string
@@ -23,7 +25,7 @@ export interface Judgement {
   readonly goal: Goal
   /** What the figures were divided by, by name; the best peer is named. */
   readonly per: string | undefined
-  readonly values: readonly { readonly subject: string; readonly value: number }[]
+  readonly values: readonly { readonly subject: string; readonly value: number; readonly met: boolean }[]
   /** Undefined: not measured in this run. */
   readonly met: boolean | undefined
 }
@@ -36,12 +38,14 @@ export function judge(goal: Goal, tables: readonly Table[]): Judgement {
   }
   const per = goal.per === BEST_PEER ? bestPeer(table, metric)?.subject : goal.per
   const divisor = goal.per === undefined ? 1 : per === undefined ? undefined : figure(table, per, metric.id)
-  const values: { subject: string; value: number }[] = []
+  const values: { subject: string; value: number; met: boolean }[] = []
   for (const subject of goal.of) {
     const own = figure(table, subject, metric.id)
-    if (own !== undefined && divisor !== undefined) values.push({ subject, value: own / divisor })
+    if (own === undefined || divisor === undefined) continue
+    const value = own / divisor
+    values.push({ subject, value, met: holds(goal, value) })
   }
-  const met = values.length === goal.of.length ? values.every(({ value }) => holds(goal, value)) : undefined
+  const met = values.length === goal.of.length ? values.every((each) => each.met) : undefined
   return { goal, per: goal.per === BEST_PEER && per ? `${BEST_PEER}, ${per}` : per, values, met }
 }
 

@@ -1,4 +1,4 @@
-// Figures and goals as Markdown, for a terminal and for the docs.
+// Goals and figures as Markdown, for a terminal and for the docs.
 
 import { BEST_PEER, boundOf, differs, type Judgement, judge } from './goals.js'
 import type { Scenario } from './scenario.js'
@@ -10,25 +10,53 @@ export interface Result {
   readonly tables: readonly Table[]
 }
 
-export function report(results: readonly Result[], head: string): string {
-  const judgements = results.map(({ scenario, tables }) => scenario.goals.map((goal) => judge(goal, tables)))
+export interface Report {
+  /** What is to be reached, and whether it is. */
+  readonly goals: string
+  /** All that was measured, and on what. */
+  readonly figures: string
+}
+
+export function report(results: readonly Result[], head: string): Report {
+  return { goals: goalsText(results), figures: [head, ...results.map(sectionText)].join('\n\n') }
+}
+
+/** One scenario's figures. */
+export function sectionText({ scenario, tables }: Result): string {
   return [
-    head,
-    summary(judgements.flat()),
-    ...results.flatMap(({ scenario, tables }, i) => [
-      `### ${scenario.title}`,
-      scenario.about,
-      ...tables.flatMap((table) => [...(tables.length > 1 ? [`**${table.title}**`] : []), tableText(table)]),
-      ...goalsText(judgements[i] as Judgement[]),
-    ]),
+    `### ${scenario.title}`,
+    scenario.about,
+    ...tables.flatMap((table) => [...(tables.length > 1 ? [`**${table.title}**`] : []), tableText(table)]),
   ].join('\n\n')
 }
 
+function goalsText(results: readonly Result[]): string {
+  const rows = results
+    .flatMap(({ scenario, tables }) => scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })))
+    .sort((one, other) => one.goal.number - other.goal.number)
+  const lines = rows.map(({ scenario, ...judgement }) => goalText(scenario.title, judgement))
+  const head = [cells(['', 'where', 'what', 'Weir', 'to reach', '']), '|---|---|---|---|---|---|']
+  return [summary(rows), [...head, ...lines].join('\n')].join('\n\n')
+}
+
 function summary(judgements: readonly Judgement[]): string {
-  const met = judgements.filter((judgement) => judgement.met === true).length
-  const unknown = judgements.filter((judgement) => judgement.met === undefined).length
-  const measured = judgements.length - unknown
-  return `${met} of ${measured} goals met${unknown > 0 ? `; ${unknown} not measured` : ''}.`
+  const missed = judgements.filter(({ met }) => met === false)
+  const unknown = judgements.filter(({ met }) => met === undefined).length
+  const numbers = [...new Set(missed.map(({ goal }) => goal.number))]
+  const texts = [`${judgements.length - missed.length - unknown} of ${judgements.length} met`]
+  if (missed.length > 0) texts.push(`${missed.length} missed, of number ${numbers.join(', ')}`)
+  if (unknown > 0) texts.push(`${unknown} not measured`)
+  return `${texts.join('; ')}.`
+}
+
+function goalText(title: string, { goal, per, values, met }: Judgement): string {
+  const measured = values.map(({ subject, value, ...judged }) => {
+    const text = goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
+    return `${short(subject)} ${judged.met ? text : `**${text}**`}`
+  })
+  const what = per === undefined ? goal.what : `${goal.what}, x ${per}`
+  const verdict = met === undefined ? 'not measured' : met ? 'met' : '**missed**'
+  return cells([String(goal.number), title, what, measured.join(', '), boundOf(goal), verdict])
 }
 
 function tableText(table: Table): string {
@@ -54,20 +82,6 @@ function cellText(table: Table, row: Row, metric: Metric): string {
   return parts.join(' ')
 }
 
-function goalsText(judgements: readonly Judgement[]): string[] {
-  if (judgements.length === 0) return []
-  const lines = judgements.map(({ goal, per, values, met }) => {
-    const measured = values.map(({ subject, value }) => {
-      const text = goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(2)
-      return `${short(subject)} ${text}`
-    })
-    const what = per === undefined ? goal.what : `${goal.what}, x ${per}`
-    const verdict = met === undefined ? 'not measured' : met ? 'met' : '**missed**'
-    return cells([what, measured.join(', '), boundOf(goal), verdict])
-  })
-  return [[cells(['goal', 'figure', 'to reach', '']), '|---|---|---|---|', ...lines].join('\n')]
-}
-
 /** Of a row of goals, which all are Weir's. */
 function short(subject: string): string {
   return subject.replace(/^Weir,? /, '')
@@ -84,15 +98,14 @@ function cells(texts: readonly string[]): string {
 /** What the marks in the tables mean. */
 export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
 
-const START = '<!-- benchmarks:start -->'
-const END = '<!-- benchmarks:end -->'
+/** The page with the report between its marks. What is around them is written by hand. */
+export function withReport(page: string, { goals, figures }: Report): string {
+  return withPart(withPart(page, 'goals', goals), 'figures', figures)
+}
 
-/** A page that has nothing yet. */
-export const EMPTY_PAGE: string = `# Benchmarks\n\n${START}\n${END}\n`
-
-/** The page with the report between its marks. */
-export function withReport(page: string, text: string): string {
-  const [start, end] = [page.indexOf(START), page.indexOf(END)]
-  if (start < 0 || end < start) throw new Error(`the page has no place for the report: ${START} ... ${END}`)
-  return `${page.slice(0, start + START.length)}\n\n${text}\n\n${page.slice(end)}`
+function withPart(page: string, name: string, text: string): string {
+  const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`the page has no place for the report: ${start} ... ${end}`)
+  return `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`
 }

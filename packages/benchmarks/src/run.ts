@@ -1,10 +1,9 @@
-// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short] [--write]`
-import { existsSync } from 'node:fs'
+// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short] [--one-core] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { machine } from './machine.js'
-import { EMPTY_PAGE, LEGEND, type Result, report, withReport } from './report.js'
+import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { scenarios } from './scenarios.js'
 
@@ -13,6 +12,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     short: { type: 'boolean', default: false },
+    'one-core': { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 })
@@ -23,7 +23,7 @@ const unknown = wanted?.filter((id) => scenarios.every((scenario) => scenario.id
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))) {
   console.error(
-    `usage: pnpm bench [--only ${scenarios.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--write]`,
+    `usage: pnpm bench [--only ${scenarios.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--write]`,
   )
   process.exit(2)
 }
@@ -32,27 +32,30 @@ if (values.write && (wanted !== undefined || values.short)) {
   process.exit(2)
 }
 
-const base = values.short ? SHORT : FULL
-const scale: Scale =
-  rounds === undefined ? base : { ...base, rounds, longRounds: Math.min(rounds, base.longRounds) }
+const base: Scale = { ...(values.short ? SHORT : FULL), oneCore: values['one-core'] }
+const scale: Scale = rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
+
+// Before anything is measured for half an hour, there must be a place for it.
+const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
+if (values.write) withReport(await readFile(page, 'utf8'), { goals: '', figures: '' })
 
 const results: Result[] = []
 for (const scenario of chosen) {
   const started = performance.now()
-  results.push({ scenario, tables: await scenario.measure(scale) })
+  const result = { scenario, tables: await scenario.measure(scale) }
+  results.push(result)
+  // At once, so that what was measured is not lost with a later scenario that fails.
+  console.log(`${sectionText(result)}\n`)
   console.error(`${scenario.id}: ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 }
 
 const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(' ')
-const text = report(results, `${await machine(command)}\n\n${LEGEND}`)
-console.log(`\n${text}`)
-if (values.write) await write(text)
-// Some peers keep timers.
-process.exit(0)
-
-async function write(written: string): Promise<void> {
-  const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
-  const before = existsSync(page) ? await readFile(page, 'utf8') : EMPTY_PAGE
-  await writeFile(page, withReport(before, written))
+const head = `${await machine(command)}\n\n${LEGEND}`
+const { goals, figures } = report(results, head)
+console.log(`${head}\n\n${goals}`)
+if (values.write) {
+  await writeFile(page, withReport(await readFile(page, 'utf8'), { goals, figures }))
   console.error(`written to ${page}`)
 }
+// Some peers keep timers.
+process.exit(0)

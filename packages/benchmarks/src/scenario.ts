@@ -21,6 +21,8 @@ export interface Scale {
   readonly longRounds: number
   /** Whether each round of a memory store has a process of its own. */
   readonly fresh: boolean
+  /** Whether client and servers share a core under load too: where the system puts them differs from run to run. */
+  readonly oneCore: boolean
 }
 
 export const FULL: Scale = {
@@ -33,6 +35,7 @@ export const FULL: Scale = {
   churnMs: 8_000,
   longRounds: 3,
   fresh: true,
+  oneCore: false,
 }
 
 export const SHORT: Scale = {
@@ -56,6 +59,7 @@ export const TINY: Scale = {
   churnMs: 50,
   longRounds: 1,
   fresh: false,
+  oneCore: false,
 }
 
 export interface Scenario {

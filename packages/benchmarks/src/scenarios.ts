@@ -1,7 +1,8 @@
 // All scenarios, in the order of the report.
 
 import type { Scenario } from './scenario.js'
-import { distinctKeys, hotKey } from './scenarios/load.js'
+import { cluster } from './scenarios/cluster.js'
+import { distinctKeysLoad, hotKeyLoad } from './scenarios/load.js'
 import { loneRequest } from './scenarios/lone-request.js'
 import { memoryChurn, memoryExpiry, memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
 import { middlewareAlone } from './scenarios/middleware.js'
@@ -11,7 +12,7 @@ import { scriptTimes } from './scenarios/script-time.js'
 import { servers } from './scenarios/servers.js'
 
 export const scenarios: readonly Scenario[] = [
-  ...[distinctKeys, hotKey, loneRequest, refused],
+  ...[distinctKeysLoad, hotKeyLoad, loneRequest, refused, cluster],
   ...[scriptTimes, redisBytes],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
   ...[middlewareAlone, servers],

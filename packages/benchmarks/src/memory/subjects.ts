@@ -91,6 +91,8 @@ const koaRatelimit: MemorySubjectKind = {
   name: 'koa-ratelimit',
   kind: 'peer',
   sync: false,
+  // It forgets nothing.
+  not: ['expiry'],
   open({ limit, windowMs }) {
     const db = new Map<string, unknown>()
     return {
@@ -129,8 +131,9 @@ const nestThrottler: MemorySubjectKind = {
   name: '@nestjs/throttler',
   kind: 'peer',
   sync: false,
-  // It keeps an entry for each request of a key and looks at all of them with each: the time has no bound.
-  not: ['one-key'],
+  // It keeps an entry for each request of a key and looks at all of them with each: the time has no bound. And it
+  // forgets keys once a minute.
+  not: ['one-key', 'expiry'],
   open({ limit, windowMs }) {
     const storage = new ThrottlerStorageService()
     return {

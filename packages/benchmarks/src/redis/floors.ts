@@ -1,7 +1,8 @@
 // What nobody who sends a command per decision can be below.
 
-import { connected } from './client.js'
-import type { RedisSubjectKind } from './subject.js'
+import type { Cluster, Redis } from 'ioredis'
+import { connected, connectedToCluster } from './client.js'
+import type { RedisSubject, RedisSubjectKind } from './subject.js'
 
 export const INCR = 'INCR'
 export const MINIMAL = 'INCR + PEXPIRE script'
@@ -12,21 +13,23 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count`
 
 export const floors: readonly RedisSubjectKind[] = [
-  {
-    name: INCR,
-    kind: 'floor',
-    async open(port, limit) {
-      const client = await connected(port)
-      return {
-        ask: (key) => client.incr(key),
-        left: (count) => limit - (count as number),
-        close: async () => client.disconnect(),
-      }
-    },
-  },
+  { name: INCR, kind: 'floor', open: async (port, limit) => counting(await connected(port), limit) },
   scriptFloor('EVALSHA return 1', 'return 1', []),
   scriptFloor(MINIMAL, MINIMAL_SCRIPT, [3_600_000]),
 ]
+
+export const incrOnCluster: RedisSubjectKind = {
+  ...{ name: INCR, kind: 'floor' },
+  open: async (port, limit) => counting(await connectedToCluster(port), limit),
+}
+
+function counting(client: Redis | Cluster, limit: number): RedisSubject {
+  return {
+    ask: (key) => client.incr(key),
+    left: (count) => limit - (count as number),
+    close: async () => client.disconnect(),
+  }
+}
 
 function scriptFloor(name: string, script: string, args: readonly number[]): RedisSubjectKind {
   return {

@@ -1,7 +1,8 @@
 import type { IncrementResponse, Options } from 'express-rate-limit'
-import { type RedisReply, RedisStore } from 'rate-limit-redis'
-import { connected } from './client.js'
-import { type RedisSubjectKind, WINDOW_MS } from './subject.js'
+import type { Cluster } from 'ioredis'
+import { type RedisReply, RedisStore, type SendCommandClusterDetails } from 'rate-limit-redis'
+import { connected, connectedToCluster } from './client.js'
+import { type RedisSubject, type RedisSubjectKind, WINDOW_MS } from './subject.js'
 
 /** The store that express-rate-limit's users give it, called as its middleware does. */
 export const rateLimitRedis: RedisSubjectKind = {
@@ -12,12 +13,35 @@ export const rateLimitRedis: RedisSubjectKind = {
     const store = new RedisStore({
       sendCommand: (command, ...args) => client.call(command, ...args) as Promise<RedisReply>,
     })
-    await store.init({ windowMs: WINDOW_MS } as Options)
-    return {
-      ask: (key) => store.increment(key),
-      left: (answer) => Math.max(0, limit - (answer as IncrementResponse).totalHits),
-      allowed: (answer) => (answer as IncrementResponse).totalHits <= limit,
-      close: async () => client.disconnect(),
-    }
+    return counting(store, limit, () => client.disconnect())
   },
+}
+
+export const rateLimitRedisOnCluster: RedisSubjectKind = {
+  ...rateLimitRedis,
+  async open(port, limit) {
+    const client = await connectedToCluster(port)
+    const store = new RedisStore({ sendCommandCluster: (details) => send(client, details) })
+    return counting(store, limit, () => client.disconnect())
+  },
+}
+
+/** ioredis finds the node by the key in a command. A script to be loaded names none, so it goes to all masters. */
+async function send(
+  client: Cluster,
+  { command: [name, ...args] }: SendCommandClusterDetails,
+): Promise<RedisReply> {
+  const nodes = name === 'SCRIPT' ? client.nodes('master') : [client]
+  const [reply] = await Promise.all(nodes.map((node) => node.call(name as string, ...args)))
+  return reply as RedisReply
+}
+
+async function counting(store: RedisStore, limit: number, close: () => void): Promise<RedisSubject> {
+  await store.init({ windowMs: WINDOW_MS } as Options)
+  return {
+    ask: (key) => store.increment(key),
+    left: (answer) => Math.max(0, limit - (answer as IncrementResponse).totalHits),
+    allowed: (answer) => (answer as IncrementResponse).totalHits <= limit,
+    close: async () => close(),
+  }
 }

@@ -1,20 +1,29 @@
+import type { Cluster, Redis } from 'ioredis'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
-import { connected } from './client.js'
-import type { RedisSubjectKind } from './subject.js'
+import { connected, connectedToCluster } from './client.js'
+import type { RedisSubject, RedisSubjectKind } from './subject.js'
 
 /** As its wiki sets it up for ioredis. */
+const options = { enableOfflineQueue: false } as const
+
 export const rateLimiterFlexible: RedisSubjectKind = {
   name: 'rate-limiter-flexible',
   kind: 'peer',
-  async open(port, limit) {
-    const client = await connected(port, { enableOfflineQueue: false })
-    const limiter = new RateLimiterRedis({ storeClient: client, points: limit, duration: 3_600 })
-    return {
-      ask: (key) => limiter.consume(key),
-      left: (answer) => (answer as RateLimiterRes).remainingPoints,
-      // It rejects what it refuses.
-      allowed: () => true,
-      close: async () => client.disconnect(),
-    }
-  },
+  open: async (port, limit) => limiting(await connected(port, options), limit),
+}
+
+export const rateLimiterFlexibleOnCluster: RedisSubjectKind = {
+  ...rateLimiterFlexible,
+  open: async (port, limit) => limiting(await connectedToCluster(port, options), limit),
+}
+
+function limiting(client: Redis | Cluster, limit: number): RedisSubject {
+  const limiter = new RateLimiterRedis({ storeClient: client, points: limit, duration: 3_600 })
+  return {
+    ask: (key) => limiter.consume(key),
+    left: (answer) => (answer as RateLimiterRes).remainingPoints,
+    // It rejects what it refuses.
+    allowed: () => true,
+    close: async () => client.disconnect(),
+  }
 }

@@ -1,4 +1,4 @@
-// What the server says of the scripts that it ran.
+// What a server says of the commands that it ran.
 
 import type { RedisServer } from '@weir/testkit'
 
@@ -7,13 +7,27 @@ export async function scriptTime(
   server: RedisServer,
   work: () => Promise<unknown>,
 ): Promise<{ us: number; calls: number }> {
-  await server.command('CONFIG', 'RESETSTAT')
+  await resetStats([server])
   await work()
   const stats = String(await server.command('INFO', 'commandstats'))
   // EVAL only of those who know no EVALSHA: Weir's heartbeat is one, now and then.
   const told =
     /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(stats) ?? /cmdstat_eval:calls=(\d+),usec=(\d+)/.exec(stats)
   return { us: Number(told?.[2]), calls: Number(told?.[1]) }
+}
+
+export async function resetStats(servers: readonly RedisServer[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.command('CONFIG', 'RESETSTAT')))
+}
+
+/** Scripts since the last reset; or, of a subject that sends none, INCRs. What a script calls is not sent. */
+export async function sentCommands(servers: readonly RedisServer[]): Promise<number> {
+  const infos = await Promise.all(servers.map((server) => server.command('INFO', 'commandstats')))
+  const stats = infos.join()
+  const calls = (of: RegExp): number => {
+    return [...stats.matchAll(of)].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  return calls(/cmdstat_eval(?:sha)?:calls=(\d+)/g) || calls(/cmdstat_incr:calls=(\d+)/g)
 }
 
 /** The longest EVALSHA meanwhile, in ms. The time that the machine gave the server no CPU is in it. */

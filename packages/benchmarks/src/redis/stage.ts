@@ -1,6 +1,6 @@
-// A redis-server of its own for each scenario, and the subjects on it, checked.
+// Servers of its own for each scenario, and the subjects on them, checked.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
+import { type RedisServer, startCluster, startRedis } from '@weir/testkit'
 import { checkLimit } from '../exactness.js'
 import { LIMIT, type RedisSubject, type RedisSubjectKind } from './subject.js'
 
@@ -14,25 +14,57 @@ export async function onRedis<Result>(
   work: (server: RedisServer, opened: readonly Opened[]) => Promise<Result>,
 ): Promise<Result> {
   const server = await startRedis()
-  const opened: Opened[] = []
   try {
-    for (const kind of kinds) {
-      await checkedLimit(server, kind)
-    }
-    await server.command('FLUSHDB')
-    for (const kind of kinds) opened.push({ ...kind, subject: await kind.open(server.port, LIMIT) })
-    return await work(server, opened)
+    return await withSubjects([server], kinds, (opened) => work(server, opened))
   } finally {
-    await Promise.all(opened.map(({ subject }) => subject.close()))
     await server.stop()
   }
 }
 
+/** The same with a Cluster: all its nodes are masters. */
+export async function onCluster<Result>(
+  masters: number,
+  kinds: readonly RedisSubjectKind[],
+  work: (servers: readonly RedisServer[], opened: readonly Opened[]) => Promise<Result>,
+): Promise<Result> {
+  const cluster = await startCluster({ masters, replicas: 0 })
+  try {
+    return await withSubjects(cluster.masters, kinds, (opened) => work(cluster.masters, opened))
+  } finally {
+    await cluster.stop()
+  }
+}
+
+export async function flush(servers: readonly RedisServer[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.command('FLUSHDB')))
+}
+
+async function withSubjects<Result>(
+  servers: readonly RedisServer[],
+  kinds: readonly RedisSubjectKind[],
+  work: (opened: readonly Opened[]) => Promise<Result>,
+): Promise<Result> {
+  const { port } = servers[0] as RedisServer
+  const opened: Opened[] = []
+  try {
+    for (const kind of kinds) await checkedLimit(servers, port, kind)
+    await flush(servers)
+    for (const kind of kinds) opened.push({ ...kind, subject: await kind.open(port, LIMIT) })
+    return await work(opened)
+  } finally {
+    await Promise.all(opened.map(({ subject }) => subject.close()))
+  }
+}
+
 /** Twice, if need be: on a busy machine a decision may be made without Redis, and its count is another. */
-async function checkedLimit(server: RedisServer, { name, open }: RedisSubjectKind): Promise<void> {
+async function checkedLimit(
+  servers: readonly RedisServer[],
+  port: number,
+  { name, open }: RedisSubjectKind,
+): Promise<void> {
   const check = async (): Promise<void> => {
-    await server.command('FLUSHDB')
-    await checkLimit(name, (limit) => open(server.port, limit), true)
+    await flush(servers)
+    await checkLimit(name, (limit) => open(port, limit), true)
   }
   await check().catch(check)
 }

@@ -5,6 +5,8 @@ import {
   fixedWindow,
   type Policy,
   RateLimiter,
+  type RedisLike,
+  type RedisStoreOptions,
   recommendedRedisOptions,
   redisStore,
   slidingCounter,
@@ -13,49 +15,70 @@ import {
   tokenBucket,
 } from '@weir/core'
 import { connected } from './client.js'
-import { type RedisSubjectKind, UNIT_MS, WINDOW_MS } from './subject.js'
+import { type RedisSubject, type RedisSubjectKind, UNIT_MS, WINDOW_MS } from './subject.js'
 
-/** The policies that are measured, by the name of their row. */
-const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
-  'Weir token bucket': (limit) => tokenBucket({ capacity: limit, refill: 1, every: UNIT_MS }),
-  'Weir fixed window': (limit) => fixedWindow({ limit, window: WINDOW_MS }),
-  'Weir sliding counter': (limit) => slidingCounter({ limit, window: WINDOW_MS }),
-  'Weir sliding window': (limit) => slidingWindow({ limit, window: WINDOW_MS }),
-  // A log of whole milliseconds: a minute of it is small enough for any limit.
-  'Weir exact log': (limit) => slidingLog({ limit, window: 60_000 }),
-}
-
-export const WEIR: readonly string[] = Object.keys(POLICIES)
 export const BUCKET = 'Weir token bucket'
 export const FIXED = 'Weir fixed window'
 export const COUNTER = 'Weir sliding counter'
 export const SLIDING = 'Weir sliding window'
 export const LOG = 'Weir exact log'
 
-export const weir: readonly RedisSubjectKind[] = Object.entries(POLICIES).map(([name, policy]) => ({
+/** Requests in one call at the most. */
+export const LARGEST_CALL = 32
+
+/** The policies that are measured, by the name of their row. */
+const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
+  [BUCKET]: (limit) => tokenBucket({ capacity: limit, refill: 1, every: UNIT_MS }),
+  [FIXED]: (limit) => fixedWindow({ limit, window: WINDOW_MS }),
+  [COUNTER]: (limit) => slidingCounter({ limit, window: WINDOW_MS }),
+  [SLIDING]: (limit) => slidingWindow({ limit, window: WINDOW_MS }),
+  // A log of whole milliseconds: a minute of it is small enough for any limit.
+  [LOG]: (limit) => slidingLog({ limit, window: 60_000 }),
+}
+
+export const WEIR: readonly string[] = Object.keys(POLICIES)
+
+export const weir: readonly RedisSubjectKind[] = WEIR.map((name) => ({
   name,
   kind: 'weir',
   async open(port, limit) {
-    const client = await connected(port, recommendedRedisOptions)
-    const store = redisStore(client)
-    const limiter = new RateLimiter({ store, policy: policy(limit) })
-    let disturbed = false
-    store.on('fallback', () => {
-      disturbed = true
-    })
-    return {
-      ask: (key) => limiter.consume(key),
-      left: (answer) => (answer as Decision).remaining,
-      disturbed() {
-        const was = disturbed
-        disturbed = false
-        return was
-      },
-      allowed: (answer) => (answer as Decision).allowed,
-      async close() {
-        await store.close()
-        client.disconnect()
-      },
-    }
+    return limiting(await connected(port, recommendedRedisOptions), name, limit)
   },
 }))
+
+interface Client extends RedisLike {
+  disconnect(): void
+}
+
+/** A limiter over a client, which ends with it, by the policy of that name. */
+export function limiting(
+  client: Client,
+  name: string,
+  limit: number,
+  options: RedisStoreOptions = {},
+): RedisSubject {
+  const store = redisStore(client, options)
+  const limiter = new RateLimiter({ store, policy: (POLICIES[name] as (limit: number) => Policy)(limit) })
+  let disturbed = false
+  store.on('fallback', () => {
+    disturbed = true
+  })
+  return {
+    ask: (key) => limiter.consume(key),
+    // What was left at a decision out of a lease does not tell what others took meanwhile; a look ends the lease.
+    left: async (answer) => {
+      const { key, remaining } = answer as Decision
+      return options.leases === undefined ? remaining : (await limiter.peek(key)).remaining
+    },
+    disturbed() {
+      const was = disturbed
+      disturbed = false
+      return was
+    },
+    allowed: (answer) => (answer as Decision).allowed,
+    async close() {
+      await store.close()
+      client.disconnect()
+    },
+  }
+}

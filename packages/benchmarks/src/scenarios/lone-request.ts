@@ -26,8 +26,16 @@ const metrics: readonly Metric[] = [
 
 const table = 'latency'
 const goals: readonly Goal[] = [
-  { table, metric: 'p50', what: 'median latency', of: WEIR, per: INCR, atMost: 1.6 },
-  { table, metric: 'p50', what: 'median latency', of: WEIR, per: 'rate-limit-redis', atMost: 1.15 },
+  { number: 3, table, metric: 'p50', what: 'median latency', of: WEIR, per: INCR, atMost: 1.6 },
+  {
+    number: 3,
+    table,
+    metric: 'p50',
+    what: 'median latency',
+    of: WEIR,
+    per: 'rate-limit-redis',
+    atMost: 1.15,
+  },
 ]
 
 export const loneRequest: Scenario = {

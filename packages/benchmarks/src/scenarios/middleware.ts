@@ -37,8 +37,16 @@ const metrics: readonly Metric[] = [
 
 const table = 'middleware'
 const goals: readonly Goal[] = [
-  { table, metric: 'us', what: 'us of a request', of: [WEIR, WEIR_BUCKET], atMost: 0.9 },
-  { table, metric: 'us', what: 'CPU of a request', of: [WEIR, WEIR_BUCKET], per: ERL_8, atMost: 0.25 },
+  { number: 8, table, metric: 'us', what: 'us of a request', of: [WEIR, WEIR_BUCKET], atMost: 0.9 },
+  {
+    number: 8,
+    table,
+    metric: 'us',
+    what: 'CPU of a request',
+    of: [WEIR, WEIR_BUCKET],
+    per: ERL_8,
+    atMost: 0.25,
+  },
 ]
 
 export const middlewareAlone: Scenario = {

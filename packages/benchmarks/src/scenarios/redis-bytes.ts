@@ -25,9 +25,16 @@ const logMetrics: readonly Metric[] = [
 ]
 
 const goals: readonly Goal[] = [
-  { table: 'key', metric: 'over', what: 'bytes beyond a plain counter', of: [BUCKET], atMost: 8 },
-  { table: 'key', metric: 'over', what: 'bytes beyond a plain counter', of: [FIXED, COUNTER], atMost: 40 },
-  { table: 'log', metric: 'each', what: 'bytes of a request', of: [LOG], atMost: 24, aim: 11 },
+  { number: 6, table: 'key', metric: 'over', what: 'bytes beyond a plain counter', of: [BUCKET], atMost: 8 },
+  {
+    number: 6,
+    table: 'key',
+    metric: 'over',
+    what: 'bytes beyond a plain counter',
+    of: [FIXED, COUNTER],
+    atMost: 40,
+  },
+  { number: 6, table: 'log', metric: 'each', what: 'bytes of a request', of: [LOG], atMost: 24, aim: 11 },
 ]
 
 export const redisBytes: Scenario = {

@@ -8,13 +8,14 @@ import { MINIMAL } from '../redis/floors.js'
 import { scriptTime } from '../redis/server-stats.js'
 import { type Opened, onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
-import { BUCKET, COUNTER, FIXED, LOG, WEIR } from '../redis/weir.js'
+import { BUCKET, COUNTER, FIXED, LARGEST_CALL, LOG, WEIR } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
 import { limits, limitsGoals } from './script-limits.js'
 
 const BATCH = 64
+const CALLS = Math.ceil(BATCH / LARGEST_CALL)
 
 const metrics: readonly Metric[] = [
   { id: 'alone', title: 'one by one, us', digits: 2, better: 'less', base: MINIMAL },
@@ -36,18 +37,27 @@ const metrics: readonly Metric[] = [
 const table = 'script-time'
 const what = 'script time, 64 at once'
 const goals: readonly Goal[] = [
-  { table, metric: 'together', what, of: [BUCKET], per: MINIMAL, atMost: 2, aim: 1.3 },
-  { table, metric: 'together', what, of: [FIXED], per: MINIMAL, atMost: 1.7 },
-  { table, metric: 'together', what, of: [COUNTER], per: MINIMAL, atMost: 2.3 },
-  { table, metric: 'together', what, of: [LOG], per: MINIMAL, atMost: 3 },
-  { table, metric: 'alone', what: 'script time, alone', of: WEIR, per: MINIMAL, atMost: 6, aim: 4 },
+  { number: 5, table, metric: 'together', what, of: [BUCKET], per: MINIMAL, atMost: 2, aim: 1.3 },
+  { number: 5, table, metric: 'together', what, of: [FIXED], per: MINIMAL, atMost: 1.7 },
+  { number: 5, table, metric: 'together', what, of: [COUNTER], per: MINIMAL, atMost: 2.3 },
+  { number: 5, table, metric: 'together', what, of: [LOG], per: MINIMAL, atMost: 3 },
+  {
+    number: 5,
+    table,
+    metric: 'alone',
+    what: 'script time, alone',
+    of: WEIR,
+    per: MINIMAL,
+    atMost: 6,
+    aim: 4,
+  },
   ...limitsGoals,
 ]
 
 export const scriptTimes: Scenario = {
   id: 'script-time',
   title: 'Script time in Redis',
-  about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir sends as one call and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
+  about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir sends in ${CALLS} calls of ${LARGEST_CALL} and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
   goals,
   measure,
 }
@@ -75,7 +85,7 @@ async function turnOf(server: RedisServer, { name, kind, subject }: Opened, repe
     for (let i = 0; i < repeats; i += 1) await together()
   })
   const decisions = repeats * BATCH
-  const calls = kind === 'weir' ? repeats : decisions
+  const calls = kind === 'weir' ? repeats * CALLS : decisions
   assert.ok(isAbout(calls, atOnce.calls), `${name} made ${atOnce.calls} calls for ${decisions} decisions`)
   const alone = await scriptTime(server, async () => {
     for (let i = 0; i < repeats; i += 1) for (const key of keys) await subject.ask(key)

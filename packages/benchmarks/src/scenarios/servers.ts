@@ -69,7 +69,7 @@ const metrics: readonly Metric[] = [
 
 function goal(framework: Framework, redis: boolean, atMost: number): Goal {
   return {
-    ...{ table: 'servers', metric: 'addedUs', what: `CPU added to a request of ${framework}` },
+    ...{ number: 8, table: 'servers', metric: 'addedUs', what: `CPU added to a request of ${framework}` },
     ...{ of: [nameOf(framework, 'Weir', redis)], per: nameOf(framework, 'peer', redis), atMost },
   }
 }
