@@ -42,15 +42,19 @@ export interface Batch {
 
 interface OpenBatch extends Batch {
   readonly entries: Entry[]
-  /** The newest entry of each key that others may join. */
-  readonly joinable: Map<string, Entry>
+  /** The newest entry of each key that others may join; undefined while there is one entry at the most, since a request
+   *  that comes alone had better not pay for a Map. */
+  joinable: Map<string, Entry> | undefined
+  isOpen: boolean
 }
 
 /** Gathers requests until the poll phase is over (setImmediate), so a lone one goes out in the same turn. */
 export class Batches {
   readonly #send: (batch: Batch) => void
-  /** One open batch per line and slot: a change of mode sends it, which keeps the order of a limiter's calls. */
-  readonly #open: Map<Line, Map<number, OpenBatch>> = new Map()
+  /** By slot, the open batch of each line: a change of mode sends it, which keeps the order of a limiter's calls. */
+  readonly #open: OpenBatch[][] = []
+  /** All batches that were opened in this turn. */
+  #opened: OpenBatch[] = []
   #scheduled = false
 
   constructor(send: (batch: Batch) => void) {
@@ -66,19 +70,20 @@ export class Batches {
     waiter: Waiter,
     ahead: number = 0,
   ): void {
-    let open = this.#open.get(line)
+    let open = this.#open[slot]
     if (open === undefined) {
-      open = new Map()
-      this.#open.set(line, open)
+      open = []
+      this.#open[slot] = open
     }
-    let batch = open.get(slot)
+    let batch = open.find((each) => each.line === line)
     if (batch !== undefined && (batch.mode !== group.mode || batch.nowUs !== nowUs)) {
       this.#close(batch)
       batch = undefined
     }
     if (batch === undefined) {
-      batch = { line, slot, mode: group.mode, nowUs, entries: [], joinable: new Map() }
-      open.set(slot, batch)
+      batch = { line, slot, mode: group.mode, nowUs, entries: [], joinable: undefined, isOpen: true }
+      open.push(batch)
+      this.#opened.push(batch)
       this.#schedule()
     }
     const entry = entryOf(batch, group, waiter)
@@ -91,11 +96,15 @@ export class Batches {
 
   /** Sends what was asked for so far, so that what comes next on the connection comes after it. */
   flush(): void {
-    for (const open of this.#open.values()) for (const batch of open.values()) this.#close(batch)
+    const opened = this.#opened
+    this.#opened = []
+    for (const batch of opened) if (batch.isOpen) this.#close(batch)
   }
 
   #close(batch: OpenBatch): void {
-    this.#open.get(batch.line)?.delete(batch.slot)
+    const open = this.#open[batch.slot] as OpenBatch[]
+    open.splice(open.indexOf(batch), 1)
+    batch.isOpen = false
     this.#send(batch)
   }
 
@@ -105,7 +114,6 @@ export class Batches {
     setImmediate(() => {
       this.#scheduled = false
       this.flush()
-      this.#open.clear()
     })
   }
 }
@@ -113,8 +121,11 @@ export class Batches {
 /** The entry that the request joins, or a new one. */
 function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
   const { key, ownKeys, costs, untilUs, seenUs, plan } = group
-  const mayJoin = ownKeys === undefined && untilUs === undefined && batch.mode !== 'charge' && areOne(costs)
-  const joined = mayJoin ? batch.joinable.get(key) : undefined
+  const mayJoin = mayBeJoined(group, batch.mode)
+  const [first] = batch.entries
+  if (first !== undefined)
+    batch.joinable ??= new Map(mayBeJoined(first, batch.mode) ? [[first.key, first]] : [])
+  const joined = mayJoin ? batch.joinable?.get(key) : undefined
   if (joined !== undefined) {
     joined.count += 1
     joined.waiters.push(waiter)
@@ -123,8 +134,12 @@ function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
   const waiters = [waiter]
   const entry = { plan, key, ownKeys, costs, untilUs, seenUs, count: 1, group, waiters, lessee: undefined }
   batch.entries.push(entry)
-  if (mayJoin) batch.joinable.set(key, entry)
+  if (mayJoin) batch.joinable?.set(key, entry)
   return entry
+}
+
+function mayBeJoined({ ownKeys, untilUs, costs }: CountedGroup | Group, mode: Mode): boolean {
+  return ownKeys === undefined && untilUs === undefined && mode !== 'charge' && areOne(costs)
 }
 
 /** Only then do the figures of each follow from those of the last: see `rewind`. */

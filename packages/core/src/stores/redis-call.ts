@@ -63,12 +63,33 @@ export async function decideGroups(
   groups: readonly CountedGroup[],
   nowUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
-  const keys: string[] = []
-  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, groups[i] as CountedGroup, keys)
-  const args = [clockText(nowUs), mode, ...line.policyNumbers]
-  if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, args)
-  const packed = await evaluate(client, line, keys, args)
-  return verdictsOf(numbersOf(packed, 1 + groups.length * (1 + 3 * line.plan.policies.length)), groups, keys)
+  const call = openCall(line)
+  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, groups[i] as CountedGroup, call)
+  const stride = (call.length - CALL_HEAD) / groups.length
+  closeCall(line, mode, nowUs, call)
+  if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, call)
+  const packed = await evaluate(client, line, call)
+  const numbers = numbersOf(packed, 1 + groups.length * (1 + 3 * line.plan.policies.length))
+  return verdictsOf(numbers, groups, call, stride)
+}
+
+/** Before the keys of a call stand what it names its script by, and how many keys there are. */
+const CALL_HEAD = 2
+
+function openCall({ script }: Line): string[] {
+  return [script.sha, '']
+}
+
+/** Adds what follows the keys. */
+function closeCall(
+  { policyNumbers }: Line,
+  mode: Mode | 'reset',
+  nowUs: number | undefined,
+  call: string[],
+): void {
+  call[1] = String(call.length - CALL_HEAD)
+  call.push(nowUs === undefined ? '' : String(nowUs), mode)
+  for (let i = 0; i < policyNumbers.length; i += 1) call.push(policyNumbers[i] as string)
 }
 
 /** @throws {StoreError} WEIR_STORE_FAILED if a proxy or another server has answered something else */
@@ -84,13 +105,12 @@ function numbersOf(packed: unknown, least: number): number[] {
 }
 
 /** A key for each policy; in modes that forget, or ask what was forgotten, then a mark for each. */
-function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, keys: string[]): string[] {
-  const first = keys.length
-  keysOf(line.names, subject, keys)
+function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, call: string[]): void {
+  const first = call.length
+  keysOf(line.names, subject, call)
   if (mode === 'refund' || mode === 'raise' || mode === 'reset') {
-    for (let i = first, end = keys.length; i < end; i += 1) keys.push(`${keys[i]}:mark`)
+    for (let i = first, end = call.length; i < end; i += 1) call.push(`${call[i]}:mark`)
   }
-  return keys
 }
 
 /**
@@ -103,14 +123,11 @@ export async function resetSubject(
   subject: Subject,
   nowUs: number | undefined,
 ): Promise<void> {
-  const keys = addKeys(line, 'reset', subject, [])
-  const packed = await evaluate(client, line, keys, [clockText(nowUs), 'reset', ...line.policyNumbers])
-  const granted = numbersOf(packed, 2)[1] as number
-  if (granted < 0) throw foreignKey(keys[-granted - 1] as string)
-}
-
-function clockText(nowUs: number | undefined): string {
-  return nowUs === undefined ? '' : String(nowUs)
+  const call = openCall(line)
+  addKeys(line, 'reset', subject, call)
+  closeCall(line, 'reset', nowUs, call)
+  const granted = numbersOf(await evaluate(client, line, call), 2)[1] as number
+  if (granted < 0) throw foreignKey(call[CALL_HEAD - granted - 1] as string)
 }
 
 /** Single requests of cost 1, which are the most, need no arguments of their own. */
@@ -136,9 +153,9 @@ function addArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGrou
 function verdictsOf(
   numbers: readonly number[],
   groups: readonly CountedGroup[],
-  keys: readonly string[],
+  call: readonly string[],
+  stride: number,
 ): { nowUs: number; verdicts: readonly Verdict[] } {
-  const stride = keys.length / groups.length
   const policies = (groups[0] as CountedGroup).costs.length
   const verdicts = new Array<Verdict>(groups.length)
   let at = 1
@@ -146,7 +163,7 @@ function verdictsOf(
     const granted = numbers[at] as number
     at += 1
     if (granted < 0) {
-      verdicts[place] = foreignKey(keys[place * stride - granted - 1] as string)
+      verdicts[place] = foreignKey(call[CALL_HEAD + place * stride - granted - 1] as string)
       at += 3 * policies
       continue
     }
@@ -171,15 +188,9 @@ function foreignKey(key: string): StoreError {
 }
 
 /** EVALSHA; and EVAL only if the server does not know the script, in which case nothing has run yet. */
-async function evaluate(
-  client: RedisLike,
-  { script }: Line,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
-  const call = [script.sha, String(keys.length), ...keys, ...args]
+async function evaluate(client: RedisLike, { script }: Line, call: readonly string[]): Promise<unknown> {
   try {
-    return await client.callBuffer('evalsha', call)
+    return await client.callBuffer('evalsha', call as string[])
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw storeFailure(error)
   }
