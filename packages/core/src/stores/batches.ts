@@ -15,7 +15,8 @@ const MAX_GROUPS = 32
 
 /** Someone who waits for an answer. */
 export interface Waiter {
-  answered(answer: Answer): void
+  /** @param sentMs when the call was sent, by performance.now() */
+  answered(answer: Answer, sentMs: number): void
   failed(error: StoreError): void
   /** Of the units that it asked for ahead, so many were granted; the readings are those after all of them. */
   granted?(ahead: number, readings: readonly Reading[], nowUs: number): void
@@ -149,7 +150,7 @@ export function areOne(costs: readonly number[]): boolean {
 }
 
 /** Tells the waiters of an entry. The first `granted` are allowed. */
-export function handOut(entry: Entry, verdict: Verdict, nowUs: number): void {
+export function handOut(entry: Entry, verdict: Verdict, nowUs: number, sentMs: number): void {
   const { group, waiters } = entry
   if (verdict instanceof StoreError) {
     for (const waiter of waiters) waiter.failed(verdict)
@@ -159,7 +160,7 @@ export function handOut(entry: Entry, verdict: Verdict, nowUs: number): void {
   const scratch = granted > 1 && group.mode === 'consume' ? readings.map((each) => ({ ...each })) : readings
   for (let i = 0; i < waiters.length; i += 1) {
     if (scratch !== readings) rewind(group, readings, Math.max(0, granted - 1 - i), scratch)
-    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, scratch))
+    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, scratch), sentMs)
   }
   grantAhead(entry, verdict, nowUs)
 }

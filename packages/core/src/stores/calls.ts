@@ -39,6 +39,11 @@ export class Calls {
 
   send(batch: Batch): void {
     const node = this.#nodes.ofSlot(batch.slot)
+    // It may have opened since these requests were gathered.
+    if (node.breaker.state !== 'closed') {
+      failAll(batch.entries, storeFailure(new Error(`its circuit breaker is ${node.breaker.state}`)))
+      return
+    }
     if (node.inFlight >= this.#options.maxInFlight) {
       const error = storeFailure(new Error(`${node.inFlight} calls are in flight already`))
       // Nothing else would tell the breaker of a node whose places are all taken by calls that it has not answered.
@@ -82,7 +87,7 @@ export class Calls {
         call.end()
         node.breaker.succeeded(performance.now())
         for (let i = 0; i < batch.entries.length; i += 1) {
-          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs)
+          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs, call.startedMs)
         }
       },
       (error: StoreError) => {

@@ -131,7 +131,15 @@ export class Fallback {
       const usedThere = Math.max(0, part - partOf(remaining[i] as number, instances))
       return Math.min(part, usedThere + (units[i] ?? 0))
     })
-    this.#store.decide({ ...group, key: encodedIfLong(group.key), plan, mode: 'raise', costs: used, untilUs })
+    const subject = { ...group, key: encodedIfLong(group.key), plan }
+    const { figures } = this.#store.decide({ ...subject, mode: 'raise', costs: used, untilUs })
+    // A log that goes back further than what was seen is not raised: it has what was admitted in an earlier outage.
+    const missing = figures.map(({ limit, remaining }, i) =>
+      Math.max(0, (used[i] as number) - (limit - remaining)),
+    )
+    if (missing.some((each) => each > 0)) {
+      this.#store.decide({ ...subject, mode: 'settle', costs: missing, untilUs })
+    }
   }
 
   /** A place for what is admitted under a key; undefined: there are too many already, and this one is not settled. */

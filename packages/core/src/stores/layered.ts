@@ -173,8 +173,7 @@ class LayeredStore implements RedisStore {
     this.#recovery.close()
     this.#fallback.close()
     this.#events.clear()
-    const patience = new Promise<void>((resolve) => setTimeout(resolve, 500).unref?.())
-    await Promise.race([this.#heartbeat?.stop(), patience])
+    await withDeadline(Promise.resolve(this.#heartbeat?.stop()), CLOSING_MS).catch(() => {})
   }
 
   async #resetInSlot(subject: Subject): Promise<void> {
@@ -224,7 +223,7 @@ class LayeredStore implements RedisStore {
   }
 
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
-  noted(group: Group, desk: Desk, answer: Answer): Promise<Answer> | undefined {
+  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): Promise<Answer> | undefined {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
     // What takes nothing tells nothing new, and must not hide that a key was lost.
@@ -232,9 +231,12 @@ class LayeredStore implements RedisStore {
     const lost = desk.seen.note(id, desk.salt, answer, group.mode)
     if (lost === undefined) return undefined
     const restored = this.#restore(group, desk, lost)
-    return group.mode === 'consume' && wasShort(group, lost, answer)
-      ? restored.then((raised) => this.#afterLoss(group, answer, raised))
-      : undefined
+    if (group.mode !== 'consume' || !wasShort(group, lost, answer)) return undefined
+    const leftMs = sentMs + this.#settings.deadlineMs - performance.now()
+    return withDeadline(restored, Math.max(1, leftMs)).then(
+      (raised) => this.#afterLoss(group, lost, answer, raised),
+      () => answer,
+    )
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -247,6 +249,7 @@ class LayeredStore implements RedisStore {
 
   #without(group: Group, desk: Desk, node: RedisNode, cause: StoreError): Answer {
     this.#events.emit('fallback', { limiter: group.plan.name, key: group.key, cause })
+    if (node.breaker.state === 'closed' && concernsNode(cause)) this.#recovery.settleSoon(node)
     return decideWithoutStore(group, {
       otherwise: this.#settings.whenUnavailable,
       cause,
@@ -315,10 +318,20 @@ class LayeredStore implements RedisStore {
    * A request that was allowed only because its key was lost is denied, and given back what it was charged. If nothing was
    * raised, the key had been forgotten on purpose, and the answer stands.
    */
-  #afterLoss(group: Group, answer: Answer, raised: Answer | undefined): Answer {
+  #afterLoss(group: Group, lost: Seen, answer: Answer, raised: Answer | undefined): Answer {
     if (raised?.allowed !== true) return answer
     const { nowUs, untilUs } = answer
-    this.#tell({ ...group, mode: 'refund', untilUs, seenUs: nowUs })
+    // A window raised to the larger of both has swallowed the charge, and only what is above what was seen goes back. One to
+    // which it was added is above both, as far as the limit lets one see.
+    const costs = raised.figures.map(({ limit, remaining }, i) => {
+      const cost = group.costs[i] as number
+      const used = limit - remaining
+      const seen = limit - remainingThen(group, lost, answer, i)
+      if (remaining === 0 && used > Math.max(cost, seen)) return cost
+      return Math.max(0, Math.min(cost, used - seen))
+    })
+    if (costs.some((cost) => cost > 0))
+      this.#tell({ ...group, costs, mode: 'refund', untilUs, seenUs: nowUs })
     const figures = raised.figures.map((each, i) => {
       const cost = group.costs[i] as number
       return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
@@ -396,6 +409,9 @@ class LayeredStore implements RedisStore {
   }
 }
 
+/** Whatever is still to be told when the store is closed has so long. */
+const CLOSING_MS = 500
+
 const NOBODY: Waiter = { answered() {}, failed() {} }
 
 /** A request on its way to Redis and back. */
@@ -423,8 +439,8 @@ class Question implements Waiter {
     this.#reject = reject
   }
 
-  answered(answer: Answer): void {
-    const instead = this.#store.noted(this.#group, this.#desk, answer)
+  answered(answer: Answer, sentMs: number): void {
+    const instead = this.#store.noted(this.#group, this.#desk, answer, sentMs)
     if (instead === undefined) this.#resolve(answer)
     else instead.then(this.#resolve, this.#reject)
   }
@@ -446,12 +462,16 @@ class Question implements Waiter {
   }
 }
 
-/** Whether, by what was last seen, this request would have been denied: what has drained from a bucket since counts. */
-function wasShort({ plan, costs }: Group, { remaining, nowUs }: Seen, answer: Answer): boolean {
-  return plan.policies.some(({ unitMs }, i) => {
-    const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
-    return (remaining[i] as number) + drained < (costs[i] as number)
-  })
+/** What remained by now of what was last seen: what has drained from a bucket since counts. */
+function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answer, i: number): number {
+  const unitMs = plan.policies[i]?.unitMs ?? 0
+  const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
+  return (remaining[i] as number) + drained
+}
+
+/** Whether, by what was last seen, this request would have been denied. */
+function wasShort(group: Group, lost: Seen, answer: Answer): boolean {
+  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) < cost)
 }
 
 /** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */

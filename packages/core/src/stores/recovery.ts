@@ -41,6 +41,8 @@ export class Recovery {
   readonly #options: RecoveryOptions
   readonly #probe: Line
   readonly #timers: Map<RedisNode, ReturnType<typeof setTimeout>> = new Map()
+  /** Of nodes that are well, and have something to be told. */
+  readonly #strays: Map<RedisNode, ReturnType<typeof setTimeout>> = new Map()
   #closed = false
 
   constructor(options: RecoveryOptions) {
@@ -59,10 +61,22 @@ export class Recovery {
     this.#later(node, waitMs, () => this.#probeNode(node))
   }
 
+  /** To be called when a call failed and was decided locally, though its node is well: tells the node of it. */
+  settleSoon(node: RedisNode): void {
+    if (this.#closed || this.#strays.has(node)) return
+    const timer = setTimeout(() => {
+      this.#strays.delete(node)
+      if (node.breaker.state === 'closed') void this.#settleStrays(node)
+    }, SPREAD_MS)
+    timer.unref?.()
+    this.#strays.set(node, timer)
+  }
+
   close(): void {
     this.#closed = true
-    for (const timer of this.#timers.values()) clearTimeout(timer)
+    for (const timer of [...this.#timers.values(), ...this.#strays.values()]) clearTimeout(timer)
     this.#timers.clear()
+    this.#strays.clear()
   }
 
   #later(node: RedisNode, ms: number, action: () => Promise<void>): void {
@@ -84,9 +98,7 @@ export class Recovery {
     if (!isReady(this.#options.client)) return
     let failure: unknown
     try {
-      await this.#decide(this.#probe, 'charge', [
-        { plan: this.#probe.plan, key: this.#options.probeKeyOf(node), costs: [1], count: 1 },
-      ])
+      await this.#call(node)
     } catch (error) {
       failure = error
     }
@@ -94,6 +106,12 @@ export class Recovery {
     node.breaker.probed(failure === undefined, performance.now())
     this.watch(node, failure)
     if (node.breaker.state === 'half-open') await this.#settle(node)
+  }
+
+  /** A call like any other, on the write path, whose answer is of no interest. */
+  #call(node: RedisNode): Promise<void> {
+    const key = this.#options.probeKeyOf(node)
+    return this.#decide(this.#probe, 'charge', [{ plan: this.#probe.plan, key, costs: [1], count: 1 }])
   }
 
   async #settle(node: RedisNode): Promise<void> {
@@ -109,12 +127,30 @@ export class Recovery {
       // Requests go on being decided locally while the first part is on its way; the second part is what they took.
       for (let part = 0; part < 2; part += 1) await this.#settleOnce(node, counted)
       node.breaker.settled(true, performance.now())
+      this.watch(node)
       // And the last one what they took during the second: from now on Redis decides.
-      await this.#settleOnce(node, counted).catch(() => {})
+      await this.#settleOnce(node, counted).catch(() => this.settleSoon(node))
     } catch {
       node.breaker.settled(false, performance.now())
     }
     if (keys > 0) events.emit('settled', { node: node.name, keys })
+  }
+
+  async #settleStrays(node: RedisNode): Promise<void> {
+    let keys = 0
+    try {
+      // Replies come in order: those that were late, and tell that Redis has counted a request, are here before this one.
+      await this.#call(node)
+      if (node.breaker.state !== 'closed') return
+      await this.#settleOnce(node, (some) => {
+        keys += some
+      })
+    } catch (error) {
+      node.breaker.failed(performance.now())
+      this.watch(node, error)
+      this.settleSoon(node)
+    }
+    if (keys > 0) this.#options.events.emit('settled', { node: node.name, keys })
   }
 
   /** Settles all that is due, those with the most units first. What cannot be settled is left for the next time. */
