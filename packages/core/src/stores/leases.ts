@@ -3,7 +3,8 @@
 // Redis counts a unit when it is taken; it may be spent up to `holdMs` later. So that windows stay strict, a lease that ends
 // tells Redis when its units were spent (settle), and then gives back what was taken (refund): in between Redis counts more
 // than was used, never less. What it costs is under-use: of each key up to `units`, and a tenth of the smallest limit, in
-// each process, for up to `holdMs`.
+// each process, for up to `holdMs`. A sliding log or window gives units back from its oldest end, so that each of them
+// is as if it had been spent later; a lease is at most a quarter more than was spent of the one before, so few go back.
 //
 // Buckets are not leased. What lies in one drains while units are held, and if others give back what is beneath them, the
 // bucket would have been empty for a while when they are spent: more would pass than its bound says.
@@ -27,12 +28,16 @@ const MAX_KEYS = 10_000
 /** The part of a limit that may be taken ahead. */
 const SHARE = 0.1
 const LEAST_US = 1_000
+/** How a lease compares with what was spent of the one before. */
+const GROWTH = 1.25
 
 interface Demand {
   sinceMs: number
   count: number
   /** A call that takes units ahead is on its way since then. */
   askedMs: number | undefined
+  /** The most that the next lease may be. */
+  most: number
 }
 
 interface Lease extends Timed {
@@ -91,10 +96,11 @@ export class Leases {
   /** How many units to take ahead with a request that goes to Redis. */
   wanted(id: string, group: Group): number {
     if (group.mode !== 'consume' || group.ownKeys !== undefined || !areOne(group.costs)) return 0
-    const nowMs = performance.now()
+    const clockUs = this.#clockUs()
+    const nowMs = clockUs === undefined ? performance.now() : clockUs / 1_000
     let demand = this.#demands.get(id)
     if (demand === undefined) {
-      demand = { sinceMs: nowMs, count: 0, askedMs: undefined }
+      demand = { sinceMs: nowMs, count: 0, askedMs: undefined, most: HOT }
       this.#demands.set(id, demand)
     }
     if (nowMs - demand.sinceMs > this.#options.holdMs) {
@@ -103,7 +109,7 @@ export class Leases {
     }
     demand.count += 1
     if (demand.count < HOT || demand.askedMs !== undefined) return 0
-    const units = Math.min(this.#options.units, demand.count, this.#mostOf(group))
+    const units = Math.min(this.#options.units, demand.count, demand.most, this.#mostOf(group))
     if (units < 2) return 0
     demand.askedMs = nowMs
     return units
@@ -153,6 +159,8 @@ export class Leases {
     this.#leases.delete(id)
     lease.done = true
     const { group, readings, takenUs, units, left, spentAfterUs } = lease
+    const demand = this.#demands.get(id)
+    if (demand !== undefined) demand.most = Math.max(2, Math.ceil((units - left) * GROWTH))
     const { plan, key } = group
     const each = (count: number) => plan.policies.map(() => count)
     const untilUs = readings.map(({ resetUs }) => takenUs + resetUs)

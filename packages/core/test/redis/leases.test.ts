@@ -261,3 +261,25 @@ function generator(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+test.each([
+  slidingLog({ name: 'p', limit: 500, window: '2s' }),
+  slidingWindow({ name: 'p', limit: 500, window: '2s' }),
+])('bursts and pauses left a quarter of the limit unused: $algorithm', async (policy) => {
+  const clock = fakeClock()
+  const store = strictStore(client, {
+    clock,
+    instances: 1,
+    leases: { units: 100, holdMs: 50 },
+    denyCache: false,
+  })
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  let allowed = 0
+  // 240 a second of 250.
+  for (let burst = 0; burst < 80; burst += 1) {
+    for (let i = 0; i < 18; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
+    clock.advance(75)
+  }
+  await store.close()
+  expect(allowed).toBeGreaterThan(0.9 * 80 * 18)
+})
