@@ -7,6 +7,7 @@ import {
   fixedWindow,
   memoryStore,
   RateLimiter,
+  slidingCounter,
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
@@ -90,6 +91,30 @@ describe('on a single server', () => {
     const settled = await Promise.allSettled(['a', 'bad', 'b', 'bad'].map((key) => limiter.consume(key)))
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
     expect(settled[1]).toMatchObject({ reason: { code: 'WEIR_FOREIGN_KEY' } })
+  })
+
+  test.each([
+    tokenBucket({ name: 'p', capacity: 1, refill: 1, every: '1m' }),
+    fixedWindow({ name: 'p', limit: 1, window: '1m' }),
+    slidingCounter({ name: 'p', limit: 1, window: '1m' }),
+    slidingLog({ name: 'p', limit: 1, window: '1m' }),
+  ])('what is foreign is named, and no request beside it is lost: $algorithm', async (policy) => {
+    const name = newName()
+    const limiter = new RateLimiter({ name, store: strictStore(client), policy })
+    const foreign = `weir:{bad}:${name}:p:${policy.kernel?.id}`
+    for (const put of [
+      () => client.set(foreign, 'x', 'PX', 60_000),
+      () => client.sadd(foreign, 'x'),
+      () => client.rpush(foreign, 'x'),
+    ]) {
+      await client.del(foreign)
+      await put()
+      const settled = await Promise.allSettled(['a', 'bad', 'b'].map((key) => limiter.consume(key)))
+      expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      const { code, message } = (settled[1] as PromiseRejectedResult).reason
+      expect([code, message]).toEqual(['WEIR_FOREIGN_KEY', expect.stringContaining(foreign)])
+    }
+    await client.del(foreign)
   })
 
   test('every caller goes on in an async context of his own', async () => {
