@@ -28,13 +28,7 @@ for i = 1, #KEYS do
       used = tat - now
       if used < span then left = floor((span - used) / price) end
     end
-    if left == 0 then
-      wait = -1
-      if capacity > 0 then
-        wait = used + price - span
-        wait = wait > 0 and ceil(wait / 8000) or 0
-      end
-    end
+    if left == 0 then wait = capacity > 0 and ceil((used + price - span) / 8000) or -1 end
     reset = ceil(used / 8)
     if dirty and reset == 0 then
       call('DEL', key)

@@ -42,7 +42,7 @@ for i = 1, #KEYS do
     if current + weighed < limit then
       granted = 1
       dirty = true
-      current = current + 1 < most and current + 1 or most
+      current = current + 1
     end
     left = current + weighed < limit and limit - current - weighed or 0
     if left == 0 then
@@ -51,9 +51,8 @@ for i = 1, #KEYS do
         wait = -1
       elseif room < 0 then
         wait = start + 2 * span - floor((limit - 1) * span / current) - now
-      elseif previous > room then
+      else
         wait = start + span - floor(room * span / previous) - now
-        if wait < 0 then wait = 0 end
       end
     end
     if current > 0 then
