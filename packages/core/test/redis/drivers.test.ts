@@ -338,6 +338,31 @@ describe('a log that is raised', () => {
   })
 })
 
+describe('a log whose last entry lies at the edge of what is kept as it is', () => {
+  const now = START_MS - EPOCH_MS
+  const overflow = 2 * MAX_UNITS
+
+  test.each([
+    [
+      'a sum that has room for one more',
+      [`${now - 5}:3:${overflow - 1}`],
+      [`${now - 5}:3:${overflow - 1}`, `${now}:1:${overflow}`],
+    ],
+    ['a sum that has none', [`${now - 5}:3:${overflow}`], [`${now}:4:4`]],
+    [
+      'a tick as far ahead as a clock may be behind',
+      [`${now + window + 1}:3:3`],
+      [`${now + window + 1}:4:4`],
+    ],
+    ['a tick that is further ahead', [`${now + window + 2}:3:3`], [`${now}:4:4`]],
+  ])('%s', async (_, before, after) => {
+    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+    await client.rpush(twins.key, ...before)
+    expect(await twins.redis({})).toMatchObject({ granted: 1, readings: [{ left: limit - 4 }] })
+    expect(await client.lrange(twins.key, 0, -1)).toEqual(after)
+  })
+})
+
 describe('a log with an entry in its middle that is not ours', () => {
   async function corruptLog(): Promise<Twins> {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
