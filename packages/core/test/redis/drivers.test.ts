@@ -364,18 +364,19 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
 })
 
 describe('a log with an entry in its middle that is not ours', () => {
-  async function corruptLog(): Promise<Twins> {
+  async function corruptLog(length: number): Promise<Twins> {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
-    for (let i = 0; i < 9; i += 1) await twins.redis({ atMs: i })
-    for (let i = 1; i < 8; i += 1) await client.lset(twins.key, i, 'junk')
+    for (let i = 0; i < length; i += 1) await twins.redis({ mode: 'charge', atMs: i })
+    for (let i = 1; i < length - 1; i += 1) await client.lset(twins.key, i, 'junk')
     return twins
   }
 
   test.each([
-    ['a refund failed with its whole call', { mode: 'refund', cost: 3, atMs: 10 }],
-    ['a wait was guessed', { cost: limit - 2, atMs: 10 }],
-  ] as const)('%s', async (_, ask) => {
-    const twins = await corruptLog()
+    ['a refund failed with its whole call', { mode: 'refund', cost: 3, atMs: 10 }, limit - 1],
+    ['a wait was guessed', { cost: limit - 2, atMs: 10 }, limit - 1],
+    ['a wait of a plain request was guessed', { atMs: 20 }, limit + 3],
+  ] as const)('%s', async (_, ask, length) => {
+    const twins = await corruptLog(length)
     const before = await client.lrange(twins.key, 0, -1)
     expect(await twins.redis(ask)).toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
     expect(await client.lrange(twins.key, 0, -1)).toEqual(before)
