@@ -11,6 +11,7 @@ import type { Exercise, MemorySubjectKind } from './subject.js'
 const LIMIT = 10_000_000
 const FEW = 1_000
 const MIB = 2 ** 20
+const DAY_MS = 86_400_000
 const LOOK_EVERY = 64
 const COPIES = 1_024
 /** New keys in a millisecond: not so many that a Map's growing is what takes longest. */
@@ -29,7 +30,7 @@ async function oneKey(kind: MemorySubjectKind, { turnMs }: Scale): Promise<Turn>
   if (!kind.keyless) {
     await checkLimit(kind.name, (limit) => kind.open({ limit, windowMs: 60_000, most: 100 }), false)
   }
-  const subject = kind.open({ limit: LIMIT, windowMs: 15_000, most: 100 })
+  const subject = kind.open({ limit: LIMIT, windowMs: kind.onGrid === true ? DAY_MS : 15_000, most: 100 })
   const warm = await askOneKey(kind, subject, 'user-00000001', turnMs)
   const before = process.cpuUsage()
   const decisions = await askOneKey(kind, subject, 'user-00000002', turnMs)
@@ -63,7 +64,11 @@ function copiesOf(key: string): readonly string[] {
 async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
   const names = namesOf('user', count)
   const order = randomOrder(count)
-  const subject = kind.open({ limit: FEW, windowMs: 3_600_000, most: 2 * count })
+  const subject = kind.open({
+    limit: FEW,
+    windowMs: kind.onGrid === true ? DAY_MS : 3_600_000,
+    most: 2 * count,
+  })
   await askAll(kind, subject, namesOf('warm', Math.min(count, 20_000)))
   const emptyBytes = weigh()
   await askAll(kind, subject, names)
@@ -163,8 +168,11 @@ async function askAll(
   }
 }
 
+/** As they come out of a request: a text that is put together from parts would first be copied when it is hashed, and weigh. */
 function namesOf(prefix: string, count: number): readonly string[] {
-  return Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(8, '0')}`)
+  return Array.from({ length: count }, (_, i) => {
+    return Buffer.from(`${prefix}-${String(i).padStart(8, '0')}`).toString('latin1')
+  })
 }
 
 /** What is in use when all garbage is gone: two passes, since the first may only find that something has ended. */

@@ -18,6 +18,8 @@ export interface MemorySubjectKind {
   readonly sync: boolean
   /** One limiter for all requests, which queues what it does not let pass. */
   readonly keyless?: boolean
+  /** Its windows lie on a grid, and what was counted weighs less once an edge is behind. */
+  readonly onGrid?: boolean
   /** What it is not asked to do, for it would take for ever or means nothing. */
   readonly not?: readonly Exercise[]
   open(options: MemoryOptions): Subject

@@ -26,7 +26,10 @@ export const SLIDING = 'Weir sliding window'
 export const weir: readonly MemorySubjectKind[] = [
   deciding(BUCKET, bucket),
   deciding(FIXED, ({ limit, windowMs }) => fixedWindow({ limit, window: windowMs })),
-  deciding('Weir sliding counter', ({ limit, windowMs }) => slidingCounter({ limit, window: windowMs })),
+  {
+    ...deciding('Weir sliding counter', ({ limit, windowMs }) => slidingCounter({ limit, window: windowMs })),
+    onGrid: true,
+  },
   deciding(SLIDING, ({ limit, windowMs }) => slidingWindow({ limit, window: windowMs })),
   deciding('Weir exact log', ({ limit, windowMs }) => slidingLog({ limit, window: windowMs })),
   {
