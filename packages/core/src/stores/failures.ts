@@ -6,7 +6,8 @@ import { quote, StoreError } from '../errors.js'
  * Replies that concern one key or call; the node is well. An error of the script itself, too: unless the server refused one
  * of its commands, which Redis before 7 tells as `... user_script:12: -OOM command not allowed`.
  */
-const KEY_LEVEL = /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|user_script:\d+: (?!-|@)/
+const KEY_LEVEL =
+  /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: TRYAGAIN|user_script:\d+: (?!-|@)/
 
 /** The failure of a call as a StoreError. */
 export function storeFailure(cause: unknown): StoreError {
@@ -22,9 +23,12 @@ export function concernsNode(error: StoreError): boolean {
   return !(cause instanceof Error && KEY_LEVEL.test(cause.message))
 }
 
-/** Nothing ran, because keys of the call are on their way to another node; one by one they can be decided. */
+/**
+ * Nothing ran, because keys of the call are on their way to another node; one by one they can be decided. ioredis tries again
+ * by itself, and tells in the end that there were too many redirections: what it was sent from node to node by was the same.
+ */
 export function mustSplit(error: StoreError): boolean {
-  return error.cause instanceof Error && error.cause.message.startsWith('TRYAGAIN')
+  return error.cause instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.cause.message)
 }
 
 export function timedOut(afterMs: number): StoreError {
@@ -44,10 +48,12 @@ export async function withDeadline<Value>(
   let timer: ReturnType<typeof setTimeout> | undefined
   let late = false
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    const expire = (): void => {
       late = true
       reject(timedOut(ms))
-    }, ms)
+    }
+    // An event loop that was held up is not a slow server: a reply that is there already comes first, as in deadlines.ts.
+    timer = setTimeout(() => setImmediate(() => setImmediate(expire)), ms)
     timer.unref?.()
   })
   promise.then(

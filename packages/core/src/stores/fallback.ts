@@ -8,7 +8,7 @@ import { type Answer, type Group, makePlan, type Plan, type Subject } from '../s
 import { type Instances, partOf } from './instances.js'
 import { encodedIfLong } from './keys.js'
 import type { Seen } from './last-seen.js'
-import { type MemoryStore, memoryStore } from './memory.js'
+import { type MemoryStore, memoryTables } from './memory.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
 const MAX_KEYS = 10_000
@@ -38,7 +38,7 @@ export class Fallback {
   /** @param clock the store's time, as well as this process knows it */
   constructor(clock: Clock, instances: () => Instances) {
     this.#clock = clock
-    this.#store = memoryStore({ clock, maxKeys: MAX_KEYS })
+    this.#store = memoryTables({ clock, maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0 })
     this.#instances = instances
   }
 
@@ -98,20 +98,23 @@ export class Fallback {
   }
 
   forget(id: string, subject: Subject): void {
-    if (this.#admitted.get(subject.plan)?.delete(id)) this.#keys -= 1
+    const ofPlan = this.#admitted.get(subject.plan)
+    if (ofPlan?.delete(id)) this.#keys -= 1
+    if (ofPlan?.size === 0) this.#admitted.delete(subject.plan)
     this.#store.reset({ ...subject, key: encodedIfLong(subject.key), plan: this.#shareOf(subject.plan) })
   }
 
   /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
   takeAdmitted(chosen: (admitted: Admitted) => boolean): Admitted[] {
     const some: Admitted[] = []
-    for (const ofPlan of this.#admitted.values()) {
+    for (const [plan, ofPlan] of this.#admitted) {
       for (const [id, admitted] of ofPlan) {
         if (!chosen(admitted)) continue
         ofPlan.delete(id)
         this.#keys -= 1
         if (admitted.units.some((each) => each > 0)) some.push(admitted)
       }
+      if (ofPlan.size === 0) this.#admitted.delete(plan)
     }
     return some.sort((one, other) => Math.max(...other.units) - Math.max(...one.units))
   }

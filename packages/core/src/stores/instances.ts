@@ -63,6 +63,7 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
   let fewerSinceMs: number | undefined
   let timer: ReturnType<typeof setInterval> | undefined
   let second: ReturnType<typeof setTimeout> | undefined
+  let stopped = false
 
   /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and then all seem to be gone but
    *  the first that is heard of again. */
@@ -91,7 +92,7 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
       return instances
     },
     start() {
-      if (timer !== undefined) return
+      if (timer !== undefined || stopped) return
       timer = setInterval(() => void beat(false), BEAT_MS)
       timer.unref?.()
       void beat(false)
@@ -100,6 +101,7 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
       second.unref?.()
     },
     async stop() {
+      stopped = true
       if (timer === undefined) return
       clearInterval(timer)
       clearTimeout(second)

@@ -48,7 +48,7 @@ export class LastSeen {
   note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
-    const at = this.#find(hash)
+    const at = this.#find(hash, answer.nowUs)
     const known = cells[at] === hash
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
@@ -81,27 +81,43 @@ export class LastSeen {
     return this.#hash
   }
 
-  /** Where the subject is, or else where it may be put: over the older of its set. */
-  #find(hash: number): number {
+  /** Where the subject is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
+   *  or whoever makes up keys could have his own forgotten. */
+  #find(hash: number, nowUs: number = 0): number {
     const cells = this.#cells
     const first = (hash % SETS) * WAYS * this.#width
     const second = first + this.#width
     if (cells[first] === hash) return first
     if (cells[second] === hash) return second
+    const isFirstOut = this.#isExhausted(first, nowUs)
+    if (isFirstOut !== this.#isExhausted(second, nowUs)) return isFirstOut ? second : first
     return (cells[first + 1] as number) <= (cells[second + 1] as number) ? first : second
   }
 
+  #isExhausted(at: number, nowUs: number): boolean {
+    for (let i = at + HEADER; i < at + this.#width; i += 2) {
+      if (this.#cells[i] === 0 && (this.#cells[i + 1] as number) > nowUs) return true
+    }
+    return false
+  }
+
   /**
-   * Whether the store forgot the subject: of some policy nothing is in use but what this very request took, though what
-   * was in use before should have lasted longer.
+   * Whether the store forgot the subject: of some policy less is in use than can be, for what was in use before should have
+   * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
+   * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
+   * its mark keeps it from being undone.
    */
-  #isLost(at: number, { figures, nowUs }: Answer): boolean {
+  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = figures[i]
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
       if (now === undefined || now.cost === 0 || remained >= now.limit) continue
-      if (untilUs > nowUs + LOSS_MARGIN_US && now.limit - now.remaining === now.cost) return true
+      if (untilUs <= nowUs + LOSS_MARGIN_US) continue
+      const { cost, limit, remaining, policy } = now
+      if (limit - remaining === cost) return true
+      if (policy.algorithm === 'fixed-window' && remaining > remained - cost) return true
+      if (policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US) return true
     }
     return false
   }

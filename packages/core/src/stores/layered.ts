@@ -25,17 +25,19 @@ import { type Events, type StoreEvents, type StoreListener, storeEvents } from '
 import { concernsNode, storeFailure, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
+import { keyHash } from './key-hash.js'
 import { encodedIfLong, hashTagOf } from './keys.js'
 import { LastSeen, type Seen } from './last-seen.js'
 import { type LeaseOptions, Leases } from './leases.js'
 import { Nodes, type RedisNode } from './nodes.js'
+import { Recent } from './recent.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
 import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
 import { serverClock } from './server-clock.js'
 import { slotOf } from './slots.js'
 import { decideBySlot, partsBySlot, slotsOf } from './split.js'
-import { decideWithoutStore } from './unavailable.js'
+import { decideWithoutStore, localPart } from './unavailable.js'
 
 /** The options of a Redis store, checked and completed. */
 export interface Settings {
@@ -74,7 +76,7 @@ class LayeredStore implements RedisStore {
   readonly #denials: Map<string, Denials> = new Map()
   readonly #leases: Map<string, Leases> = new Map()
   readonly #seen: Map<number, LastSeen> = new Map()
-  #plans = 0
+  readonly #unrestored: Recent<Seen> = new Recent(MAX_UNRESTORED)
   readonly #nodes: Nodes
   readonly #batches: Batches
   readonly #calls: Calls
@@ -181,7 +183,8 @@ class LayeredStore implements RedisStore {
     const id = idOf(subject)
     desk.seen.forget(id, desk.salt)
     desk.denials?.forget(id)
-    this.#fallback.forget(id, subject)
+    const part = localPart(subject, this.#settings.whenUnavailable)
+    this.#fallback.forget(idOf(part), part)
     const node = this.#nodes.ofSlot(this.#slotOf(subject))
     if (!this.#usable(node)) throw this.#notUsable(node)
     try {
@@ -219,7 +222,11 @@ class LayeredStore implements RedisStore {
   #tell(group: Group): void {
     const slot = this.#slotOf(group)
     if (!this.#usable(this.#nodes.ofSlot(slot))) return
-    this.#batches.ask(this.#deskOf(group.plan).line, slot, group, this.#nowUs(), NOBODY)
+    const { line, seen, salt } = this.#deskOf(group.plan)
+    this.#batches.ask(line, slot, group, this.#nowUs(), {
+      answered: (answer) => void seen.note(idOf(group), salt, answer, group.mode),
+      failed() {},
+    })
   }
 
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
@@ -228,7 +235,7 @@ class LayeredStore implements RedisStore {
     desk.denials?.noted(id, group, answer)
     // What takes nothing tells nothing new, and must not hide that a key was lost.
     if (group.mode === 'peek' || group.costs.every((cost) => cost === 0)) return undefined
-    const lost = desk.seen.note(id, desk.salt, answer, group.mode)
+    const lost = desk.seen.note(id, desk.salt, answer, group.mode) ?? this.#unrestoredOf(id, desk)
     if (lost === undefined) return undefined
     const restored = this.#restore(group, desk, lost)
     if (group.mode !== 'consume' || !wasShort(group, lost, answer)) return undefined
@@ -249,7 +256,7 @@ class LayeredStore implements RedisStore {
 
   #without(group: Group, desk: Desk, node: RedisNode, cause: StoreError): Answer {
     this.#events.emit('fallback', { limiter: group.plan.name, key: group.key, cause })
-    if (node.breaker.state === 'closed' && concernsNode(cause)) this.#recovery.settleSoon(node)
+    if (node.breaker.state === 'closed') this.#recovery.settleSoon(node)
     return decideWithoutStore(group, {
       otherwise: this.#settings.whenUnavailable,
       cause,
@@ -297,8 +304,10 @@ class LayeredStore implements RedisStore {
    * A key seems lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. Resolves
    * to what it says then, which is whether something was lost; to nothing if it cannot be asked.
    */
-  #restore(group: Group, desk: Desk, { remaining, untilUs, nowUs }: Seen): Promise<Answer | undefined> {
+  #restore(group: Group, desk: Desk, seen: Seen): Promise<Answer | undefined> {
     const { plan, key, ownKeys } = group
+    const { remaining, untilUs, nowUs } = seen
+    const id = idOf(group)
     const events = this.#events
     const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
     const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
@@ -306,10 +315,13 @@ class LayeredStore implements RedisStore {
       this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), {
         answered(raised) {
           if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
-          desk.seen.note(idOf(group), desk.salt, raised, 'raise')
+          desk.seen.note(id, desk.salt, raised, 'raise')
           resolve(raised)
         },
-        failed: () => resolve(undefined),
+        failed: () => {
+          this.#unrestored.set(subjectText(id, desk), seen)
+          resolve(undefined)
+        },
       })
     })
   }
@@ -341,7 +353,17 @@ class LayeredStore implements RedisStore {
 
   #late({ group, waiters }: Entry, granted: number): void {
     if (group.mode !== 'consume' && group.mode !== 'charge') return
-    this.#fallback.countedAfterAll(group, idOf(group), Math.min(granted, waiters.length))
+    const part = localPart(group, this.#settings.whenUnavailable)
+    this.#fallback.countedAfterAll(part, idOf(part), Math.min(granted, waiters.length))
+  }
+
+  /** What a key was seen to lose when Redis could not be told. */
+  #unrestoredOf(id: string, desk: Desk): Seen | undefined {
+    if (this.#unrestored.isEmpty) return undefined
+    const text = subjectText(id, desk)
+    const seen = this.#unrestored.get(text)
+    this.#unrestored.delete(text)
+    return seen
   }
 
   #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
@@ -398,11 +420,10 @@ class LayeredStore implements RedisStore {
       desk = {
         line: lineFor(this.#settings.prefix, plan, this.#settings.hashTags),
         seen: this.#seenWith(plan.policies.length),
-        salt: this.#plans,
+        salt: saltOf(plan),
         denials: this.#denialsOf(plan),
         leases: this.#leasesOf(plan),
       }
-      this.#plans += 1
       this.#desks.set(plan, desk)
     }
     return desk
@@ -412,7 +433,7 @@ class LayeredStore implements RedisStore {
 /** Whatever is still to be told when the store is closed has so long. */
 const CLOSING_MS = 500
 
-const NOBODY: Waiter = { answered() {}, failed() {} }
+const MAX_UNRESTORED = 1_000
 
 /** A request on its way to Redis and back. */
 class Question implements Waiter {
@@ -472,6 +493,16 @@ function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answ
 /** Whether, by what was last seen, this request would have been denied. */
 function wasShort(group: Group, lost: Seen, answer: Answer): boolean {
   return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) < cost)
+}
+
+function subjectText(id: string, { salt }: Desk): string {
+  return `${salt} ${id}`
+}
+
+/** Tells the subjects of a plan from those of others; equal plans have the same, whenever they were made. */
+function saltOf({ name, policies }: Plan): number {
+  keyHash.hash(JSON.stringify([name, ...policies.map(({ signature }) => signature)]))
+  return keyHash.low
 }
 
 /** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */

@@ -29,7 +29,8 @@ export const recommendedRedisOptions: {
 
 /**
  * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's levels; and what ioredis retries
- * itself (a node that is still connecting, a slot on its way) after 10 ms, since its 100 ms would use up the deadline.
+ * itself (a node that is still connecting, a slot on its way) after 10 ms, since its 100 ms would use up the deadline, and
+ * four times: then a call for several keys of a slot on its way is made anew for each.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false
@@ -38,6 +39,7 @@ export const recommendedClusterOptions: {
   readonly retryDelayOnFailover: number
   readonly retryDelayOnClusterDown: number
   readonly retryDelayOnTryAgain: number
+  readonly maxRedirections: number
   readonly redisOptions: Omit<typeof recommendedRedisOptions, 'retryStrategy' | 'enableOfflineQueue'>
 } = {
   enableOfflineQueue: false,
@@ -46,6 +48,7 @@ export const recommendedClusterOptions: {
   retryDelayOnFailover: 10,
   retryDelayOnClusterDown: 10,
   retryDelayOnTryAgain: 10,
+  maxRedirections: 4,
   redisOptions: {
     maxRetriesPerRequest: recommendedRedisOptions.maxRetriesPerRequest,
     autoResendUnfulfilledCommands: recommendedRedisOptions.autoResendUnfulfilledCommands,

@@ -29,10 +29,22 @@ export function decideWithoutStore(
   if (told.includes('deny') && (group.mode === 'consume' || group.mode === 'peek')) {
     return { ...blank(group, 0), allowed: false, unavailableMs: Math.max(1, Math.ceil(retryAfterMs)) }
   }
-  const places = policies.map((_, i) => i).filter((i) => told[i] === 'local')
+  const places = localPlaces(group.plan, otherwise)
   if (places.length === policies.length) return local(group, places)
   if (places.length === 0) return blank(group, Number.POSITIVE_INFINITY)
   return merged(group, places, local(partOfGroup(group, places), places))
+}
+
+/** The places of policies that count in memory. Of those that deny, what is charged or given back does, for it is not refused. */
+function localPlaces({ policies, whenUnavailable }: Plan, otherwise: WhenUnavailable): number[] {
+  return policies.map((_, i) => i).filter((i) => (whenUnavailable?.[i] ?? otherwise) !== 'allow')
+}
+
+/** What of a group is decided in memory. */
+export function localPart<Any extends Subject | Group>(of: Any, otherwise: WhenUnavailable): Any {
+  const places = localPlaces(of.plan, otherwise)
+  if (places.length === of.plan.policies.length) return of
+  return ('costs' in of ? partOfGroup(of, places) : partOfSubject(of, places)) as Any
 }
 
 /** An answer that knows nothing: all of each limit is left, or nothing. */
