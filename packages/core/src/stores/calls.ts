@@ -37,7 +37,8 @@ export class Calls {
     this.#deadlines = deadlines(options.deadlineMs)
   }
 
-  send(batch: Batch): void {
+  /** @param startedMs when the call began that this one is a part of */
+  send(batch: Batch, startedMs: number = performance.now()): void {
     const node = this.#nodes.ofSlot(batch.slot)
     // It may have opened since these requests were gathered.
     if (node.breaker.state !== 'closed') {
@@ -51,7 +52,7 @@ export class Calls {
       failAll(batch.entries, error)
       return
     }
-    const call = new Call(() => {
+    const call = new Call(startedMs, () => {
       const error = timedOut(this.#options.deadlineMs)
       node.overdue += 1
       this.#lost.add(place)
@@ -59,7 +60,7 @@ export class Calls {
       failAll(batch.entries, error)
     })
     // A client may never answer. Its place is free again after a while.
-    const place = new Call(() => {
+    const place = new Call(startedMs, () => {
       node.inFlight -= 1
       node.overdue -= 1
     })
@@ -95,7 +96,7 @@ export class Calls {
         if (call.done) return
         call.end()
         if (mustSplit(error) && batch.entries.length > 1) {
-          for (const entry of batch.entries) this.send({ ...batch, entries: [entry] })
+          for (const entry of batch.entries) this.send({ ...batch, entries: [entry] }, startedMs)
           return
         }
         if (concernsNode(error)) this.#failed(node, error)
@@ -117,10 +118,11 @@ export class Calls {
 
 /** A call on its way. It stays in the queue of deadlines for a while after its end, so it lets go of all it has. */
 class Call implements Timed {
-  readonly startedMs: number = performance.now()
+  readonly startedMs: number
   #expired: (() => void) | undefined
 
-  constructor(expired: () => void) {
+  constructor(startedMs: number, expired: () => void) {
+    this.startedMs = startedMs
     this.#expired = expired
   }
 

@@ -55,7 +55,11 @@ export function deadlines(afterMs: number): Deadlines {
 
   return {
     add(item) {
-      queue.push(item)
+      // At the end, but for a call that is a part of an earlier one.
+      let at = queue.length
+      while (at > first && (queue[at - 1] as Timed).startedMs > item.startedMs) at -= 1
+      if (at === queue.length) queue.push(item)
+      else queue.splice(at, 0, item)
       arm()
     },
     close() {

@@ -22,7 +22,7 @@ import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
 import { Calls } from './calls.js'
 import { Denials } from './denials.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
-import { concernsNode, storeFailure, withDeadline } from './failures.js'
+import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
 import { keyHash } from './key-hash.js'
@@ -134,7 +134,12 @@ class LayeredStore implements RedisStore {
       group.ownKeys !== undefined &&
       slotsOf(group, this.#settings.hashTags).size > 1
     ) {
-      return decideBySlot(group, this.#settings.hashTags, (part) => this.#decideInSlot(part))
+      const { hashTags, deadlineMs } = this.#settings
+      const startedMs = performance.now()
+      return decideBySlot(group, hashTags, (part) => {
+        if (performance.now() - startedMs < deadlineMs) return this.#decideInSlot(part)
+        return this.#decideTooLate(part)
+      })
     }
     return this.#decideInSlot(group)
   }
@@ -216,6 +221,16 @@ class LayeredStore implements RedisStore {
       const ahead = desk.leases?.wanted(id, group)
       this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
     })
+  }
+
+  /** A part of a decision whose time was used up by the parts before it. */
+  #decideTooLate(part: Group): Answer | undefined {
+    if (part.mode === 'refund') {
+      void Promise.resolve(this.#decideInSlot(part)).catch(() => {})
+      return undefined
+    }
+    const node = this.#nodes.ofSlot(this.#slotOf(part))
+    return this.#without(part, this.#deskOf(part.plan), node, timedOut(this.#settings.deadlineMs))
   }
 
   /** Asks Redis, if it can be asked, and nobody waits for the answer. */

@@ -27,11 +27,14 @@ export function partsBySlot(subject: Subject, hashTags: readonly string[] | unde
   return [...slotsOf(subject, hashTags).values()].map((places) => partOfSubject(subject, places))
 }
 
+/** Decides one of the parts; undefined: what was to be given back is under way, and there is no time to wait for it. */
+type Decide = (part: Group) => Answer | Promise<Answer> | undefined
+
 /** Decides a group whose keys lie in several slots, the smallest limits first: what is refused there costs nobody else. */
 export async function decideBySlot(
   group: Group,
   hashTags: readonly string[] | undefined,
-  decide: (part: Group) => Answer | Promise<Answer>,
+  decide: Decide,
 ): Promise<Answer> {
   const smallest = (places: readonly number[]) =>
     Math.min(...places.map((i) => group.plan.policies[i]?.limit ?? 0))
@@ -44,7 +47,7 @@ export async function decideBySlot(
     const part: Group = { ...partOfGroup(group, places), mode }
     let answer: Answer
     try {
-      answer = await decide(part)
+      answer = (await decide(part)) as Answer
     } catch (error) {
       if (group.mode === 'consume' && !denied) await giveBack(asked, decide)
       throw error
@@ -57,14 +60,12 @@ export async function decideBySlot(
   return joined(group, asked, !denied)
 }
 
-async function giveBack(
-  asked: readonly Asked[],
-  decide: (part: Group) => Answer | Promise<Answer>,
-): Promise<void> {
+async function giveBack(asked: readonly Asked[], decide: Decide): Promise<void> {
   for (const earlier of asked) {
     const { nowUs, untilUs, source } = earlier.answer
     const refund: Group = { ...earlier.part, mode: 'refund', untilUs, seenUs: nowUs }
-    earlier.answer = { ...(await decide(refund)), source }
+    const answer = await decide(refund)
+    if (answer !== undefined) earlier.answer = { ...answer, source }
   }
 }
 

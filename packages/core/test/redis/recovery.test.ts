@@ -12,6 +12,8 @@ import {
   type RedisStoreOptions,
   recommendedRedisOptions,
   redisStore,
+  slidingLog,
+  tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
 import { heartbeat, INSTANCES_TAG } from '../../src/stores/instances.js'
@@ -569,4 +571,179 @@ test('a key of which one request had failed before was given a new budget in an 
   }
   away = true
   expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
+})
+
+describe('what was seen', () => {
+  test.each([
+    ['a window', fixedWindow({ limit: 100, window: '5m' })],
+    ['a bucket', tokenBucket({ capacity: 100, refill: 1, every: '1m' })],
+  ])('was forgotten when another process was asked first after a loss: %s', async (_, some) => {
+    const name = newName()
+    const [mine, theirs] = [0, 1].map(() => {
+      const store = storeOn(
+        clientBy((__, send) => send()),
+        { denyCache: false, instances: 2 },
+      )
+      return new RateLimiter({ name, store, policy: some, shared: true })
+    }) as [RateLimiter, RateLimiter]
+    for (let i = 0; i < 100; i += 1) expect((await mine.consume('k')).allowed).toBe(true)
+    await redis.flushall()
+    expect((await theirs.consume('k')).allowed).toBe(true)
+    let allowed = 0
+    for (let i = 0; i < 100; i += 1)
+      if ((await (i % 2 > 0 ? theirs : mine).consume('k')).allowed) allowed += 1
+    expect(allowed).toBe(0)
+  })
+
+  test.each([
+    ['a window', fixedWindow({ limit: 100, window: '5m' })],
+    ['a log', slidingLog({ limit: 100, window: '5m' })],
+  ])('was forgotten when Redis could not be told of a loss at once: %s', async (_, some) => {
+    let failures = 1
+    const client = clientBy(({ mode }, send) => {
+      if (mode !== 'raise' || failures === 0) return send()
+      failures -= 1
+      return lost()
+    })
+    const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
+    for (let i = 0; i < 60; i += 1) await limiter.consume('k')
+    await redis.flushall()
+    let allowed = 60
+    for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
+    expect(failures).toBe(0)
+    expect(allowed).toBeLessThanOrEqual(102)
+  })
+
+  test('of an exhausted key was washed away by other keys', async () => {
+    let away = false
+    const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
+    const limiter = new RateLimiter({
+      name: newName(),
+      store,
+      policy: fixedWindow({ limit: 10, window: '5m' }),
+    })
+    for (let i = 0; i < 10; i += 1) await limiter.consume('k')
+    for (let i = 0; i < 40_000; i += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, j) => limiter.consume(`other-${i + j}`)))
+    }
+    away = true
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
+  })
+
+  test('was forgotten with the plan, though an equal one was made', async () => {
+    let away = false
+    const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
+    const limiter = new RateLimiter({
+      name: newName(),
+      store,
+      policy: (key: string) => fixedWindow({ limit: key === 'k' ? 10 : Number(key), window: '5m' }),
+    })
+    for (let i = 0; i < 10; i += 1) await limiter.consume('k')
+    for (let i = 100; i < 1_200; i += 1) await limiter.consume(`${i}`)
+    away = true
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
+  })
+})
+
+test('a penalty was lost where requests are denied meanwhile', async () => {
+  let away = false
+  const name = newName()
+  const store = storeOn(
+    clientBy((_, send) => (away ? lost() : send())),
+    { whenUnavailable: 'deny' },
+  )
+  const limiter = new RateLimiter({ name, store, policy })
+  await limiter.consume('k')
+  away = true
+  for (let i = 0; i < 5; i += 1) expect((await limiter.consume('k')).allowed).toBe(false)
+  expect(await limiter.penalty('k', { cost: 50 })).toMatchObject({ allowed: true, degraded: true })
+  away = false
+  await isIn('closed', store)
+  await waitUntil('it is settled', async () => store.health().localKeys === 0)
+  expect(await counted(name, ['k'])).toEqual([51])
+})
+
+test('a reset was undone where some policies count in memory and some do not', async () => {
+  let away = false
+  const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: [
+      { policy: fixedWindow({ name: 'a', limit: 5, window: '5m' }) },
+      { policy: fixedWindow({ name: 'b', limit: 50, window: '5m' }), whenUnavailable: 'allow' },
+    ],
+  })
+  away = true
+  for (let i = 0; i < 3; i += 1) expect((await limiter.consume('k')).degraded).toBe(true)
+  away = false
+  await limiter.reset('k')
+  expect(store.health().localKeys).toBe(0)
+  expect((await limiter.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([5, 50])
+})
+
+test('a reset was judged late because the event loop was held up', async () => {
+  const store = storeOn(
+    clientBy((_, send) => send()),
+    { deadlineMs: 100 },
+  )
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  await limiter.consume('k')
+  for (let i = 0; i < 5; i += 1) {
+    const reset = limiter.reset('k')
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const end = performance.now() + 150; performance.now() < end; );
+    await reset
+  }
+})
+
+test('a decision over several slots waited for each of them', async () => {
+  const { client } = twoShards()
+  const hung: RedisLike = { ...client, callBuffer: () => new Promise(() => {}) }
+  const store = storeOn(hung, { deadlineMs: 100 })
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: ['a', 'b', 'c', 'd', 'e', 'f'].map((own, i) => {
+      return { policy: fixedWindow({ name: own, limit: 10 + i, window: '5m' }), key: own }
+    }),
+  })
+  const startedMs = performance.now()
+  expect((await limiter.consume('k')).degraded).toBe(true)
+  expect(performance.now() - startedMs).toBeLessThan(250)
+})
+
+test('calls that were split had their whole time anew', async () => {
+  const store = storeOn(
+    clientBy(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 80))
+      throw new Error('Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request')
+    }),
+    { deadlineMs: 100 },
+  )
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  const startedMs = performance.now()
+  const decisions = await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
+  expect(decisions.map(({ degraded }) => degraded)).toEqual([true, true, true])
+  expect(performance.now() - startedMs).toBeLessThan(150)
+})
+
+test('a store that was closed before it was used began to beat', async () => {
+  const store = redisStore(clientBy((_, send) => send()))
+  await store.close()
+  const every = vi.spyOn(globalThis, 'setInterval')
+  await new RateLimiter({ name: newName(), store, policy }).consume('k')
+  expect(every).not.toHaveBeenCalled()
+  every.mockRestore()
+})
+
+test('lines of a log come once a second for each kind of event', async () => {
+  const lines: string[] = []
+  const store = storeOn(
+    clientBy(() => lost()),
+    { log: (line) => lines.push(line) },
+  )
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  for (let i = 0; i < 100; i += 1) await limiter.consume(`k${i}`)
+  expect(lines.map((line) => line.split(':', 2)[1]?.trim()).sort()).toEqual(['breaker', 'fallback'])
 })
