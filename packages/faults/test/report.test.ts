@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Check, countAtMost, msAtMost, none, shareAtMost } from '../src/checks.js'
 import type { Verdict } from '../src/judge.js'
 import { line, markdown, measured, summary, withTable } from '../src/report.js'
-import type { Row } from '../src/row.js'
+import { idOf, type Row } from '../src/row.js'
+import { rows } from '../src/rows.js'
 
 const row: Row = {
   number: '3',
@@ -62,4 +64,11 @@ test('the table goes between its marks, however often it is written', () => {
   expect(written).toBe('before\n<!-- faults:start -->\nnew\n<!-- faults:end -->\nafter\n')
   expect(withTable(written, 'new')).toBe(written)
   expect(() => withTable('no marks', 'new')).toThrow('has no place')
+})
+
+test('the table in docs/resilience.md has the rows that there are', () => {
+  const page = readFileSync(new URL('../../../docs/resilience.md', import.meta.url), 'utf8')
+  const table = page.slice(page.indexOf('<!-- faults:start -->'), page.indexOf('<!-- faults:end -->'))
+  const ids = [...table.matchAll(/^\| ([^|]+?) +\|/gm)].map((match) => match[1])
+  expect(ids.slice(1)).toEqual(rows.map(idOf))
 })
