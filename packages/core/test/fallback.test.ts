@@ -1,5 +1,7 @@
 // Decisions without the store: shares sum up to the limit, a switch gives no new budget, and what was admitted is settled.
 
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../src/errors.js'
@@ -362,4 +364,21 @@ describe('what was last seen', () => {
     seen.note('k', 0, answer(6, 10_000, 60_000), 'refund')
     expect(seen.get('k', 0)?.remaining).toEqual([6])
   })
+})
+
+test('plans that came and went were kept for ever', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  const plans = Array.from({ length: 100 }, (_, i) => {
+    const plan = makePlan('p', [fixedWindow({ limit: 100 + i, window: '1m' })])
+    expect(fallback.decide(consume(plan, 'k'), 'k', undefined).allowed).toBe(true)
+    return new WeakRef(plan)
+  })
+  expect(fallback.takeAdmitted(() => true).length).toBe(100)
+  await new Promise((resolve) => setImmediate(resolve))
+  collect()
+  // Whoever decided last is remembered.
+  expect(plans.filter((plan) => plan.deref() !== undefined).length).toBeLessThan(5)
+  fallback.close()
 })
