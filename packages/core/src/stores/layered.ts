@@ -29,8 +29,8 @@ import { keyHash } from './key-hash.js'
 import { encodedIfLong, hashTagOf } from './keys.js'
 import { LastSeen, type Seen } from './last-seen.js'
 import { type LeaseOptions, Leases } from './leases.js'
+import { Losses, type Watched } from './losses.js'
 import { Nodes, type RedisNode } from './nodes.js'
-import { Recent } from './recent.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
 import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
@@ -76,11 +76,11 @@ class LayeredStore implements RedisStore {
   readonly #denials: Map<string, Denials> = new Map()
   readonly #leases: Map<string, Leases> = new Map()
   readonly #seen: Map<number, LastSeen> = new Map()
-  readonly #unrestored: Recent<Seen> = new Recent(MAX_UNRESTORED)
   readonly #nodes: Nodes
   readonly #batches: Batches
   readonly #calls: Calls
   readonly #events: Events
+  readonly #losses: Losses
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat | undefined
@@ -126,6 +126,12 @@ class LayeredStore implements RedisStore {
       late: (entry, granted) => this.#late(entry, granted),
     })
     this.#batches = new Batches((batch) => this.#calls.send(batch))
+    this.#losses = new Losses({
+      deadlineMs,
+      events: this.#events,
+      ask: (group, waiter) => this.#ask(group, waiter),
+      tell: (group) => this.#tell(group),
+    })
   }
 
   decide(group: Group): Answer | Promise<Answer> {
@@ -186,7 +192,7 @@ class LayeredStore implements RedisStore {
   async #resetInSlot(subject: Subject): Promise<void> {
     const desk = this.#deskOf(subject.plan)
     const id = idOf(subject)
-    desk.seen.forget(id, desk.salt)
+    this.#losses.forget(watched(desk, id))
     desk.denials?.forget(id)
     const part = localPart(subject, this.#settings.whenUnavailable)
     this.#fallback.forget(idOf(part), part)
@@ -235,30 +241,23 @@ class LayeredStore implements RedisStore {
 
   /** Asks Redis, if it can be asked, and nobody waits for the answer. */
   #tell(group: Group): void {
-    const slot = this.#slotOf(group)
-    if (!this.#usable(this.#nodes.ofSlot(slot))) return
-    const { line, seen, salt } = this.#deskOf(group.plan)
-    this.#batches.ask(line, slot, group, this.#nowUs(), {
+    if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(group)))) return
+    const { seen, salt } = this.#deskOf(group.plan)
+    this.#ask(group, {
       answered: (answer) => void seen.note(idOf(group), salt, answer, group.mode),
       failed() {},
     })
+  }
+
+  #ask(group: Group, waiter: Waiter): void {
+    this.#batches.ask(this.#deskOf(group.plan).line, this.#slotOf(group), group, this.#nowUs(), waiter)
   }
 
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
   noted(group: Group, desk: Desk, answer: Answer, sentMs: number): Promise<Answer> | undefined {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer)
-    // What takes nothing tells nothing new, and must not hide that a key was lost.
-    if (group.mode === 'peek' || group.costs.every((cost) => cost === 0)) return undefined
-    const lost = desk.seen.note(id, desk.salt, answer, group.mode) ?? this.#unrestoredOf(id, desk)
-    if (lost === undefined) return undefined
-    const restored = this.#restore(group, desk, lost)
-    if (group.mode !== 'consume' || !wasShort(group, lost, answer)) return undefined
-    const leftMs = sentMs + this.#settings.deadlineMs - performance.now()
-    return withDeadline(restored, Math.max(1, leftMs)).then(
-      (raised) => this.#afterLoss(group, lost, answer, raised),
-      () => answer,
-    )
+    return this.#losses.noted(group, watched(desk, id), answer, sentMs)
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -315,70 +314,10 @@ class LayeredStore implements RedisStore {
     return this.#settings.clock?.nowUs()
   }
 
-  /**
-   * A key seems lost before its time (flushed, evicted, a stale replica took over): tells Redis what was last seen. Resolves
-   * to what it says then, which is whether something was lost; to nothing if it cannot be asked.
-   */
-  #restore(group: Group, desk: Desk, seen: Seen): Promise<Answer | undefined> {
-    const { plan, key, ownKeys } = group
-    const { remaining, untilUs, nowUs } = seen
-    const id = idOf(group)
-    const events = this.#events
-    const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-    const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
-    return new Promise((resolve) => {
-      this.#batches.ask(desk.line, this.#slotOf(group), raise, this.#nowUs(), {
-        answered(raised) {
-          if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
-          desk.seen.note(id, desk.salt, raised, 'raise')
-          resolve(raised)
-        },
-        failed: () => {
-          this.#unrestored.set(subjectText(id, desk), seen)
-          resolve(undefined)
-        },
-      })
-    })
-  }
-
-  /**
-   * A request that was allowed only because its key was lost is denied, and given back what it was charged. If nothing was
-   * raised, the key had been forgotten on purpose, and the answer stands.
-   */
-  #afterLoss(group: Group, lost: Seen, answer: Answer, raised: Answer | undefined): Answer {
-    if (raised?.allowed !== true) return answer
-    const { nowUs, untilUs } = answer
-    // A window raised to the larger of both has swallowed the charge, and only what is above what was seen goes back. One to
-    // which it was added is above both, as far as the limit lets one see.
-    const costs = raised.figures.map(({ limit, remaining }, i) => {
-      const cost = group.costs[i] as number
-      const used = limit - remaining
-      const seen = limit - remainingThen(group, lost, answer, i)
-      if (remaining === 0 && used > Math.max(cost, seen)) return cost
-      return Math.max(0, Math.min(cost, used - seen))
-    })
-    if (costs.some((cost) => cost > 0))
-      this.#tell({ ...group, costs, mode: 'refund', untilUs, seenUs: nowUs })
-    const figures = raised.figures.map((each, i) => {
-      const cost = group.costs[i] as number
-      return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
-    })
-    return { ...raised, allowed: false, figures }
-  }
-
   #late({ group, waiters }: Entry, granted: number): void {
     if (group.mode !== 'consume' && group.mode !== 'charge') return
     const part = localPart(group, this.#settings.whenUnavailable)
     this.#fallback.countedAfterAll(part, idOf(part), Math.min(granted, waiters.length))
-  }
-
-  /** What a key was seen to lose when Redis could not be told. */
-  #unrestoredOf(id: string, desk: Desk): Seen | undefined {
-    if (this.#unrestored.isEmpty) return undefined
-    const text = subjectText(id, desk)
-    const seen = this.#unrestored.get(text)
-    this.#unrestored.delete(text)
-    return seen
   }
 
   #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
@@ -448,8 +387,6 @@ class LayeredStore implements RedisStore {
 /** Whatever is still to be told when the store is closed has so long. */
 const CLOSING_MS = 500
 
-const MAX_UNRESTORED = 1_000
-
 /** A request on its way to Redis and back. */
 class Question implements Waiter {
   readonly #store: LayeredStore
@@ -498,20 +435,8 @@ class Question implements Waiter {
   }
 }
 
-/** What remained by now of what was last seen: what has drained from a bucket since counts. */
-function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answer, i: number): number {
-  const unitMs = plan.policies[i]?.unitMs ?? 0
-  const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
-  return (remaining[i] as number) + drained
-}
-
-/** Whether, by what was last seen, this request would have been denied. */
-function wasShort(group: Group, lost: Seen, answer: Answer): boolean {
-  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) < cost)
-}
-
-function subjectText(id: string, { salt }: Desk): string {
-  return `${salt} ${id}`
+function watched({ seen, salt }: Desk, id: string): Watched {
+  return { id, seen, salt }
 }
 
 /** Tells the subjects of a plan from those of others; equal plans have the same, whenever they were made. */

@@ -1,5 +1,6 @@
-// How a node is brought back, and what holds while one of several is away, in the small. Redis is real; the client between
-// it and the store fails at the moment that a test is about.
+// What happens around a failure, in the small: how a node is brought back and told what was admitted without it, how many
+// instances share meanwhile, what was lost and is told again, and how long anybody waits. Redis is real; the client between it
+// and the store fails at the moment that a test is about.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -614,6 +615,24 @@ describe('what was seen', () => {
     for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
     expect(failures).toBe(0)
     expect(allowed).toBeLessThanOrEqual(102)
+  })
+
+  test('and Redis could not be told of, is forgotten by a reset', async () => {
+    const modes: string[] = []
+    const client = clientBy(({ mode }, send) => {
+      modes.push(mode)
+      return mode === 'raise' ? lost() : send()
+    })
+    const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy })
+    for (let i = 0; i < 60; i += 1) await limiter.consume('k')
+    await redis.flushall()
+    await limiter.consume('k')
+    await waitUntil('the loss is told', async () => modes.includes('raise'))
+    modes.length = 0
+    await limiter.reset('k')
+    await limiter.consume('k')
+    await limiter.peek('k')
+    expect(modes).toEqual(['reset', 'consume', 'peek'])
   })
 
   test('of an exhausted key was washed away by other keys', async () => {

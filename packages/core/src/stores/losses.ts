@@ -1,0 +1,138 @@
+// Keys that Redis lost before their time: flushed, evicted, or held by a stale replica that took over. An answer shows it (see
+// last-seen.ts); then Redis is told what was last seen, and a request that passed only because of the loss is denied.
+
+import type { StoreError } from '../errors.js'
+import type { Answer, Group } from '../store.js'
+import type { Waiter } from './batches.js'
+import type { Events } from './events.js'
+import { withDeadline } from './failures.js'
+import type { LastSeen, Seen } from './last-seen.js'
+import { Recent } from './recent.js'
+
+export interface LossesOptions {
+  readonly deadlineMs: number
+  readonly events: Events
+  /** Asks Redis. */
+  readonly ask: (group: Group, waiter: Waiter) => void
+  /** Asks Redis, if it can be asked, and nobody waits for the answer. */
+  readonly tell: (group: Group) => void
+}
+
+/** A subject, and where what was last seen of it is remembered. */
+export interface Watched {
+  readonly id: string
+  readonly seen: LastSeen
+  readonly salt: number
+}
+
+/** Losses that Redis could not be told of yet, at the most. */
+const MAX_UNTOLD = 1_000
+
+export class Losses {
+  readonly #options: LossesOptions
+  readonly #untold: Recent<Seen> = new Recent(MAX_UNTOLD)
+
+  constructor(options: LossesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Remembers an answer of Redis. Returns the answer to give instead, if this one shows a loss.
+   * @param sentMs when the call was sent, by performance.now(): whoever waits does so no longer than for the call
+   */
+  noted(group: Group, watched: Watched, answer: Answer, sentMs: number): Promise<Answer> | undefined {
+    // What takes nothing tells nothing new, and must not hide that a key was lost.
+    if (group.mode === 'peek' || group.costs.every((cost) => cost === 0)) return undefined
+    const { id, seen, salt } = watched
+    const lost = seen.note(id, salt, answer, group.mode) ?? this.#takeUntold(watched)
+    if (lost === undefined) return undefined
+    const restored = this.#restore(group, watched, lost)
+    if (group.mode !== 'consume' || !wasShort(group, lost, answer)) return undefined
+    const leftMs = sentMs + this.#options.deadlineMs - performance.now()
+    return withDeadline(restored, Math.max(1, leftMs)).then(
+      (raised) => this.#afterLoss(group, lost, answer, raised),
+      () => answer,
+    )
+  }
+
+  /** The subject was forgotten on purpose. */
+  forget(watched: Watched): void {
+    watched.seen.forget(watched.id, watched.salt)
+    this.#untold.delete(textOf(watched))
+  }
+
+  /** Tells Redis what was last seen. Resolves to what it says then, which is whether something was lost. */
+  #restore(group: Group, watched: Watched, lost: Seen): Promise<Answer> {
+    const { plan, key, ownKeys } = group
+    const { remaining, untilUs, nowUs } = lost
+    const { events, ask } = this.#options
+    const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+    const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
+    const told = new Promise<Answer>((resolve, reject) => {
+      ask(raise, {
+        answered(raised) {
+          if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
+          watched.seen.note(watched.id, watched.salt, raised, 'raise')
+          resolve(raised)
+        },
+        failed: (error: StoreError) => {
+          this.#untold.set(textOf(watched), lost)
+          reject(error)
+        },
+      })
+    })
+    // Often nobody waits for it.
+    told.catch(() => {})
+    return told
+  }
+
+  /**
+   * A request that was allowed only because its key was lost is denied, and given back what it was charged. If nothing was
+   * raised, the key had been forgotten on purpose, and the answer stands.
+   */
+  #afterLoss(group: Group, lost: Seen, answer: Answer, raised: Answer): Answer {
+    if (!raised.allowed) return answer
+    const { nowUs, untilUs } = answer
+    // A window raised to the larger of both has swallowed the charge, and only what is above what was seen goes back. One to
+    // which it was added is above both, as far as the limit lets one see.
+    const costs = raised.figures.map(({ limit, remaining }, i) => {
+      const cost = group.costs[i] as number
+      const used = limit - remaining
+      const seen = limit - remainingThen(group, lost, answer, i)
+      if (remaining === 0 && used > Math.max(cost, seen)) return cost
+      return Math.max(0, Math.min(cost, used - seen))
+    })
+    if (costs.some((cost) => cost > 0)) {
+      this.#options.tell({ ...group, costs, mode: 'refund', untilUs, seenUs: nowUs })
+    }
+    const figures = raised.figures.map((each, i) => {
+      const cost = group.costs[i] as number
+      return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
+    })
+    return { ...raised, allowed: false, figures }
+  }
+
+  #takeUntold(watched: Watched): Seen | undefined {
+    if (this.#untold.isEmpty) return undefined
+    const text = textOf(watched)
+    const lost = this.#untold.get(text)
+    this.#untold.delete(text)
+    return lost
+  }
+}
+
+function textOf({ id, salt }: Watched): string {
+  return `${salt} ${id}`
+}
+
+/** What remained by now of what was last seen: what has drained from a bucket since counts. */
+function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answer, i: number): number {
+  const unitMs = plan.policies[i]?.unitMs ?? 0
+  const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
+  return (remaining[i] as number) + drained
+}
+
+/** Whether, by what was last seen, this request would have been denied. */
+function wasShort(group: Group, lost: Seen, answer: Answer): boolean {
+  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) < cost)
+}
