@@ -105,6 +105,11 @@ describe('Lua', () => {
     'mode',
     'us',
     'slack',
+    // Of a sliding log.
+    'call',
+    'floor',
+    'entry',
+    'seek',
   ])
 
   test.each(files.filter((file) => file.endsWith('.lua')))(

@@ -3,43 +3,10 @@
 -- units before its sum still count, so dead entries can be cut off without a sentinel.
 -- Numbers: limit, span in ms, quantum in ms.
 
-local call, pcall = redis.call, redis.pcall
-local floor, max, min = math.floor, math.max, math.min
-local format, match = string.format, string.match
+local max, min = math.max, math.min
+local format = string.format
 local EPOCH_MS = 1735689600000
 local MAX_UNITS = 2 ^ 50
-
--- The numbers of an entry. Of none, or one that is not ours: nil and what there is (false: nothing).
-local function entry(key, index)
-  local raw = pcall('LINDEX', key, index)
-  if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
-  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%-?%d+)$')
-  if not tick then return nil, raw end
-  return tick + 0, weight + 0, sum + 0
-end
-
--- The first entry after `low`, which is too early, and up to `high`, which is not, that has a sum (or else a tick) of at
--- least `bound`: by doubling steps, then bisection. Nil if an entry on the way is not ours.
-local function seek(key, low, high, by_sum, bound)
-  local step = 1
-  local tick, weight, sum
-  while low + 1 < high do
-    local middle = low + step
-    if middle >= high then middle = floor((low + high) / 2) end
-    local t, w, s = entry(key, middle)
-    if not t then return nil end
-    if (by_sum and s or t) >= bound then
-      high, tick, weight, sum = middle, t, w, s
-      step = high
-    else
-      low = middle
-      step = step * 2
-    end
-  end
-  if not tick then tick, weight, sum = entry(key, high) end
-  if not tick then return nil end
-  return high, tick, weight, sum
-end
 
 local function available(k)
   local used = k.last_sum - k.floor
@@ -145,7 +112,11 @@ return {
   raise = function(k, used, until_us)
     local tick = tick_until(k, until_us)
     if tick + k.span <= k.now or used == 0 then return available(k) end
-    if not k.runs then return take_at(k, used, tick) end
+    if not k.runs then
+      -- Also of a run that is healed and full, to which nothing is added: a second raise has to find it there.
+      k.last_tick = tick
+      return take_at(k, used, tick)
+    end
     if reaches_back_to(k, tick, used) then return available(k) end
     k.older_tick = tick
     k.older_sum = k.floor

@@ -1,9 +1,7 @@
 -- Requests of cost 1 for one policy: what sliding-log.lua and driver.lua do with them, with fewer functions and no table
 -- of a key's state. It takes four fifths of the time. Arguments and reply: driver.lua.
 
-local call, pcall = redis.call, redis.pcall
-local floor = math.floor
-local format, match = string.format, string.match
+local format = string.format
 local MAX_UNITS = 2 ^ 50
 local limit, span, quantum = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
 local now = floor(us / 1000) - 1735689600000
@@ -11,37 +9,6 @@ local alive = now - span + 1
 local new_tick = floor(now / quantum) * quantum + quantum - 1
 local reply = { us, 0, 0, 0, 0 }
 local at = 1
-
--- As in sliding-log.lua.
-local function entry(key, index)
-  local raw = pcall('LINDEX', key, index)
-  if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
-  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%-?%d+)$')
-  if not tick then return nil, raw end
-  return tick + 0, weight + 0, sum + 0
-end
-
--- As in sliding-log.lua.
-local function seek(key, low, high, by_sum, bound)
-  local step = 1
-  local tick, weight, sum
-  while low + 1 < high do
-    local middle = low + step
-    if middle >= high then middle = floor((low + high) / 2) end
-    local t, w, s = entry(key, middle)
-    if not t then return nil end
-    if (by_sum and s or t) >= bound then
-      high, tick, weight, sum = middle, t, w, s
-      step = high
-    else
-      low = middle
-      step = step * 2
-    end
-  end
-  if not tick then tick, weight, sum = entry(key, high) end
-  if not tick then return nil end
-  return high, tick, weight, sum
-end
 
 for i = 1, #KEYS do
   local key = KEYS[i]

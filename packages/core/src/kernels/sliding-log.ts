@@ -13,7 +13,7 @@
 // Changed numbers: entries keep their times and are judged by the new span.
 
 import { EPOCH_MS } from '../clock.js'
-import { slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
+import { slidingLogEntriesLua, slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from './kernel.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms since 2025.
@@ -43,8 +43,8 @@ interface LogCheck extends Check {
 /** Numbers: limit, span in ms, quantum in ms. */
 export const slidingLog: Kernel<LogCheck> = {
   id: 'log1',
-  lua: slidingLogLua,
-  plainLua: slidingLogPlainLua,
+  lua: slidingLogEntriesLua + slidingLogLua,
+  plainLua: slidingLogEntriesLua + slidingLogPlainLua,
   width: 0,
 
   check: ([limit, spanMs, quantumMs]) => {
@@ -93,7 +93,11 @@ export const slidingLog: Kernel<LogCheck> = {
   raise(check, used, untilUs) {
     const tick = tickUntil(check, untilUs)
     if (tick + check.spanMs <= check.nowMs || used === 0) return available(check)
-    if (check.cells[END] === 0) return takeAt(check, used, tick)
+    if (check.cells[END] === 0) {
+      // Also of a run that is healed and full, to which nothing is added: a second raise has to find it there.
+      check.lastTick = tick
+      return takeAt(check, used, tick)
+    }
     if (reachesBackTo(check, tick, used)) return available(check)
     // What was lost comes first, as one run.
     check.olderTick = tick
