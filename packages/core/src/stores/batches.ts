@@ -46,7 +46,6 @@ interface OpenBatch extends Batch {
   /** The newest entry of each key that others may join; undefined while there is one entry at the most, since a request
    *  that comes alone had better not pay for a Map. */
   joinable: Map<string, Entry> | undefined
-  isOpen: boolean
 }
 
 /** Gathers requests until the poll phase is over (setImmediate), so a lone one goes out in the same turn. */
@@ -82,7 +81,7 @@ export class Batches {
       batch = undefined
     }
     if (batch === undefined) {
-      batch = { line, slot, mode: group.mode, nowUs, entries: [], joinable: undefined, isOpen: true }
+      batch = { line, slot, mode: group.mode, nowUs, entries: [], joinable: undefined }
       open.push(batch)
       this.#opened.push(batch)
       this.#schedule()
@@ -99,13 +98,15 @@ export class Batches {
   flush(): void {
     const opened = this.#opened
     this.#opened = []
-    for (const batch of opened) if (batch.isOpen) this.#close(batch)
+    for (const batch of opened) this.#close(batch)
   }
 
   #close(batch: OpenBatch): void {
     const open = this.#open[batch.slot] as OpenBatch[]
-    open.splice(open.indexOf(batch), 1)
-    batch.isOpen = false
+    const at = open.indexOf(batch)
+    // It was full, or others had to come after it.
+    if (at < 0) return
+    open.splice(at, 1)
     this.#send(batch)
   }
 

@@ -88,7 +88,7 @@ export class Calls {
         call.end()
         node.breaker.succeeded(performance.now())
         for (let i = 0; i < batch.entries.length; i += 1) {
-          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs, call.startedMs)
+          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs, startedMs)
         }
       },
       (error: StoreError) => {

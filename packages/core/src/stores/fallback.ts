@@ -8,7 +8,7 @@ import { type Answer, type Group, makePlan, type Plan, type Subject } from '../s
 import { type Instances, partOf } from './instances.js'
 import { encodedIfLong } from './keys.js'
 import type { Seen } from './last-seen.js'
-import { type MemoryStore, memoryTables } from './memory.js'
+import { type MemoryStore, memoryStoreOf } from './memory.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
 const MAX_KEYS = 10_000
@@ -38,7 +38,7 @@ export class Fallback {
   /** @param clock the store's time, as well as this process knows it */
   constructor(clock: Clock, instances: () => Instances) {
     this.#clock = clock
-    this.#store = memoryTables({ clock, maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0 })
+    this.#store = memoryStoreOf({ clock, maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0 })
     this.#instances = instances
   }
 

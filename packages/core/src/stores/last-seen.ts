@@ -95,6 +95,7 @@ export class LastSeen {
   }
 
   #isExhausted(at: number, nowUs: number): boolean {
+    if (this.#cells[at] === 0) return false
     for (let i = at + HEADER; i < at + this.#width; i += 2) {
       if (this.#cells[i] === 0 && (this.#cells[i + 1] as number) > nowUs) return true
     }

@@ -56,11 +56,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
   }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
-  return memoryTables({ clock, maxKeys, keys, slackMs })
+  return memoryStoreOf({ clock, maxKeys, keys, slackMs })
 }
 
 /** A memory store of checked options. */
-export function memoryTables({ clock, ...bounds }: Bounds & { readonly clock: Clock }): MemoryStore {
+export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: Clock }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
   let desks = new WeakMap<Plan, Desk>()
   let lastPlan: Plan | undefined

@@ -32,10 +32,15 @@ export interface RecoveryOptions {
 
 /** Processes that lost Redis together come back one after the other: each waits up to this long before it settles. */
 const SPREAD_MS = 500
+/** How long after a call that failed alone its node is told what was decided without it. */
+const STRAYS_MS = 500
 /** How often is looked whether the client is ready again. */
 const UNREADY_MS = 50
 /** Keys that are settled at once. Redis serves others between one chunk and the next. */
 const CHUNK = 100
+
+/** To be called with how many keys were settled. */
+type Counted = (keys: number) => void
 
 export class Recovery {
   readonly #options: RecoveryOptions
@@ -66,8 +71,9 @@ export class Recovery {
     if (this.#closed || this.#strays.has(node)) return
     const timer = setTimeout(() => {
       this.#strays.delete(node)
-      if (node.breaker.state === 'closed') void this.#settleStrays(node)
-    }, SPREAD_MS)
+      if (node.breaker.state !== 'closed') return
+      void this.#telling(node, (counted) => this.#settleStrays(node, counted))
+    }, STRAYS_MS)
     timer.unref?.()
     this.#strays.set(node, timer)
   }
@@ -98,30 +104,26 @@ export class Recovery {
     if (!isReady(this.#options.client)) return
     let failure: unknown
     try {
-      await this.#call(node)
+      await this.#sendProbe(node)
     } catch (error) {
       failure = error
     }
     if (failure === undefined) this.#options.answered()
     node.breaker.probed(failure === undefined, performance.now())
     this.watch(node, failure)
-    if (node.breaker.state === 'half-open') await this.#settle(node)
+    if (node.breaker.state === 'half-open')
+      await this.#telling(node, (counted) => this.#settle(node, counted))
   }
 
   /** A call like any other, on the write path, whose answer is of no interest. */
-  #call(node: RedisNode): Promise<void> {
+  #sendProbe(node: RedisNode): Promise<void> {
     const key = this.#options.probeKeyOf(node)
     return this.#decide(this.#probe, 'charge', [{ plan: this.#probe.plan, key, costs: [1], count: 1 }])
   }
 
-  async #settle(node: RedisNode): Promise<void> {
-    const { fallback, events } = this.#options
-    let keys = 0
-    const counted = (some: number): void => {
-      keys += some
-    }
+  async #settle(node: RedisNode, counted: Counted): Promise<void> {
     try {
-      if (fallback.keys > 0) {
+      if (this.#options.fallback.keys > 0) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * SPREAD_MS).unref?.())
       }
       // Requests go on being decided locally while the first part is on its way; the second part is what they took.
@@ -133,28 +135,32 @@ export class Recovery {
     } catch {
       node.breaker.settled(false, performance.now())
     }
-    if (keys > 0) events.emit('settled', { node: node.name, keys })
   }
 
-  async #settleStrays(node: RedisNode): Promise<void> {
-    let keys = 0
+  async #settleStrays(node: RedisNode, counted: Counted): Promise<void> {
     try {
       // Replies come in order: those that were late, and tell that Redis has counted a request, are here before this one.
-      await this.#call(node)
+      await this.#sendProbe(node)
       if (node.breaker.state !== 'closed') return
-      await this.#settleOnce(node, (some) => {
-        keys += some
-      })
+      await this.#settleOnce(node, counted)
     } catch (error) {
       node.breaker.failed(performance.now())
       this.watch(node, error)
       this.settleSoon(node)
     }
+  }
+
+  /** Does `work`, and tells how many keys it settled, whether it came to its end or not. */
+  async #telling(node: RedisNode, work: (counted: Counted) => Promise<void>): Promise<void> {
+    let keys = 0
+    await work((some) => {
+      keys += some
+    })
     if (keys > 0) this.#options.events.emit('settled', { node: node.name, keys })
   }
 
   /** Settles all that is due, those with the most units first. What cannot be settled is left for the next time. */
-  async #settleOnce(node: RedisNode, counted: (keys: number) => void): Promise<void> {
+  async #settleOnce(node: RedisNode, counted: Counted): Promise<void> {
     const { fallback, nodeOf, idOf } = this.#options
     const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node))
     for (let from = 0; from < mine.length; from += CHUNK) {

@@ -23,26 +23,30 @@ export function decideWithoutStore(
   group: Group,
   { otherwise, cause, retryAfterMs, local }: WithoutStore,
 ): Answer {
-  const { policies, whenUnavailable } = group.plan
-  const told = policies.map((_, i) => whenUnavailable?.[i] ?? otherwise)
+  const told = toldOf(group.plan, otherwise)
   if (told.includes('throw')) throw cause
   if (told.includes('deny') && (group.mode === 'consume' || group.mode === 'peek')) {
     return { ...blank(group, 0), allowed: false, unavailableMs: Math.max(1, Math.ceil(retryAfterMs)) }
   }
-  const places = localPlaces(group.plan, otherwise)
-  if (places.length === policies.length) return local(group, places)
+  const places = localPlaces(told)
+  if (places.length === told.length) return local(group, places)
   if (places.length === 0) return blank(group, Number.POSITIVE_INFINITY)
   return merged(group, places, local(partOfGroup(group, places), places))
 }
 
+/** What each policy was told. */
+function toldOf({ policies, whenUnavailable }: Plan, otherwise: WhenUnavailable): WhenUnavailable[] {
+  return policies.map((_, i) => whenUnavailable?.[i] ?? otherwise)
+}
+
 /** The places of policies that count in memory. Of those that deny, what is charged or given back does, for it is not refused. */
-function localPlaces({ policies, whenUnavailable }: Plan, otherwise: WhenUnavailable): number[] {
-  return policies.map((_, i) => i).filter((i) => (whenUnavailable?.[i] ?? otherwise) !== 'allow')
+function localPlaces(told: readonly WhenUnavailable[]): number[] {
+  return told.map((_, i) => i).filter((i) => told[i] !== 'allow')
 }
 
 /** What of a group is decided in memory. */
 export function localPart<Any extends Subject | Group>(of: Any, otherwise: WhenUnavailable): Any {
-  const places = localPlaces(of.plan, otherwise)
+  const places = localPlaces(toldOf(of.plan, otherwise))
   if (places.length === of.plan.policies.length) return of
   return ('costs' in of ? partOfGroup(of, places) : partOfSubject(of, places)) as Any
 }
