@@ -53,7 +53,8 @@ export class LastSeen {
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
     const taken = mode === 'consume' || mode === 'charge'
-    const lost = taken && answer.allowed && known && this.#isLost(at, answer) ? this.#seenAt(at) : undefined
+    const lost =
+      taken && answer.allowed && known && this.#isLost(at, answer, mode) ? this.#seenAt(at) : undefined
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -108,7 +109,7 @@ export class LastSeen {
    * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
    * its mark keeps it from being undone.
    */
-  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
+  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = figures[i]
       const remained = this.#cells[at + HEADER + 2 * i] as number
@@ -116,8 +117,10 @@ export class LastSeen {
       if (now === undefined || now.cost === 0 || remained >= now.limit) continue
       if (untilUs <= nowUs + LOSS_MARGIN_US) continue
       const { cost, limit, remaining, policy } = now
-      if (limit - remaining === cost) return true
-      if (policy.algorithm === 'fixed-window' && remaining > remained - cost) return true
+      // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
+      const isUsedTold = mode !== 'charge' || remaining > 0
+      if (isUsedTold && limit - remaining === cost) return true
+      if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - cost) return true
       if (policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US) return true
     }
     return false
