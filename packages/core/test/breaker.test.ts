@@ -85,7 +85,7 @@ describe('a circuit breaker', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(call, wait), { minLength: 1, maxLength: 120 }),
+        fc.array(fc.tuple(call, wait), { minLength: 1, maxLength: 120, size: 'max' }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (steps, chance) => {
           const model = new Model()

@@ -245,7 +245,7 @@ describe('the client behind proxies', () => {
       fc.constantFrom('10.0.0.1', '127.0.0.1', 'unknown', '"', ''),
     )
     fc.assert(
-      fc.property(fc.array(entry, { maxLength: 40 }), fc.nat(2), (forged, proxies) => {
+      fc.property(fc.array(entry, { maxLength: 40, size: 'max' }), fc.nat(2), (forged, proxies) => {
         const chain = [...forged, '9.9.9.9', ...['10.0.0.2', '10.0.0.3'].slice(0, proxies)]
         expect(list('10.0.0.1', chain.join(', '))).toBe('9.9.9.9')
       }),

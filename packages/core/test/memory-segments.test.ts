@@ -66,7 +66,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
         { weight: 1, arbitrary: fc.constant(['next', ''] as const) },
       )
       fc.assert(
-        fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+        fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
           const both = twins(keepsTexts)
           steps.forEach(([what, name], i) => {
             if (what === 'set') both.set(name, i)

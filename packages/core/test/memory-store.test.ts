@@ -39,7 +39,7 @@ describe('both kinds of keys', () => {
       reset: fc.integer({ min: 0, max: 20 }).map((i) => i === 0),
     })
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
         const clock = fakeClock()
         const stores = (['exact', 'fingerprint'] as const).map((keys) => memoryStore({ clock, keys }))
         for (const { mode, key, cost, advanceMs, reset } of steps) {
