@@ -186,6 +186,7 @@ export class RateLimiter {
     if (plan === undefined) return unlimitedDecision(key, resolved.first)
     const costs = costsOf(resolved, plan, cost)
     const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
+    if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
     const answer = this.store.decide(group)
     if (isPromise(answer)) return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
     return decisionOf(group, answer)

@@ -1,10 +1,10 @@
 // Decisions that are asked for in one turn of the event loop travel in one call of the driver, and equal ones as one counted
 // group, whose grants are handed out in the order in which the requests came.
 
-import { StoreError } from '../errors.js'
+import type { StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import type { CountedGroup, Granted, Line, Verdict } from './redis-call.js'
+import type { CountedGroup, Line } from './redis-call.js'
 
 /**
  * Groups in a call at the most. More would save neither side anything, and with several calls on their way Redis works on one
@@ -18,7 +18,8 @@ export interface Waiter {
   /** @param sentMs when the call was sent, by performance.now() */
   answered(answer: Answer, sentMs: number): void
   failed(error: StoreError): void
-  /** Of the units that it asked for ahead, so many were granted; the readings are those after all of them. */
+  /** Of the units that it asked for ahead, so many were granted; the readings, which it may not keep, are those after all of
+   *  them. */
   granted?(ahead: number, readings: readonly Reading[], nowUs: number): void
 }
 
@@ -150,24 +151,31 @@ export function areOne(costs: readonly number[]): boolean {
   return true
 }
 
-/** Tells the waiters of an entry. The first `granted` are allowed. */
-export function handOut(entry: Entry, verdict: Verdict, nowUs: number, sentMs: number): void {
+/** Tells the waiters of an entry. The first `granted` are allowed; the readings are those after all of them. */
+export function handOut(
+  entry: Entry,
+  granted: number,
+  readings: readonly Reading[],
+  nowUs: number,
+  sentMs: number,
+): void {
   const { group, waiters } = entry
-  if (verdict instanceof StoreError) {
-    for (const waiter of waiters) waiter.failed(verdict)
-    return
-  }
-  const { granted, readings } = verdict
-  const scratch = granted > 1 && group.mode === 'consume' ? readings.map((each) => ({ ...each })) : readings
+  const mustRewind = granted > 1 && group.mode === 'consume'
+  const then = mustRewind ? readings.map((each) => ({ ...each })) : readings
   for (let i = 0; i < waiters.length; i += 1) {
-    if (scratch !== readings) rewind(group, readings, Math.max(0, granted - 1 - i), scratch)
-    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, scratch), sentMs)
+    if (mustRewind) rewind(group, readings, Math.max(0, granted - 1 - i), then)
+    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, then), sentMs)
   }
-  grantAhead(entry, verdict, nowUs)
+  grantAhead(entry, granted, readings, nowUs)
 }
 
 /** What was granted beyond the requests of an entry goes to whoever asked for it. */
-export function grantAhead({ waiters, lessee }: Entry, { granted, readings }: Granted, nowUs: number): void {
+export function grantAhead(
+  { waiters, lessee }: Entry,
+  granted: number,
+  readings: readonly Reading[],
+  nowUs: number,
+): void {
   lessee?.granted?.(Math.max(0, granted - waiters.length), readings, nowUs)
 }
 

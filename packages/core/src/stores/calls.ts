@@ -6,7 +6,7 @@ import { type Batch, type Entry, grantAhead, handOut } from './batches.js'
 import { type Deadlines, deadlines, type Timed } from './deadlines.js'
 import { concernsNode, mustSplit, storeFailure, timedOut } from './failures.js'
 import type { Nodes, RedisNode } from './nodes.js'
-import { decideGroups, type RedisLike } from './redis-call.js'
+import { decideGroups, grantedAt, type RedisLike } from './redis-call.js'
 
 export interface CallsOptions {
   readonly deadlineMs: number
@@ -73,22 +73,23 @@ export class Calls {
     this.#deadlines.add(call)
     node.inFlight += 1
     decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
-      ({ nowUs, verdicts }) => {
+      (reply) => {
+        const { nowUs } = reply
+        const { readings } = batch.line
         answered()
         this.#options.replied(nowUs)
-        if (call.done) {
-          for (const [i, entry] of batch.entries.entries()) {
-            const verdict = verdicts[i]
-            if (verdict === undefined || !('granted' in verdict)) continue
-            this.#options.late(entry, verdict.granted)
-            grantAhead(entry, verdict, nowUs)
-          }
-          return
-        }
+        const isLate = call.done
         call.end()
-        node.breaker.succeeded(performance.now())
+        if (!isLate) node.breaker.succeeded(performance.now())
         for (let i = 0; i < batch.entries.length; i += 1) {
-          handOut(batch.entries[i] as Entry, verdicts[i] as (typeof verdicts)[number], nowUs, startedMs)
+          const entry = batch.entries[i] as Entry
+          const granted = grantedAt(reply, i, readings)
+          if (typeof granted !== 'number') {
+            if (!isLate) fail(entry, granted)
+          } else if (isLate) {
+            this.#options.late(entry, granted)
+            grantAhead(entry, granted, readings, nowUs)
+          } else handOut(entry, granted, readings, nowUs, startedMs)
         }
       },
       (error: StoreError) => {
@@ -142,5 +143,9 @@ class Call implements Timed {
 }
 
 function failAll(entries: readonly Entry[], error: StoreError): void {
-  for (const { waiters } of entries) for (const waiter of waiters) waiter.failed(error)
+  for (const entry of entries) fail(entry, error)
+}
+
+function fail({ waiters }: Entry, error: StoreError): void {
+  for (const waiter of waiters) waiter.failed(error)
 }

@@ -8,6 +8,7 @@
 import type { Answer, Mode } from '../store.js'
 import { keyHash } from './key-hash.js'
 
+/** A power of two. */
 const SETS = 8_192
 const WAYS = 2
 /** Of a way: hash, when, and then for each policy what remained and until when what was used weighs. */
@@ -30,6 +31,8 @@ export class LastSeen {
   #id = ''
   #salt = 0
   #hash = 0
+  /** Where the set of #hash begins. */
+  #set = 0
 
   constructor(policies: number) {
     this.#policies = policies
@@ -78,6 +81,7 @@ export class LastSeen {
       // 53 bits, never 0. The golden ratio's bits spread the salts.
       const low = (keyHash.low ^ Math.imul(salt, 0x9e3779b1)) >>> 0
       this.#hash = low * 2 ** 21 + (keyHash.high >>> 11) + 1
+      this.#set = (low & (SETS - 1)) * WAYS * this.#width
     }
     return this.#hash
   }
@@ -86,7 +90,7 @@ export class LastSeen {
    *  or whoever makes up keys could have his own forgotten. */
   #find(hash: number, nowUs: number = 0): number {
     const cells = this.#cells
-    const first = (hash % SETS) * WAYS * this.#width
+    const first = this.#set
     const second = first + this.#width
     if (cells[first] === hash) return first
     if (cells[second] === hash) return second

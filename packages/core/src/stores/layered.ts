@@ -135,6 +135,10 @@ class LayeredStore implements RedisStore {
   }
 
   decide(group: Group): Answer | Promise<Answer> {
+    return this.decideAs(group, asIs)
+  }
+
+  decideAs<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
     if (
       this.#client.isCluster === true &&
       group.ownKeys !== undefined &&
@@ -142,12 +146,13 @@ class LayeredStore implements RedisStore {
     ) {
       const { hashTags, deadlineMs } = this.#settings
       const startedMs = performance.now()
-      return decideBySlot(group, hashTags, (part) => {
-        if (performance.now() - startedMs < deadlineMs) return this.#decideInSlot(part)
+      const decided = decideBySlot(group, hashTags, (part) => {
+        if (performance.now() - startedMs < deadlineMs) return this.#decideInSlot(part, asIs)
         return this.#decideTooLate(part)
       })
+      return decided.then((answer) => as(group, answer))
     }
-    return this.#decideInSlot(group)
+    return this.#decideInSlot(group, as)
   }
 
   async reset(subject: Subject): Promise<void> {
@@ -212,27 +217,26 @@ class LayeredStore implements RedisStore {
     }
   }
 
-  #decideInSlot(group: Group): Answer | Promise<Answer> {
+  #decideInSlot<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
     const desk = this.#deskOf(group.plan)
     const id = idOf(group)
     const known = desk.denials?.answer(id, group) ?? desk.leases?.answer(id, group)
-    if (known !== undefined) return known
+    if (known !== undefined) return as(group, known)
     const slot = this.#slotOf(group)
     const node = this.#nodes.ofSlot(slot)
     node.tag = group.ownKeys?.[0]?.tag ?? group.key
-    if (!this.#usable(node)) return this.#without(group, desk, node, this.#notUsable(node))
+    if (!this.#usable(node)) return as(group, this.#without(group, desk, node, this.#notUsable(node)))
     this.#heartbeat?.start()
-    return new Promise((resolve, reject) => {
-      const question = new Question(this, group, desk, node, resolve, reject)
-      const ahead = desk.leases?.wanted(id, group)
-      this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
-    })
+    const question = new Question(this, group, desk, node, as)
+    const ahead = desk.leases?.wanted(id, group)
+    this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
+    return question.promise
   }
 
   /** A part of a decision whose time was used up by the parts before it. */
   #decideTooLate(part: Group): Answer | undefined {
     if (part.mode === 'refund') {
-      void Promise.resolve(this.#decideInSlot(part)).catch(() => {})
+      void Promise.resolve(this.#decideInSlot(part, asIs)).catch(() => {})
       return undefined
     }
     const node = this.#nodes.ofSlot(this.#slotOf(part))
@@ -387,35 +391,47 @@ class LayeredStore implements RedisStore {
 /** Whatever is still to be told when the store is closed has so long. */
 const CLOSING_MS = 500
 
+/** What is made of an answer. */
+type As<Result> = (group: Group, answer: Answer) => Result
+
+function asIs(_: Group, answer: Answer): Answer {
+  return answer
+}
+
+let lastResolve: (result: never) => void
+let lastReject: (error: unknown) => void
+/** An executor that is made once: one for each promise would be a third of what the promise takes. */
+function keepBoth(resolve: (result: never) => void, reject: (error: unknown) => void): void {
+  lastResolve = resolve
+  lastReject = reject
+}
+
 /** A request on its way to Redis and back. */
-class Question implements Waiter {
+class Question<Result> implements Waiter {
+  readonly promise: Promise<Result>
   readonly #store: LayeredStore
   readonly #group: Group
   readonly #desk: Desk
   readonly #node: RedisNode
-  readonly #resolve: (answer: Answer) => void
+  readonly #as: As<Result>
+  readonly #resolve: (result: Result) => void
   readonly #reject: (error: unknown) => void
 
-  constructor(
-    store: LayeredStore,
-    group: Group,
-    desk: Desk,
-    node: RedisNode,
-    resolve: (answer: Answer) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(store: LayeredStore, group: Group, desk: Desk, node: RedisNode, as: As<Result>) {
     this.#store = store
     this.#group = group
     this.#desk = desk
     this.#node = node
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#as = as
+    this.promise = new Promise<Result>(keepBoth)
+    this.#resolve = lastResolve as (result: Result) => void
+    this.#reject = lastReject
   }
 
   answered(answer: Answer, sentMs: number): void {
     const instead = this.#store.noted(this.#group, this.#desk, answer, sentMs)
-    if (instead === undefined) this.#resolve(answer)
-    else instead.then(this.#resolve, this.#reject)
+    if (instead === undefined) this.#resolve(this.#as(this.#group, answer))
+    else instead.then((other) => this.#resolve(this.#as(this.#group, other)), this.#reject)
   }
 
   granted(ahead: number, readings: readonly Reading[], nowUs: number): void {
@@ -428,7 +444,8 @@ class Question implements Waiter {
   failed(error: StoreError): void {
     this.#desk.leases?.failed(idOf(this.#group))
     try {
-      this.#resolve(this.#store.failed(this.#group, this.#desk, this.#node, error))
+      const answer = this.#store.failed(this.#group, this.#desk, this.#node, error)
+      this.#resolve(this.#as(this.#group, answer))
     } catch (thrown) {
       this.#reject(thrown)
     }

@@ -129,7 +129,7 @@ export class Leases {
         : Math.min(this.#options.holdMs * 1_000, ...readings.map(({ resetUs }) => resetUs))
     const lease: Lease = {
       group,
-      readings,
+      readings: readings.map((each) => ({ ...each })),
       scratch: readings.map((each) => ({ ...each })),
       takenUs: nowUs,
       askedMs: askedMs ?? 0,

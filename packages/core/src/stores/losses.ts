@@ -42,7 +42,7 @@ export class Losses {
    */
   noted(group: Group, watched: Watched, answer: Answer, sentMs: number): Promise<Answer> | undefined {
     // What takes nothing tells nothing new, and must not hide that a key was lost.
-    if (group.mode === 'peek' || group.costs.every((cost) => cost === 0)) return undefined
+    if (group.mode === 'peek' || takesNothing(group)) return undefined
     const { id, seen, salt } = watched
     const lost = seen.note(id, salt, answer, group.mode) ?? this.#takeUntold(watched)
     if (lost === undefined) return undefined
@@ -123,6 +123,11 @@ export class Losses {
 
 function textOf({ id, salt }: Watched): string {
   return `${salt} ${id}`
+}
+
+function takesNothing({ costs }: Group): boolean {
+  for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 0) return false
+  return true
 }
 
 /** What remained by now of what was last seen: what has drained from a bucket since counts. */

@@ -31,11 +31,14 @@ export interface Line {
   readonly script: Script
   readonly names: KeyNames
   readonly policyNumbers: readonly string[]
+  /** For the figures of one request after the other: what would be thrown away at once needs no objects of its own. */
+  readonly readings: readonly Reading[]
 }
 
 export function lineFor(prefix: string, plan: Plan, hashTags?: readonly string[]): Line {
   const policyNumbers = plan.policies.flatMap(({ numbers }) => numbers.map(String))
-  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan, hashTags), policyNumbers }
+  const readings = plan.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan, hashTags), policyNumbers, readings }
 }
 
 /** Equal requests that are decided as one. */
@@ -46,14 +49,14 @@ export interface CountedGroup extends Subject {
   readonly count: number
 }
 
-/** What the driver says of a group. */
-export interface Granted {
-  readonly granted: number
-  readonly readings: readonly Reading[]
+/** What the driver says of the groups of a call: see `grantedAt`. */
+export interface Reply {
+  readonly nowUs: number
+  readonly numbers: readonly number[]
+  readonly call: readonly string[]
+  /** Keys of each group. */
+  readonly stride: number
 }
-
-/** What the driver says of a group; or why it could not decide it. */
-export type Verdict = Granted | StoreError
 
 /** Decides groups of one plan and mode, in order, in one call of the driver. */
 export async function decideGroups(
@@ -62,7 +65,7 @@ export async function decideGroups(
   mode: Mode,
   groups: readonly CountedGroup[],
   nowUs: number | undefined,
-): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
+): Promise<Reply> {
   const call = openCall(line)
   for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, groups[i] as CountedGroup, call)
   const stride = (call.length - CALL_HEAD) / groups.length
@@ -70,7 +73,7 @@ export async function decideGroups(
   if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, call)
   const packed = await evaluate(client, line, call)
   const numbers = numbersOf(packed, 1 + groups.length * (1 + 3 * line.plan.policies.length))
-  return verdictsOf(numbers, groups, call, stride)
+  return { nowUs: numbers[0] as number, numbers, call, stride }
 }
 
 /** Before the keys of a call stand what it names its script by, and how many keys there are. */
@@ -150,34 +153,22 @@ function addArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGrou
   if (mode === 'refund' || mode === 'raise') args.push(String(seenUs ?? ''))
 }
 
-function verdictsOf(
-  numbers: readonly number[],
-  groups: readonly CountedGroup[],
-  call: readonly string[],
-  stride: number,
-): { nowUs: number; verdicts: readonly Verdict[] } {
-  const policies = (groups[0] as CountedGroup).costs.length
-  const verdicts = new Array<Verdict>(groups.length)
-  let at = 1
-  for (let place = 0; place < groups.length; place += 1) {
-    const granted = numbers[at] as number
-    at += 1
-    if (granted < 0) {
-      verdicts[place] = foreignKey(call[CALL_HEAD + place * stride - granted - 1] as string)
-      at += 3 * policies
-      continue
-    }
-    const readings = new Array<Reading>(policies)
-    for (let i = 0; i < policies; i += 1, at += 3) {
-      readings[i] = {
-        left: numbers[at] as number,
-        waitMs: numbers[at + 1] as number,
-        resetUs: numbers[at + 2] as number,
-      }
-    }
-    verdicts[place] = { granted, readings }
+/**
+ * How many requests of the group at a place were granted, or why it could not be decided. Its readings, one for each policy,
+ * are written into `into`.
+ */
+export function grantedAt(reply: Reply, place: number, into: readonly Reading[]): number | StoreError {
+  const { numbers, call, stride } = reply
+  let at = 1 + place * (1 + 3 * into.length)
+  const granted = numbers[at] as number
+  if (granted < 0) return foreignKey(call[CALL_HEAD + place * stride - granted - 1] as string)
+  for (let i = 0; i < into.length; i += 1, at += 3) {
+    const reading = into[i] as Reading
+    reading.left = numbers[at + 1] as number
+    reading.waitMs = numbers[at + 2] as number
+    reading.resetUs = numbers[at + 3] as number
   }
-  return { nowUs: numbers[0] as number, verdicts }
+  return granted
 }
 
 function foreignKey(key: string): StoreError {

@@ -4,9 +4,10 @@
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { makePlan } from '../../src/store.js'
-import { decideGroups, lineFor } from '../../src/stores/redis-call.js'
+import { lineFor } from '../../src/stores/redis-call.js'
 import { type Measured, measure } from './attack/targets.js'
 import { singleClient } from './clients.js'
+import { verdictsOf } from './verdicts.js'
 
 const TRIES = 10_000
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -50,7 +51,7 @@ async function grantsInRedis(
   await client.script('LOAD', line.script.source)
   const replies = await Promise.all(
     calls.map(({ request, nowUs }) =>
-      decideGroups(client, line, request.mode, [{ ...request, plan, key }], nowUs),
+      verdictsOf(client, line, request.mode, [{ ...request, plan, key }], nowUs),
     ),
   )
   return replies.map(({ verdicts: [verdict] }) => verdict && 'granted' in verdict && verdict.granted)

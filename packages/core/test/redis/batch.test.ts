@@ -5,11 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.js'
 import { answerOf, type Plan } from '../../src/store.js'
 import { keysOf } from '../../src/stores/keys.js'
-import { type CountedGroup, decideGroups, lineFor } from '../../src/stores/redis-call.js'
+import { type CountedGroup, lineFor } from '../../src/stores/redis-call.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
 import { clusterClient, singleClient } from './clients.js'
+import { verdictsOf } from './verdicts.js'
 
 const COPIES = 32
 const GROUPS = 64
@@ -41,7 +42,7 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
     const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup, [])[0] as string
     await client.set(corrupt, 'not ours', 'PX', 600_000)
-    const { nowUs, verdicts } = await decideGroups(client, line, mode, groups, startUs + step.atMs * 1_000)
+    const { nowUs, verdicts } = await verdictsOf(client, line, mode, groups, startUs + step.atMs * 1_000)
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
       const group = { ...(groups[0] as CountedGroup), mode }

@@ -14,8 +14,9 @@ import { tokenBucket } from '../../src/policies/token-bucket.js'
 import type { Policy } from '../../src/policy.js'
 import { makePlan } from '../../src/store.js'
 import { memoryStore } from '../../src/stores/memory.js'
-import { decideGroups, lineFor } from '../../src/stores/redis-call.js'
+import { lineFor } from '../../src/stores/redis-call.js'
 import { patientStore } from './patient.js'
+import { verdictsOf } from './verdicts.js'
 
 let server: RedisServer
 let client: Redis
@@ -56,7 +57,7 @@ return count`
     const line = lineFor('weir', plan)
     const groups = Array.from({ length: KEYS }, (_, i) => ({ plan, key: `u${i}`, costs: [1], count: 1 }))
     const minimal = await client.script('LOAD', MINIMAL)
-    const ask = (some: typeof groups) => decideGroups(client, line, 'consume', some, undefined)
+    const ask = (some: typeof groups) => verdictsOf(client, line, 'consume', some, undefined)
     await ask(groups)
     const least = {
       minimal: Number.POSITIVE_INFINITY,

@@ -14,10 +14,11 @@ import { tokenBucket } from '../../src/policies/token-bucket.js'
 import type { Policy } from '../../src/policy.js'
 import { makePlan } from '../../src/store.js'
 import { keysOf } from '../../src/stores/keys.js'
-import { decideGroups, type Line, lineFor, resetSubject, type Verdict } from '../../src/stores/redis-call.js'
+import { type Line, lineFor, resetSubject } from '../../src/stores/redis-call.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
 import type { DrawnPolicy, KernelName } from './differential/recipe.js'
+import { type Verdict, verdictsOf } from './verdicts.js'
 
 const START_MS = EPOCH_MS + 1_000 * 86_400_000
 const client: Redis = singleClient()
@@ -56,7 +57,7 @@ class Twins {
       untilUs: untilMs === undefined ? undefined : [usOf(untilMs)],
       seenUs: usOf(seenMs),
     }
-    const { verdicts } = await decideGroups(client, this.line, mode, [group], usOf(atMs))
+    const { verdicts } = await verdictsOf(client, this.line, mode, [group], usOf(atMs))
     return verdicts[0] as Verdict
   }
 
@@ -410,7 +411,7 @@ describe('several groups of one call', () => {
       const { plan } = line
       for (const { atMs = 0, cost = 1 } of prepare) {
         for (const i of [0, 2]) {
-          await decideGroups(
+          await verdictsOf(
             client,
             line,
             'charge',
@@ -420,10 +421,10 @@ describe('several groups of one call', () => {
         }
       }
     }
-    const { verdicts } = await decideGroups(client, together.line, mode, groupsOf(together), usOf(1_100))
+    const { verdicts } = await verdictsOf(client, together.line, mode, groupsOf(together), usOf(1_100))
     const singly = []
     for (const group of groupsOf(apart)) {
-      singly.push(...(await decideGroups(client, apart.line, mode, [group], usOf(1_100))).verdicts)
+      singly.push(...(await verdictsOf(client, apart.line, mode, [group], usOf(1_100))).verdicts)
     }
     expect(verdicts).toEqual(singly)
     for (const i of costs.keys()) {
@@ -551,7 +552,7 @@ test('without a clock of ours, the time is that of the server, in microseconds',
   const { line } = new Twins(fixedWindow({ name: 'p', limit, window }))
   const group = { plan: line.plan, key: 'k', costs: [1], count: 1, untilUs: undefined, seenUs: undefined }
   const before = Date.now()
-  const { nowUs } = await decideGroups(client, line, 'peek', [group], undefined)
+  const { nowUs } = await verdictsOf(client, line, 'peek', [group], undefined)
   expect(nowUs / 1_000).toBeGreaterThan(before - 1_000)
   expect(nowUs / 1_000).toBeLessThan(Date.now() + 1_000)
 })

@@ -5,8 +5,9 @@ import type { Redis } from 'ioredis'
 import type { Answer, Plan, Store } from '../../../src/store.js'
 import { keysOf } from '../../../src/stores/keys.js'
 import { memoryStore } from '../../../src/stores/memory.js'
-import { decideGroups, type Line } from '../../../src/stores/redis-call.js'
+import type { Line } from '../../../src/stores/redis-call.js'
 import { patientStore } from '../patient.js'
+import { verdictsOf } from '../verdicts.js'
 import { Model, type Reply, type Request } from './model.js'
 import { linesOf, plansOf, SEEN_US } from './replay.js'
 import { KEYS, type Walk } from './walk.js'
@@ -39,7 +40,7 @@ export async function checkDriversOneByOne(client: Redis, walk: Walk, prefix: st
     inModel.push(...replies)
     for (const _ of replies) {
       inRedis.push(
-        decideGroups(client, line, request.mode, [{ ...single, plan: line.plan, seenUs: SEEN_US }], nowUs),
+        verdictsOf(client, line, request.mode, [{ ...single, plan: line.plan, seenUs: SEEN_US }], nowUs),
       )
     }
   }

@@ -5,7 +5,8 @@ import type { Redis } from 'ioredis'
 import { makePolicy } from '../../../src/policy.js'
 import { makePlan, type Plan } from '../../../src/store.js'
 import { keysOf } from '../../../src/stores/keys.js'
-import { type CountedGroup, decideGroups, type Line, lineFor } from '../../../src/stores/redis-call.js'
+import { type CountedGroup, type Line, lineFor } from '../../../src/stores/redis-call.js'
+import { verdictsOf } from '../verdicts.js'
 import { type Reply, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
@@ -44,7 +45,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
         (request): CountedGroup => ({ ...request, plan: line.plan, seenUs: SEEN_US }),
       )
       return Promise.all([
-        decideGroups(client, line, call.mode, groups, call.nowUs),
+        verdictsOf(client, line, call.mode, groups, call.nowUs),
         changesSoFar(client),
         call.written.length > 0 ? checkTtls(client, walk, call, line, groups) : undefined,
       ])
