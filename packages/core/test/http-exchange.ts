@@ -4,6 +4,7 @@ import {
   type HttpAdapter,
   httpLimiter,
   type LimitOptions,
+  RATE_LIMIT_HEADERS,
   type Refusal,
   type RequestDecision,
   type ResponseOutcome,
@@ -34,6 +35,11 @@ export class FakeResponse {
   }
 }
 
+/** Names of headers are the same in any case: as the drafts write it. */
+export function asWritten(name: string): string {
+  return RATE_LIMIT_HEADERS.find((each) => each.toLowerCase() === name) ?? name
+}
+
 export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   address: (request) => ('address' in request ? request.address : '192.0.2.1'),
   peer: (request) => request.peer,
@@ -47,7 +53,7 @@ export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   headersSent: (response) => response.headersSent,
   setHeader: (response, name, value) => {
     if (response.headersSent) throw new Error(`${name} set after the headers were sent`)
-    response.headers[name] = value
+    response.headers[asWritten(name)] = value
   },
   afterResponse: (response, done) => void response.endings.push(done),
 }

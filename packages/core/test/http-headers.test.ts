@@ -21,7 +21,7 @@ import {
   tokenBucket,
   unlimited,
 } from '../src/index.js'
-import { FakeResponse, limitOn } from './http-exchange.js'
+import { asWritten, FakeResponse, limitOn } from './http-exchange.js'
 
 const HOUR = 3_600_000
 const ALL: readonly HeaderFormat[] = ['draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta']
@@ -64,7 +64,7 @@ function told(
     const teller = tellerOf(`limiter-${i}`, own, hidden)
     const placed = withDecision(before, decision, teller)
     tell(placed, teller, response, (to, name, value) => {
-      to.headers[name] = value
+      to.headers[asWritten(name)] = value
     })
     return placed
   }, undefined)
@@ -297,7 +297,7 @@ describe('formats', () => {
     expect(told([allowed], ['draft-7', 'draft-8']).RateLimit).toMatch(/^limit=/)
     expect(
       fieldsOf(ALL)
-        .map(({ name }) => name)
+        .map(({ name }) => asWritten(name))
         .sort(),
     ).toEqual(RATE_LIMIT_HEADERS.filter((name) => name !== 'Retry-After').sort())
   })
@@ -526,7 +526,7 @@ describe('every field parses', () => {
             .sort(),
         ).toEqual(
           fieldsOf(formats)
-            .map(({ name }) => name)
+            .map(({ name }) => asWritten(name))
             .filter((name) => !name.endsWith('Reset'))
             .sort(),
         )

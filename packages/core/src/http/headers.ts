@@ -134,24 +134,26 @@ function dictionary7(rows: readonly Row[]): string {
   return reset === undefined ? start : `${start}, reset=${reset}`
 }
 
-const POLICY_6: Field = { name: 'RateLimit-Policy', write: list(policyItem6) }
+// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would put them so for each response anew.
+
+const POLICY_6: Field = { name: 'ratelimit-policy', write: list(policyItem6) }
 const LEGACY: readonly Field[] = [
-  { name: 'X-RateLimit-Limit', write: limitOf },
-  { name: 'X-RateLimit-Remaining', write: remainingOf },
+  { name: 'x-ratelimit-limit', write: limitOf },
+  { name: 'x-ratelimit-remaining', write: remainingOf },
 ]
 
 const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   'draft-8': [
-    { name: 'RateLimit-Policy', write: list(policyItem8) },
-    { name: 'RateLimit', write: list(liveItem8) },
+    { name: 'ratelimit-policy', write: list(policyItem8) },
+    { name: 'ratelimit', write: list(liveItem8) },
   ],
-  'draft-7': [POLICY_6, { name: 'RateLimit', write: dictionary7 }],
+  'draft-7': [POLICY_6, { name: 'ratelimit', write: dictionary7 }],
   'draft-6': [
     POLICY_6,
-    { name: 'RateLimit-Limit', write: limitOf },
-    { name: 'RateLimit-Remaining', write: remainingOf },
-    { name: 'RateLimit-Reset', write: resetOf },
+    { name: 'ratelimit-limit', write: limitOf },
+    { name: 'ratelimit-remaining', write: remainingOf },
+    { name: 'ratelimit-reset', write: resetOf },
   ],
-  legacy: [...LEGACY, { name: 'X-RateLimit-Reset', write: resetEpochOf }],
-  'legacy-delta': [...LEGACY, { name: 'X-RateLimit-Reset', write: resetOf }],
+  legacy: [...LEGACY, { name: 'x-ratelimit-reset', write: resetEpochOf }],
+  'legacy-delta': [...LEGACY, { name: 'x-ratelimit-reset', write: resetOf }],
 }
