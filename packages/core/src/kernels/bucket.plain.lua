@@ -21,7 +21,7 @@ for i = 1, #KEYS do
     if dirty then tat = now + span end
     granted = 0
     local used = tat - now
-    if used < span and floor((span - used) / price) > 0 then
+    if span - used >= price then
       granted = 1
       dirty = true
       tat = tat + price

@@ -4,7 +4,7 @@
 import type { StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import type { CountedGroup, Line } from './redis-call.js'
+import { areOne, type CountedGroup, type Line } from './redis-call.js'
 
 /**
  * Groups in a call at the most. More would save neither side anything, and with several calls on their way Redis works on one
@@ -123,32 +123,26 @@ export class Batches {
 
 /** The entry that the request joins, or a new one. */
 function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
-  const { key, ownKeys, costs, untilUs, seenUs, plan } = group
+  const { key } = group
   const mayJoin = mayBeJoined(group, batch.mode)
   const [first] = batch.entries
   if (first !== undefined)
-    batch.joinable ??= new Map(mayBeJoined(first, batch.mode) ? [[first.key, first]] : [])
+    batch.joinable ??= new Map(mayBeJoined(first.group, batch.mode) ? [[first.group.key, first]] : [])
   const joined = mayJoin ? batch.joinable?.get(key) : undefined
   if (joined !== undefined) {
     joined.count += 1
     joined.waiters.push(waiter)
     return joined
   }
-  const waiters = [waiter]
-  const entry = { plan, key, ownKeys, costs, untilUs, seenUs, count: 1, group, waiters, lessee: undefined }
+  const entry = { group, count: 1, waiters: [waiter], lessee: undefined }
   batch.entries.push(entry)
   if (mayJoin) batch.joinable?.set(key, entry)
   return entry
 }
 
-function mayBeJoined({ ownKeys, untilUs, costs }: CountedGroup | Group, mode: Mode): boolean {
+/** Only of requests of cost 1 do the figures of each follow from those of the last: see `rewind`. */
+function mayBeJoined({ ownKeys, untilUs, costs }: Group, mode: Mode): boolean {
   return ownKeys === undefined && untilUs === undefined && mode !== 'charge' && areOne(costs)
-}
-
-/** Only then do the figures of each follow from those of the last: see `rewind`. */
-export function areOne(costs: readonly number[]): boolean {
-  for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
-  return true
 }
 
 /** Tells the waiters of an entry. The first `granted` are allowed; the readings are those after all of them. */

@@ -11,9 +11,10 @@
 
 import type { Reading } from '../kernels/driver.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import { areOne, rewind } from './batches.js'
+import { rewind } from './batches.js'
 import { type Deadlines, deadlines, type Timed } from './deadlines.js'
 import { Recent } from './recent.js'
+import { areOne } from './redis-call.js'
 
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */

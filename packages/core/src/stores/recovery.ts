@@ -118,7 +118,9 @@ export class Recovery {
   /** A call like any other, on the write path, whose answer is of no interest. */
   #sendProbe(node: RedisNode): Promise<void> {
     const key = this.#options.probeKeyOf(node)
-    return this.#decide(this.#probe, 'charge', [{ plan: this.#probe.plan, key, costs: [1], count: 1 }])
+    return this.#decide(this.#probe, 'charge', [
+      { group: { plan: this.#probe.plan, key, costs: [1] }, count: 1 },
+    ])
   }
 
   async #settle(node: RedisNode, counted: Counted): Promise<void> {
@@ -218,13 +220,13 @@ export class Recovery {
 }
 
 function settled({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): CountedGroup {
-  return { plan, key, ownKeys, costs: units, untilUs, count: 1 }
+  return { group: { plan, key, ownKeys, costs: units, untilUs }, count: 1 }
 }
 
 function raised({ group: { plan, key, ownKeys }, seen }: Admitted): CountedGroup {
   const { remaining, untilUs, nowUs } = seen as Seen
   const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-  return { plan, key, ownKeys, costs, untilUs, seenUs: nowUs, count: 1 }
+  return { group: { plan, key, ownKeys, costs, untilUs, seenUs: nowUs }, count: 1 }
 }
 
 /** A key is settled with its node; or, if it moved to a node that is well, with the next one to come back. */

@@ -2,7 +2,7 @@
 
 import { quote, StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
-import type { Plan, Subject } from '../store.js'
+import type { Group, Plan, Subject } from '../store.js'
 import { storeFailure } from './failures.js'
 import { type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
@@ -42,10 +42,8 @@ export function lineFor(prefix: string, plan: Plan, hashTags?: readonly string[]
 }
 
 /** Equal requests that are decided as one. */
-export interface CountedGroup extends Subject {
-  readonly costs: readonly number[]
-  readonly untilUs?: readonly number[] | undefined
-  readonly seenUs?: number | undefined
+export interface CountedGroup {
+  readonly group: Omit<Group, 'mode'>
   readonly count: number
 }
 
@@ -67,7 +65,7 @@ export async function decideGroups(
   nowUs: number | undefined,
 ): Promise<Reply> {
   const call = openCall(line)
-  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, groups[i] as CountedGroup, call)
+  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, (groups[i] as CountedGroup).group, call)
   const stride = (call.length - CALL_HEAD) / groups.length
   closeCall(line, mode, nowUs, call)
   if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, call)
@@ -137,14 +135,19 @@ export async function resetSubject(
 function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
   if (mode === 'refund' || mode === 'settle' || mode === 'raise') return false
   for (let place = 0; place < groups.length; place += 1) {
-    const { count, costs } = groups[place] as CountedGroup
-    if (count !== 1) return false
-    for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
+    const { count, group } = groups[place] as CountedGroup
+    if (count !== 1 || !areOne(group.costs)) return false
   }
   return true
 }
 
-function addArguments(mode: Mode, { count, costs, untilUs, seenUs }: CountedGroup, args: string[]): void {
+export function areOne(costs: readonly number[]): boolean {
+  for (let i = 0; i < costs.length; i += 1) if (costs[i] !== 1) return false
+  return true
+}
+
+function addArguments(mode: Mode, { group, count }: CountedGroup, args: string[]): void {
+  const { costs, untilUs, seenUs } = group
   args.push(String(count))
   for (const cost of costs) args.push(String(cost))
   if (mode === 'refund' || mode === 'settle' || mode === 'raise') {

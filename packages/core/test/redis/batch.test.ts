@@ -5,27 +5,23 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.js'
 import { answerOf, type Plan } from '../../src/store.js'
 import { keysOf } from '../../src/stores/keys.js'
-import { type CountedGroup, lineFor } from '../../src/stores/redis-call.js'
+import { lineFor } from '../../src/stores/redis-call.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
 import { clusterClient, singleClient } from './clients.js'
-import { verdictsOf } from './verdicts.js'
+import { type Counted, verdictsOf } from './verdicts.js'
 
 const COPIES = 32
 const GROUPS = 64
 const CORRUPT = 40
 
 /** One tag for all keys, so that a Cluster has them in one slot. */
-function subject(plan: Plan, name: string): Pick<CountedGroup, 'plan' | 'key' | 'ownKeys'> {
+function subject(plan: Plan, name: string): Pick<Counted, 'plan' | 'key' | 'ownKeys'> {
   return { plan, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
 }
 
-function groupsOf(
-  { plan, section, cost }: TraceStep,
-  untilUs: number[] | undefined,
-  run: string,
-): CountedGroup[] {
+function groupsOf({ plan, section, cost }: TraceStep, untilUs: number[] | undefined, run: string): Counted[] {
   return Array.from({ length: GROUPS }, (_, i) => {
     if (i < COPIES) return { ...subject(plan, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
     if (i === CORRUPT) return { ...subject(plan, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
@@ -40,12 +36,12 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     const { plan, mode, untilMs } = step
     const line = lineFor('weir', plan)
     const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
-    const corrupt = keysOf(line.names, groups[CORRUPT] as CountedGroup, [])[0] as string
+    const corrupt = keysOf(line.names, groups[CORRUPT] as Counted, [])[0] as string
     await client.set(corrupt, 'not ours', 'PX', 600_000)
     const { nowUs, verdicts } = await verdictsOf(client, line, mode, groups, startUs + step.atMs * 1_000)
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
-      const group = { ...(groups[0] as CountedGroup), mode }
+      const group = { ...(groups[0] as Counted), mode }
       expect(
         `${step.line}: ${answerText(answerOf(group, verdict.granted > 0, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)

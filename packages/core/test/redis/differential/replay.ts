@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis'
 import { makePolicy } from '../../../src/policy.js'
 import { makePlan, type Plan } from '../../../src/store.js'
 import { keysOf } from '../../../src/stores/keys.js'
-import { type CountedGroup, type Line, lineFor } from '../../../src/stores/redis-call.js'
-import { verdictsOf } from '../verdicts.js'
+import { type Line, lineFor } from '../../../src/stores/redis-call.js'
+import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
@@ -42,7 +42,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
     walk.calls.map((call) => {
       const line = lines[call.version] as Line
       const groups = call.requests.map(
-        (request): CountedGroup => ({ ...request, plan: line.plan, seenUs: SEEN_US }),
+        (request): Counted => ({ ...request, plan: line.plan, seenUs: SEEN_US }),
       )
       return Promise.all([
         verdictsOf(client, line, call.mode, groups, call.nowUs),
@@ -67,7 +67,7 @@ async function checkTtls(
   walk: Walk,
   call: Call,
   line: Line,
-  groups: readonly CountedGroup[],
+  groups: readonly Counted[],
 ): Promise<void> {
   const written = groups.map(async (group, i) => {
     const { readings } = call.expected[i] as Reply
