@@ -14,7 +14,7 @@ import { slidingLog } from '../policies/sliding-log.js'
 import { slidingWindow } from '../policies/sliding-window.js'
 import { tokenBucket } from '../policies/token-bucket.js'
 import type { Policy } from '../policy.js'
-import type { Store } from '../store.js'
+import { type Answer, type Group, makePlan, type Store } from '../store.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
@@ -249,6 +249,21 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
       const subject = limiter(gcra({ limit: 1, period: '1h', burst: 10 }))
       const decisions: Decision[] = await Promise.all(Array.from({ length: 30 }, () => subject.consume('k')))
       same('allowed', decisions.filter(({ allowed }) => allowed).length, 10)
+    },
+  ],
+  [
+    'decideAs, where there is one, gives what is made of the answer',
+    async ({ store, run }) => {
+      const plan = makePlan(`${run}.as`, [fixedWindow({ limit: 3, window: '1m' })])
+      const group: Group = { plan, key: 'k', mode: 'consume', costs: [2] }
+      const as = (of: Group, { allowed, figures }: Answer): string =>
+        `${of === group} ${allowed} ${figures[0]?.remaining}`
+      const answer = await store.decide(group)
+      same('decide', as(group, answer), 'true true 1')
+      if (store.decideAs === undefined) return
+      same('decideAs', await store.decideAs(group, as), 'true false 1')
+      // Once more: the denial may be remembered.
+      same('decideAs', await store.decideAs(group, as), 'true false 1')
     },
   ],
 ]
