@@ -118,8 +118,8 @@ describe('bytes that a decision allocates', () => {
   })
 
   test.each([
-    ['distinct keys', keys, 3_600],
-    ['one hot key', ['hot'], 2_400],
+    ['distinct keys', keys, 2_600],
+    ['one hot key', ['hot'], 1_800],
   ])('through Redis, 64 in flight, %s', async (_, some, most) => {
     const limiter = new RateLimiter({ store: patientStore(client, {}), policy })
     const decideAll = async () => {
