@@ -24,7 +24,7 @@ end
 
 local function reaches_back_to(k, tick, used)
   if k.first_tick ~= tick or tick ~= k.tick then return k.first_tick <= tick end
-  return k.last_sum - k.floor >= used
+  return k.last_sum - k.floor >= min(used, MAX_UNITS)
 end
 
 local function take_at(k, units, tick)

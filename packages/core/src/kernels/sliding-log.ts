@@ -167,7 +167,7 @@ function tickUntil(check: LogCheck, untilUs: number): number {
 function reachesBackTo(check: LogCheck, tick: number, used: number): boolean {
   const firstTick = tickAt(check.cells, check.first)
   if (firstTick !== tick || tick !== tickOf(check)) return firstTick <= tick
-  return check.lastSum - check.floor >= used
+  return check.lastSum - check.floor >= Math.min(used, MAX_UNITS)
 }
 
 function takeAt(check: LogCheck, units: number, tick: number): number {
