@@ -61,7 +61,10 @@ async function scriptTime(calls) {
 }
 
 function groupsOf(plan, count, name) {
-  return Array.from({ length: count }, (_, i) => ({ plan, key: `${name}${i}`, costs: [1], count: 1 }))
+  return Array.from({ length: count }, (_, i) => ({
+    group: { plan, key: `${name}${i}`, costs: [1] },
+    count: 1,
+  }))
 }
 
 async function costs() {
