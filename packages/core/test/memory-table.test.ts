@@ -116,6 +116,19 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(most).toBe(9)
   })
 
+  test('keeps a log of one run among the others again, when it was longer before', () => {
+    const table = tableOf(slidingLog, { keys })
+    const ask = asking(table, slidingLog, [10, 1_000, 1])
+    const cellsOf = (key: string) => table.cellsOf(table.slotOf(key, NOW_MS * 1_000))
+    ask('short')
+    ask('long')
+    ask('long', NOW_MS + 10)
+    const scratch = cellsOf('short')
+    expect(cellsOf('long')).not.toBe(scratch)
+    expect(ask('long', NOW_MS + 2_100)).toBe(9)
+    expect(cellsOf('long')).toBe(scratch)
+  })
+
   test('drops what is over, in slices no larger than asked for, and gives its memory back', () => {
     const collect = garbageCollector()
     const table = tableOf(bucket, { keys })

@@ -60,7 +60,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     })
     return [{ id: table, title: 'What a request costs', metrics, rows: rows.slice(1) }]
   } finally {
-    for (const child of running) child.disconnect()
+    for (const child of running) if (child.connected) child.disconnect()
   }
 }
 

@@ -108,8 +108,8 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     })
     return [{ id: 'servers', title: 'What a request costs', metrics, rows }]
   } finally {
-    for (const { child } of running) child.disconnect()
-    loader.disconnect()
+    for (const child of [loader, ...running.map((each) => each.child)])
+      if (child.connected) child.disconnect()
     await redis.stop()
   }
 }

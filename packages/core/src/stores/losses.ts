@@ -31,6 +31,8 @@ const MAX_UNTOLD = 1_000
 export class Losses {
   readonly #options: LossesOptions
   readonly #untold: Recent<Seen> = new Recent(MAX_UNTOLD)
+  /** Of what is being told: the subjects that were not forgotten meanwhile. */
+  readonly #telling: Set<string> = new Set()
 
   constructor(options: LossesOptions) {
     this.#options = options
@@ -58,7 +60,9 @@ export class Losses {
   /** The subject was forgotten on purpose. */
   forget(watched: Watched): void {
     watched.seen.forget(watched.id, watched.salt)
-    this.#untold.delete(textOf(watched))
+    const text = textOf(watched)
+    this.#untold.delete(text)
+    this.#telling.delete(text)
   }
 
   /** Tells Redis what was last seen. Resolves to what it says then, which is whether something was lost. */
@@ -68,15 +72,18 @@ export class Losses {
     const { events, ask } = this.#options
     const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
     const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
+    const text = textOf(watched)
+    this.#telling.add(text)
     const told = new Promise<Answer>((resolve, reject) => {
       ask(raise, {
-        answered(raised) {
+        answered: (raised) => {
+          this.#telling.delete(text)
           if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
           watched.seen.note(watched.id, watched.salt, raised, 'raise')
           resolve(raised)
         },
         failed: (error: StoreError) => {
-          this.#untold.set(textOf(watched), lost)
+          if (this.#telling.delete(text)) this.#untold.set(text, lost)
           reject(error)
         },
       })

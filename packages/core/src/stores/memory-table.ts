@@ -134,12 +134,13 @@ export class MemoryTable implements Table {
   }
 
   #logOf(slot: number): Cells {
+    // Also beside a large log, in whose place a small one may be written.
+    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
     const large = this.#states.largeOf(slot)
     if (large !== undefined) return large
     const cells = this.#states.cellsOf(slot)
     const offset = this.#states.offsetOf(slot)
     for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
-    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
     return this.#log
   }
 

@@ -635,6 +635,29 @@ describe('what was seen', () => {
     expect(modes).toEqual(['reset', 'consume', 'peek'])
   })
 
+  test('and is being told while the key is reset, is forgotten although Redis could not be told', async () => {
+    const modes: string[] = []
+    let fail: (error: Error) => void = () => {}
+    const client = clientBy(({ mode }, send) => {
+      modes.push(mode)
+      if (mode !== 'raise') return send()
+      return new Promise((_, reject) => {
+        fail = reject
+      })
+    })
+    const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy })
+    for (let i = 0; i < 60; i += 1) await limiter.consume('k')
+    await redis.flushall()
+    await limiter.consume('k')
+    await waitUntil('the loss is told', async () => modes.includes('raise'))
+    await limiter.reset('k')
+    fail(new Error('Connection is closed.'))
+    modes.length = 0
+    await limiter.consume('k')
+    await limiter.peek('k')
+    expect(modes).toEqual(['consume', 'peek'])
+  })
+
   test('of an exhausted key was washed away by other keys', async () => {
     let away = false
     const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
