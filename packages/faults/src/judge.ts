@@ -21,16 +21,16 @@ interface Attempt {
   readonly starved: string | undefined
 }
 
-export async function judge(row: Row, length: Length, sabotage: Partial<Job> = {}): Promise<Verdict> {
+export async function judge(row: Row, length: Length, changes: Partial<Job> = {}): Promise<Verdict> {
   const begun = now()
   const verdict = (state: Verdict['state'], { checks }: Attempt, note?: string): Verdict => {
     const base = { row, state, checks, seconds: (now() - begun) / 1_000 }
     return note === undefined ? base : { ...base, note }
   }
-  const first = await attempt(row, length, sabotage)
+  const first = await attempt(row, length, changes)
   if (passed(first)) return verdict('passed', first)
   if (countFailed(first) || first.starved === undefined) return verdict('failed', first)
-  const second = await attempt(row, length, sabotage)
+  const second = await attempt(row, length, changes)
   const again = `second run: in the first one ${first.starved}`
   if (passed(second)) return verdict('passed', second, again)
   if (countFailed(second) || second.starved === undefined) return verdict('failed', second, again)
@@ -38,14 +38,18 @@ export async function judge(row: Row, length: Length, sabotage: Partial<Job> = {
 }
 
 /** Judges again a row that a busy machine left unjudged. The verdict tells of both times. */
-export async function judgeAgain({ row, note }: Verdict, length: Length): Promise<Verdict> {
-  const verdict = await judge(row, length)
+export async function judgeAgain(
+  { row, note }: Verdict,
+  length: Length,
+  changes: Partial<Job> = {},
+): Promise<Verdict> {
+  const verdict = await judge(row, length, changes)
   const notes = [`judged again, alone, for ${note}`, verdict.note]
   return { ...verdict, note: notes.filter((each) => each !== undefined).join('; then ') }
 }
 
-async function attempt(row: Row, length: Length, sabotage: Partial<Job>): Promise<Attempt> {
-  const stage = new Stage(sabotage)
+async function attempt(row: Row, length: Length, changes: Partial<Job>): Promise<Attempt> {
+  const stage = new Stage(changes)
   let checks: readonly Check[]
   try {
     checks = await row.run(stage, length)

@@ -36,7 +36,7 @@ export class Stage {
   /** Of the runner's own event loop, in which the proxies live. */
   readonly stalls: Stall[] = []
   readonly begun: number = now()
-  readonly #sabotage: Partial<Job>
+  readonly #changes: Partial<Job>
   readonly #ends: (() => Promise<void>)[] = []
   readonly #loop: Loop = openLoop(
     0,
@@ -45,9 +45,9 @@ export class Stage {
     (stall) => this.stalls.push(stall),
   )
 
-  /** @param sabotage what every client is told to do wrong, to see whether a row finds out */
-  constructor(sabotage: Partial<Job> = {}) {
-    this.#sabotage = sabotage
+  /** @param changes what every client is told to do otherwise: to be set up in another way, or to do wrong what a row has to see */
+  constructor(changes: Partial<Job> = {}) {
+    this.#changes = changes
   }
 
   async redis(options: ServerOptions = {}): Promise<RedisServer> {
@@ -84,7 +84,8 @@ export class Stage {
   }
 
   async client(job: Job): Promise<ClientProcess> {
-    const client = startClient({ ...job, ...this.#sabotage })
+    const store = { ...job.store, ...this.#changes.store }
+    const client = startClient({ ...job, ...this.#changes, store })
     let stopped: Promise<Report> | undefined
     const stop = (message?: Partial<Stop>): Promise<Report> => {
       stopped ??= client.stop(message).then((report) => {
