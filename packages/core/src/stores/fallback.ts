@@ -135,8 +135,13 @@ export class Fallback {
       return Math.min(part, usedThere + (units[i] ?? 0))
     })
     const subject = { ...group, key: encodedIfLong(group.key), plan }
-    const { figures } = this.#store.decide({ ...subject, mode: 'raise', costs: used, untilUs })
-    // A log that goes back further than what was seen is not raised: it has what was admitted in an earlier outage.
+    // A window or a log that has something already has a part of it, from an earlier outage, and would be raised by all of it.
+    // A bucket has one end, and is raised to the later of two.
+    const known = this.#store.decide({ ...subject, mode: 'peek' }).figures
+    const raised = known.map(({ limit, remaining, policy }, i) => {
+      return remaining < limit && policy.unitMs === 0 ? 0 : (used[i] as number)
+    })
+    const { figures } = this.#store.decide({ ...subject, mode: 'raise', costs: raised, untilUs })
     const missing = figures.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )

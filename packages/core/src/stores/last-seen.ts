@@ -5,7 +5,7 @@
 // Subjects are told apart by 53 bits of a hash with a secret seed. That any two of a full table share them has a chance of
 // 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
-import type { Answer, Mode } from '../store.js'
+import type { Answer, Group, Mode, Subject } from '../store.js'
 import { keyHash } from './key-hash.js'
 
 /** A power of two. */
@@ -55,9 +55,10 @@ export class LastSeen {
     const known = cells[at] === hash
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
-    const taken = mode === 'consume' || mode === 'charge'
+    const taken = mode !== 'refund' && mode !== 'raise'
     const lost =
       taken && answer.allowed && known && this.#isLost(at, answer, mode) ? this.#seenAt(at) : undefined
+    if (known && mode === 'settle' && this.#isNewer(at, answer)) return lost
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -123,9 +124,32 @@ export class LastSeen {
       const { cost, limit, remaining, policy } = now
       // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
       const isUsedTold = mode !== 'charge' || remaining > 0
-      if (isUsedTold && limit - remaining === cost) return true
-      if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - cost) return true
+      // What is settled may no longer weigh.
+      const took = mode === 'settle' ? 0 : cost
+      if (isUsedTold && took > 0 && limit - remaining === took) return true
+      if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took) return true
       if (policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US) return true
+    }
+    return false
+  }
+
+  /**
+   * Whether what was seen tells more than what is said when something is settled. That comes by a longer way than the answers to
+   * requests, and one that was sent after it may have overtaken it; and where less is in use than before, it does not say
+   * whether that was lost or has passed.
+   */
+  #isNewer(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
+    if ((this.#cells[at + 1] as number) > nowUs) return true
+    for (let i = 0; i < this.#policies; i += 1) {
+      const remained = this.#cells[at + HEADER + 2 * i] as number
+      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      const now = figures[i]
+      if (now === undefined || remained >= now.limit || untilUs <= nowUs + LOSS_MARGIN_US) continue
+      const isLess =
+        now.policy.unitMs > 0
+          ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+          : now.remaining > remained
+      if (isLess) return true
     }
     return false
   }
@@ -151,4 +175,10 @@ export class LastSeen {
     }
     return { nowUs: this.#cells[at + 1] as number, remaining, untilUs }
   }
+}
+
+/** Tells a store what was last seen of a subject. */
+export function raiseOf({ plan, key, ownKeys }: Subject, { remaining, untilUs, nowUs }: Seen): Group {
+  const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+  return { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
 }

@@ -110,6 +110,14 @@ class LayeredStore implements RedisStore {
       answered: () => {
         this.#answered = true
       },
+      settled: (group, answer) => {
+        void this.#losses.noted(
+          group,
+          watched(this.#deskOf(group.plan), idOf(group)),
+          answer,
+          performance.now(),
+        )
+      },
       probeKeyOf: (node) => this.#keyOn(node),
       slotOf: ({ group }) => this.#slotOf(group),
       nodeOf: ({ group }) => this.#nodes.ofSlot(this.#slotOf(group)),
@@ -225,7 +233,7 @@ class LayeredStore implements RedisStore {
     const slot = this.#slotOf(group)
     const node = this.#nodes.ofSlot(slot)
     node.tag = group.ownKeys?.[0]?.tag ?? group.key
-    if (!this.#usable(node)) return as(group, this.#without(group, desk, node, this.#notUsable(node)))
+    if (!this.#usable(node)) return as(group, this.#without(group, node, this.#notUsable(node)))
     this.#heartbeat?.start()
     const question = new Question(this, group, desk, node, as)
     const ahead = desk.leases?.wanted(id, group)
@@ -240,7 +248,7 @@ class LayeredStore implements RedisStore {
       return undefined
     }
     const node = this.#nodes.ofSlot(this.#slotOf(part))
-    return this.#without(part, this.#deskOf(part.plan), node, timedOut(this.#settings.deadlineMs))
+    return this.#without(part, node, timedOut(this.#settings.deadlineMs))
   }
 
   /** Asks Redis, if it can be asked, and nobody waits for the answer. */
@@ -265,14 +273,14 @@ class LayeredStore implements RedisStore {
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
-  failed(group: Group, desk: Desk, node: RedisNode, error: StoreError): Answer {
+  failed(group: Group, node: RedisNode, error: StoreError): Answer {
     if (!concernsNode(error)) {
       this.#events.emit('key-error', { limiter: group.plan.name, key: group.key, cause: error })
     }
-    return this.#without(group, desk, node, error)
+    return this.#without(group, node, error)
   }
 
-  #without(group: Group, desk: Desk, node: RedisNode, cause: StoreError): Answer {
+  #without(group: Group, node: RedisNode, cause: StoreError): Answer {
     this.#events.emit('fallback', { limiter: group.plan.name, key: group.key, cause })
     if (node.breaker.state === 'closed') this.#recovery.settleSoon(node)
     return decideWithoutStore(group, {
@@ -280,10 +288,20 @@ class LayeredStore implements RedisStore {
       cause,
       retryAfterMs: node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
       local: (part, places) => {
-        const seen = desk.seen.get(idOf(group), desk.salt)
-        return this.#fallback.decide(part, idOf(part), seen && partOfSeen(seen, places))
+        return this.#fallback.decide(part, idOf(part), this.#lastSeen(group, part, places))
       },
     })
+  }
+
+  /** What was last seen of the policies at these places: with the others, or when they were settled by themselves. */
+  #lastSeen(group: Group, part: Group, places: readonly number[]): Seen | undefined {
+    const { seen, salt } = this.#deskOf(group.plan)
+    const whole = seen.get(idOf(group), salt)
+    if (part === group) return whole
+    const own = this.#deskOf(part.plan)
+    const alone = own.seen.get(idOf(part), own.salt)
+    if (alone !== undefined && (whole === undefined || alone.nowUs > whole.nowUs)) return alone
+    return whole && partOfSeen(whole, places)
   }
 
   /** Whether users' decisions may go to the node. A client that is not ready is not queued on. */
@@ -444,7 +462,7 @@ class Question<Result> implements Waiter {
   failed(error: StoreError): void {
     this.#desk.leases?.failed(idOf(this.#group))
     try {
-      const answer = this.#store.failed(this.#group, this.#desk, this.#node, error)
+      const answer = this.#store.failed(this.#group, this.#node, error)
       this.#resolve(this.#as(this.#group, answer))
     } catch (thrown) {
       this.#reject(thrown)

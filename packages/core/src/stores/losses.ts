@@ -6,7 +6,7 @@ import type { Answer, Group } from '../store.js'
 import type { Waiter } from './batches.js'
 import type { Events } from './events.js'
 import { withDeadline } from './failures.js'
-import type { LastSeen, Seen } from './last-seen.js'
+import { type LastSeen, raiseOf, type Seen } from './last-seen.js'
 import { Recent } from './recent.js'
 
 export interface LossesOptions {
@@ -25,14 +25,22 @@ export interface Watched {
   readonly salt: number
 }
 
+/** A loss that Redis is being told of. Whatever is answered before it says something was decided without what was lost. */
+interface Telling {
+  readonly lost: Seen
+  /** What requests have taken since, for each policy, of what remained. */
+  readonly taken: number[]
+  readonly told: Promise<Answer>
+}
+
 /** Losses that Redis could not be told of yet, at the most. */
 const MAX_UNTOLD = 1_000
 
 export class Losses {
   readonly #options: LossesOptions
   readonly #untold: Recent<Seen> = new Recent(MAX_UNTOLD)
-  /** Of what is being told: the subjects that were not forgotten meanwhile. */
-  readonly #telling: Set<string> = new Set()
+  /** Of subjects that were not forgotten meanwhile. */
+  readonly #telling: Map<string, Telling> = new Map()
 
   constructor(options: LossesOptions) {
     this.#options = options
@@ -47,12 +55,17 @@ export class Losses {
     if (group.mode === 'peek' || takesNothing(group)) return undefined
     const { id, seen, salt } = watched
     const lost = seen.note(id, salt, answer, group.mode) ?? this.#takeUntold(watched)
-    if (lost === undefined) return undefined
-    const restored = this.#restore(group, watched, lost)
-    if (group.mode !== 'consume' || !wasShort(group, lost, answer)) return undefined
+    const telling = lost === undefined ? this.#tellingOf(watched) : this.#tell(group, watched, lost)
+    if (telling === undefined || group.mode !== 'consume' || !answer.allowed) return undefined
+    if (!isShort(group, telling, answer)) {
+      group.costs.forEach((cost, i) => {
+        telling.taken[i] = (telling.taken[i] as number) + cost
+      })
+      return undefined
+    }
     const leftMs = sentMs + this.#options.deadlineMs - performance.now()
-    return withDeadline(restored, Math.max(1, leftMs)).then(
-      (raised) => this.#afterLoss(group, lost, answer, raised),
+    return withDeadline(telling.told, Math.max(1, leftMs)).then(
+      (raised) => this.#afterLoss(group, telling.lost, answer, raised),
       () => answer,
     )
   }
@@ -65,24 +78,24 @@ export class Losses {
     this.#telling.delete(text)
   }
 
-  /** Tells Redis what was last seen. Resolves to what it says then, which is whether something was lost. */
-  #restore(group: Group, watched: Watched, lost: Seen): Promise<Answer> {
-    const { plan, key, ownKeys } = group
-    const { remaining, untilUs, nowUs } = lost
+  #tellingOf(watched: Watched): Telling | undefined {
+    return this.#telling.size === 0 ? undefined : this.#telling.get(textOf(watched))
+  }
+
+  /** Tells Redis what was last seen. It says then whether something was lost. */
+  #tell(group: Group, watched: Watched, lost: Seen): Telling {
     const { events, ask } = this.#options
-    const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-    const raise: Group = { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
     const text = textOf(watched)
-    this.#telling.add(text)
     const told = new Promise<Answer>((resolve, reject) => {
-      ask(raise, {
+      ask(raiseOf(group, lost), {
         answered: (raised) => {
           this.#telling.delete(text)
-          if (raised.allowed) events.emit('data-loss', { limiter: plan.name, key })
+          if (raised.allowed) events.emit('data-loss', { limiter: group.plan.name, key: group.key })
           watched.seen.note(watched.id, watched.salt, raised, 'raise')
           resolve(raised)
         },
         failed: (error: StoreError) => {
+          // Unless it was forgotten on purpose.
           if (this.#telling.delete(text)) this.#untold.set(text, lost)
           reject(error)
         },
@@ -90,7 +103,9 @@ export class Losses {
     })
     // Often nobody waits for it.
     told.catch(() => {})
-    return told
+    const telling = { lost, taken: lost.remaining.map(() => 0), told }
+    this.#telling.set(text, telling)
+    return telling
   }
 
   /**
@@ -144,7 +159,7 @@ function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answ
   return (remaining[i] as number) + drained
 }
 
-/** Whether, by what was last seen, this request would have been denied. */
-function wasShort(group: Group, lost: Seen, answer: Answer): boolean {
-  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) < cost)
+/** Whether, by what was last seen and what was taken since, this request would have been denied. */
+function isShort(group: Group, { lost, taken }: Telling, answer: Answer): boolean {
+  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) - (taken[i] as number) < cost)
 }

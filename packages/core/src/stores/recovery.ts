@@ -2,13 +2,21 @@
 // what was admitted locally meanwhile, before users' decisions go there again.
 
 import { fixedWindow } from '../policies/fixed-window.js'
-import { type Group, makePlan } from '../store.js'
+import { type Answer, answerOf, type Group, makePlan } from '../store.js'
 import type { Events } from './events.js'
 import { withDeadline } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
-import type { Seen } from './last-seen.js'
+import { raiseOf, type Seen } from './last-seen.js'
 import type { RedisNode } from './nodes.js'
-import { type CountedGroup, decideGroups, type Line, lineFor, type RedisLike } from './redis-call.js'
+import {
+  type CountedGroup,
+  decideGroups,
+  grantedAt,
+  type Line,
+  lineFor,
+  type RedisLike,
+  type Reply,
+} from './redis-call.js'
 
 export interface RecoveryOptions {
   readonly client: RedisLike
@@ -24,6 +32,8 @@ export interface RecoveryOptions {
   readonly nodeOf: (admitted: Admitted) => RedisNode
   /** Redis has answered a probe. */
   readonly answered: () => void
+  /** Redis has counted what was admitted locally, and says what is in use now. */
+  readonly settled: (group: Group, answer: Answer) => void
   /** A key that lies on the node. */
   readonly probeKeyOf: (node: RedisNode) => string
   /** The store's time, where it is injected. */
@@ -116,9 +126,9 @@ export class Recovery {
   }
 
   /** A call like any other, on the write path, whose answer is of no interest. */
-  #sendProbe(node: RedisNode): Promise<void> {
+  async #sendProbe(node: RedisNode): Promise<void> {
     const key = this.#options.probeKeyOf(node)
-    return this.#decide(this.#probe, 'charge', [
+    await this.#decide(this.#probe, 'charge', [
       { group: { plan: this.#probe.plan, key, costs: [1] }, count: 1 },
     ])
   }
@@ -179,17 +189,24 @@ export class Recovery {
   }
 
   async #settleCall(line: Line, some: readonly Admitted[]): Promise<void> {
-    const { fallback, idOf } = this.#options
+    const { fallback, idOf, settled } = this.#options
+    const groups = some.map(settling)
+    let reply: Reply
     try {
       // First what was last seen, in case it was lost: what was admitted since comes on top of it.
       const lost = some.filter(({ seen }) => seen !== undefined)
-      if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raised))
-      await this.#decide(line, 'settle', some.map(settled), () => fallback.settledAfterAll(some, idOf))
+      if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raising).map(once))
+      reply = await this.#decide(line, 'settle', groups.map(once), () => fallback.settledAfterAll(some, idOf))
     } catch (error) {
       // At once: a reply that comes after its deadline takes back what was put back.
       fallback.putBack(some, idOf)
       throw error
     }
+    if (this.#closed) return
+    groups.forEach((group, place) => {
+      if (typeof grantedAt(reply, place, line.readings) !== 'number') return
+      settled(group, answerOf(group, true, reply.nowUs, line.readings))
+    })
   }
 
   /** By line, and in a Cluster by slot: a call reaches one slot. */
@@ -212,21 +229,23 @@ export class Recovery {
     mode: 'charge' | 'settle' | 'raise',
     groups: Parameters<typeof decideGroups>[3],
     afterAll?: () => void,
-  ): Promise<void> {
+  ): Promise<Reply> {
     const { client, deadlineMs, nowUs } = this.#options
     if (!isReady(client)) throw new Error(`the client is ${client.status}`)
-    await withDeadline(decideGroups(client, line, mode, groups, nowUs()), deadlineMs, afterAll)
+    return withDeadline(decideGroups(client, line, mode, groups, nowUs()), deadlineMs, afterAll)
   }
 }
 
-function settled({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): CountedGroup {
-  return { group: { plan, key, ownKeys, costs: units, untilUs }, count: 1 }
+function settling({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): Group {
+  return { plan, key, ownKeys, mode: 'settle', costs: units, untilUs }
 }
 
-function raised({ group: { plan, key, ownKeys }, seen }: Admitted): CountedGroup {
-  const { remaining, untilUs, nowUs } = seen as Seen
-  const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-  return { group: { plan, key, ownKeys, costs, untilUs, seenUs: nowUs }, count: 1 }
+function raising({ group, seen }: Admitted): Group {
+  return raiseOf(group, seen as Seen)
+}
+
+function once(group: Group): CountedGroup {
+  return { group, count: 1 }
 }
 
 /** A key is settled with its node; or, if it moved to a node that is well, with the next one to come back. */

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
+  type Policy,
   RateLimiter,
   type RedisLike,
   type RedisStore,
@@ -549,11 +550,13 @@ test('a probe was made on another node when the slot of its key had moved there 
 
 test('a key of which one request had failed before was given a new budget in an outage', async () => {
   let away = false
-  let late = false
+  let late: Promise<void> | undefined
+  let arrived = 0
   const client = clientBy(async (_, send) => {
     if (away) return lost()
     const reply = await send()
-    if (late) await new Promise((resolve) => setTimeout(resolve, 400))
+    await late
+    arrived += 1
     return reply
   })
   const store = storeOn(client, { deadlineMs: 200 })
@@ -563,15 +566,93 @@ test('a key of which one request had failed before was given a new budget in an 
     policy: fixedWindow({ limit: 10, window: '5m' }),
   })
   await limiter.consume('k')
-  late = true
+  let deliver = () => {}
+  late = new Promise((resolve) => (deliver = resolve))
   expect((await limiter.consume('k')).degraded).toBe(true)
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  late = false
+  deliver()
+  late = undefined
+  await waitUntil('the reply is here', async () => arrived === 2)
   for (let left = 7; left >= 0; left -= 1) {
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: false, remaining: left })
   }
   away = true
   expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
+})
+
+describe('what was settled', () => {
+  const small = { limit: 10, window: '5m' } as const
+
+  test.each<[string, Policy | { policy: Policy; whenUnavailable?: WhenUnavailable }[]]>([
+    ['by itself', fixedWindow(small)],
+    [
+      'without a policy that does not count in memory',
+      [
+        { policy: fixedWindow(small) },
+        { policy: slidingLog({ limit: 50, window: '1m' }), whenUnavailable: 'allow' },
+      ],
+    ],
+  ])('was forgotten in an outage, if nobody had asked between: %s', async (_, policies) => {
+    let away = true
+    const store = storeOn(clientBy((__, send) => (away ? lost() : send())))
+    const limiter = new RateLimiter({ name: newName(), store, policy: policies })
+    const take = (cost: number) => limiter.consume('k', { cost })
+    expect(await take(3)).toMatchObject({ allowed: true, degraded: true })
+    away = false
+    expect(await take(4)).toMatchObject({ allowed: true, degraded: false })
+    await waitUntil('it is settled', async () => store.health().localKeys === 0)
+    await waitUntil('Redis has said so', async () => (await limiter.peek('k')).remaining === 3)
+    away = true
+    expect(await take(3)).toMatchObject({ allowed: true, degraded: true })
+    expect(await take(1)).toMatchObject({ allowed: false, degraded: true })
+  })
+
+  test('showed no loss of what Redis had counted since', async () => {
+    let away = false
+    const store = storeOn(clientBy(({ mode }, send) => (away && mode !== 'probe' ? lost() : send())))
+    const losses: string[] = []
+    store.on('data-loss', ({ key }) => losses.push(key))
+    const limiter = new RateLimiter({ name: newName(), store, policy: fixedWindow(small) })
+    away = true
+    await limiter.consume('k')
+    away = false
+    for (let i = 0; i < 5; i += 1) expect((await limiter.consume('k')).degraded).toBe(false)
+    await redis.flushall()
+    await waitUntil('it is settled', async () => store.health().localKeys === 0)
+    await waitUntil('the loss is told', async () => losses.length > 0)
+    // Five that were lost; the one that was settled is swallowed by them.
+    expect((await limiter.peek('k')).remaining).toBe(5)
+  })
+})
+
+describe('what was lost', () => {
+  test.each([
+    ['a window', fixedWindow({ limit: 100, window: '5m' }), 0],
+    ['a window', fixedWindow({ limit: 100, window: '5m' }), 3],
+    ['a log', slidingLog({ limit: 100, window: '5m' }), 0],
+    ['a log', slidingLog({ limit: 100, window: '5m' }), 3],
+    ['a bucket', tokenBucket({ capacity: 100, refill: 1, every: '1m' }), 0],
+    ['a bucket', tokenBucket({ capacity: 100, refill: 1, every: '1m' }), 3],
+  ])(
+    'was let through to all who asked at once, before Redis could be told: %s, %#',
+    async (_, some, left) => {
+      const store = storeOn(clientBy((__, send) => send()))
+      const limiter = new RateLimiter({ name: newName(), store, policy: some })
+      await limiter.consume('k', { cost: 100 - left })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await redis.flushall()
+      // Some share a call, and some are on their way when the first answer comes.
+      const costs = Array.from({ length: 24 }, (__, i) => 1 + (i % 2))
+      const asked = costs.map(async (cost, i) => {
+        if (i >= 12) await new Promise((resolve) => setImmediate(resolve))
+        return (await limiter.consume('k', { cost })).allowed ? cost : 0
+      })
+      expect((await Promise.all(asked)).reduce((total, units) => total + units)).toBe(left)
+      // A bucket was raised to the larger of what was seen and what these took.
+      let more = 0
+      for (let i = 0; i < 20; i += 1) if ((await limiter.consume('k')).allowed) more += 1
+      expect(more).toBeLessThanOrEqual(some.algorithm === 'token-bucket' ? left : 0)
+    },
+  )
 })
 
 describe('what was seen', () => {
