@@ -7,33 +7,24 @@
 
 import type { Clock } from '../clock.js'
 import type { StoreError } from '../errors.js'
-import type { Reading } from '../kernels/driver.js'
-import {
-  type Answer,
-  answerOf,
-  type Group,
-  type Plan,
-  type Subject,
-  textOfOwnKey,
-  type WhenUnavailable,
-} from '../store.js'
+import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
 import { Calls } from './calls.js'
-import { Denials } from './denials.js'
+import { type Desk, Desks, idOf } from './desks.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
-import { keyHash } from './key-hash.js'
-import { encodedIfLong, hashTagOf } from './keys.js'
-import { LastSeen, type Seen } from './last-seen.js'
-import { type LeaseOptions, Leases } from './leases.js'
+import { hashTagOf } from './keys.js'
+import type { Seen } from './last-seen.js'
+import type { LeaseOptions } from './leases.js'
 import { Losses, type Watched } from './losses.js'
 import { Nodes, type RedisNode } from './nodes.js'
+import { type As, type Asker, asIs, Question } from './question.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
-import { type Line, lineFor, type RedisLike, resetSubject } from './redis-call.js'
+import { type RedisLike, resetSubject } from './redis-call.js'
 import { serverClock } from './server-clock.js'
 import { slotOf } from './slots.js'
 import { decideBySlot, partsBySlot, slotsOf } from './split.js'
@@ -58,24 +49,10 @@ export function layeredStore(client: RedisLike, settings: Settings): RedisStore 
   return new LayeredStore(client, settings)
 }
 
-/** What is known of a plan: how to call Redis for it, and what was last seen of its subjects. */
-interface Desk {
-  readonly line: Line
-  /** Of all plans with as many policies; the salt tells this one's subjects from theirs. */
-  readonly seen: LastSeen
-  readonly salt: number
-  /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
-  readonly denials: Denials | undefined
-  readonly leases: Leases | undefined
-}
-
-class LayeredStore implements RedisStore {
+class LayeredStore implements RedisStore, Asker {
   readonly #client: RedisLike
   readonly #settings: Settings
-  readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
-  readonly #denials: Map<string, Denials> = new Map()
-  readonly #leases: Map<string, Leases> = new Map()
-  readonly #seen: Map<number, LastSeen> = new Map()
+  readonly #desks: Desks
   readonly #nodes: Nodes
   readonly #batches: Batches
   readonly #calls: Calls
@@ -96,6 +73,11 @@ class LayeredStore implements RedisStore {
     this.#nodes = new Nodes(client, (node) => {
       return breaker === undefined ? circuitBreaker() : guardedBreaker(() => breaker(node), node)
     })
+    this.#desks = new Desks({
+      ...settings,
+      nowUs: () => this.#nowUs(),
+      tell: (group) => this.#tell(group),
+    })
     if (instances === undefined) this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat())
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
     this.#recovery = new Recovery({
@@ -105,7 +87,7 @@ class LayeredStore implements RedisStore {
       deadlineMs,
       fallback: this.#fallback,
       events: this.#events,
-      lineOf: ({ group }) => this.#deskOf(group.plan).line,
+      lineOf: ({ group }) => this.#desks.of(group.plan).line,
       idOf,
       answered: () => {
         this.#answered = true
@@ -113,7 +95,7 @@ class LayeredStore implements RedisStore {
       settled: (group, answer) => {
         void this.#losses.noted(
           group,
-          watched(this.#deskOf(group.plan), idOf(group)),
+          watched(this.#desks.of(group.plan), idOf(group)),
           answer,
           performance.now(),
         )
@@ -166,7 +148,7 @@ class LayeredStore implements RedisStore {
   async reset(subject: Subject): Promise<void> {
     const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
     const parts = isSplit ? partsBySlot(subject, this.#settings.hashTags) : [subject]
-    for (const part of parts) this.#deskOf(part.plan).leases?.end(idOf(part))
+    for (const part of parts) this.#desks.of(part.plan).leases?.end(idOf(part))
     // What was asked for before it is to be decided before it.
     this.#batches.flush()
     await Promise.all(parts.map((part) => this.#resetInSlot(part)))
@@ -193,7 +175,7 @@ class LayeredStore implements RedisStore {
   }
 
   async close(): Promise<void> {
-    for (const leases of this.#leases.values()) leases.close()
+    this.#desks.close()
     this.#batches.flush()
     this.#calls.close()
     this.#recovery.close()
@@ -203,7 +185,7 @@ class LayeredStore implements RedisStore {
   }
 
   async #resetInSlot(subject: Subject): Promise<void> {
-    const desk = this.#deskOf(subject.plan)
+    const desk = this.#desks.of(subject.plan)
     const id = idOf(subject)
     this.#losses.forget(watched(desk, id))
     desk.denials?.forget(id)
@@ -226,7 +208,7 @@ class LayeredStore implements RedisStore {
   }
 
   #decideInSlot<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
-    const desk = this.#deskOf(group.plan)
+    const desk = this.#desks.of(group.plan)
     const id = idOf(group)
     const known = desk.denials?.answer(id, group) ?? desk.leases?.answer(id, group)
     if (known !== undefined) return as(group, known)
@@ -254,7 +236,7 @@ class LayeredStore implements RedisStore {
   /** Asks Redis, if it can be asked, and nobody waits for the answer. */
   #tell(group: Group): void {
     if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(group)))) return
-    const { seen, salt } = this.#deskOf(group.plan)
+    const { seen, salt } = this.#desks.of(group.plan)
     this.#ask(group, {
       answered: (answer) => void seen.note(idOf(group), salt, answer, group.mode),
       failed() {},
@@ -262,7 +244,7 @@ class LayeredStore implements RedisStore {
   }
 
   #ask(group: Group, waiter: Waiter): void {
-    this.#batches.ask(this.#deskOf(group.plan).line, this.#slotOf(group), group, this.#nowUs(), waiter)
+    this.#batches.ask(this.#desks.of(group.plan).line, this.#slotOf(group), group, this.#nowUs(), waiter)
   }
 
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
@@ -295,10 +277,10 @@ class LayeredStore implements RedisStore {
 
   /** What was last seen of the policies at these places: with the others, or when they were settled by themselves. */
   #lastSeen(group: Group, part: Group, places: readonly number[]): Seen | undefined {
-    const { seen, salt } = this.#deskOf(group.plan)
+    const { seen, salt } = this.#desks.of(group.plan)
     const whole = seen.get(idOf(group), salt)
     if (part === group) return whole
-    const own = this.#deskOf(part.plan)
+    const own = this.#desks.of(part.plan)
     const alone = own.seen.get(idOf(part), own.salt)
     if (alone !== undefined && (whole === undefined || alone.nowUs > whole.nowUs)) return alone
     return whole && partOfSeen(whole, places)
@@ -355,137 +337,10 @@ class LayeredStore implements RedisStore {
     for (let n = 0; n < 1_000; n += 1) if (isThere(`probe${n}`)) return `probe${n}`
     return 'probe'
   }
-
-  #denialsOf({ name }: Plan): Denials | undefined {
-    if (!this.#settings.denyCache) return undefined
-    let denials = this.#denials.get(name)
-    if (denials === undefined) {
-      denials = new Denials(() => this.#nowUs() ?? Math.floor(performance.now() * 1_000))
-      this.#denials.set(name, denials)
-    }
-    return denials
-  }
-
-  #leasesOf({ name }: Plan): Leases | undefined {
-    const options = this.#settings.leases
-    if (options === undefined) return undefined
-    let leases = this.#leases.get(name)
-    if (leases === undefined) {
-      leases = new Leases(
-        options,
-        () => this.#nowUs(),
-        (group) => this.#tell(group),
-      )
-      this.#leases.set(name, leases)
-    }
-    return leases
-  }
-
-  #seenWith(policies: number): LastSeen {
-    let seen = this.#seen.get(policies)
-    if (seen === undefined) {
-      seen = new LastSeen(policies)
-      this.#seen.set(policies, seen)
-    }
-    return seen
-  }
-
-  #deskOf(plan: Plan): Desk {
-    let desk = this.#desks.get(plan)
-    if (desk === undefined) {
-      desk = {
-        line: lineFor(this.#settings.prefix, plan, this.#settings.hashTags),
-        seen: this.#seenWith(plan.policies.length),
-        salt: saltOf(plan),
-        denials: this.#denialsOf(plan),
-        leases: this.#leasesOf(plan),
-      }
-      this.#desks.set(plan, desk)
-    }
-    return desk
-  }
 }
 
 /** Whatever is still to be told when the store is closed has so long. */
 const CLOSING_MS = 500
-
-/** What is made of an answer. */
-type As<Result> = (group: Group, answer: Answer) => Result
-
-function asIs(_: Group, answer: Answer): Answer {
-  return answer
-}
-
-let lastResolve: (result: never) => void
-let lastReject: (error: unknown) => void
-/** An executor that is made once: one for each promise would be a third of what the promise takes. */
-function keepBoth(resolve: (result: never) => void, reject: (error: unknown) => void): void {
-  lastResolve = resolve
-  lastReject = reject
-}
-
-/** A request on its way to Redis and back. */
-class Question<Result> implements Waiter {
-  readonly promise: Promise<Result>
-  readonly #store: LayeredStore
-  readonly #group: Group
-  readonly #desk: Desk
-  readonly #node: RedisNode
-  readonly #as: As<Result>
-  readonly #resolve: (result: Result) => void
-  readonly #reject: (error: unknown) => void
-
-  constructor(store: LayeredStore, group: Group, desk: Desk, node: RedisNode, as: As<Result>) {
-    this.#store = store
-    this.#group = group
-    this.#desk = desk
-    this.#node = node
-    this.#as = as
-    this.promise = new Promise<Result>(keepBoth)
-    this.#resolve = lastResolve as (result: Result) => void
-    this.#reject = lastReject
-  }
-
-  answered(answer: Answer, sentMs: number): void {
-    const instead = this.#store.noted(this.#group, this.#desk, answer, sentMs)
-    if (instead === undefined) this.#resolve(this.#as(this.#group, answer))
-    else instead.then((other) => this.#resolve(this.#as(this.#group, other)), this.#reject)
-  }
-
-  granted(ahead: number, readings: readonly Reading[], nowUs: number): void {
-    const id = idOf(this.#group)
-    // What is held counts as used, also if Redis cannot be asked meanwhile.
-    this.#desk.seen.note(id, this.#desk.salt, answerOf(this.#group, true, nowUs, readings), 'charge')
-    this.#desk.leases?.granted(id, this.#group, ahead, readings, nowUs)
-  }
-
-  failed(error: StoreError): void {
-    this.#desk.leases?.failed(idOf(this.#group))
-    try {
-      const answer = this.#store.failed(this.#group, this.#node, error)
-      this.#resolve(this.#as(this.#group, answer))
-    } catch (thrown) {
-      this.#reject(thrown)
-    }
-  }
-}
-
-function watched({ seen, salt }: Desk, id: string): Watched {
-  return { id, seen, salt }
-}
-
-/** Tells the subjects of a plan from those of others; equal plans have the same, whenever they were made. */
-function saltOf({ name, policies }: Plan): number {
-  keyHash.hash(JSON.stringify([name, ...policies.map(({ signature }) => signature)]))
-  return keyHash.low
-}
-
-/** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */
-function idOf({ key, ownKeys }: Subject): string {
-  return encodedIfLong(
-    ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))]),
-  )
-}
 
 /** What was seen of the policies at these places. */
 function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number[]): Seen {
@@ -494,4 +349,8 @@ function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number
     remaining: places.map((i) => remaining[i] as number),
     untilUs: places.map((i) => untilUs[i] as number),
   }
+}
+
+function watched({ seen, salt }: Desk, id: string): Watched {
+  return { id, seen, salt }
 }

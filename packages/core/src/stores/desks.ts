@@ -1,0 +1,106 @@
+// What the Redis store keeps for each plan: how to call Redis for it, and what it knows of the plan's subjects.
+
+import { type Group, type Plan, type Subject, textOfOwnKey } from '../store.js'
+import { Denials } from './denials.js'
+import { keyHash } from './key-hash.js'
+import { encodedIfLong } from './keys.js'
+import { LastSeen } from './last-seen.js'
+import { type LeaseOptions, Leases } from './leases.js'
+import { type Line, lineFor } from './redis-call.js'
+
+export interface DesksOptions {
+  readonly prefix: string
+  readonly hashTags: readonly string[] | undefined
+  readonly denyCache: boolean
+  readonly leases: LeaseOptions | undefined
+  /** The store's time, where it is injected. */
+  readonly nowUs: () => number | undefined
+  /** Asks Redis, and nobody waits for the answer. */
+  readonly tell: (group: Group) => void
+}
+
+export interface Desk {
+  readonly line: Line
+  /** Of all plans with as many policies; the salt tells this one's subjects from theirs. */
+  readonly seen: LastSeen
+  readonly salt: number
+  /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
+  readonly denials: Denials | undefined
+  readonly leases: Leases | undefined
+}
+
+export class Desks {
+  readonly #options: DesksOptions
+  readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
+  readonly #denials: Map<string, Denials> = new Map()
+  readonly #leases: Map<string, Leases> = new Map()
+  readonly #seen: Map<number, LastSeen> = new Map()
+
+  constructor(options: DesksOptions) {
+    this.#options = options
+  }
+
+  of(plan: Plan): Desk {
+    let desk = this.#desks.get(plan)
+    if (desk === undefined) {
+      const { prefix, hashTags } = this.#options
+      desk = {
+        line: lineFor(prefix, plan, hashTags),
+        seen: this.#seenWith(plan.policies.length),
+        salt: saltOf(plan),
+        denials: this.#denialsOf(plan),
+        leases: this.#leasesOf(plan),
+      }
+      this.#desks.set(plan, desk)
+    }
+    return desk
+  }
+
+  close(): void {
+    for (const leases of this.#leases.values()) leases.close()
+  }
+
+  #denialsOf({ name }: Plan): Denials | undefined {
+    const { denyCache, nowUs } = this.#options
+    if (!denyCache) return undefined
+    let denials = this.#denials.get(name)
+    if (denials === undefined) {
+      denials = new Denials(() => nowUs() ?? Math.floor(performance.now() * 1_000))
+      this.#denials.set(name, denials)
+    }
+    return denials
+  }
+
+  #leasesOf({ name }: Plan): Leases | undefined {
+    const { leases: options, nowUs, tell } = this.#options
+    if (options === undefined) return undefined
+    let leases = this.#leases.get(name)
+    if (leases === undefined) {
+      leases = new Leases(options, nowUs, tell)
+      this.#leases.set(name, leases)
+    }
+    return leases
+  }
+
+  #seenWith(policies: number): LastSeen {
+    let seen = this.#seen.get(policies)
+    if (seen === undefined) {
+      seen = new LastSeen(policies)
+      this.#seen.set(policies, seen)
+    }
+    return seen
+  }
+}
+
+/** Tells the subjects of a plan from those of others; equal plans have the same, whenever they were made. */
+function saltOf({ name, policies }: Plan): number {
+  keyHash.hash(JSON.stringify([name, ...policies.map(({ signature }) => signature)]))
+  return keyHash.low
+}
+
+/** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */
+export function idOf({ key, ownKeys }: Subject): string {
+  return encodedIfLong(
+    ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))]),
+  )
+}
