@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
 import { line, markdown, summary, withTable } from './report.js'
-import type { Row } from './row.js'
+import { idOf, type Row } from './row.js'
 import { rows } from './rows.js'
 
 const { values } = parseArgs({
@@ -19,9 +19,13 @@ const { values } = parseArgs({
 })
 
 const wanted = values.rows?.split(',').map((id) => id.trim())
-const chosen = rows.filter(({ number, variant }) => {
+const named = rows.filter(({ number, variant }) => {
   return wanted === undefined || wanted.includes(number) || wanted.includes(`${number} ${variant}`)
 })
+const chosen = values.leases ? named.filter(({ notWithLeases }) => notWithLeases === undefined) : named
+for (const row of named) {
+  if (!chosen.includes(row)) console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
+}
 if (chosen.length === 0) {
   console.error(`no such rows: ${values.rows}`)
   process.exit(2)

@@ -71,7 +71,9 @@ export const noTtl: Row = {
 
 /** The only key in Redis that counts for a user. */
 async function keyOf(server: { command(...args: string[]): Promise<Reply> }, user: string): Promise<string> {
-  const keys = (await server.command('KEYS', `*{${user}}*`)) as readonly string[]
+  const found = (await server.command('KEYS', `*{${user}}*`)) as readonly string[]
+  // What was given back, out of a lease say, has left a mark.
+  const keys = found.filter((key) => !key.endsWith(':mark'))
   if (keys.length !== 1) throw new Error(`${keys.length} keys for ${user}: ${keys.join(' ')}`)
   return keys[0] as string
 }

@@ -16,6 +16,8 @@ const MOST_SENT = 50
 
 export const ghosts: Row = {
   number: '20',
+  notWithLeases:
+    'no unit may be counted and not spent, and what was asked for ahead in a call that came too late is',
   fault: 'ghosts: decisions sent into a 3 s hang run afterwards',
   must: 'bounded',
   pass: 'miscounted <= sent before the breaker opened',
