@@ -1,4 +1,7 @@
-// What the server processes are told, and what they say.
+// What the processes are told, and what they say.
+
+/** Clients that ask in turn. */
+export const CLIENTS = 10_000
 
 export type Framework = 'Koa' | 'Nest on Fastify' | 'Express'
 export type Limiter = 'none' | 'Weir' | 'peer'

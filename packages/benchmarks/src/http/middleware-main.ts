@@ -2,18 +2,15 @@
 // costs whenever it is asked.
 
 import { strict as assert } from 'node:assert'
+import type { Turn } from '../rounds.js'
+import { CLIENTS } from './job.js'
 import { type Exchange, exchange, type Middleware, middleware, renew } from './middleware.js'
 
 export interface MiddlewareJob {
   readonly name: string
 }
 
-export interface MiddlewareTurn {
-  readonly us: number
-}
-
 const LIMIT = 1_000_000
-const CLIENTS = 10_000
 /** Requests that are measured together. */
 const SLICE = 64
 
@@ -27,7 +24,7 @@ function nextAddress(): string {
   return addresses[client] as string
 }
 
-async function turnOf(handle: Handle, forMs: number): Promise<MiddlewareTurn> {
+async function turnOf(handle: Handle, forMs: number): Promise<Turn> {
   let cpuUs = 0
   let requests = 0
   const exchanges = Array.from({ length: SLICE }, exchange)

@@ -3,8 +3,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { nextMessage, startChild } from '../child.js'
 import type { Goal } from '../goals.js'
+import { CLIENTS } from '../http/job.js'
 import { ERL_8, middleware, NOTHING, WEIR, WEIR_BUCKET } from '../http/middleware.js'
-import type { MiddlewareJob, MiddlewareTurn } from '../http/middleware-main.js'
+import type { MiddlewareJob } from '../http/middleware-main.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import { median } from '../statistics.js'
@@ -39,7 +40,7 @@ const goals: readonly Goal[] = [
 export const middlewareAlone: Scenario = {
   id: 'middleware',
   title: 'Middleware alone',
-  about: `CPU time of calling the middleware until it calls next(), memory store, 10,000 client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
+  about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
   goals,
   measure,
 }
@@ -64,8 +65,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
   }
 }
 
-async function turnOf(child: ChildProcess, forMs: number): Promise<Turn> {
+function turnOf(child: ChildProcess, forMs: number): Promise<Turn> {
   child.send(forMs)
-  const { us } = await nextMessage<MiddlewareTurn>(child)
-  return { us }
+  return nextMessage(child)
 }

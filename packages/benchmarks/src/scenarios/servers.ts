@@ -7,6 +7,7 @@ import { nextMessage, startChild } from '../child.js'
 import type { Goal } from '../goals.js'
 import {
   CLIENT_HEADER,
+  CLIENTS,
   type Framework,
   type Limiter,
   type Listening,
@@ -20,7 +21,6 @@ import type { Scale, Scenario } from '../scenario.js'
 import type { Kind, Metric, Row, Samples, Table } from '../table.js'
 
 const CONNECTIONS = 32
-const CLIENTS = 10_000
 
 interface ServerKind {
   readonly name: string
