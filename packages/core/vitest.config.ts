@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/*.test.ts'] } },
+      { extends: true, test: { name: 'unit', include: ['test/*.test.ts'], testTimeout: 30_000 } },
       {
         extends: true,
         test: {

@@ -3,15 +3,16 @@
 --
 -- KEYS  group by group, a key for each policy; to refund, reset or raise, then a mark for each policy
 -- ARGV  [1] now in microseconds, or '' for the server's clock
---       [2] mode: consume | peek | refund | charge | settle | raise | reset
+--       [2] mode: consume | peek | refund | undo | charge | settle | raise | reset
 --       three numbers for each policy (see the kernel)
 --       then nothing, if each group is one request of cost 1, or group by group: how many equal requests it stands
---       for; a cost for each policy (to raise: the units that were seen in use); to refund, settle or raise, for
---       each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or seen, or ''
+--       for; a cost for each policy (to raise: the units that were seen in use); to refund, undo, settle or raise,
+--       for each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or
+--       seen, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then group by group: how many of its requests are
 --       granted (-i: the i-th key holds something foreign; nothing of the group was changed; to raise, 0: nothing was
 --       lost), and for each policy: units left, ms to wait (denied: until the cost fits; nothing left: until a unit
---       is; -1: never), us to reset
+--       is; -1: never; to raise, -1 also: it was forgotten on purpose since), us to reset
 --
 -- A mark (STRING 'forgotten:given', in us) tells when a key was last forgotten on purpose, and when units were last given
 -- back to it. What was seen before that is not raised, for that is for keys that were lost; and what was charged before
@@ -24,7 +25,7 @@ local ceil, floor, max = math.ceil, math.floor, math.max
 local policies = #kernels
 
 local marked = mode == 'refund' or mode == 'raise' or mode == 'reset'
-local bounded = mode == 'refund' or mode == 'raise' or mode == 'settle'
+local bounded = mode == 'refund' or mode == 'undo' or mode == 'raise' or mode == 'settle'
 local judged = mode == 'consume' or mode == 'peek'
 local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
@@ -45,7 +46,8 @@ local restore, set_mark
 if marked then
   local lives, forgottens = {}, {}
 
-  -- What a refund or a raise makes of a policy: the units left; nil: the key holds something foreign.
+  -- What a refund or a raise makes of a policy: the units left; nil: the key holds something foreign. And what is told
+  -- as a wait.
   restore = function(i, mark, units)
     local kernel, check = kernels[i], checks[i]
     local raw = redis.pcall('GET', mark)
@@ -53,10 +55,11 @@ if marked then
     if type(raw) == 'string' then forgotten, given = string.match(raw, '^(%d+):(%d+)$') end
     forgottens[i] = tonumber(forgotten) or 0
     if mode == 'raise' then
-      return given and given + 0 >= (seen or 0) and lefts[i] or kernel.raise(check, units, untils[i])
+      if given and given + 0 >= (seen or 0) then return lefts[i], seen and -1 or 0 end
+      return kernel.raise(check, units, untils[i]), 0
     end
     lives[i] = ceil(kernel.reset_after(check) / 1000) + 1000
-    return seen and forgottens[i] > seen and lefts[i] or kernel.give_back(check, units, untils[i])
+    return seen and forgottens[i] > seen and lefts[i] or kernel.give_back(check, units, untils[i]), 0
   end
 
   -- Lives as long as anything that was seen before may be raised: as long as what was in use weighs; of a key that was
@@ -108,8 +111,10 @@ for base = 0, #KEYS - stride, stride do
           left = kernel.take(check, units)
         elseif mode == 'settle' then
           left = kernel.settle(check, units, untils[i])
+        elseif mode == 'undo' then
+          left = kernel.give_back(check, units, untils[i])
         elseif mode ~= 'reset' then
-          left = restore(i, KEYS[base + policies + i], units)
+          left, wait = restore(i, KEYS[base + policies + i], units)
         end
       end
       if left and granted < count then wait = kernel.retry_after(check, costs[i]) end

@@ -43,7 +43,7 @@ export function timedOut(afterMs: number): StoreError {
 export async function withDeadline<Value>(
   promise: Promise<Value>,
   ms: number,
-  afterAll?: () => void,
+  afterAll?: (value: Value) => void,
 ): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   let late = false
@@ -57,8 +57,8 @@ export async function withDeadline<Value>(
     timer.unref?.()
   })
   promise.then(
-    () => {
-      if (late) afterAll?.()
+    (value) => {
+      if (late) afterAll?.(value)
     },
     () => {},
   )

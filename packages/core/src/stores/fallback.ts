@@ -135,7 +135,7 @@ export class Fallback {
       return Math.min(part, usedThere + (units[i] ?? 0))
     })
     const subject = { ...group, key: encodedIfLong(group.key), plan }
-    // A window or a log that has something already has a part of it, from an earlier outage, and would be raised by all of it.
+    // What a window or a log has already, from an earlier outage, is a part of it, and a raise would add all of it to that.
     // A bucket has one end, and is raised to the later of two.
     const known = this.#store.decide({ ...subject, mode: 'peek' }).figures
     const raised = known.map(({ limit, remaining, policy }, i) => {

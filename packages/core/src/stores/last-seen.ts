@@ -55,10 +55,12 @@ export class LastSeen {
     const known = cells[at] === hash
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
-    const taken = mode !== 'refund' && mode !== 'raise'
+    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
+    if (known && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
+    const taken = mode === 'consume' || mode === 'charge' || mode === 'settle'
     const lost =
       taken && answer.allowed && known && this.#isLost(at, answer, mode) ? this.#seenAt(at) : undefined
-    if (known && mode === 'settle' && this.#isNewer(at, answer)) return lost
+    if (known && mode === 'settle' && this.#tellsLess(at, answer)) return lost
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -133,13 +135,8 @@ export class LastSeen {
     return false
   }
 
-  /**
-   * Whether what was seen tells more than what is said when something is settled. That comes by a longer way than the answers to
-   * requests, and one that was sent after it may have overtaken it; and where less is in use than before, it does not say
-   * whether that was lost or has passed.
-   */
-  #isNewer(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
-    if ((this.#cells[at + 1] as number) > nowUs) return true
+  /** Whether less is in use than was seen. When something is settled, that does not say whether it was lost or has passed. */
+  #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number

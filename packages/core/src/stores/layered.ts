@@ -190,6 +190,7 @@ class LayeredStore implements RedisStore, Asker {
     this.#losses.forget(watched(desk, id))
     desk.denials?.forget(id)
     const part = localPart(subject, this.#settings.whenUnavailable)
+    this.#losses.forget(watched(this.#desks.of(part.plan), idOf(part)))
     this.#fallback.forget(idOf(part), part)
     const node = this.#nodes.ofSlot(this.#slotOf(subject))
     if (!this.#usable(node)) throw this.#notUsable(node)
@@ -277,8 +278,9 @@ class LayeredStore implements RedisStore, Asker {
 
   /** What was last seen of the policies at these places: with the others, or when they were settled by themselves. */
   #lastSeen(group: Group, part: Group, places: readonly number[]): Seen | undefined {
-    const { seen, salt } = this.#desks.of(group.plan)
-    const whole = seen.get(idOf(group), salt)
+    const desk = this.#desks.of(group.plan)
+    const id = idOf(group)
+    const whole = this.#losses.untold(watched(desk, id)) ?? desk.seen.get(id, desk.salt)
     if (part === group) return whole
     const own = this.#desks.of(part.plan)
     const alone = own.seen.get(idOf(part), own.salt)

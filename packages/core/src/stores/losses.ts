@@ -1,6 +1,7 @@
 // Keys that Redis lost before their time: flushed, evicted, or held by a stale replica that took over. An answer shows it (see
 // last-seen.ts); then Redis is told what was last seen, and a request that passed only because of the loss is denied.
 
+import type { PolicyFigures } from '../decision.js'
 import type { StoreError } from '../errors.js'
 import type { Answer, Group } from '../store.js'
 import type { Waiter } from './batches.js'
@@ -25,13 +26,34 @@ export interface Watched {
   readonly salt: number
 }
 
-/** A loss that Redis is being told of. Whatever is answered before it says something was decided without what was lost. */
+/** A loss that Redis is being told of. Until it has answered that, it decides without what was lost. */
 interface Telling {
   readonly lost: Seen
-  /** What requests have taken since, for each policy, of what remained. */
+  /** What requests that were let through have taken since, for each policy. */
   readonly taken: number[]
-  readonly told: Promise<Answer>
+  readonly short: Short[]
+  /** Until when what they all took weighs. */
+  untilUs: readonly number[]
+  told: Promise<Told> | undefined
 }
+
+/** A request that Redis has granted, and that would have been denied by what was seen: it waits until Redis is told. */
+interface Short {
+  readonly costs: readonly number[]
+  /** Of the policies that would have denied it. */
+  readonly places: readonly number[]
+  /** Nobody could wait any longer. */
+  hasPassed: boolean
+}
+
+interface Told {
+  readonly raised: Answer
+  /** For each policy, whether what was seen is in use again, and not forgotten on purpose. */
+  readonly held: readonly boolean[]
+}
+
+/** The wait that a raise tells of a policy that was forgotten on purpose since. */
+const FORGOTTEN = Number.POSITIVE_INFINITY
 
 /** Losses that Redis could not be told of yet, at the most. */
 const MAX_UNTOLD = 1_000
@@ -39,7 +61,7 @@ const MAX_UNTOLD = 1_000
 export class Losses {
   readonly #options: LossesOptions
   readonly #untold: Recent<Seen> = new Recent(MAX_UNTOLD)
-  /** Of subjects that were not forgotten meanwhile. */
+  /** By subject; not of those that were forgotten meanwhile. */
   readonly #telling: Map<string, Telling> = new Map()
 
   constructor(options: LossesOptions) {
@@ -47,7 +69,7 @@ export class Losses {
   }
 
   /**
-   * Remembers an answer of Redis. Returns the answer to give instead, if this one shows a loss.
+   * Remembers an answer of Redis. Returns the answer to give instead, if this one was given without what was lost.
    * @param sentMs when the call was sent, by performance.now(): whoever waits does so no longer than for the call
    */
   noted(group: Group, watched: Watched, answer: Answer, sentMs: number): Promise<Answer> | undefined {
@@ -56,18 +78,28 @@ export class Losses {
     const { id, seen, salt } = watched
     const lost = seen.note(id, salt, answer, group.mode) ?? this.#takeUntold(watched)
     const telling = lost === undefined ? this.#tellingOf(watched) : this.#tell(group, watched, lost)
-    if (telling === undefined || group.mode !== 'consume' || !answer.allowed) return undefined
-    if (!isShort(group, telling, answer)) {
-      group.costs.forEach((cost, i) => {
-        telling.taken[i] = (telling.taken[i] as number) + cost
-      })
+    if (telling === undefined || !answer.allowed || !takes(group)) return undefined
+    telling.untilUs = answer.untilUs
+    const places = group.mode === 'consume' ? shortPlaces(group, telling, answer) : []
+    if (places.length === 0) {
+      add(telling.taken, group.costs)
       return undefined
     }
+    const short: Short = { costs: group.costs, places, hasPassed: false }
+    telling.short.push(short)
     const leftMs = sentMs + this.#options.deadlineMs - performance.now()
-    return withDeadline(telling.told, Math.max(1, leftMs)).then(
-      (raised) => this.#afterLoss(group, telling.lost, answer, raised),
-      () => answer,
+    return withDeadline(telling.told as Promise<Told>, Math.max(1, leftMs)).then(
+      ({ raised, held }) => (isDenied(short, held) ? denial(group, telling, raised) : answer),
+      () => {
+        short.hasPassed = true
+        return answer
+      },
     )
+  }
+
+  /** What Redis could not be told of yet. */
+  untold(watched: Watched): Seen | undefined {
+    return this.#untold.isEmpty ? undefined : this.#untold.get(textOf(watched))
   }
 
   /** The subject was forgotten on purpose. */
@@ -82,63 +114,73 @@ export class Losses {
     return this.#telling.size === 0 ? undefined : this.#telling.get(textOf(watched))
   }
 
-  /** Tells Redis what was last seen. It says then whether something was lost. */
   #tell(group: Group, watched: Watched, lost: Seen): Telling {
-    const { events, ask } = this.#options
     const text = textOf(watched)
-    const told = new Promise<Answer>((resolve, reject) => {
-      ask(raiseOf(group, lost), {
+    const { id, seen, salt } = watched
+    const telling: Telling = {
+      lost,
+      taken: lost.remaining.map(() => 0),
+      short: [],
+      untilUs: lost.untilUs,
+      told: undefined,
+    }
+    // Before Redis is asked, which may fail at once.
+    this.#telling.set(text, telling)
+    // Otherwise the subject was forgotten on purpose, or lost once more.
+    const isCurrent = () => this.#telling.get(text) === telling
+    telling.told = new Promise<Told>((resolve, reject) => {
+      this.#options.ask(raiseOf(group, lost), {
         answered: (raised) => {
-          this.#telling.delete(text)
-          if (raised.allowed) events.emit('data-loss', { limiter: group.plan.name, key: group.key })
-          watched.seen.note(watched.id, watched.salt, raised, 'raise')
-          resolve(raised)
+          const held = heldBy(telling, raised)
+          if (isCurrent()) {
+            this.#telling.delete(text)
+            seen.note(id, salt, raised, 'raise')
+            this.#correct(group, telling, raised, held)
+          }
+          if (raised.allowed || held.includes(true)) {
+            this.#options.events.emit('data-loss', { limiter: group.plan.name, key: group.key })
+          }
+          resolve({ raised, held })
         },
         failed: (error: StoreError) => {
-          // Unless it was forgotten on purpose.
-          if (this.#telling.delete(text)) this.#untold.set(text, lost)
+          if (isCurrent()) {
+            this.#telling.delete(text)
+            this.#untold.set(text, withoutTaken(telling))
+          }
           reject(error)
         },
       })
     })
     // Often nobody waits for it.
-    told.catch(() => {})
-    const telling = { lost, taken: lost.remaining.map(() => 0), told }
-    this.#telling.set(text, telling)
+    telling.told.catch(() => {})
     return telling
   }
 
   /**
-   * A request that was allowed only because its key was lost is denied, and given back what it was charged. If nothing was
-   * raised, the key had been forgotten on purpose, and the answer stands.
+   * Sees to it that Redis has counted what was seen, and what was let through since. Of what is in use after a loss and what
+   * was seen before, a raise makes their sum in a log, and in a window whose end it moves; else the larger of both.
    */
-  #afterLoss(group: Group, lost: Seen, answer: Answer, raised: Answer): Answer {
-    if (!raised.allowed) return answer
-    const { nowUs, untilUs } = answer
-    // A window raised to the larger of both has swallowed the charge, and only what is above what was seen goes back. One to
-    // which it was added is above both, as far as the limit lets one see.
-    const costs = raised.figures.map(({ limit, remaining }, i) => {
-      const cost = group.costs[i] as number
-      const used = limit - remaining
-      const seen = limit - remainingThen(group, lost, answer, i)
-      if (remaining === 0 && used > Math.max(cost, seen)) return cost
-      return Math.max(0, Math.min(cost, used - seen))
+  #correct({ plan, key, ownKeys }: Group, telling: Telling, raised: Answer, held: readonly boolean[]): void {
+    const taken = [...telling.taken]
+    const denied = taken.map(() => 0)
+    for (const short of telling.short) add(isDenied(short, held) ? denied : taken, short.costs)
+    const owed = plan.policies.map((_, i) => {
+      const undone = denied[i] as number
+      if (!held[i] || isSum(telling, raised, i)) return -undone
+      const { limit, remaining } = raised.figures[i] as PolicyFigures
+      const due = limit - remainingThen(telling, raised, i) + (taken[i] as number) - (limit - remaining)
+      return Math.max(-undone, Math.min(taken[i] as number, due))
     })
-    if (costs.some((cost) => cost > 0)) {
-      this.#options.tell({ ...group, costs, mode: 'refund', untilUs, seenUs: nowUs })
+    for (const mode of ['undo', 'settle'] as const) {
+      const costs = owed.map((units) => Math.max(0, mode === 'settle' ? units : -units))
+      const group: Group = { plan, key, ownKeys, mode, costs, untilUs: telling.untilUs }
+      if (!takesNothing(group)) this.#options.tell(group)
     }
-    const figures = raised.figures.map((each, i) => {
-      const cost = group.costs[i] as number
-      return { ...each, cost, retryAfterMs: each.remaining < cost ? Math.max(1, each.retryAfterMs) : 0 }
-    })
-    return { ...raised, allowed: false, figures }
   }
 
   #takeUntold(watched: Watched): Seen | undefined {
-    if (this.#untold.isEmpty) return undefined
-    const text = textOf(watched)
-    const lost = this.#untold.get(text)
-    this.#untold.delete(text)
+    const lost = this.untold(watched)
+    if (lost !== undefined) this.#untold.delete(textOf(watched))
     return lost
   }
 }
@@ -152,14 +194,74 @@ function takesNothing({ costs }: Group): boolean {
   return true
 }
 
-/** What remained by now of what was last seen: what has drained from a bucket since counts. */
-function remainingThen({ plan }: Group, { remaining, nowUs }: Seen, answer: Answer, i: number): number {
-  const unitMs = plan.policies[i]?.unitMs ?? 0
-  const drained = unitMs > 0 ? Math.floor((answer.nowUs - nowUs) / (unitMs * 1_000)) : 0
-  return (remaining[i] as number) + drained
+/** Whether it takes units, or took them elsewhere. */
+function takes({ mode }: Group): boolean {
+  return mode === 'consume' || mode === 'charge' || mode === 'settle'
 }
 
-/** Whether, by what was last seen and what was taken since, this request would have been denied. */
-function isShort(group: Group, { lost, taken }: Telling, answer: Answer): boolean {
-  return group.costs.some((cost, i) => remainingThen(group, lost, answer, i) - (taken[i] as number) < cost)
+function add(sums: number[], costs: readonly number[]): void {
+  for (let i = 0; i < costs.length; i += 1) sums[i] = (sums[i] as number) + (costs[i] as number)
+}
+
+function endMs(untilUs: readonly number[], i: number): number {
+  return Math.floor((untilUs[i] as number) / 1_000)
+}
+
+/** What remains by now of what was seen: what has drained from a bucket since counts, and nothing does that is over. */
+function remainingThen({ lost }: Telling, { nowUs, figures }: Answer, i: number): number {
+  const { policy, limit } = figures[i] as PolicyFigures
+  if ((lost.untilUs[i] as number) <= nowUs) return limit
+  const drained = policy.unitMs > 0 ? Math.floor((nowUs - lost.nowUs) / (policy.unitMs * 1_000)) : 0
+  return Math.min(limit, (lost.remaining[i] as number) + drained)
+}
+
+/** The policies that would have denied a request, by what was seen and what was let through since. */
+function shortPlaces({ costs }: Group, telling: Telling, answer: Answer): number[] {
+  const places: number[] = []
+  costs.forEach((cost, i) => {
+    if (remainingThen(telling, answer, i) - (telling.taken[i] as number) < cost) places.push(i)
+  })
+  return places
+}
+
+/**
+ * Whether a raise has added what was seen to what is in use: more may then be in use than the limit, and is not told. Of a log
+ * among several policies nobody knows; then it stays stricter than it need be, for a window.
+ */
+function isSum({ untilUs, lost }: Telling, { figures, allowed: wasRaised }: Answer, i: number): boolean {
+  const { algorithm } = (figures[i] as PolicyFigures).policy
+  if (algorithm === 'fixed-window') return endMs(untilUs, i) > endMs(lost.untilUs, i)
+  return wasRaised && figures.length === 1 && (algorithm === 'sliding-log' || algorithm === 'sliding-window')
+}
+
+function heldBy(telling: Telling, raised: Answer): boolean[] {
+  return raised.figures.map(({ limit, remaining, retryAfterMs }, i) => {
+    const used = limit - remainingThen(telling, raised, i)
+    return retryAfterMs !== FORGOTTEN && used > 0 && limit - remaining >= used
+  })
+}
+
+function isDenied({ places, hasPassed }: Short, held: readonly boolean[]): boolean {
+  return !hasPassed && places.some((i) => held[i])
+}
+
+/** The request is denied as if nothing had been lost. */
+function denial({ costs }: Group, telling: Telling, raised: Answer): Answer {
+  const figures = raised.figures.map((each, i) => {
+    const cost = costs[i] as number
+    const left = remainingThen(telling, raised, i) - (telling.taken[i] as number)
+    const remaining = Math.max(0, Math.min(each.remaining, left))
+    if (remaining >= cost) return { ...each, cost, remaining, retryAfterMs: 0 }
+    const { unitMs } = each.policy
+    const waitMs = unitMs > 0 ? Math.ceil((cost - remaining) * unitMs) : each.resetAfterMs
+    return { ...each, cost, remaining, retryAfterMs: Math.max(1, waitMs) }
+  })
+  return { ...raised, allowed: false, figures }
+}
+
+/** What was seen, less what was let through since: all of it, for nobody waits any longer. */
+function withoutTaken({ lost, taken, short }: Telling): Seen {
+  const all = [...taken]
+  for (const { costs } of short) add(all, costs)
+  return { ...lost, remaining: lost.remaining.map((units, i) => Math.max(0, units - (all[i] as number))) }
 }

@@ -189,23 +189,29 @@ export class Recovery {
   }
 
   async #settleCall(line: Line, some: readonly Admitted[]): Promise<void> {
-    const { fallback, idOf, settled } = this.#options
+    const { fallback, idOf } = this.#options
     const groups = some.map(settling)
-    let reply: Reply
     try {
       // First what was last seen, in case it was lost: what was admitted since comes on top of it.
       const lost = some.filter(({ seen }) => seen !== undefined)
       if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raising).map(once))
-      reply = await this.#decide(line, 'settle', groups.map(once), () => fallback.settledAfterAll(some, idOf))
+      const reply = await this.#decide(line, 'settle', groups.map(once), (late) => {
+        fallback.settledAfterAll(some, idOf)
+        this.#settled(line, groups, late)
+      })
+      this.#settled(line, groups, reply)
     } catch (error) {
       // At once: a reply that comes after its deadline takes back what was put back.
       fallback.putBack(some, idOf)
       throw error
     }
+  }
+
+  #settled(line: Line, groups: readonly Group[], reply: Reply): void {
     if (this.#closed) return
     groups.forEach((group, place) => {
       if (typeof grantedAt(reply, place, line.readings) !== 'number') return
-      settled(group, answerOf(group, true, reply.nowUs, line.readings))
+      this.#options.settled(group, answerOf(group, true, reply.nowUs, line.readings))
     })
   }
 
@@ -228,7 +234,7 @@ export class Recovery {
     line: Line,
     mode: 'charge' | 'settle' | 'raise',
     groups: Parameters<typeof decideGroups>[3],
-    afterAll?: () => void,
+    afterAll?: (reply: Reply) => void,
   ): Promise<Reply> {
     const { client, deadlineMs, nowUs } = this.#options
     if (!isReady(client)) throw new Error(`the client is ${client.status}`)

@@ -36,7 +36,9 @@ const DEADLINE_MS = 100
 const WINDOW_MS = 60_000
 const LIMIT = 10
 /** The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so many new ones (4 min). */
-const WALKS = process.env.WEIR_RUNS ? { numRuns: Number(process.env.WEIR_RUNS) } : { numRuns: 600, seed: 1 }
+const WALKS = process.env.WEIR_RUNS ? { numRuns: Number(process.env.WEIR_RUNS) } : { numRuns: 400, seed: 1 }
+/** A walk goes on as soon as nothing is to be done but by a timer, which on a busy machine takes its time to be known. */
+const TIMEOUT_MS = 60_000 + 500 * WALKS.numRuns
 const START_MS = Date.UTC(2026, 0, 1)
 const KEYS = ['a', 'b'] as const
 /** A wait for a probe, the random wait before settling, and two calls; with room to spare. */
@@ -259,8 +261,6 @@ interface Request {
 
 interface Outage {
   readonly policy: Policy
-  /** What is in use after a loss and what was before it become the larger of both, and not their sum. */
-  readonly keepsTheLarger: boolean
   /** Whether what was asked at one instant weighs at another one. */
   readonly weighs: (askedMs: number, atMs: number) => boolean
 }
@@ -711,11 +711,10 @@ interface Units {
 const MARGIN_MS = 50
 
 /**
- * Redis loses its data, and the connection is well. Where only the larger count is kept, what is let through before an
- * answer has shown the loss may be beyond the limit.
+ * Redis loses its data, and the connection is well.
  */
 async function forgetful(
-  { policy, weighs, keepsTheLarger }: Outage,
+  { policy, weighs }: Outage,
   turns: readonly Turn[],
   seen: Set<string>,
 ): Promise<void> {
@@ -726,7 +725,7 @@ async function forgetful(
     const store = redisStore(wire, { clock, instances: 1 })
     store.on('data-loss', () => seen.add('data-loss'))
     const limiter = new RateLimiter({ name: 'forgetful', store, policy })
-    const books = KEYS.map((key) => ({ key, isLost: false, admitted: [] as Units[], unshown: [] as Units[] }))
+    const admitted = KEYS.map((key) => ({ key, units: [] as Units[] }))
     for (const { forgets, waitMs, requests } of turns) {
       await pass(wire, waitMs)
       if (forgets) await real.flushall()
@@ -736,25 +735,13 @@ async function forgetful(
       })
       await quiet(wire)
       const decisions = await Promise.all(asked)
-      for (const { key, isLost, admitted, unshown } of books) {
-        const isUnshown = isLost || forgets
+      for (const { key, units } of admitted) {
         for (const [i, { key: whose, cost, mode }] of requests.entries()) {
-          if (whose !== key || mode === 'peek') continue
-          if (decisions[i]?.allowed !== true) continue
-          admitted.push({ units: cost, askedMs })
-          if (isUnshown) unshown.push({ units: cost, askedMs })
-          const [live = 0, most = 0] = [admitted, unshown].map((some) => {
-            return sum(some.filter((each) => weighs(each.askedMs, askedMs + MARGIN_MS)))
-          })
-          if (live > LIMIT) seen.add('over the limit')
-          expect(live).toBeLessThanOrEqual(keepsTheLarger ? LIMIT + most : LIMIT)
+          if (whose !== key || mode === 'peek' || decisions[i]?.allowed !== true) continue
+          units.push({ units: cost, askedMs })
+          const live = units.filter((each) => weighs(each.askedMs, askedMs + MARGIN_MS))
+          expect(sum(live)).toBeLessThanOrEqual(LIMIT)
         }
-      }
-      for (const book of books) {
-        const isShown = requests.some(({ key, mode }, i) => {
-          return key === book.key && mode !== 'peek' && decisions[i]?.source === 'store'
-        })
-        book.isLost = (book.isLost || forgets) && !isShown
       }
     }
     await store.close()
@@ -766,18 +753,16 @@ async function forgetful(
 const OUTAGES: Outage[] = [
   {
     policy: slidingLog({ limit: LIMIT, window: WINDOW_MS }),
-    keepsTheLarger: false,
     weighs: (askedMs, atMs) => askedMs > atMs - WINDOW_MS,
   },
   {
     policy: fixedWindow({ limit: LIMIT, window: WINDOW_MS, aligned: true }),
-    keepsTheLarger: true,
     weighs: (askedMs, atMs) => Math.floor(askedMs / WINDOW_MS) === Math.floor(atMs / WINDOW_MS),
   },
 ]
 
 describe.each(OUTAGES)('an outage, with a $policy.algorithm', (what) => {
-  test('is bridged within the bound, and settled', async () => {
+  test('is bridged within the bound, and settled', { timeout: TIMEOUT_MS }, async () => {
     const seen = new Set<string>()
     await outage(what, PLAIN, 'in peace', 0, seen)
     const ending = fc.oneof(
@@ -799,7 +784,9 @@ describe.each(OUTAGES)('an outage, with a $policy.algorithm', (what) => {
     await outage(what, steps, 'in peace', 0, new Set())
   })
 
-  test('of the data lets through no more than is asked before an answer shows it', async () => {
+  test('of the data lets through no more than the limit', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const seen = new Set<string>()
     const turns = fc.array(
       fc.record({
@@ -811,7 +798,10 @@ describe.each(OUTAGES)('an outage, with a $policy.algorithm', (what) => {
           { weight: 5, arbitrary: fc.integer({ min: 1, max: 2_000 }) },
           { weight: 1, arbitrary: fc.constant(WINDOW_MS) },
         ),
-        requests: fc.array(request, { minLength: 1, maxLength: 4 }),
+        requests: fc.oneof(
+          { weight: 3, arbitrary: fc.array(request, { minLength: 1, maxLength: 4 }) },
+          { weight: 1, arbitrary: fc.array(request, { minLength: 5, maxLength: 2 * LIMIT }) },
+        ),
       }),
       { minLength: 1, maxLength: 24 },
     )
@@ -819,6 +809,6 @@ describe.each(OUTAGES)('an outage, with a $policy.algorithm', (what) => {
       fc.asyncProperty(turns, (some) => forgetful(what, some, seen)),
       WALKS,
     )
-    expect([...seen].sort()).toEqual(what.keepsTheLarger ? ['data-loss', 'over the limit'] : ['data-loss'])
+    expect([...seen]).toEqual(['data-loss'])
   })
 })
