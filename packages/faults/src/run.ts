@@ -22,13 +22,13 @@ const wanted = values.rows?.split(',').map((id) => id.trim())
 const named = rows.filter(({ number, variant }) => {
   return wanted === undefined || wanted.includes(number) || wanted.includes(`${number} ${variant}`)
 })
+if (named.length === 0) {
+  console.error(`no such rows: ${values.rows}`)
+  process.exit(2)
+}
 const chosen = values.leases ? named.filter(({ notWithLeases }) => notWithLeases === undefined) : named
 for (const row of named) {
   if (!chosen.includes(row)) console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
-}
-if (chosen.length === 0) {
-  console.error(`no such rows: ${values.rows}`)
-  process.exit(2)
 }
 
 if (values.leases && values.write) {

@@ -40,7 +40,7 @@ const goals: readonly Goal[] = [
 export const middlewareAlone: Scenario = {
   id: 'middleware',
   title: 'Middleware alone',
-  about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
+  about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS.toLocaleString('en')} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
   goals,
   measure,
 }
