@@ -74,7 +74,7 @@ export interface Group extends Subject {
   readonly mode: Mode
   /** Units for each policy of the plan. Whole, >= 0. */
   readonly costs: readonly number[]
-  /** To refund by receipt, undo, settle or raise: for each policy, until when (in us of the store's clock) it weighs. */
+  /** To refund by receipt, settle or raise: for each policy, until when (in us of the store's clock) it weighs. */
   readonly untilUs?: readonly number[] | undefined
   /** To refund by receipt or to raise: when, in us of the store's clock, it was charged, or that usage was seen. */
   readonly seenUs?: number | undefined

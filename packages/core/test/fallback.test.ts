@@ -17,7 +17,7 @@ import {
 import { type Answer, type Group, makePlan, type Plan } from '../src/store.js'
 import { Fallback } from '../src/stores/fallback.js'
 import { checkedInstances, partOf } from '../src/stores/instances.js'
-import { LastSeen, type Seen } from '../src/stores/last-seen.js'
+import type { Seen } from '../src/stores/last-seen.js'
 import { Recent } from '../src/stores/recent.js'
 import { decideBySlot } from '../src/stores/split.js'
 import { decideWithoutStore } from '../src/stores/unavailable.js'
@@ -314,56 +314,6 @@ test('the recently seen are bounded, and the last to be seen are among them', ()
     Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter((value) => value !== undefined)
       .length,
   ).toBeLessThanOrEqual(100)
-})
-
-describe('what was last seen', () => {
-  const limit = 10
-  const policy = fixedWindow({ limit, window: '1m' })
-  const answer = (remaining: number, nowMs: number, untilMs: number): Answer => ({
-    allowed: true,
-    nowUs: nowMs * 1_000,
-    untilUs: [untilMs * 1_000],
-    figures: [{ policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs }],
-    source: 'store',
-    degraded: false,
-  })
-
-  test('is told again, of the last ones at least', () => {
-    const seen = new LastSeen(1)
-    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000), 'consume')
-    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
-    expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
-    known.forEach((each, i) => {
-      if (each !== undefined)
-        expect(each).toEqual({ nowUs: i * 1_000, remaining: [i % 10], untilUs: [60_000_000] })
-    })
-    seen.forget('k999', 0)
-    expect(seen.get('k999', 0)).toBe(undefined)
-  })
-
-  test.each([
-    ['nothing but this request is in use, too early', answer(9, 10_000, 70_000), true],
-    ['what was in use is over', answer(9, 60_000, 120_000), false],
-    ['what was in use is all but over', answer(9, 59_960, 120_000), false],
-    ['more is in use', answer(3, 10_000, 60_000), false],
-    ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
-  ])('tells a loss: %s', (_, after, expected) => {
-    const seen = new LastSeen(1)
-    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
-    expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
-    expect(seen.note('k', 0, after, 'consume')).toEqual(
-      expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
-    )
-  })
-
-  test('was forgotten when a refund found that the key was lost', () => {
-    const seen = new LastSeen(1)
-    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
-    seen.note('k', 0, answer(10, 10_000, 10_000), 'refund')
-    expect(seen.get('k', 0)?.remaining).toEqual([4])
-    seen.note('k', 0, answer(6, 10_000, 60_000), 'refund')
-    expect(seen.get('k', 0)?.remaining).toEqual([6])
-  })
 })
 
 test('plans that came and went were kept for ever', async () => {

@@ -7,12 +7,11 @@ import type { Cells, Check, Kernel } from './kernel.js'
  * - consume: take if all policies allow it
  * - peek: judge as consume would, change nothing
  * - refund: give back
- * - undo: give back what was taken in error, as if it had never been
  * - charge: take, past the limit if need be
  * - settle: take what was taken elsewhere meanwhile, as far as it still weighs
  * - raise: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
  */
-export type Mode = 'consume' | 'peek' | 'refund' | 'undo' | 'charge' | 'settle' | 'raise'
+export type Mode = 'consume' | 'peek' | 'refund' | 'charge' | 'settle' | 'raise'
 
 /** Where states of one policy live in this process. */
 export interface Table {
@@ -102,7 +101,7 @@ function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefine
 }
 
 function move(kernel: Kernel, check: Check, mode: Mode, units: number, untilUs: number | undefined): number {
-  if (mode === 'refund' || mode === 'undo') return kernel.giveBack(check, units, untilUs)
+  if (mode === 'refund') return kernel.giveBack(check, units, untilUs)
   if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
   if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
   return kernel.take(check, units)

@@ -3,12 +3,11 @@
 --
 -- KEYS  group by group, a key for each policy; to refund, reset or raise, then a mark for each policy
 -- ARGV  [1] now in microseconds, or '' for the server's clock
---       [2] mode: consume | peek | refund | undo | charge | settle | raise | reset
+--       [2] mode: consume | peek | refund | charge | settle | raise | reset
 --       three numbers for each policy (see the kernel)
 --       then nothing, if each group is one request of cost 1, or group by group: how many equal requests it stands
---       for; a cost for each policy (to raise: the units that were seen in use); to refund, undo, settle or raise,
---       for each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or
---       seen, or ''
+--       for; a cost for each policy (to raise: the units that were seen in use); to refund, settle or raise, for
+--       each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or seen, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then group by group: how many of its requests are
 --       granted (-i: the i-th key holds something foreign; nothing of the group was changed; to raise, 0: nothing was
 --       lost), and for each policy: units left, ms to wait (denied: until the cost fits; nothing left: until a unit
@@ -25,7 +24,7 @@ local ceil, floor, max = math.ceil, math.floor, math.max
 local policies = #kernels
 
 local marked = mode == 'refund' or mode == 'raise' or mode == 'reset'
-local bounded = mode == 'refund' or mode == 'undo' or mode == 'raise' or mode == 'settle'
+local bounded = mode == 'refund' or mode == 'raise' or mode == 'settle'
 local judged = mode == 'consume' or mode == 'peek'
 local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
@@ -111,8 +110,6 @@ for base = 0, #KEYS - stride, stride do
           left = kernel.take(check, units)
         elseif mode == 'settle' then
           left = kernel.settle(check, units, untils[i])
-        elseif mode == 'undo' then
-          left = kernel.give_back(check, units, untils[i])
         elseif mode ~= 'reset' then
           left, wait = restore(i, KEYS[base + policies + i], units)
         end

@@ -23,6 +23,12 @@ export interface Seen {
   readonly untilUs: readonly number[]
 }
 
+/** What was seen of a subject that the store has lost since. */
+export interface Lost extends Seen {
+  /** For each policy, whether the answer showed it: others may have lost nothing. */
+  readonly shown: readonly boolean[]
+}
+
 export class LastSeen {
   readonly #policies: number
   readonly #width: number
@@ -48,7 +54,7 @@ export class LastSeen {
   }
 
   /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
+  note(id: string, salt: number, answer: Answer, mode: Mode): Lost | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash, answer.nowUs)
@@ -58,9 +64,9 @@ export class LastSeen {
     // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
     if (known && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
     const taken = mode === 'consume' || mode === 'charge' || mode === 'settle'
-    const lost =
-      taken && answer.allowed && known && this.#isLost(at, answer, mode) ? this.#seenAt(at) : undefined
-    if (known && mode === 'settle' && this.#tellsLess(at, answer)) return lost
+    const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
+    // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
+    if (known && (mode === 'settle' || !answer.allowed) && this.#tellsLess(at, answer)) return lost
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -110,32 +116,37 @@ export class LastSeen {
     return false
   }
 
+  #lostAt(at: number, answer: Answer, mode: Mode): Lost | undefined {
+    for (let i = 0; i < this.#policies; i += 1) {
+      if (!this.#isLost(at, answer, mode, i)) continue
+      return { ...this.#seenAt(at), shown: answer.figures.map((_, j) => this.#isLost(at, answer, mode, j)) }
+    }
+    return undefined
+  }
+
   /**
-   * Whether the store forgot the subject: of some policy less is in use than can be, for what was in use before should have
+   * Whether the store forgot the subject: of a policy less is in use than can be, for what was in use before should have
    * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
    * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
    * its mark keeps it from being undone.
    */
-  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer, mode: Mode): boolean {
-    for (let i = 0; i < this.#policies; i += 1) {
-      const now = figures[i]
-      const remained = this.#cells[at + HEADER + 2 * i] as number
-      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
-      if (now === undefined || now.cost === 0 || remained >= now.limit) continue
-      if (untilUs <= nowUs + LOSS_MARGIN_US) continue
-      const { cost, limit, remaining, policy } = now
-      // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
-      const isUsedTold = mode !== 'charge' || remaining > 0
-      // What is settled may no longer weigh.
-      const took = mode === 'settle' ? 0 : cost
-      if (isUsedTold && took > 0 && limit - remaining === took) return true
-      if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took) return true
-      if (policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US) return true
-    }
-    return false
+  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer, mode: Mode, i: number): boolean {
+    const now = figures[i]
+    const remained = this.#cells[at + HEADER + 2 * i] as number
+    const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+    if (now === undefined || now.cost === 0 || remained >= now.limit) return false
+    if (untilUs <= nowUs + LOSS_MARGIN_US) return false
+    const { cost, limit, remaining, policy } = now
+    // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
+    const isUsedTold = mode !== 'charge' || remaining > 0
+    // What is settled may no longer weigh.
+    const took = mode === 'settle' ? 0 : cost
+    if (isUsedTold && took > 0 && limit - remaining === took) return true
+    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took) return true
+    return policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
   }
 
-  /** Whether less is in use than was seen. When something is settled, that does not say whether it was lost or has passed. */
+  /** Whether less is in use than was seen. */
   #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const remained = this.#cells[at + HEADER + 2 * i] as number

@@ -3,11 +3,12 @@
 
 import type { PolicyFigures } from '../decision.js'
 import type { StoreError } from '../errors.js'
+import type { Policy } from '../policy.js'
 import type { Answer, Group } from '../store.js'
 import type { Waiter } from './batches.js'
 import type { Events } from './events.js'
 import { withDeadline } from './failures.js'
-import { type LastSeen, raiseOf, type Seen } from './last-seen.js'
+import { type LastSeen, type Lost, raiseOf } from './last-seen.js'
 import { Recent } from './recent.js'
 
 export interface LossesOptions {
@@ -28,7 +29,7 @@ export interface Watched {
 
 /** A loss that Redis is being told of. Until it has answered that, it decides without what was lost. */
 interface Telling {
-  readonly lost: Seen
+  readonly lost: Lost
   /** What requests that were let through have taken since, for each policy. */
   readonly taken: number[]
   readonly short: Short[]
@@ -60,7 +61,7 @@ const MAX_UNTOLD = 1_000
 
 export class Losses {
   readonly #options: LossesOptions
-  readonly #untold: Recent<Seen> = new Recent(MAX_UNTOLD)
+  readonly #untold: Recent<Lost> = new Recent(MAX_UNTOLD)
   /** By subject; not of those that were forgotten meanwhile. */
   readonly #telling: Map<string, Telling> = new Map()
 
@@ -89,7 +90,7 @@ export class Losses {
     telling.short.push(short)
     const leftMs = sentMs + this.#options.deadlineMs - performance.now()
     return withDeadline(telling.told as Promise<Told>, Math.max(1, leftMs)).then(
-      ({ raised, held }) => (isDenied(short, held) ? denial(group, telling, raised) : answer),
+      ({ raised, held }) => (isDenied(short, held) ? denial(group, short, telling, raised) : answer),
       () => {
         short.hasPassed = true
         return answer
@@ -98,7 +99,7 @@ export class Losses {
   }
 
   /** What Redis could not be told of yet. */
-  untold(watched: Watched): Seen | undefined {
+  untold(watched: Watched): Lost | undefined {
     return this.#untold.isEmpty ? undefined : this.#untold.get(textOf(watched))
   }
 
@@ -114,7 +115,7 @@ export class Losses {
     return this.#telling.size === 0 ? undefined : this.#telling.get(textOf(watched))
   }
 
-  #tell(group: Group, watched: Watched, lost: Seen): Telling {
+  #tell(group: Group, watched: Watched, lost: Lost): Telling {
     const text = textOf(watched)
     const { id, seen, salt } = watched
     const telling: Telling = {
@@ -137,7 +138,7 @@ export class Losses {
             seen.note(id, salt, raised, 'raise')
             this.#correct(group, telling, raised, held)
           }
-          if (raised.allowed || held.includes(true)) {
+          if (held.includes(true) || (raised.allowed && !isForgotten(telling, raised))) {
             this.#options.events.emit('data-loss', { limiter: group.plan.name, key: group.key })
           }
           resolve({ raised, held })
@@ -145,7 +146,7 @@ export class Losses {
         failed: (error: StoreError) => {
           if (isCurrent()) {
             this.#telling.delete(text)
-            this.#untold.set(text, withoutTaken(telling))
+            this.#untold.set(text, lost)
           }
           reject(error)
         },
@@ -161,24 +162,40 @@ export class Losses {
    * was seen before, a raise makes their sum in a log, and in a window whose end it moves; else the larger of both.
    */
   #correct({ plan, key, ownKeys }: Group, telling: Telling, raised: Answer, held: readonly boolean[]): void {
+    const { untilUs } = telling
     const taken = [...telling.taken]
     const denied = taken.map(() => 0)
     for (const short of telling.short) add(isDenied(short, held) ? denied : taken, short.costs)
-    const owed = plan.policies.map((_, i) => {
-      const undone = denied[i] as number
-      if (!held[i] || isSum(telling, raised, i)) return -undone
+    const owed = plan.policies.map((policy, i) => {
+      const most = denied[i] as number
+      if (!held[i] || isSum(telling, raised, i)) return -most
       const { limit, remaining } = raised.figures[i] as PolicyFigures
       const due = limit - remainingThen(telling, raised, i) + (taken[i] as number) - (limit - remaining)
-      return Math.max(-undone, Math.min(taken[i] as number, due))
+      // How much of a log, or of the window before a counter's, has passed since it was seen is not known: what is there is
+      // enough.
+      const { algorithm, unitMs } = policy
+      const isOneWindow = endMs(untilUs, i) === endMs(telling.lost.untilUs, i)
+      const isExact =
+        unitMs > 0 || algorithm === 'fixed-window' || (algorithm === 'sliding-counter' && isOneWindow)
+      return Math.max(-most, Math.min(isExact ? (taken[i] as number) : 0, due))
     })
-    for (const mode of ['undo', 'settle'] as const) {
-      const costs = owed.map((units) => Math.max(0, mode === 'settle' ? units : -units))
-      const group: Group = { plan, key, ownKeys, mode, costs, untilUs: telling.untilUs }
-      if (!takesNothing(group)) this.#options.tell(group)
-    }
+    const back = owed.map((units) => Math.max(0, -units))
+    this.#tellIfAny({ plan, key, ownKeys, mode: 'refund', costs: back, untilUs, seenUs: raised.nowUs })
+    this.#tellIfAny({
+      plan,
+      key,
+      ownKeys,
+      mode: 'settle',
+      costs: owed.map((units) => Math.max(0, units)),
+      untilUs,
+    })
   }
 
-  #takeUntold(watched: Watched): Seen | undefined {
+  #tellIfAny(group: Group): void {
+    if (!takesNothing(group)) this.#options.tell(group)
+  }
+
+  #takeUntold(watched: Watched): Lost | undefined {
     const lost = this.untold(watched)
     if (lost !== undefined) this.#untold.delete(textOf(watched))
     return lost
@@ -229,16 +246,25 @@ function shortPlaces({ costs }: Group, telling: Telling, answer: Answer): number
  * among several policies nobody knows; then it stays stricter than it need be, for a window.
  */
 function isSum({ untilUs, lost }: Telling, { figures, allowed: wasRaised }: Answer, i: number): boolean {
-  const { algorithm } = (figures[i] as PolicyFigures).policy
-  if (algorithm === 'fixed-window') return endMs(untilUs, i) > endMs(lost.untilUs, i)
-  return wasRaised && figures.length === 1 && (algorithm === 'sliding-log' || algorithm === 'sliding-window')
+  const { policy } = figures[i] as PolicyFigures
+  if (policy.algorithm === 'fixed-window') return endMs(untilUs, i) > endMs(lost.untilUs, i)
+  return wasRaised && figures.length === 1 && isLog(policy)
+}
+
+function isLog({ algorithm }: Policy): boolean {
+  return algorithm === 'sliding-log' || algorithm === 'sliding-window'
 }
 
 function heldBy(telling: Telling, raised: Answer): boolean[] {
   return raised.figures.map(({ limit, remaining, retryAfterMs }, i) => {
     const used = limit - remainingThen(telling, raised, i)
-    return retryAfterMs !== FORGOTTEN && used > 0 && limit - remaining >= used
+    return telling.lost.shown[i] === true && retryAfterMs !== FORGOTTEN && limit - remaining >= used
   })
+}
+
+/** Whether all that had less in use than was seen was forgotten on purpose. */
+function isForgotten({ lost }: Telling, { figures }: Answer): boolean {
+  return figures.every(({ retryAfterMs }, i) => lost.shown[i] !== true || retryAfterMs === FORGOTTEN)
 }
 
 function isDenied({ places, hasPassed }: Short, held: readonly boolean[]): boolean {
@@ -246,22 +272,15 @@ function isDenied({ places, hasPassed }: Short, held: readonly boolean[]): boole
 }
 
 /** The request is denied as if nothing had been lost. */
-function denial({ costs }: Group, telling: Telling, raised: Answer): Answer {
+function denial({ costs }: Group, { places }: Short, telling: Telling, raised: Answer): Answer {
   const figures = raised.figures.map((each, i) => {
     const cost = costs[i] as number
     const left = remainingThen(telling, raised, i) - (telling.taken[i] as number)
     const remaining = Math.max(0, Math.min(each.remaining, left))
-    if (remaining >= cost) return { ...each, cost, remaining, retryAfterMs: 0 }
+    if (!places.includes(i)) return { ...each, cost, remaining, retryAfterMs: 0 }
     const { unitMs } = each.policy
     const waitMs = unitMs > 0 ? Math.ceil((cost - remaining) * unitMs) : each.resetAfterMs
     return { ...each, cost, remaining, retryAfterMs: Math.max(1, waitMs) }
   })
   return { ...raised, allowed: false, figures }
-}
-
-/** What was seen, less what was let through since: all of it, for nobody waits any longer. */
-function withoutTaken({ lost, taken, short }: Telling): Seen {
-  const all = [...taken]
-  for (const { costs } of short) add(all, costs)
-  return { ...lost, remaining: lost.remaining.map((units, i) => Math.max(0, units - (all[i] as number))) }
 }

@@ -131,14 +131,9 @@ export async function resetSubject(
   if (granted < 0) throw foreignKey(call[CALL_HEAD - granted - 1] as string)
 }
 
-/** Whether units weigh until a time that is given. */
-function isBounded(mode: Mode): boolean {
-  return mode === 'refund' || mode === 'undo' || mode === 'settle' || mode === 'raise'
-}
-
 /** Single requests of cost 1, which are the most, need no arguments of their own. */
 function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
-  if (isBounded(mode)) return false
+  if (mode === 'refund' || mode === 'settle' || mode === 'raise') return false
   for (let place = 0; place < groups.length; place += 1) {
     const { count, group } = groups[place] as CountedGroup
     if (count !== 1 || !areOne(group.costs)) return false
@@ -155,7 +150,7 @@ function addArguments(mode: Mode, { group, count }: CountedGroup, args: string[]
   const { costs, untilUs, seenUs } = group
   args.push(String(count))
   for (const cost of costs) args.push(String(cost))
-  if (isBounded(mode)) {
+  if (mode === 'refund' || mode === 'settle' || mode === 'raise') {
     for (let i = 0; i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
   }
   if (mode === 'refund' || mode === 'raise') args.push(String(seenUs ?? ''))
