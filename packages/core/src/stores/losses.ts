@@ -234,11 +234,11 @@ function remainingThen({ lost }: Telling, { nowUs, figures }: Answer, i: number)
 
 /** The policies that would have denied a request, by what was seen and what was let through since. */
 function shortPlaces({ costs }: Group, telling: Telling, answer: Answer): number[] {
-  const places: number[] = []
-  costs.forEach((cost, i) => {
-    if (remainingThen(telling, answer, i) - (telling.taken[i] as number) < cost) places.push(i)
+  const { lost, taken } = telling
+  return [...costs.keys()].filter((i) => {
+    const cost = costs[i] as number
+    return lost.shown[i] && cost > 0 && remainingThen(telling, answer, i) - (taken[i] as number) < cost
   })
-  return places
 }
 
 /**
