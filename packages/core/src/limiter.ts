@@ -2,7 +2,7 @@ import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
 import { quote, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
 import { unlimited } from './policies/unlimited.js'
-import { checkedName } from './policy.js'
+import { checkedName, counterOf } from './policy.js'
 import { isPromise } from './promise.js'
 import {
   checkedCost,
@@ -23,7 +23,8 @@ import { warnOnce } from './warnings.js'
 export type { PolicyInput, PolicyUse } from './resolve.js'
 
 export interface RateLimiterOptions {
-  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`. */
+  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`, and then the
+   *  limits of policies without a name are in their names, so that two such limiters on one store stay apart. */
   readonly name?: string
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
   readonly store?: Store
@@ -70,7 +71,7 @@ export class RateLimiter {
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
     checkedOptions(options, 'RateLimiter', OPTIONS)
-    const { name = 'default', store = memoryStore(), policy, onDecision, shared = false } = options
+    const { name, store = memoryStore(), policy, onDecision, shared = false } = options
     if (typeof store?.decide !== 'function') {
       throw typeError(
         'WEIR_INVALID_OPTION',
@@ -80,11 +81,12 @@ export class RateLimiter {
     if (onDecision !== undefined && typeof onDecision !== 'function') {
       throw typeError('WEIR_INVALID_OPTION', `onDecision is ${quote(onDecision)}; give a function`)
     }
-    this.name = checkedName(name, 'limiter name')
+    this.name = name === undefined ? 'default' : checkedName(name, 'limiter name')
     this.store = store
     this.#policy = policy
     this.#onDecision = onDecision
-    this.#resolver = new Resolver(this.name, checkedWhen(options.whenUnavailable))
+    const owner = { limiter: this.name, isNamed: name !== undefined }
+    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolver.resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
@@ -245,7 +247,8 @@ export class RateLimiter {
     }
     for (const policy of plan?.policies ?? []) {
       const name = `${this.name}/${policy.name}`
-      if (names.has(name)) {
+      const counter = `${name}/${counterOf(policy)}`
+      if (names.has(counter)) {
         const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
         warnOnce(
           'WEIR_SHARED_NAME',
@@ -253,7 +256,7 @@ export class RateLimiter {
           `two limiters named "${name}" on one store share their counters; ${remedy}`,
         )
       }
-      names.add(name)
+      names.add(counter)
     }
   }
 }

@@ -22,13 +22,26 @@ export interface Policy {
   readonly limit: number
   /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. */
   readonly windowMs: number
+  /**
+   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`. Part of the counter's identity:
+   * policies of one name, algorithm and time scale share what was used, whatever their limits; others do not.
+   */
+  readonly timeScale: string
   /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by one. */
   readonly unitMs: number
   /** The arithmetic; undefined: there is none, all is allowed. */
   readonly kernel: Kernel | undefined
   readonly numbers: PolicyNumbers
-  /** Name, kernel and numbers as one text: policies with equal signatures are one and the same. */
+  /** What it is called in a limiter that has a name, where the user did not name it: algorithm and time scale, so that a
+   *  changed limit continues from the same count. Undefined: the user named it. */
+  readonly nameWithoutLimit: string | undefined
+  /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
   readonly signature: string
+}
+
+/** Kernel, version of its state, and time scale: the last part of a counter's identity, after the names and the key. */
+export function counterOf({ kernel, timeScale }: Pick<Policy, 'kernel' | 'timeScale'>): string {
+  return `${kernel?.id}-${timeScale}`
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
@@ -50,24 +63,54 @@ export function checkedName(name: string, what: string): string {
   return name
 }
 
+/** What a factory says of a policy. */
+type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature'> & {
+  /** As the user named it; undefined: it is named by what it is. */
+  readonly name: string | undefined
+}
+
 /** Completes and freezes a policy. For the functions in policies/ only. */
-export function makePolicy(parts: Omit<Policy, 'signature'>): Policy {
+export function makePolicy(parts: PolicyParts): Policy {
+  const { algorithm, limit, timeScale } = parts
+  if (parts.name !== undefined) return finished(parts, checkedName(parts.name, 'policy name'), undefined)
+  return finished(parts, `${algorithm}-${limit}-per-${timeScale}`, `${algorithm}-${timeScale}`)
+}
+
+function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
   const { kernel, numbers, ...shown } = parts
-  const name = checkedName(parts.name, 'policy name')
-  const signature = `${name}|${kernel?.id}|${numbers.join()}`
+  const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
   // Decisions carry their policies, and are logged: what computes is no part of the picture.
   return Object.freeze(
     Object.defineProperties(
       { ...shown, name, signature },
-      { kernel: { value: kernel }, numbers: { value: numbers } },
+      {
+        kernel: { value: kernel },
+        numbers: { value: numbers },
+        nameWithoutLimit: { value: nameWithoutLimit },
+      },
     ),
   ) as Policy
 }
 
-/** An equal part of a policy for each of `instances`: `limit` units of the whole, under the same name. */
+const shortened: WeakMap<Policy, Policy> = new WeakMap()
+
+/** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
+export function withoutLimitInName(policy: Policy): Policy {
+  const { kernel, numbers, nameWithoutLimit } = policy
+  if (nameWithoutLimit === undefined) return policy
+  let short = shortened.get(policy)
+  if (short === undefined) {
+    short = finished({ ...policy, kernel, numbers }, nameWithoutLimit, undefined)
+    shortened.set(policy, short)
+  }
+  return short
+}
+
+/** An equal part of a policy for each of `instances`: `limit` units of the whole, of the same name and time scale. */
 export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
   const kernel = policy.kernel as NonNullable<typeof policy.kernel>
-  return makePolicy({ ...policy, limit, kernel, numbers: kernel.share(policy.numbers, limit, instances) })
+  const numbers = kernel.share(policy.numbers, limit, instances)
+  return finished({ ...policy, limit, kernel, numbers }, policy.name, undefined)
 }
 
 /**

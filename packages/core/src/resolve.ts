@@ -2,8 +2,9 @@
 
 import { quote, rangeError, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
-import { isPolicy, type Policy } from './policy.js'
+import { isPolicy, type Policy, withoutLimitInName } from './policy.js'
 import { checkNames, makePlan, type OwnKey, type Plan, type Subject, type WhenUnavailable } from './store.js'
+import { warnOnce } from './warnings.js'
 
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
@@ -30,28 +31,34 @@ export interface Resolved {
   readonly ownCosts?: readonly (number | undefined)[] | undefined
 }
 
+/** Whose policies they are. */
+interface Owner {
+  /** Name of the limiter. */
+  readonly limiter: string
+  /** Whether the user gave it that name. */
+  readonly isNamed: boolean
+}
+
 /** Resolves the policies of one limiter. */
 export class Resolver {
+  readonly #owner: Owner
   readonly #limiter: string
   readonly #whenUnavailable: WhenUnavailable | undefined
   readonly #plans: Map<string, Plan> = new Map()
+  /** Which kernel counts under the name of a policy. */
+  readonly #kernels: Map<string, string | undefined> = new Map()
 
   /** @param whenUnavailable for policies that say nothing of it */
-  constructor(limiter: string, whenUnavailable: WhenUnavailable | undefined) {
-    this.#limiter = limiter
+  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined) {
+    this.#owner = owner
+    this.#limiter = owner.limiter
     this.#whenUnavailable = whenUnavailable
   }
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
   resolve(input: PolicyInput): Resolved {
-    const uses = (Array.isArray(input) ? input : [input]).map(checkedUse)
-    const [first] = uses
-    if (first === undefined) {
-      throw typeError(
-        'WEIR_INVALID_POLICY',
-        `limiter "${this.#limiter}" has no policy; give one, or unlimited()`,
-      )
-    }
+    const uses = usesOf(input, this.#owner)
+    const first = uses[0] as PolicyUse
     if (uses.length > 1) checkNames(this.#limiter, uses)
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { plan: undefined, first: first.policy }
@@ -78,10 +85,51 @@ export class Resolver {
         uses.map(({ policy }) => policy),
         when,
       )
+      this.#warnOfAlgorithms(plan)
       this.#plans.set(signature, plan)
     }
     return plan
   }
+
+  #warnOfAlgorithms({ policies }: Plan): void {
+    for (const { name, kernel } of policies) {
+      const known = this.#kernels.get(name)
+      if (known !== undefined && known !== kernel?.id) {
+        const what = `policy ${quote(name)} of limiter "${this.#limiter}" has had another algorithm`
+        warnOnce('WEIR_CHANGED_ALGORITHM', this.#limiter, `${what}, so it counts anew; give each a name`)
+      }
+      if (this.#kernels.size >= MAX_PLANS) this.#kernels.clear()
+      this.#kernels.set(name, kernel?.id)
+    }
+  }
+}
+
+/**
+ * The policies of an input, by the names that they have in their limiter. Where the user has named the limiter and not the
+ * policy, the limit is no part of the name: it may change, and the count goes on.
+ * @throws {TypeError | RangeError} as `resolve`
+ */
+export function usesOf(input: PolicyInput, { limiter, isNamed }: Owner): readonly PolicyUse[] {
+  const uses: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
+  if (uses.length === 0) {
+    throw typeError('WEIR_INVALID_POLICY', `limiter "${limiter}" has no policy; give one, or unlimited()`)
+  }
+  if (!isNamed) return uses
+  const short = uses.map((use) => ({ ...use, policy: withoutLimitInName(use.policy) }))
+  const names = new Set(short.map(({ policy }) => policy.name))
+  if (names.size === uses.length) return short
+  return short.map((use, i) => {
+    const { name } = use.policy
+    const given = (uses[i] as PolicyUse).policy
+    if (given.name === name || short.filter(({ policy }) => policy.name === name).length === 1) return use
+    const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so their limits are in their names`
+    warnOnce(
+      'WEIR_LIMIT_IN_NAME',
+      limiter,
+      `${why} and a changed limit starts a new count; name each of them`,
+    )
+    return uses[i] as PolicyUse
+  })
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']

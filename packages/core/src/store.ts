@@ -64,9 +64,25 @@ export interface OwnKey {
   readonly tag: string
 }
 
-/** What tells own keys apart in a process: in Redis, equal keys with other tags are other counters. */
+const LINE_FEED = 10
+
+/**
+ * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, hashes with a line feed and
+ * '#'; so a key that begins with a line feed gets one more, and no key is equal to a list or a hash.
+ */
+export function textOfKey(key: string): string {
+  return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key
+}
+
+/** The same of an own key: in Redis, equal keys with other tags are other counters. */
 export function textOfOwnKey({ key, tag }: OwnKey): string {
-  return tag === key ? key : `\n${JSON.stringify([tag, key])}`
+  return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
+}
+
+/** The same of a subject, among those of its plan. */
+export function textOfSubject({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): string {
+  if (ownKeys === undefined) return textOfKey(key)
+  return `\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`
 }
 
 /** What a store decides at once. */

@@ -17,6 +17,7 @@ import {
 import { type Answer, type Group, makePlan, type Plan } from '../src/store.js'
 import { Fallback } from '../src/stores/fallback.js'
 import { checkedInstances, partOf } from '../src/stores/instances.js'
+import { keyFormat } from '../src/stores/keys.js'
 import type { Seen } from '../src/stores/last-seen.js'
 import { Recent } from '../src/stores/recent.js'
 import { decideBySlot } from '../src/stores/split.js'
@@ -203,7 +204,7 @@ describe('policies whose keys lie in different slots', () => {
 
   test('were decided as the store was told, whatever the limiter was told', async () => {
     const told: unknown[] = []
-    await decideBySlot(group, undefined, (part) => {
+    await decideBySlot(group, keyFormat('weir'), (part) => {
       told.push(part.plan.whenUnavailable)
       return answerFor(part)
     })
@@ -212,7 +213,7 @@ describe('policies whose keys lie in different slots', () => {
 
   test('and one of which says that the store is away, were a plain denial', async () => {
     const away = (part: Group): Answer => ({ ...answerFor(part), allowed: false, unavailableMs: 300 })
-    const answer = await decideBySlot(group, undefined, (part) => {
+    const answer = await decideBySlot(group, keyFormat('weir'), (part) => {
       return part.plan.policies[0] === many && part.mode === 'consume' ? away(part) : answerFor(part)
     })
     expect(answer).toMatchObject({ allowed: false, unavailableMs: 300 })
@@ -220,7 +221,7 @@ describe('policies whose keys lie in different slots', () => {
 
   test('and one of which throws, left the others charged', async () => {
     const modes: string[] = []
-    const asked = decideBySlot(group, undefined, (part) => {
+    const asked = decideBySlot(group, keyFormat('weir'), (part) => {
       if (part.plan.policies[0] === many) throw new StoreError('WEIR_STORE_FAILED', 'away')
       modes.push(part.mode)
       return answerFor(part)

@@ -387,7 +387,7 @@ describe('several limiters on one request', () => {
     const [request, response] = [{}, new FakeResponse()]
     await send(request, response)
     await send(request, response)
-    expect(response.headers.RateLimit).toBe('"max-2-per-1m";r=0;t=60')
+    expect(response.headers.RateLimit).toBe('"fixed-window-2-per-1m";r=0;t=60')
   })
 
   test('of which one is silent do not tell of it', async () => {
@@ -395,7 +395,7 @@ describe('several limiters on one request', () => {
     await limitOn({ headers: false, limit: 7, window: '1s' }).send(request, response)
     expect(response.headers).toEqual({})
     await limitOn({ headers: 'draft-8', limit: 9, window: '1s' }).send(request, response)
-    expect(response.headers['RateLimit-Policy']).toBe('"max-9-per-1s";q=9;w=1')
+    expect(response.headers['RateLimit-Policy']).toBe('"sliding-window-9-per-1s";q=9;w=1')
   })
 
   test.each<[HeaderFormat, HeaderFormat, Record<string, string>]>([

@@ -120,7 +120,7 @@ describe('options', () => {
       limit: 5,
       windowMs: 60_000,
     })
-    expect(plain.rateLimit?.policy.name).toBe('max-5-per-1m')
+    expect(plain.rateLimit?.policy.name).toBe('sliding-window-5-per-1m')
   })
 })
 

@@ -6,9 +6,9 @@ import { fixedWindow } from '../src/kernels/fixed-window.js'
 import { slidingCounter } from '../src/kernels/sliding-counter.js'
 import { slidingLog } from '../src/kernels/sliding-log.js'
 
-test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {
-  expect(bucket.share([800, 10, 8_000], 3, 4)).toEqual([3_200, 3, 9_600])
-  expect(bucket.share([800, 10, 8_000], 10, 1)).toEqual([800, 10, 8_000])
+test('a share of a bucket holds its part, fills up as slowly as there are others, and is as far ahead at the most', () => {
+  expect(bucket.share([800, 10, 16_500], 3, 4)).toEqual([3_200, 3, 16_500])
+  expect(bucket.share([800, 10, 16_500], 10, 1)).toEqual([800, 10, 16_500])
 })
 
 test.each([fixedWindow, slidingCounter, slidingLog])(

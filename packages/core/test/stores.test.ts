@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, redisStore, slidingLog, tokenBucket } from '../src/index.js'
 import { makePlan } from '../src/store.js'
-import { encodePart, keyNames, keysOf } from '../src/stores/keys.js'
+import { encodePart, encodeTag, keyFormat, keyNames, keysOf } from '../src/stores/keys.js'
 import { fakeClock } from '../src/testing/index.js'
 
 describe('a full memory store', () => {
@@ -113,12 +113,12 @@ describe('names of keys in Redis', () => {
     tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: 1 }),
     fixedWindow({ name: 'daily', limit: 1, window: '1d' }),
   ])
-  const names = keyNames('weir', plan)
+  const names = keyNames(keyFormat('weir'), plan)
 
   test('have one tag, and say what they are of', () => {
     expect(keysOf(names, { plan, key: 'u42' }, [])).toEqual([
-      'weir:{u42}:search:burst:bucket1',
-      'weir:{u42}:search:daily:fixed1',
+      'weir:{u42}:search:burst:bucket1-1ms',
+      'weir:{u42}:search:daily:fixed1-1d',
     ])
   })
 
@@ -126,15 +126,15 @@ describe('names of keys in Redis', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
     expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
-      'weir:{acme}:search:burst:bucket1',
-      'weir:{acme}:search:daily:a%3Ab:fixed1',
+      'weir:{acme}:search:burst:bucket1-1ms',
+      'weir:{acme}:search:daily:a%3Ab:fixed1-1d',
     ])
   })
 
   test.each([
     ['}', '%7D'],
     ['{x}y', '%7Bx%7Dy'],
-    ["it's (1)*!", 'it%27s%20%281%29%2a%21'],
+    ["it's (1)*!", 'it%27s%20%281%29%2A%21'],
     ['a:b', 'a%3Ab'],
     ['\0\n', '%00%0A'],
     ['é', '%C3%A9'],

@@ -52,7 +52,7 @@ test.each(koas)(
 
     const answered = ask('/')
     const [headers] = await once(answered, 'response')
-    expect([headers[':status'], headers.ratelimit]).toEqual([200, '"max-10-per-1m";r=9;t=60'])
+    expect([headers[':status'], headers.ratelimit]).toEqual([200, '"sliding-window-10-per-1m";r=9;t=60'])
     answered.resume()
     await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: true }]))
     await expect.poll(left).toBe(10)

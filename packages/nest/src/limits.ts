@@ -133,7 +133,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   #hidden({ policy }: RateLimitOptions, name: string): Settings {
     const { hide } = this.#settings
     if (hide === undefined || typeof policy === 'function') return {}
-    const names = policy === undefined ? [name] : policyNames(policy)
+    const names = policy === undefined ? [name] : policyNames(policy, name)
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 

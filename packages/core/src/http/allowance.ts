@@ -2,9 +2,10 @@
 
 import { type Duration, durationMs } from '../duration.js'
 import { quote, typeError } from '../errors.js'
-import type { PolicyInput, PolicyUse } from '../limiter.js'
+import type { PolicyInput } from '../limiter.js'
 import { slidingWindow } from '../policies/sliding-window.js'
 import type { Policy } from '../policy.js'
+import { usesOf } from '../resolve.js'
 import { whenAtHand } from './at-hand.js'
 import type { Allowance, Asked, Awaitable } from './options.js'
 
@@ -48,10 +49,10 @@ function given<Req, Rest extends unknown[], Value>(
   return typeof value === 'function' ? (value as Asked<Req, Rest, Value>)(...asked) : value
 }
 
-/** The names of policies that are the same for all requests. */
-export function policyNames(policies: PolicyInput): readonly string[] {
-  const uses: readonly (Policy | PolicyUse)[] = Array.isArray(policies) ? policies : [policies]
-  return uses.map((use) => ('policy' in use ? use.policy : use).name)
+/** What a limiter calls its policies. `limiter`: as the user named it. */
+export function policyNames(policies: PolicyInput, limiter: string | undefined): readonly string[] {
+  const owner = { limiter: limiter ?? 'default', isNamed: limiter !== undefined }
+  return usesOf(policies, owner).map(({ policy }) => policy.name)
 }
 
 const MAX_WINDOWS = 1_000

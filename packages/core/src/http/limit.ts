@@ -31,7 +31,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   checkOptions(options)
   const source = policySource(options)
   const limiter = limiterOf(options, source.fixed)
-  if (source.fixed !== undefined) checkHidden(options.hide ?? [], policyNames(source.fixed))
+  if (source.fixed !== undefined) checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const answer = answering(options, limiter, adapter)
   const ask = asking(options, limiter, source.of, answer)
   const admit = admitting(options, limiter.name, adapter, ask)
@@ -39,10 +39,10 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
 }
 
 function limiterOf(options: LimitSettings<never, never>, fixed: PolicyInput | undefined): RateLimiter {
-  const { name = 'default', store, onDecision, whenUnavailable, shared } = options
+  const { name, store, onDecision, whenUnavailable, shared } = options
   const limiter = new RateLimiter({
-    name,
-    policy: fixed ?? fromRequestsOnly(name),
+    ...(name !== undefined && { name }),
+    policy: fixed ?? fromRequestsOnly(name ?? 'default'),
     ...(store !== undefined && { store }),
     ...(onDecision !== undefined && { onDecision }),
     ...(whenUnavailable !== undefined && { whenUnavailable }),

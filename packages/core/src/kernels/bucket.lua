@@ -1,6 +1,6 @@
 -- Token bucket, GCRA and leaky bucket. Formula, bound and units: bucket.ts, the twin of this file.
 -- Key: STRING, the theoretical arrival time as a whole number of ticks (eighths of a microsecond since 2025).
--- Numbers: price, capacity, capacity * price.
+-- Numbers: price, capacity, reach.
 
 local call, pcall = redis.call, redis.pcall
 local ceil, floor = math.ceil, math.floor
@@ -31,9 +31,12 @@ local function available(k)
 end
 
 return {
-  check = function(price, capacity, span, us)
+  check = function(price, capacity, reach, us)
     local now = ticks_at(us)
-    return { price = price, capacity = capacity, span = span, now = now, tat = now, stored = false, dirty = false }
+    return {
+      price = price, capacity = capacity, span = capacity * price, reach = reach, now = now, tat = now, stored = false,
+      dirty = false,
+    }
   end,
 
   read = function(k, key)
@@ -48,17 +51,14 @@ return {
       k.stored = tat
     end
     if tat < now then tat = now end
-    k.dirty = tat - now > 2 * k.span
+    k.dirty = tat - now > k.reach
     if k.dirty then tat = now + k.span end
     k.tat = tat
     return available(k)
   end,
 
   take = function(k, units)
-    local furthest = k.now + 2 * k.span
-    local tat = k.tat + units * k.price
-    k.tat = tat < furthest and tat or furthest
-    k.dirty = true
+    move_to(k, k.tat + units * k.price)
     return available(k)
   end,
 

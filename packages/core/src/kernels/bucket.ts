@@ -8,10 +8,12 @@
 //   span   capacity * price: the TAT of an empty bucket is one span ahead of now
 //   left   floor((now + span - max(TAT, now)) / price)
 //
+//   reach  two full resets of any bucket of the time scale, a bit more than two spans: see policies/bucket.ts
+//
 // Bound: at most capacity + refill * t / every units in any time t.
-// Units charged past the limit may put the TAT up to two spans ahead. Anything further is a clock that stepped back:
-// the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two full resets.
-// Changed numbers: the TAT stays, so the time to drain is kept.
+// Units charged past the limit may put the TAT up to two spans ahead. Anything further than `reach` is a clock that
+// stepped back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two full resets.
+// Another capacity on the same state: the TAT stays, so the share of the bucket that is used is kept.
 
 import { EPOCH_MS } from '../clock.js'
 import { bucketLua, bucketPlainLua } from '../lua.generated.js'
@@ -26,20 +28,23 @@ interface BucketCheck extends Check {
   readonly price: number
   readonly capacity: number
   readonly span: number
+  readonly reach: number
   now: number
   tat: number
 }
 
-/** Numbers: price in ticks, capacity, capacity * price. */
+/** Numbers: price in ticks, capacity, reach in ticks. */
 export const bucket: Kernel<BucketCheck> = {
   id: 'bucket1',
   lua: bucketLua,
   plainLua: bucketPlainLua,
   width: 1,
 
-  check: ([price, capacity, span]) => ({ price, capacity, span, now: 0, tat: 0, dirty: false }),
+  check: ([price, capacity, reach]) => {
+    return { price, capacity, span: capacity * price, reach, now: 0, tat: 0, dirty: false }
+  },
 
-  share: ([price], capacity, instances) => [price * instances, capacity, price * instances * capacity],
+  share: ([price, , reach], capacity, instances) => [price * instances, capacity, reach],
 
   read(check, cells, offset, nowUs) {
     const now = ticksAt(nowUs)
@@ -47,7 +52,7 @@ export const bucket: Kernel<BucketCheck> = {
     check.now = now
     check.tat = stored > now ? stored : now
     check.dirty = false
-    if (check.tat - now > 2 * check.span) {
+    if (check.tat - now > check.reach) {
       check.tat = now + check.span
       check.dirty = true
     }
@@ -55,10 +60,7 @@ export const bucket: Kernel<BucketCheck> = {
   },
 
   take(check, units) {
-    const furthest = check.now + 2 * check.span
-    const tat = check.tat + units * check.price
-    check.tat = tat < furthest ? tat : furthest
-    check.dirty = true
+    moveTo(check, check.tat + units * check.price)
     return available(check)
   },
 

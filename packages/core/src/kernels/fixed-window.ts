@@ -4,8 +4,8 @@
 //
 // Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the last moment of one and
 // the first of the next). The end is part of the state: a TTL proves nothing under an injected clock.
-// Changed numbers: count and end of the running window stay. An end more than one (new) span ahead, after a step of
-// the clock or a shorter window, is set anew and the count kept.
+// Another limit on the same state: count and end of the running window stay. An end more than one span ahead, after a
+// step of the clock, is set anew and the count kept.
 
 import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from './kernel.js'

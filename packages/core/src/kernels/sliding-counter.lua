@@ -37,7 +37,7 @@ return {
       if type(raw) ~= 'string' or #raw > 50 then return nil end
       local s, p, c = match(raw, '^(%d+):(%d+):(%d+)$')
       if not s then return nil end
-      start = floor(s / span) * span
+      start = s + 0
       previous = min(p + 0, most)
       current = min(c + 0, most)
       if start < running then

@@ -20,7 +20,7 @@ for i = 1, #KEYS do
   if start or not raw then
     local dirty = false
     if start then
-      start = floor(start / span) * span
+      start = start + 0
       previous = min(previous + 0, most)
       current = min(current + 0, most)
       if start < running then

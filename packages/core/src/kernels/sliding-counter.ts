@@ -8,7 +8,7 @@
 // Exact while limit * span < 2^53, which the policy checks. Waits: with room = limit - cost - current,
 //   room >= 0: the previous window must weigh no more than room: elapsed >= span - floor(room * span / previous)
 //   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
-// Changed numbers: the stored window is moved to the grid of the new span; one two new spans old is forgotten.
+// Another limit on the same state: the counts stay. The span is part of the key, so all have one grid.
 
 import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
 import type { Cells, Check, Kernel } from './kernel.js'
@@ -47,7 +47,7 @@ export const slidingCounter: Kernel<CounterCheck> = {
     let current = 0
     check.dirty = false
     if (cells !== undefined) {
-      start = Math.floor((cells[offset] as number) / spanMs) * spanMs
+      start = cells[offset] as number
       previous = Math.min(cells[offset + 1] as number, most)
       current = Math.min(cells[offset + 2] as number, most)
       if (start < running) {

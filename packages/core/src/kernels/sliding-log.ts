@@ -10,7 +10,7 @@
 // A refund gives back the oldest units: they would have gone first, so no window can come to hold more than the limit
 // (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from 40).
 // Ticks never run backwards; a log further ahead than a span and a quantum is stamped anew as one run (healed).
-// Changed numbers: entries keep their times and are judged by the new span.
+// Another limit, or another quantum, on the same state: entries keep their times.
 
 import { EPOCH_MS } from '../clock.js'
 import { slidingLogEntriesLua, slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'

@@ -5,7 +5,7 @@ import { quote, rangeError, typeError } from '../errors.js'
 import { bucket } from '../kernels/bucket.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
 
-/** Keeps now + three full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
+/** Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
 const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
@@ -52,13 +52,25 @@ export function bucketPolicy({ algorithm, name, capacity, refill, every, words }
       `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${words.capacity} or a larger ${words.refill}`,
     )
   }
+  // Before the price is rounded, so that equal settings in other words are of one time scale.
+  const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
+  const span = capacity * price
   return makePolicy({
-    name: name === undefined ? `burst-${capacity}-at-${refill}-per-${durationText(everyMs)}` : name,
+    name,
     algorithm,
     limit: capacity,
-    windowMs: (capacity * price) / TICKS_PER_MS,
+    windowMs: span / TICKS_PER_MS,
+    timeScale: durationText(fullMs),
     unitMs: price / TICKS_PER_MS,
     kernel: bucket,
-    numbers: [price, capacity, capacity * price],
+    numbers: [price, capacity, reachOf(span, fullMs)],
   })
+}
+
+/**
+ * How far ahead of now any bucket of the time scale can have put the state: two full resets. That of another one may be longer
+ * than this one's by its rounding: half a ms of the time scale, and then up to 1 % of its price.
+ */
+function reachOf(span: number, fullMs: number): number {
+  return Math.ceil(2 * Math.max(span, (1 + MAX_ROUNDING) * (fullMs + 0.5) * TICKS_PER_MS))
 }

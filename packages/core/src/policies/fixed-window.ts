@@ -13,7 +13,7 @@ export interface FixedWindowOptions extends WindowOptions {
  * `limit` units in each window; then nothing until the window ends. The cheapest policy and the usual one for long
  * quotas. Up to twice the limit can pass around the edge of two windows: where that matters, use `slidingWindow`.
  *
- * Numbers changed under the same name: the count and the end of the running window are kept.
+ * A changed limit keeps the count and the end of the running window; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  */

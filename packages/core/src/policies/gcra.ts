@@ -3,7 +3,8 @@ import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './bucket.js'
 
 export interface GcraOptions {
-  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time in which it fills up,
+   *  as `gcra-10s`; in a limiter without a name with the capacity, as `gcra-20-per-10s`. */
   readonly name?: string
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
@@ -18,7 +19,8 @@ const WORDS = { capacity: 'burst', refill: 'limit', every: 'period' }
  * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up to `burst`. The same
  * arithmetic as `tokenBucket`, in the words of traffic shaping. At most `burst + limit * t / period` in any time t.
  *
- * Numbers changed under the same name: the time until a full burst is possible again is kept.
+ * Changed numbers keep the share that is used where a full burst takes as long to come back (burst * period / limit);
+ * else they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, and up to 3 at once after a pause
  */

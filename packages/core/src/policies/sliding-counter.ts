@@ -8,7 +8,7 @@ import { type WindowOptions, windowPolicy } from './window.js'
  * Three numbers a key whatever the limit. It is an estimate: with evenly spread requests it holds, and somebody who
  * aims at the edges can get up to twice the limit into one window. Where that matters, use `slidingWindow`.
  *
- * Numbers changed under the same name: the counts are kept, their window moves to the grid of the new one.
+ * A changed limit keeps the counts; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingCounter({ limit: 1_000, window: '1h' })
  */

@@ -11,7 +11,7 @@ const MAX_ENTRIES = 100_000
  * bytes in Redis per unit of the limit and key, so it is for limits up to some thousands; `slidingWindow` is as strict
  * at a fraction of the memory.
  *
- * Numbers changed under the same name: what was taken, and when, is kept and judged by the new numbers.
+ * A changed limit keeps what was taken, and when; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */

@@ -14,7 +14,7 @@ export interface SlidingWindowOptions extends WindowOptions {
  * default. A key holds at most parts + 1 entries whatever the limit; where `limit` needs no more than that, times are
  * exact to the millisecond.
  *
- * Numbers changed under the same name: what was taken, and when, is kept and judged by the new numbers.
+ * A changed limit keeps what was taken, and when; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingWindow({ limit: 100, window: '1m' }) // what the shorthand { limit: 100, window: '1m' } means
  */

@@ -13,6 +13,7 @@ export function unlimited(options: { readonly name?: string } = {}): Policy {
     algorithm: 'unlimited',
     limit: Number.POSITIVE_INFINITY,
     windowMs: 0,
+    timeScale: '',
     unitMs: 0,
     kernel: undefined,
     numbers: [0, 0, 0],

@@ -5,7 +5,8 @@ import { type Kernel, MAX_UNITS, type PolicyNumbers } from '../kernels/kernel.js
 import { type Algorithm, checkedCount, checkedPolicyOptions, makePolicy, type Policy } from '../policy.js'
 
 export interface WindowOptions {
-  /** Part of the counter's identity, and what headers call it. Default: made from the numbers. */
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the window, as
+   *  `sliding-window-1m`; in a limiter without a name with the limit, as `sliding-window-100-per-1m`. */
   readonly name?: string
   /** Units allowed in a window. Whole, >= 0; 0 denies all. */
   readonly limit: number
@@ -24,10 +25,11 @@ export function windowPolicy<Options extends WindowOptions>(
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)
   return makePolicy({
-    name: options.name === undefined ? `max-${limit}-per-${durationText(windowMs)}` : options.name,
+    name: options.name,
     algorithm,
     limit,
     windowMs,
+    timeScale: durationText(windowMs),
     unitMs: 0,
     kernel,
     numbers: numbers(limit, windowMs),

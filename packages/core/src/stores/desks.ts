@@ -1,16 +1,15 @@
 // What the Redis store keeps for each plan: how to call Redis for it, and what it knows of the plan's subjects.
 
-import { type Group, type Plan, type Subject, textOfOwnKey } from '../store.js'
+import { type Group, type Plan, type Subject, textOfSubject } from '../store.js'
 import { Denials } from './denials.js'
 import { keyHash } from './key-hash.js'
-import { encodedIfLong } from './keys.js'
+import { idOfText, type KeyFormat } from './keys.js'
 import { LastSeen } from './last-seen.js'
 import { type LeaseOptions, Leases } from './leases.js'
 import { type Line, lineFor } from './redis-call.js'
 
 export interface DesksOptions {
-  readonly prefix: string
-  readonly hashTags: readonly string[] | undefined
+  readonly format: KeyFormat
   readonly denyCache: boolean
   readonly leases: LeaseOptions | undefined
   /** The store's time, where it is injected. */
@@ -43,9 +42,8 @@ export class Desks {
   of(plan: Plan): Desk {
     let desk = this.#desks.get(plan)
     if (desk === undefined) {
-      const { prefix, hashTags } = this.#options
       desk = {
-        line: lineFor(prefix, plan, hashTags),
+        line: lineFor(this.#options.format, plan),
         seen: this.#seenWith(plan.policies.length),
         salt: saltOf(plan),
         denials: this.#denialsOf(plan),
@@ -98,9 +96,7 @@ function saltOf({ name, policies }: Plan): number {
   return keyHash.low
 }
 
-/** A subject among those of its plan. A long one by its hash: what is remembered must not grow with what clients send. */
-export function idOf({ key, ownKeys }: Subject): string {
-  return encodedIfLong(
-    ownKeys === undefined ? key : JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))]),
-  )
+/** A subject among those of its plan. */
+export function idOf(subject: Subject): string {
+  return idOfText(textOfSubject(subject))
 }

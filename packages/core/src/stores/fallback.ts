@@ -6,7 +6,6 @@ import type { PolicyFigures } from '../decision.js'
 import { type Policy, sharedPolicy } from '../policy.js'
 import { type Answer, type Group, makePlan, type Plan, type Subject } from '../store.js'
 import { type Instances, partOf } from './instances.js'
-import { encodedIfLong } from './keys.js'
 import type { Seen } from './last-seen.js'
 import { type MemoryStore, memoryStoreOf } from './memory.js'
 
@@ -60,7 +59,7 @@ export class Fallback {
       if (admitted !== undefined) admitted.seen = seen
     }
     admitted ??= this.#remember(group, id, seen)
-    const answer = this.#store.decide({ ...group, key: encodedIfLong(group.key), plan })
+    const answer = this.#store.decide({ ...group, plan })
     if (admitted !== undefined && answer.allowed) note(admitted, group, answer)
     return degraded(group, answer)
   }
@@ -101,7 +100,7 @@ export class Fallback {
     const ofPlan = this.#admitted.get(subject.plan)
     if (ofPlan?.delete(id)) this.#keys -= 1
     if (ofPlan?.size === 0) this.#admitted.delete(subject.plan)
-    this.#store.reset({ ...subject, key: encodedIfLong(subject.key), plan: this.#shareOf(subject.plan) })
+    this.#store.reset({ ...subject, plan: this.#shareOf(subject.plan) })
   }
 
   /** Hands over what is to be settled of the subjects chosen, most units first, and forgets it. */
@@ -134,7 +133,7 @@ export class Fallback {
       const usedThere = Math.max(0, part - partOf(remaining[i] as number, instances))
       return Math.min(part, usedThere + (units[i] ?? 0))
     })
-    const subject = { ...group, key: encodedIfLong(group.key), plan }
+    const subject = { ...group, plan }
     // What a window or a log has already, from an earlier outage, is a part of it, and a raise would add all of it to that.
     // A bucket has one end, and is raised to the later of two.
     const known = this.#store.decide({ ...subject, mode: 'peek' }).figures

@@ -16,7 +16,7 @@ import { type Events, type StoreEvents, type StoreListener, storeEvents } from '
 import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
-import { hashTagOf } from './keys.js'
+import { hashTagOf, type KeyFormat } from './keys.js'
 import type { Seen } from './last-seen.js'
 import type { LeaseOptions } from './leases.js'
 import { Losses, type Watched } from './losses.js'
@@ -32,9 +32,8 @@ import { decideWithoutStore, localPart } from './unavailable.js'
 
 /** The options of a Redis store, checked and completed. */
 export interface Settings {
-  readonly prefix: string
+  readonly format: KeyFormat
   readonly clock: Clock | undefined
-  readonly hashTags: readonly string[] | undefined
   readonly deadlineMs: number
   readonly maxInFlight: number
   readonly whenUnavailable: WhenUnavailable
@@ -65,7 +64,7 @@ class LayeredStore implements RedisStore, Asker {
   #answered = false
 
   constructor(client: RedisLike, settings: Settings) {
-    const { prefix, hashTags, clock, deadlineMs, maxInFlight, instances } = settings
+    const { format, clock, deadlineMs, maxInFlight, instances } = settings
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
@@ -78,12 +77,11 @@ class LayeredStore implements RedisStore, Asker {
       nowUs: () => this.#nowUs(),
       tell: (group) => this.#tell(group),
     })
-    if (instances === undefined) this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat())
+    if (instances === undefined) this.#heartbeat = heartbeat(client, format.prefix, () => this.#mayBeat())
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
     this.#recovery = new Recovery({
       client,
-      prefix,
-      hashTags,
+      format,
       deadlineMs,
       fallback: this.#fallback,
       events: this.#events,
@@ -132,11 +130,11 @@ class LayeredStore implements RedisStore, Asker {
     if (
       this.#client.isCluster === true &&
       group.ownKeys !== undefined &&
-      slotsOf(group, this.#settings.hashTags).size > 1
+      slotsOf(group, this.#settings.format).size > 1
     ) {
-      const { hashTags, deadlineMs } = this.#settings
+      const { format, deadlineMs } = this.#settings
       const startedMs = performance.now()
-      const decided = decideBySlot(group, hashTags, (part) => {
+      const decided = decideBySlot(group, format, (part) => {
         if (performance.now() - startedMs < deadlineMs) return this.#decideInSlot(part, asIs)
         return this.#decideTooLate(part)
       })
@@ -147,7 +145,7 @@ class LayeredStore implements RedisStore, Asker {
 
   async reset(subject: Subject): Promise<void> {
     const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
-    const parts = isSplit ? partsBySlot(subject, this.#settings.hashTags) : [subject]
+    const parts = isSplit ? partsBySlot(subject, this.#settings.format) : [subject]
     for (const part of parts) this.#desks.of(part.plan).leases?.end(idOf(part))
     // What was asked for before it is to be decided before it.
     this.#batches.flush()
@@ -328,7 +326,7 @@ class LayeredStore implements RedisStore, Asker {
 
   #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
     if (this.#client.isCluster !== true) return 0
-    return slotOf(hashTagOf(ownKeys?.[0]?.tag ?? key, this.#settings.hashTags))
+    return slotOf(hashTagOf(this.#settings.format, ownKeys?.[0]?.tag ?? key))
   }
 
   /** A key that lies on a node. Any, if the node has no slots any more: what was admitted for it is settled elsewhere then. */

@@ -54,11 +54,6 @@ export class Segments {
     return slot
   }
 
-  /** What stands for a key where it is kept as a text. */
-  nameOf(key: string): string {
-    return this.#form.keepsTexts ? shortName(key) : keyHash.textOf(key)
-  }
-
   cellsOf(slot: number): Cells {
     return this.#segmentOf(slot).cells
   }
@@ -87,7 +82,7 @@ export class Segments {
   add(key: string): number {
     this.#lastSlot = -1
     if (this.count >= ENTRIES * this.#segments.length) this.#split()
-    const text = this.#form.keepsTexts ? this.nameOf(key) : key
+    const text = this.#form.keepsTexts ? shortName(key) : key
     keyHash.hash(text)
     const { low, high } = keyHash
     const index = this.#indexOf(low)

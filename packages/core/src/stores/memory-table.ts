@@ -3,8 +3,9 @@
 import { EPOCH_MS } from '../clock.js'
 import type { Table } from '../kernels/driver.js'
 import type { Cells, Check, Kernel, PolicyNumbers } from '../kernels/kernel.js'
+import { keyHash, shortName } from './key-hash.js'
 import { Segments } from './memory-segments.js'
-import { Recent } from './recent.js'
+import type { Recent } from './recent.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
 const OVERFLOW = ''
@@ -12,8 +13,6 @@ const OVERFLOW = ''
 const CANDIDATES = 8
 /** By how many policies a key is judged to be exhausted: the numbers may change under one name. */
 const MAX_PROBES = 8
-/** How many keys are remembered as forgotten on purpose. */
-const MAX_FORGOTTEN = 10_000
 /** Slots keep the end of a state in 32 bits: that is 34 years of these. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
@@ -28,6 +27,21 @@ export interface Bounds {
   readonly keys: 'exact' | 'fingerprint'
 }
 
+/** When keys of a table were last forgotten on purpose: one of these remembers for all tables of a store. */
+export interface Forgotten {
+  set(key: string, nowUs: number): void
+  atUs(key: string): number | undefined
+}
+
+/** @param id of the table */
+export function forgottenIn(id: string, keys: Bounds['keys'], times: Recent<number>): Forgotten {
+  const nameOf = (key: string): string => `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
+  return {
+    set: (key, nowUs) => times.set(nameOf(key), nowUs),
+    atUs: (key) => (times.isEmpty ? undefined : times.get(nameOf(key))),
+  }
+}
+
 export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
@@ -39,11 +53,12 @@ export class MemoryTable implements Table {
   readonly #log: Cells
   /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
   #victim = -1
-  readonly #forgotten: Recent<number> = new Recent(MAX_FORGOTTEN)
+  readonly #forgotten: Forgotten
 
-  constructor(kernel: Kernel, bounds: Bounds) {
+  constructor(kernel: Kernel, bounds: Bounds, forgotten: Forgotten) {
     this.#kernel = kernel
     this.#bounds = bounds
+    this.#forgotten = forgotten
     const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
     this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
     this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
@@ -51,11 +66,6 @@ export class MemoryTable implements Table {
 
   get size(): number {
     return this.#states.count
-  }
-
-  /** Whether nothing would be lost with it. */
-  get isIdle(): boolean {
-    return this.#states.count === 0 && this.#forgotten.isEmpty
   }
 
   /** Makes numbers known that its states are judged by. */
@@ -96,17 +106,16 @@ export class MemoryTable implements Table {
   }
 
   forget(key: string, slot: number, nowUs: number): void {
-    this.#forgotten.set(this.#states.nameOf(key), nowUs)
+    this.#forgotten.set(key, nowUs)
     this.remove(key, slot)
   }
 
   forgottenUs(key: string): number | undefined {
-    return this.#forgotten.isEmpty ? undefined : this.#forgotten.get(this.#states.nameOf(key))
+    return this.#forgotten.atUs(key)
   }
 
-  /** Forgets a key, whether it is known or not. */
-  reset(key: string, nowUs: number): void {
-    this.#forgotten.set(this.#states.nameOf(key), nowUs)
+  /** Forgets a key, if it is known. */
+  reset(key: string): void {
     const slot = this.#states.find(key)
     if (slot >= 0) this.remove(key, slot)
   }

@@ -5,7 +5,7 @@ import { quote, rangeError } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
 import type { Kernel } from '../kernels/kernel.js'
 import { checkedOptions } from '../options.js'
-import type { Policy } from '../policy.js'
+import { counterOf, type Policy } from '../policy.js'
 import {
   type Answer,
   answerOf,
@@ -13,9 +13,11 @@ import {
   type Plan,
   type Store,
   type Subject,
+  textOfKey,
   textOfOwnKey,
 } from '../store.js'
-import { type Bounds, MemoryTable } from './memory-table.js'
+import { type Bounds, type Forgotten, forgottenIn, MemoryTable } from './memory-table.js'
+import { Recent } from './recent.js'
 import { sweeper } from './sweeper.js'
 
 export interface MemoryStoreOptions {
@@ -65,16 +67,21 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
   let desks = new WeakMap<Plan, Desk>()
   let lastPlan: Plan | undefined
   let lastDesk: Desk | undefined
+  const forgottenUs = new Recent<number>(MAX_FORGOTTEN)
   const sweeping = sweeper(tables, clock, () => {
     // Desks may be at tables that are no more.
     desks = new WeakMap()
     lastPlan = undefined
   })
 
+  function forgottenOf(id: string): Forgotten {
+    return forgottenIn(id, bounds.keys, forgottenUs)
+  }
+
   function tableOf(id: string, { kernel, numbers }: KernelPolicy): MemoryTable {
     let table = tables.get(id)
     if (table === undefined) {
-      table = new MemoryTable(kernel, bounds)
+      table = new MemoryTable(kernel, bounds, forgottenOf(id))
       tables.set(id, table)
     }
     table.use(numbers)
@@ -83,8 +90,8 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
 
   function deskFor(plan: Plan): Desk {
     const lanes = (plan.policies as readonly KernelPolicy[]).map((policy) => {
-      const { kernel, name, numbers } = policy
-      const table = tableOf(`${plan.name}:${name}:${kernel.id}`, policy)
+      const { kernel, numbers } = policy
+      const table = tableOf(tableId(plan, policy), policy)
       return { kernel, check: kernel.check(numbers), table, slot: -1 }
     })
     return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
@@ -124,8 +131,11 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
     },
     reset(subject: Subject) {
       const nowUs = clock.nowUs()
-      deskOf(subject.plan).lanes.forEach(({ table }, i) => {
-        table.reset(keyOf(subject, i), nowUs)
+      // A table is not made for what is forgotten: names of policies may be made up.
+      subject.plan.policies.forEach((policy, i) => {
+        const id = tableId(subject.plan, policy)
+        forgottenOf(id).set(keyOf(subject, i), nowUs)
+        tables.get(id)?.reset(keyOf(subject, i))
       })
     },
     close() {
@@ -138,11 +148,18 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
 const NONE: readonly undefined[] = []
+/** How many keys are remembered as forgotten on purpose, in a store. */
+const MAX_FORGOTTEN = 10_000
+
+/** What a policy counts under, but for the key. */
+function tableId({ name }: Plan, policy: Policy): string {
+  return `${name}:${policy.name}:${counterOf(policy)}`
+}
 
 /** Whom the i-th policy limits. */
 function keyOf({ key, ownKeys }: Subject, i: number): string {
   const own = ownKeys?.[i]
-  return own === undefined ? key : textOfOwnKey(own)
+  return own === undefined ? textOfKey(key) : textOfOwnKey(own)
 }
 
 /** A policy that limits anything: plans have no others. */

@@ -6,6 +6,7 @@ import { type Answer, answerOf, type Group, makePlan } from '../store.js'
 import type { Events } from './events.js'
 import { withDeadline } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
+import type { KeyFormat } from './keys.js'
 import { raiseOf, type Seen } from './last-seen.js'
 import type { RedisNode } from './nodes.js'
 import {
@@ -20,8 +21,7 @@ import {
 
 export interface RecoveryOptions {
   readonly client: RedisLike
-  readonly prefix: string
-  readonly hashTags: readonly string[] | undefined
+  readonly format: KeyFormat
   readonly deadlineMs: number
   readonly fallback: Fallback
   readonly events: Events
@@ -63,7 +63,7 @@ export class Recovery {
   constructor(options: RecoveryOptions) {
     this.#options = options
     const policy = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
-    this.#probe = lineFor(options.prefix, makePlan('weir', [policy]), options.hashTags)
+    this.#probe = lineFor(options.format, makePlan('weir', [policy]))
   }
 
   /** To be called whenever a breaker may have changed: tells of it, and sees to the next probe. */

@@ -4,7 +4,7 @@ import { quote, StoreError } from '../errors.js'
 import type { Mode, Reading } from '../kernels/driver.js'
 import type { Group, Plan, Subject } from '../store.js'
 import { storeFailure } from './failures.js'
-import { type KeyNames, keyNames, keysOf } from './keys.js'
+import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
 
@@ -35,10 +35,10 @@ export interface Line {
   readonly readings: readonly Reading[]
 }
 
-export function lineFor(prefix: string, plan: Plan, hashTags?: readonly string[]): Line {
+export function lineFor(format: KeyFormat, plan: Plan): Line {
   const policyNumbers = plan.policies.flatMap(({ numbers }) => numbers.map(String))
   const readings = plan.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-  return { plan, script: scriptOf(plan), names: keyNames(prefix, plan, hashTags), policyNumbers, readings }
+  return { plan, script: scriptOf(plan), names: keyNames(format, plan), policyNumbers, readings }
 }
 
 /** Equal requests that are decided as one. */

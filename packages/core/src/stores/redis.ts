@@ -8,7 +8,7 @@ import type { Breaker, BreakerState } from './breaker.js'
 import { checkClient } from './client-check.js'
 import type { StoreEvents, StoreListener } from './events.js'
 import { checkedInstances } from './instances.js'
-import { spreadHashTags } from './keys.js'
+import { keyFormat, spreadHashTags } from './keys.js'
 import { layeredStore, type Settings } from './layered.js'
 import type { LeaseOptions } from './leases.js'
 import type { RedisLike } from './redis-call.js'
@@ -24,6 +24,13 @@ export interface RedisStoreOptions {
    * change forgets what was counted. Default: each key has its own, so load spreads best and hardly any calls are shared.
    */
   readonly hashTags?: number
+  /**
+   * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of which 128 bits are kept. Who
+   * sees the keys of the server, its log or a client's traces, which hold all arguments, learns nothing of users and
+   * addresses; a hash without a secret could be guessed. All processes need the same one, and another one forgets what
+   * was counted. Default: keys are readable.
+   */
+  readonly hashKeys?: string
   /** How long a decision may wait for Redis, in ms. Default 100. */
   readonly deadlineMs?: number
   /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were down. Default 1,000. */
@@ -82,10 +89,13 @@ export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): 
   return layeredStore(client, settingsOf(options))
 }
 
+const SHORTEST_SECRET = 16
+
 const KNOWN = [
   'prefix',
   'clock',
   'hashTags',
+  'hashKeys',
   'deadlineMs',
   'maxInFlight',
   'whenUnavailable',
@@ -126,7 +136,12 @@ function settingsOf(options: RedisStoreOptions): Settings {
       throw typeError('WEIR_INVALID_OPTION', `${name} is ${quote(value)}; give a ${type}`)
     }
   }
-  const { hashTags, leases } = options
+  const { hashTags, leases, hashKeys } = options
+  if (hashKeys !== undefined && (typeof hashKeys !== 'string' || hashKeys.length < SHORTEST_SECRET)) {
+    // The secret itself is not shown.
+    const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
+    throw typeError('WEIR_INVALID_OPTION', `hashKeys is no such text; ${right}`)
+  }
   if (leases !== undefined) checkLeases(leases)
   if (hashTags !== undefined && !(Number.isInteger(hashTags) && hashTags >= 2 && hashTags <= 1_024)) {
     throw rangeError(
@@ -135,8 +150,7 @@ function settingsOf(options: RedisStoreOptions): Settings {
     )
   }
   return {
-    prefix,
-    hashTags: hashTags === undefined ? undefined : spreadHashTags(hashTags),
+    format: keyFormat(prefix, hashTags === undefined ? undefined : spreadHashTags(hashTags), hashKeys),
     deadlineMs,
     maxInFlight,
     whenUnavailable,

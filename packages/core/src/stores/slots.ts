@@ -9,7 +9,7 @@ const TABLE: Uint16Array<ArrayBuffer> = Uint16Array.from({ length: 256 }, (_, by
 
 export const SLOTS = 16_384
 
-/** The slot of a tag in ASCII, as `encodePart` makes them. */
+/** The slot of a tag in ASCII, as keys.ts makes them. */
 export function slotOf(tag: string): number {
   let crc = 0
   for (let i = 0; i < tag.length; i += 1) {

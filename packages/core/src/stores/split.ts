@@ -3,18 +3,15 @@
 
 import type { PolicyFigures } from '../decision.js'
 import type { Answer, Group, Subject } from '../store.js'
-import { hashTagOf } from './keys.js'
+import { hashTagOf, type KeyFormat } from './keys.js'
 import { slotOf } from './slots.js'
 import { partOfGroup, partOfSubject } from './unavailable.js'
 
 /** The places of a group's policies, by the slots of their keys. */
-export function slotsOf(
-  { plan, key, ownKeys }: Subject,
-  hashTags: readonly string[] | undefined,
-): Map<number, number[]> {
+export function slotsOf({ plan, key, ownKeys }: Subject, format: KeyFormat): Map<number, number[]> {
   const slots = new Map<number, number[]>()
   plan.policies.forEach((_, i) => {
-    const slot = slotOf(hashTagOf(ownKeys?.[i]?.tag ?? key, hashTags))
+    const slot = slotOf(hashTagOf(format, ownKeys?.[i]?.tag ?? key))
     const places = slots.get(slot)
     if (places === undefined) slots.set(slot, [i])
     else places.push(i)
@@ -23,22 +20,18 @@ export function slotsOf(
 }
 
 /** A subject as one for each slot that its keys lie in. */
-export function partsBySlot(subject: Subject, hashTags: readonly string[] | undefined): Subject[] {
-  return [...slotsOf(subject, hashTags).values()].map((places) => partOfSubject(subject, places))
+export function partsBySlot(subject: Subject, format: KeyFormat): Subject[] {
+  return [...slotsOf(subject, format).values()].map((places) => partOfSubject(subject, places))
 }
 
 /** Decides one of the parts; undefined: what was to be given back is under way, and there is no time to wait for it. */
 type Decide = (part: Group) => Answer | Promise<Answer> | undefined
 
 /** Decides a group whose keys lie in several slots, the smallest limits first: what is refused there costs nobody else. */
-export async function decideBySlot(
-  group: Group,
-  hashTags: readonly string[] | undefined,
-  decide: Decide,
-): Promise<Answer> {
+export async function decideBySlot(group: Group, format: KeyFormat, decide: Decide): Promise<Answer> {
   const smallest = (places: readonly number[]) =>
     Math.min(...places.map((i) => group.plan.policies[i]?.limit ?? 0))
-  const parts = [...slotsOf(group, hashTags).values()].sort((one, other) => smallest(one) - smallest(other))
+  const parts = [...slotsOf(group, format).values()].sort((one, other) => smallest(one) - smallest(other))
   const asked: Asked[] = []
   let denied = false
   for (const places of parts) {

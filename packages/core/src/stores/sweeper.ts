@@ -42,10 +42,10 @@ export function sweeper(
       looks -= some + 1
       // Behind those that this slice does not come to: the next one begins with them.
       tables.delete(id)
-      if (!table.isIdle) tables.set(id, table)
+      if (table.size > 0) tables.set(id, table)
     }
     if (tables.size < before) tablesDropped()
-    if ([...tables.values()].some(({ size }) => size > 0)) later(drops > 0 ? EVERY_MS : SOON_MS)
+    if (tables.size > 0) later(drops > 0 ? EVERY_MS : SOON_MS)
   }
 
   function later(ms: number): void {

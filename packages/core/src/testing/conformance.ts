@@ -18,7 +18,7 @@ import { type Answer, type Group, makePlan, type Store } from '../store.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
-import { walk } from './walk.js'
+import { mixedWalk, walk } from './walk.js'
 
 export interface ConformanceCase {
   readonly name: string
@@ -72,50 +72,68 @@ interface Bench {
   limiter(policy: PolicyInput): RateLimiter
 }
 
-/** Each kernel, with numbers that divide badly. */
-const POLICIES: readonly { label: string; limit: number; make(limit: number): Policy }[] = [
+/** A policy of a limit, on a time scale that is so many times the usual one. */
+type Make = (limit: number, times?: number) => Policy
+
+/** Each kernel, with numbers that divide badly. A bucket's rate goes with its capacity: that is one time scale. */
+const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
   {
     label: 'bucket, 7 per minute',
     limit: 5,
-    make: (capacity) => tokenBucket({ name: 'p', capacity, refill: 7, every: '1m' }),
+    make: (limit, times = 1) =>
+      bucketOf(limit, (refill) => {
+        return tokenBucket({ name: 'p', capacity: limit, refill: (refill * 7) / 5 / times, every: '1m' })
+      }),
   },
   {
     label: 'bucket, 333 per second',
     limit: 20,
-    make: (burst) => gcra({ name: 'p', limit: 333, period: '1s', burst }),
+    make: (limit, times = 1) =>
+      bucketOf(limit, (refill) => {
+        return gcra({ name: 'p', burst: limit, limit: (refill * 333) / 20 / times, period: '1s' })
+      }),
   },
   {
     label: 'bucket, 99999 per day',
     limit: 40,
-    make: (capacity) => leakyBucket({ name: 'p', capacity, leak: 99_999, every: '1d' }),
+    make: (limit, times = 1) =>
+      bucketOf(limit, (refill) => {
+        return leakyBucket({ name: 'p', capacity: limit, leak: (refill * 99_999) / 40 / times, every: '1d' })
+      }),
   },
   {
     label: 'fixed window from the first request',
     limit: 7,
-    make: (limit) => fixedWindow({ name: 'p', limit, window: '10s' }),
+    make: (limit, times = 1) => fixedWindow({ name: 'p', limit, window: times * 10_000 }),
   },
   {
     label: 'fixed window, aligned',
     limit: 7,
-    make: (limit) => fixedWindow({ name: 'p', limit, window: '7m', aligned: true }),
+    make: (limit, times = 1) => fixedWindow({ name: 'p', limit, window: times * 420_000, aligned: true }),
   },
-  { label: 'exact log', limit: 7, make: (limit) => slidingLog({ name: 'p', limit, window: '10s' }) },
+  {
+    label: 'exact log',
+    limit: 7,
+    make: (limit, times = 1) => slidingLog({ name: 'p', limit, window: times * 10_000 }),
+  },
   {
     label: 'sliding window of 10 parts',
     limit: 30,
-    make: (limit) => slidingWindow({ name: 'p', limit, window: '7s', parts: 10 }),
+    make: (limit, times = 1) => slidingWindow({ name: 'p', limit, window: times * 7_000, parts: 10 }),
   },
   {
     label: 'sliding counter',
     limit: 9,
-    make: (limit) => slidingCounter({ name: 'p', limit, window: '10s' }),
+    make: (limit, times = 1) => slidingCounter({ name: 'p', limit, window: times * 10_000 }),
   },
 ]
 
-type PolicyCase = readonly [
-  string,
-  (bench: Bench, policy: Policy, make: (limit: number) => Policy) => Promise<void>,
-]
+/** A bucket of capacity 0 has a rate all the same. */
+function bucketOf(limit: number, make: (refill: number) => Policy): Policy {
+  return make(Math.max(1, limit))
+}
+
+type PolicyCase = readonly [string, (bench: Bench, policy: Policy, make: Make) => Promise<void>]
 
 const CASES: readonly PolicyCase[] = [
   [
@@ -147,13 +165,39 @@ const CASES: readonly PolicyCase[] = [
     },
   ],
   [
-    '(k) other numbers under the same name continue from the present usage',
+    '(k) another limit of the same name and time scale goes on from the same usage',
     async ({ limiter }, policy, make) => {
       await limiter(policy).penalty('k', { cost: policy.limit })
       const { remaining, limit } = await limiter(make(policy.limit * 2)).peek('k')
-      // Windows keep the count, buckets the time to drain; at twice the capacity both leave one old limit.
-      same('remaining', remaining, limit - policy.limit)
+      // Windows keep the count and buckets the share: at twice the limit both leave one old limit.
+      const { algorithm, unitMs } = policy
+      same(algorithm, remaining, unitMs > 0 ? limit - policy.limit * 2 : limit - policy.limit)
     },
+  ],
+  [
+    '(k) another time scale is another counter',
+    async ({ limiter }, policy, make) => {
+      await limiter(policy).penalty('k', { cost: policy.limit })
+      const other = await limiter(make(policy.limit, 2)).consume('k')
+      same('remaining of the other', other.remaining, policy.limit - 1)
+      same('remaining of the first', (await limiter(policy).peek('k')).remaining, 0)
+    },
+  ],
+  [
+    '(k) what one limit denies changes nothing for another',
+    async ({ limiter }, policy, make) => {
+      const larger = make(policy.limit * 3)
+      await limiter(larger).consume('k', { cost: policy.limit * 2 })
+      const before = await limiter(larger).peek('k')
+      same('allowed', (await limiter(policy).consume('k', { cost: policy.limit })).allowed, false)
+      const after = await limiter(larger).peek('k')
+      same('remaining', after.remaining, before.remaining)
+      same('reset', after.resetAfterMs, before.resetAfterMs)
+    },
+  ],
+  [
+    '(k) of several limits, in any order, no more pass than of the most generous alone, and one limit',
+    async ({ limiter, clock }, policy, make) => mixedWalk(limiter, clock, policy, make, 150),
   ],
   [
     'a penalty goes past the limit and a refund gives it back',

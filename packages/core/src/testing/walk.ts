@@ -55,6 +55,43 @@ export async function walk(
   }
 }
 
+/**
+ * (k) One key under three limits and two time scales, in random order: of each time scale no more units pass than the most
+ * generous limit lets pass alone to somebody who takes all that is there at each step, and one limit.
+ */
+export async function mixedWalk(
+  limiter: (policy: Policy) => RateLimiter,
+  clock: FakeClock,
+  policy: Policy,
+  make: (limit: number, times?: number) => Policy,
+  steps: number,
+): Promise<void> {
+  const random = mulberry32(policy.limit * 104_729 + policy.windowMs)
+  const pick = (below: number) => Math.floor(random() * below)
+  const most = policy.limit * 2
+  const scales = [1, 3].map((times) => ({
+    limiters: [policy.limit, most, Math.ceil(policy.limit / 3)].map((limit) => limiter(make(limit, times))),
+    alone: limiter(make(most, times)),
+    passed: 0,
+    passedAlone: 0,
+  }))
+  for (let step = 0; step < steps; step += 1) {
+    for (const scale of scales) {
+      const { remaining } = await scale.alone.peek('alone')
+      await scale.alone.consume('alone', { cost: remaining })
+      scale.passedAlone += remaining
+      for (let asked = 0; asked < 3; asked += 1) {
+        const cost = 1 + pick(3)
+        const chosen = scale.limiters[pick(3)] as RateLimiter
+        if ((await chosen.consume('k', { cost })).allowed) scale.passed += cost
+      }
+      const bound = scale.passedAlone + most
+      must(scale.passed <= bound, `step ${step} of ${policy.name}: (k) ${scale.passed} passed of ${bound}`)
+    }
+    clock.advance((random() ** 3 * policy.windowMs) / 2)
+  }
+}
+
 /** (f) */
 async function mustHaveLeft(
   limiter: RateLimiter,

@@ -4,6 +4,7 @@
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { makePlan } from '../../src/store.js'
+import { keyFormat } from '../../src/stores/keys.js'
 import { lineFor } from '../../src/stores/redis-call.js'
 import { type Measured, measure } from './attack/targets.js'
 import { singleClient } from './clients.js'
@@ -47,7 +48,7 @@ async function grantsInRedis(
   { calls }: Measured['worst'],
 ): Promise<unknown[]> {
   const plan = makePlan('adversary', [policy])
-  const line = lineFor('adversary', plan)
+  const line = lineFor(keyFormat('adversary'), plan)
   await client.script('LOAD', line.script.source)
   const replies = await Promise.all(
     calls.map(({ request, nowUs }) =>

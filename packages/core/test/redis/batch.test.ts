@@ -4,7 +4,7 @@ import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/errors.js'
 import { answerOf, type Plan } from '../../src/store.js'
-import { keysOf } from '../../src/stores/keys.js'
+import { keyFormat, keysOf } from '../../src/stores/keys.js'
 import { lineFor } from '../../src/stores/redis-call.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
@@ -34,7 +34,7 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   const startUs = clock.nowUs()
   for (const step of parseTrace(text)) {
     const { plan, mode, untilMs } = step
-    const line = lineFor('weir', plan)
+    const line = lineFor(keyFormat('weir'), plan)
     const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
     const corrupt = keysOf(line.names, groups[CORRUPT] as Counted, [])[0] as string
     await client.set(corrupt, 'not ours', 'PX', 600_000)

@@ -13,6 +13,7 @@ import { slidingWindow } from '../../src/policies/sliding-window.js'
 import { tokenBucket } from '../../src/policies/token-bucket.js'
 import type { Policy } from '../../src/policy.js'
 import { makePlan } from '../../src/store.js'
+import { keyFormat } from '../../src/stores/keys.js'
 import { memoryStore } from '../../src/stores/memory.js'
 import { lineFor } from '../../src/stores/redis-call.js'
 import { patientStore } from './patient.js'
@@ -54,7 +55,7 @@ return count`
     [slidingWindow({ limit, window: '10m' }), 4.5, 11],
   ])('of $algorithm', async (policy, batched, alone) => {
     const plan = makePlan('cost', [policy])
-    const line = lineFor('weir', plan)
+    const line = lineFor(keyFormat('weir'), plan)
     const groups = Array.from({ length: KEYS }, (_, i) => ({ plan, key: `u${i}`, costs: [1], count: 1 }))
     const minimal = await client.script('LOAD', MINIMAL)
     const ask = (some: typeof groups) => verdictsOf(client, line, 'consume', some, undefined)

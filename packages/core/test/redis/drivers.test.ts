@@ -13,7 +13,7 @@ import { slidingWindow } from '../../src/policies/sliding-window.js'
 import { tokenBucket } from '../../src/policies/token-bucket.js'
 import type { Policy } from '../../src/policy.js'
 import { makePlan } from '../../src/store.js'
-import { keysOf } from '../../src/stores/keys.js'
+import { keyFormat, keysOf } from '../../src/stores/keys.js'
 import { type Line, lineFor, resetSubject } from '../../src/stores/redis-call.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
@@ -39,7 +39,7 @@ class Twins {
 
   constructor(policy: Policy) {
     runs += 1
-    this.line = lineFor(`drivers-${process.pid}-${runs}`, makePlan('drivers', [policy]))
+    this.line = lineFor(keyFormat(`drivers-${process.pid}-${runs}`), makePlan('drivers', [policy]))
     this.#model = new Model([[drawn(policy)]])
   }
 
@@ -83,8 +83,15 @@ const kernelNames: Record<string, KernelName> = {
   counter1: 'counter',
 }
 
-function drawn({ name, kernel, limit, windowMs, numbers }: Policy): DrawnPolicy {
-  return { name, kernel: kernelNames[kernel?.id as string] as KernelName, limit, windowMs, numbers }
+function drawn({ name, kernel, limit, windowMs, timeScale, numbers }: Policy): DrawnPolicy {
+  return {
+    name,
+    kernel: kernelNames[kernel?.id as string] as KernelName,
+    limit,
+    windowMs,
+    timeScale,
+    numbers,
+  }
 }
 
 const limit = 10

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'
-import { hashTagOf, spreadHashTags } from '../../src/stores/keys.js'
+import { hashTagOf, keyFormat, spreadHashTags } from '../../src/stores/keys.js'
 import { SLOTS, slotOf } from '../../src/stores/slots.js'
 import { clusterClient, strictStore } from './clients.js'
 
@@ -30,7 +30,7 @@ describe.each([2, 3, 16, 64, 1_024])('%i hash tags', (count) => {
   test('get about as many keys each', () => {
     const keys = new Map(tags.map((tag) => [tag, 0]))
     for (let i = 0; i < 100 * count; i += 1) {
-      const tag = hashTagOf(`user-${i}`, tags)
+      const tag = hashTagOf(keyFormat('weir', tags), `user-${i}`)
       keys.set(tag, (keys.get(tag) as number) + 1)
     }
     expect(Math.min(...keys.values())).toBeGreaterThan(30)

@@ -42,7 +42,7 @@ test.each([
     subject: 'counting',
   })
   expect(report).toMatchObject({ granted: all, denied: 0, errors: [] })
-  const state = await server.command('GET', `${prefix}:{key}:hammer:counting:fixed1`)
+  const state = await server.command('GET', `${prefix}:{key}:hammer:counting:fixed1-1h`)
   expect(String(state).split(':')[0]).toBe(String(all))
   const { eval: evals = 0, 'script|flush': flushes = 0 } = await callsOf(server)
   expect(flushes).toBeGreaterThan(5)

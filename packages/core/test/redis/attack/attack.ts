@@ -96,9 +96,17 @@ function drawn({
   kernel,
   limit,
   windowMs,
+  timeScale,
   numbers,
 }: Policy): ConstructorParameters<typeof Model>[0][0][0] {
-  return { name, kernel: kernelNames[kernel?.id as string] as KernelName, limit, windowMs, numbers }
+  return {
+    name,
+    kernel: kernelNames[kernel?.id as string] as KernelName,
+    limit,
+    windowMs,
+    timeScale,
+    numbers,
+  }
 }
 
 /** What is tried by those who know where windows begin: all just before an edge, and all just after it. */

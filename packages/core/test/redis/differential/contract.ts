@@ -1,4 +1,4 @@
-// The contract of every kernel (design 5, (a) to (j)), for one step of a walk.
+// The contract of every kernel (design 5, (a) to (k)), for one step of a walk.
 
 import { strict as assert } from 'node:assert'
 import type { Reply, Request } from './model.js'
@@ -12,8 +12,7 @@ export interface Step {
   readonly before: Reply
   readonly reply: Reply
   readonly wrote: boolean
-  /** For each policy: the clock has gone back, or the numbers have changed, since its state was written, so it may be
-   *  stamped anew. */
+  /** For each policy: the clock has gone back since its state was written, so it may be stamped anew. */
   readonly mayHeal: readonly boolean[]
 }
 
@@ -111,7 +110,7 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
 function fullResetUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
   if (kernel === 'counter') return 2_000 * windowMs
   if (kernel === 'log') return 1_000 * (windowMs + numbers[2])
-  return kernel === 'bucket' ? numbers[2] / 8 : 1_000 * windowMs
+  return kernel === 'bucket' ? numbers[2] / 16 : 1_000 * windowMs
 }
 
 function leftsOf({ readings }: Reply): number[] {

@@ -13,7 +13,7 @@ import { tokenBucket } from '../../../src/policies/token-bucket.js'
 import type { Policy } from '../../../src/policy.js'
 
 export interface WalkRecipe {
-  /** Version by version, the policies. The n-th of each version have one name and kernel, so they share states. */
+  /** Version by version, the policies. The n-th of each version have one name, kernel and time scale, so they share states. */
   readonly versions: readonly (readonly DrawnPolicy[])[]
   readonly startUs: number
   readonly steps: readonly StepRecipe[]
@@ -25,6 +25,7 @@ export interface DrawnPolicy {
   readonly kernel: KernelName
   readonly limit: number
   readonly windowMs: number
+  readonly timeScale: string
   readonly numbers: PolicyNumbers
 }
 
@@ -81,10 +82,12 @@ export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
     { weight: 3, arbitrary: fc.constant([]) },
     { weight: 2, arbitrary: fc.array(fc.constantFrom(...kernelNames), { minLength: 1, maxLength: 2 }) },
   )
-  return others.chain((more) => {
-    const version = fc.tuple(...[kernel, ...more].map((name, i) => policies[name](`policy${i}`)))
+  return fc.tuple(others, fc.integer({ min: 1, max: 3 })).chain(([more, versions]) => {
+    const places = [kernel, ...more].map((name, i) => policies[name](`policy${i}`, versions))
     return fc.record({
-      versions: fc.array(version, { minLength: 1, maxLength: 3 }),
+      versions: fc.tuple(...places).map((drawn) => {
+        return Array.from({ length: versions }, (_, n) => drawn.map((each) => each[n] as DrawnPolicy))
+      }),
       startUs: fc.integer({ min: 0, max: 10 * 365 * 86_400_000 }).chain(startIn),
       steps: fc.array(step, { minLength: 1, maxLength: 120, size: 'max' }),
     })
@@ -124,45 +127,60 @@ const rate: fc.Arbitrary<[number, number]> = fc.oneof(
   fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1, max: 100_000 })),
 )
 
-const policies: Record<KernelName, (name: string) => fc.Arbitrary<DrawnPolicy>> = {
-  bucket: (name) =>
-    drawn('bucket', fc.tuple(limit, rate), ([capacity, [refill, every]]) =>
-      tokenBucket({ name, capacity, refill, every }),
+/** So many policies of one time scale. */
+type Versions = (name: string, count: number) => fc.Arbitrary<readonly DrawnPolicy[]>
+
+const policies: Record<KernelName, Versions> = {
+  bucket: (name, count) =>
+    drawn('bucket', fc.tuple(rate, times(limit, count)), ([[refill, every], capacities]) => {
+      const [first = 0] = capacities
+      return capacities.map((capacity) => {
+        // The same time to fill up from empty: a bucket of twice the size fills up twice as fast.
+        const scaled = capacity === first ? refill : (refill * capacity) / first
+        return tokenBucket({ name, capacity, refill: scaled, every })
+      })
+    }),
+  fixed: (name, count) =>
+    drawn('fixed', fc.tuple(span, times(fc.tuple(limit, fc.boolean()), count)), ([window, each]) =>
+      each.map(([most, aligned]) => fixedWindow({ name, limit: most, window, aligned })),
     ),
-  fixed: (name) =>
-    drawn('fixed', fc.tuple(limit, span, fc.boolean()), ([most, window, aligned]) =>
-      fixedWindow({ name, limit: most, window, aligned }),
-    ),
-  log: (name) =>
-    drawn(
-      'log',
-      fc.tuple(limit, span, fc.option(fc.integer({ min: 2, max: 60 }))),
-      ([most, window, parts]) =>
-        parts === null
+  log: (name, count) => {
+    const parts = fc.option(fc.integer({ min: 2, max: 60 }))
+    return drawn('log', fc.tuple(span, times(fc.tuple(limit, parts), count)), ([window, each]) =>
+      each.map(([most, some]) =>
+        some === null
           ? slidingLog({ name, limit: most, window })
-          : slidingWindow({ name, limit: most, window, parts }),
-    ),
-  counter: (name) =>
-    drawn('counter', fc.tuple(limit, span), ([most, window]) =>
-      slidingCounter({ name, limit: most, window }),
+          : slidingWindow({ name, limit: most, window, parts: some }),
+      ),
+    )
+  },
+  counter: (name, count) =>
+    drawn('counter', fc.tuple(span, times(limit, count)), ([window, limits]) =>
+      limits.map((most) => slidingCounter({ name, limit: most, window })),
     ),
 }
 
-/** Draws numbers until they make a policy: the factories refuse what they cannot keep exactly. */
+function times<Value>(of: fc.Arbitrary<Value>, count: number): fc.Arbitrary<Value[]> {
+  return fc.array(of, { minLength: count, maxLength: count })
+}
+
+/** Draws numbers until they make policies: the factories refuse what they cannot keep exactly. */
 function drawn<Numbers>(
   kernel: KernelName,
   from: fc.Arbitrary<Numbers>,
-  make: (numbers: Numbers) => Policy,
-): fc.Arbitrary<DrawnPolicy> {
-  const tried = from.map((options): DrawnPolicy | undefined => {
+  make: (numbers: Numbers) => readonly Policy[],
+): fc.Arbitrary<readonly DrawnPolicy[]> {
+  const tried = from.map((options): readonly DrawnPolicy[] | undefined => {
     try {
-      const { name, limit: most, windowMs, numbers } = make(options)
-      return { name, kernel, limit: most, windowMs, numbers }
+      const made = make(options).map(({ name, limit: most, windowMs, timeScale, numbers }) => {
+        return { name, kernel, limit: most, windowMs, timeScale, numbers }
+      })
+      return made.every(({ timeScale }) => timeScale === made[0]?.timeScale) ? made : undefined
     } catch {
       return undefined
     }
   })
-  return tried.filter((policy) => policy !== undefined)
+  return tried.filter((some) => some !== undefined)
 }
 
 const move: fc.Arbitrary<Move> = fc.oneof(

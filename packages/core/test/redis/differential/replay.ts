@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
 import { makePolicy } from '../../../src/policy.js'
 import { makePlan, type Plan } from '../../../src/store.js'
-import { keysOf } from '../../../src/stores/keys.js'
+import { keyFormat, keysOf } from '../../../src/stores/keys.js'
 import { type Line, lineFor } from '../../../src/stores/redis-call.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, stateOf, twin } from './model.js'
@@ -20,8 +20,8 @@ const SLACK_MS = 600_000 - 10_000
 /** The plan of each version of a walk's policies. */
 export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly Plan[] {
   return versions.map((policies) => {
-    const drawn = policies.map(({ name, kernel, limit, windowMs, numbers }) => {
-      const base = { name, limit, windowMs, numbers, kernel: twin.kernels[kernel] }
+    const drawn = policies.map(({ kernel, ...shown }) => {
+      const base = { ...shown, kernel: twin.kernels[kernel] }
       return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
     })
     return makePlan('walk', drawn)
@@ -29,7 +29,7 @@ export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly
 }
 
 export function linesOf(plans: readonly Plan[], prefix: string): readonly Line[] {
-  return plans.map((plan) => lineFor(prefix, plan))
+  return plans.map((plan) => lineFor(keyFormat(prefix), plan))
 }
 
 /** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */

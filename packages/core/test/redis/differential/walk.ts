@@ -49,12 +49,6 @@ interface Denial {
   readonly waitMs: number
 }
 
-/** When, and with which numbers, a state was written last. */
-interface Written {
-  nowUs: number
-  version: number
-}
-
 export class Walker {
   readonly walk: Walk
   readonly model: Model
@@ -62,7 +56,8 @@ export class Walker {
   #denial: Denial | undefined
   #resetUs = 0
   readonly #receipts: Request[] = []
-  readonly #written: Map<string, Written> = new Map()
+  /** When a state was written last. */
+  readonly #writtenUs: Map<string, number> = new Map()
 
   constructor({ versions, startUs }: WalkRecipe) {
     this.walk = { versions, calls: [], steps: 0, denials: 0, onTheDot: 0, wentBack: false }
@@ -87,7 +82,7 @@ export class Walker {
     const before = this.model.writes.length
     const expected = requests.map((request) => this.model.decide(request, nowUs))
     const written = this.model.writes.slice(before)
-    for (const state of written) this.#written.set(state, { nowUs, version })
+    for (const state of written) this.#writtenUs.set(state, nowUs)
     this.walk.calls.push({ nowUs, version, mode, requests, expected, written, probe })
     return expected
   }
@@ -119,7 +114,7 @@ export class Walker {
     const { nowUs } = this
     const before = this.model.decide({ ...request, mode: 'peek' }, nowUs)
     const policies = this.walk.versions[request.version] as readonly DrawnPolicy[]
-    const mayHeal = policies.map((_, i) => this.#mayHeal(stateOf(request.key, i), request.version))
+    const mayHeal = policies.map((_, i) => this.#mayHeal(stateOf(request.key, i)))
     const writes = this.model.writes.length
     const [reply] = this.#step([request]) as [Reply]
     const wrote = this.model.writes.length > writes
@@ -130,9 +125,9 @@ export class Walker {
     return reply
   }
 
-  #mayHeal(state: string, version: number): boolean {
-    const last = this.#written.get(state)
-    return last !== undefined && (this.nowUs < last.nowUs || version !== last.version)
+  #mayHeal(state: string): boolean {
+    const lastUs = this.#writtenUs.get(state)
+    return lastUs !== undefined && this.nowUs < lastUs
   }
 
   #remember(request: Request, { granted, readings }: Reply): void {
