@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import * as weir from '../packages/core/dist/esm/index.js'
 import { makePlan } from '../packages/core/dist/esm/store.js'
+import { keyFormat } from '../packages/core/dist/esm/stores/keys.js'
 import { decideGroups, lineFor } from '../packages/core/dist/esm/stores/redis-call.js'
 import { startRedis } from '../packages/testkit/dist/esm/index.js'
 import { loadTs } from './load-ts.mjs'
@@ -71,7 +72,7 @@ async function costs() {
   const sha = await client.script('LOAD', MINIMAL)
   const lines = Object.entries(POLICIES).map(([name, make]) => {
     const plan = makePlan('figures', [make(100_000)])
-    return { name, plan, line: lineFor('weir', plan), single: [], batch: [] }
+    return { name, plan, line: lineFor(keyFormat('weir'), plan), single: [], batch: [] }
   })
   const minimal = []
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -128,7 +129,7 @@ async function logFigures() {
   const rows = []
   for (const limit of [10, 1_000, 10_000, 100_000]) {
     const plan = makePlan('log', [slidingLog({ limit, window: '10m' })])
-    const line = lineFor('weir', plan)
+    const line = lineFor(keyFormat('weir'), plan)
     let nowUs = Date.now() * 1_000
     for (let taken = 0; taken < limit; taken += 1_000) {
       await Promise.all(

@@ -9,6 +9,7 @@ import {
   checkedKey,
   checkedWhen,
   costsOf,
+  type KernelsByName,
   type PolicyInput,
   type Resolved,
   Resolver,
@@ -86,7 +87,7 @@ export class RateLimiter {
     this.#policy = policy
     this.#onDecision = onDecision
     const owner = { limiter: this.name, isNamed: name !== undefined }
-    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
+    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable), usedOn(store).kernels)
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolver.resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
@@ -240,15 +241,11 @@ export class RateLimiter {
   }
 
   #warnOfNamesake(plan: Plan | undefined): void {
-    let names = namesOn.get(this.store)
-    if (names === undefined) {
-      names = new Set()
-      namesOn.set(this.store, names)
-    }
+    const { counters } = usedOn(this.store)
     for (const policy of plan?.policies ?? []) {
       const name = `${this.name}/${policy.name}`
       const counter = `${name}/${counterOf(policy)}`
-      if (names.has(counter)) {
+      if (counters.has(counter)) {
         const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
         warnOnce(
           'WEIR_SHARED_NAME',
@@ -256,7 +253,7 @@ export class RateLimiter {
           `two limiters named "${name}" on one store share their counters; ${remedy}`,
         )
       }
-      names.add(counter)
+      counters.add(counter)
     }
   }
 }
@@ -264,7 +261,24 @@ export class RateLimiter {
 const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
 const MAX_CHOSEN = 10_000
 const DISABLED = unlimited({ name: 'disabled' })
-const namesOn: WeakMap<Store, Set<string>> = new WeakMap()
+
+/** What limiters count on a store, for warnings. */
+interface Used {
+  /** Of policies that are the same for all requests: names of limiter and policy, and the counter. */
+  readonly counters: Set<string>
+  readonly kernels: KernelsByName
+}
+
+const used: WeakMap<Store, Used> = new WeakMap()
+
+function usedOn(store: Store): Used {
+  let known = used.get(store)
+  if (known === undefined) {
+    known = { counters: new Set(), kernels: new Map() }
+    used.set(store, known)
+  }
+  return known
+}
 
 function checkedDecision(decision: Decision): Decision {
   if (decision.allowed === false || (decision.allowed && typeof decision.receipt === 'object'))

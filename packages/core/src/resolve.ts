@@ -39,20 +39,26 @@ interface Owner {
   readonly isNamed: boolean
 }
 
+/** Which kernel counts under the names of a limiter and a policy. */
+export type KernelsByName = Map<string, string | undefined>
+
 /** Resolves the policies of one limiter. */
 export class Resolver {
   readonly #owner: Owner
   readonly #limiter: string
   readonly #whenUnavailable: WhenUnavailable | undefined
   readonly #plans: Map<string, Plan> = new Map()
-  /** Which kernel counts under the name of a policy. */
-  readonly #kernels: Map<string, string | undefined> = new Map()
+  readonly #kernels: KernelsByName
 
-  /** @param whenUnavailable for policies that say nothing of it */
-  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined) {
+  /**
+   * @param whenUnavailable for policies that say nothing of it
+   * @param kernels of the policies of all limiters on the store
+   */
+  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined, kernels: KernelsByName) {
     this.#owner = owner
     this.#limiter = owner.limiter
     this.#whenUnavailable = whenUnavailable
+    this.#kernels = kernels
   }
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
@@ -93,13 +99,15 @@ export class Resolver {
 
   #warnOfAlgorithms({ policies }: Plan): void {
     for (const { name, kernel } of policies) {
-      const known = this.#kernels.get(name)
+      const names = `${this.#limiter}/${name}`
+      const known = this.#kernels.get(names)
       if (known !== undefined && known !== kernel?.id) {
-        const what = `policy ${quote(name)} of limiter "${this.#limiter}" has had another algorithm`
+        const what = `policy ${quote(name)} of limiter "${this.#limiter}" had another algorithm before`
         warnOnce('WEIR_CHANGED_ALGORITHM', this.#limiter, `${what}, so it counts anew; give each a name`)
       }
+      // Names may come from requests.
       if (this.#kernels.size >= MAX_PLANS) this.#kernels.clear()
-      this.#kernels.set(name, kernel?.id)
+      this.#kernels.set(names, kernel?.id)
     }
   }
 }

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, redisStore, slidingLog, tokenBucket } from '../src/index.js'
-import { makePlan } from '../src/store.js'
+import { makePlan, type Subject, textOfSubject } from '../src/store.js'
 import { encodePart, encodeTag, keyFormat, keyNames, keysOf } from '../src/stores/keys.js'
 import { fakeClock } from '../src/testing/index.js'
 
@@ -95,6 +95,52 @@ test('equal own keys with other tags were one counter in memory, and two in Redi
   expect((await withTag('t2')).allowed).toBe(true)
 })
 
+describe('no text can be taken for', () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom('a', 'b', '\n', '\na', '["a","b"]', '\n["a","b"]', '\n#'),
+  )
+  const key = text.filter((each) => each !== '')
+  const own = fc.oneof(key, fc.tuple(key, key))
+  const subject = fc.record({ key, ownKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })) })
+  type Drawn = typeof subject extends fc.Arbitrary<infer Value> ? Value : never
+
+  function subjectOf({ key, ownKeys }: Drawn): Pick<Subject, 'key' | 'ownKeys'> {
+    const owns = ownKeys?.map((each) => {
+      if (each === null) return undefined
+      return typeof each === 'string' ? { key: each, tag: each } : { key: each[0], tag: each[1] }
+    })
+    return { key, ownKeys: owns }
+  }
+
+  test('another key, or a list of keys', () => {
+    const seen = new Map<string, string>()
+    fc.assert(
+      fc.property(subject, (drawn) => {
+        const given = subjectOf(drawn)
+        const whole = JSON.stringify(given)
+        // What stands for one must not stand for a plain key of that text either.
+        for (const each of [given, { key: textOfSubject(given) }]) {
+          const id = textOfSubject(each)
+          const who = each === given ? whole : JSON.stringify({ key: each.key })
+          expect(seen.get(id) ?? who).toBe(who)
+          seen.set(id, who)
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('an own key beside its tag: who asks for that text has a counter of his own', async () => {
+    const policy = slidingLog({ name: 'p', limit: 1, window: '1h' })
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k', { policy: [{ policy, key: 'partners', tag: 'partner-7' }] })
+    for (const guess of ['["partner-7","partners"]', '\n["partner-7","partners"]', 'partners']) {
+      expect((await limiter.consume(guess)).allowed).toBe(true)
+    }
+  })
+})
+
 test('two policies of one limiter that differ in numbers alone share their counters', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({
@@ -143,6 +189,16 @@ describe('names of keys in Redis', () => {
     expect(encodePart(text)).toBe(encoded)
   })
 
+  test.each([
+    ['2001:db8::/56', '2001:db8::/56'],
+    ['ann@example.org', 'ann@example.org'],
+    ['}', '%7D'],
+    ['a b', 'a%20b'],
+    ['{', '%7B'],
+  ])('keep addresses as they are between the braces, but no brace: %s', (text, encoded) => {
+    expect(encodeTag(text)).toBe(encoded)
+  })
+
   test.each(['x'.repeat(129), '\ud800', '\udfff', 'é'.repeat(60), 'y'.repeat(2 ** 20)])(
     'replace long and ill-formed texts by a hash',
     (text) => {
@@ -151,14 +207,19 @@ describe('names of keys in Redis', () => {
   )
 
   test('never give two texts one name, nor a brace, a colon or a control character', () => {
-    const seen = new Map<string, string>()
+    const ways = [
+      { encode: encodePart, right: /^[#%A-Za-z0-9_.~-]*$/, seen: new Map<string, string>() },
+      { encode: encodeTag, right: /^[#%A-Za-z0-9_.~:@/-]*$/, seen: new Map<string, string>() },
+    ]
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        const encoded = encodePart(text)
-        expect(encoded).toMatch(/^[#%A-Za-z0-9_.~-]*$/)
-        expect(encoded.length).toBeLessThanOrEqual(128)
-        expect(seen.get(encoded) ?? text).toBe(text)
-        seen.set(encoded, text)
+        for (const { encode, right, seen } of ways) {
+          const encoded = encode(text)
+          expect(encoded).toMatch(right)
+          expect(encoded.length).toBeLessThanOrEqual(128)
+          expect(seen.get(encoded) ?? text).toBe(text)
+          seen.set(encoded, text)
+        }
       }),
       { numRuns: 5_000 },
     )

@@ -194,7 +194,10 @@ describe.each(VERSIONS)('%s', (_, express) => {
         .get('/after', ok)
       const { get } = await serve(app)
       const { status, headers } = await get('/before')
-      expect([status, headers.ratelimit]).toEqual([200, '"once";r=0;t=60, "sliding-window-2-per-1m";r=1;t=60'])
+      expect([status, headers.ratelimit]).toEqual([
+        200,
+        '"once";r=0;t=60, "sliding-window-2-per-1m";r=1;t=60',
+      ])
       expect((await get('/after')).status).toBe(200)
       expect((await get('/before')).status).toBe(429)
     })
@@ -349,7 +352,10 @@ describe.each(VERSIONS)('%s', (_, express) => {
       .use(rateLimit({ limit: 5, window: '1m' }), copy.rateLimit({ name: 'b', limit: 3, window: '1m' }))
       .get('/', ok)
     const reply = await (await serve(app)).get()
-    expect([reply.status, reply.headers.ratelimit]).toEqual([200, '"sliding-window-5-per-1m";r=4;t=60, "b";r=2;t=60'])
+    expect([reply.status, reply.headers.ratelimit]).toEqual([
+      200,
+      '"sliding-window-5-per-1m";r=4;t=60, "b";r=2;t=60',
+    ])
   })
 
   test('without an Express app around it, as in node:http or Connect, there was no `app` to ask for settings', async () => {

@@ -93,7 +93,7 @@ test('hash-tag injection: an identity with braces emptied the tag, so that a dec
   expect(keys).toHaveLength(2 * IDS.length)
   const slots = new Map<string, Set<number>>()
   for (const key of keys) {
-    expect(key).toMatch(/^[A-Za-z0-9_.:-]+:\{[#%A-Za-z0-9_.~-]+\}:[^{}]+$/)
+    expect(key).toMatch(/^[A-Za-z0-9_.:-]+:\{[#%A-Za-z0-9_.~:@/-]+\}:[^{}]+$/)
     const tag = key.slice(key.indexOf('{'), key.indexOf('}'))
     const slot = (await cluster.cluster('KEYSLOT', key)) as number
     slots.set(tag, (slots.get(tag) ?? new Set()).add(slot))

@@ -11,6 +11,7 @@ import {
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
+import { counterOf } from '../../src/policy.js'
 import { slotOf } from '../../src/stores/slots.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
@@ -87,7 +88,7 @@ describe('on a single server', () => {
       store: strictStore(client),
       policy: slidingLog({ name: 'p', limit: 1, window: '1m' }),
     })
-    await client.set(`weir:{bad}:${name}:p:log1`, 'x', 'PX', 60_000)
+    await client.set(`weir:{bad}:${name}:p:log1-1m`, 'x', 'PX', 60_000)
     const settled = await Promise.allSettled(['a', 'bad', 'b', 'bad'].map((key) => limiter.consume(key)))
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
     expect(settled[1]).toMatchObject({ reason: { code: 'WEIR_FOREIGN_KEY' } })
@@ -101,7 +102,7 @@ describe('on a single server', () => {
   ])('what is foreign is named, and no request beside it is lost: $algorithm', async (policy) => {
     const name = newName()
     const limiter = new RateLimiter({ name, store: strictStore(client), policy })
-    const foreign = `weir:{bad}:${name}:p:${policy.kernel?.id}`
+    const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
     for (const put of [
       () => client.set(foreign, 'x', 'PX', 60_000),
       () => client.sadd(foreign, 'x'),

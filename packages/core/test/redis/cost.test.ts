@@ -10,7 +10,7 @@ import { slidingCounter } from '../../src/policies/sliding-counter.js'
 import { slidingLog } from '../../src/policies/sliding-log.js'
 import { slidingWindow } from '../../src/policies/sliding-window.js'
 import { tokenBucket } from '../../src/policies/token-bucket.js'
-import type { Policy } from '../../src/policy.js'
+import { counterOf, type Policy } from '../../src/policy.js'
 import { type FakeClock, fakeClock } from '../../src/testing/clock.js'
 import { patientStore } from './patient.js'
 import { callsOf } from './stats.js'
@@ -90,7 +90,7 @@ let runs = 0
 function limiterFor(policy: Policy, clock?: FakeClock): [limiter: RateLimiter, key: string] {
   runs += 1
   // Names of 24 bytes, whatever the kernel.
-  const rest = `:{${KEY}}:a:p:${policy.kernel?.id}`
+  const rest = `:{${KEY}}:a:p:${counterOf(policy)}`
   const prefix = `${runs}`.padStart(24 - rest.length, '0')
   const store = patientStore(client, clock === undefined ? { prefix } : { prefix, clock })
   const limiter = new RateLimiter({ name: 'a', store, policy })

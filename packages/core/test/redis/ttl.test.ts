@@ -8,7 +8,7 @@ import { slidingCounter } from '../../src/policies/sliding-counter.js'
 import { slidingLog } from '../../src/policies/sliding-log.js'
 import { slidingWindow } from '../../src/policies/sliding-window.js'
 import { tokenBucket } from '../../src/policies/token-bucket.js'
-import type { Policy } from '../../src/policy.js'
+import { counterOf, type Policy } from '../../src/policy.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { singleClient } from './clients.js'
 import { patientStore } from './patient.js'
@@ -40,7 +40,7 @@ function limiterFor(policy: Policy, options: object = {}): [limiter: RateLimiter
     store: patientStore(client, { prefix, ...options }),
     policy,
   })
-  return [limiter, `${prefix}:{u}:ttl:p:${policy.kernel?.id}`]
+  return [limiter, `${prefix}:{u}:ttl:p:${counterOf(policy)}`]
 }
 
 /** What the limiter says about the reset, and what the server says about the TTL, at one instant. */
@@ -131,28 +131,10 @@ describe.each(policies)('$algorithm', (policy) => {
     await limiter.reset('u')
     expect(await client.exists(key)).toBe(0)
   })
-
-  test('a longer window under the same name gets a longer TTL', async () => {
-    const [limiter, key] = limiterFor(policy)
-    await limiter.consume('u')
-    const longer = longerThan(policy)
-    expectToOutlive(await ttlAfter(() => limiter.consume('u', { policy: longer }), key))
-  })
 })
 
 /** How much longer than the state a key lives, when it is new. */
 function sparedMs({ algorithm }: Policy): number {
   if (algorithm === 'fixed-window') return 1_000
   return algorithm === 'token-bucket' ? CELL_MS : WINDOW_MS / 8 + 1_000
-}
-
-/** The same policy over ten times the window. */
-function longerThan({ algorithm }: Policy): Policy {
-  const window = 10 * WINDOW_MS
-  if (algorithm === 'token-bucket')
-    return tokenBucket({ name: 'p', capacity: limit, refill: limit, every: window })
-  if (algorithm === 'fixed-window') return fixedWindow({ name: 'p', limit, window })
-  if (algorithm === 'sliding-counter') return slidingCounter({ name: 'p', limit, window })
-  if (algorithm === 'sliding-log') return slidingLog({ name: 'p', limit, window })
-  return slidingWindow({ name: 'p', limit: 100, window, parts: 10 })
 }

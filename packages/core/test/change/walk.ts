@@ -1,0 +1,124 @@
+// Settings that change under one name: one key is asked about under several limits and time scales, by several processes, in
+// any order. Contract (k): of each time scale no more passes than the most generous limit alone would let pass, and one
+// limit.
+
+import { strict as assert } from 'node:assert'
+import fc from 'fast-check'
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { type Group, makePlan, type Plan } from '../../src/store.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+/** A policy of a limit; `scale` is its time scale in ms. */
+type Make = (limit: number, scale: number) => Policy
+
+/** All under one name. */
+export const makers: Readonly<Record<string, Make>> = {
+  'token bucket': (limit, scale) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: scale }),
+  gcra: (limit, scale) => gcra({ name: 'p', burst: limit, limit: (limit * 10) / scale, period: 10 }),
+  'fixed window': (limit, window) => fixedWindow({ name: 'p', limit, window }),
+  'aligned and not': (limit, window) => fixedWindow({ name: 'p', limit, window, aligned: limit % 2 === 0 }),
+  'sliding log': (limit, window) => slidingLog({ name: 'p', limit, window }),
+  'log and window': (limit, window) => {
+    if (limit % 2 === 0) return slidingLog({ name: 'p', limit, window })
+    return slidingWindow({ name: 'p', limit, window, parts: 2 + (limit % 7) })
+  },
+  'sliding counter': (limit, window) => slidingCounter({ name: 'p', limit, window }),
+}
+
+export interface ChangeRecipe {
+  /** In ms. */
+  readonly scales: readonly number[]
+  readonly limits: readonly number[]
+  /** How many times as many steps a window has as usual. */
+  readonly pace: number
+  readonly steps: readonly {
+    /** How the clock moves before it: so many thousandths of the longest scale. */
+    readonly by: number
+    readonly scale: number
+    readonly limit: number
+    readonly cost: number
+    readonly process: number
+  }[]
+}
+
+const PROCESSES = 3
+
+export const recipes: fc.Arbitrary<ChangeRecipe> = fc.record({
+  scales: fc.uniqueArray(fc.oneof(fc.integer({ min: 100, max: 10_000 }), fc.constantFrom(1_000, 60_000)), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  limits: fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 2, maxLength: 4 }),
+  pace: fc.constantFrom(1, 1, 20),
+  steps: fc.array(
+    fc.record({
+      by: fc.oneof(fc.constant(0), fc.constant(0), fc.nat(20), fc.nat(600)),
+      scale: fc.nat(2),
+      limit: fc.nat(3),
+      cost: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
+      process: fc.nat(PROCESSES - 1),
+    }),
+    { minLength: 50, maxLength: 250, size: 'max' },
+  ),
+})
+
+/** Asks one of the processes for units of the key; whether they were granted. */
+export type Ask = (process: number, group: Group, nowUs: number) => boolean | Promise<boolean>
+
+/** Takes the steps, and holds what passes against the bound. Returns how many steps there were. */
+export async function takeChanges(
+  recipe: ChangeRecipe,
+  make: Make,
+  ask: Ask,
+  limiter: string = 'change',
+): Promise<number> {
+  const { scales, limits, pace, steps } = recipe
+  const clock = fakeClock()
+  const most = Math.max(...limits)
+  const longest = Math.max(...scales)
+  const counts = scales.map((scale) => new Alone(make(most, scale), clock))
+  const plans = scales.map((scale) => limits.map((limit) => makePlan(limiter, [make(limit, scale)])))
+  for (const [place, { by, scale, limit, cost, process }] of steps.entries()) {
+    clock.advance((by * longest) / pace / 1_000)
+    for (const count of counts) count.takeAll()
+    const which = scale % scales.length
+    const plan = plans[which]?.[limit % limits.length] as Plan
+    const count = counts[which] as Alone
+    const group: Group = { plan, key: 'k', mode: 'consume', costs: [cost] }
+    if (await ask(process, group, clock.nowUs())) count.mixed += cost
+    const bound = count.taken + most
+    assert.ok(count.mixed <= bound, `step ${place}: ${count.mixed} passed of ${bound} in ${scales[which]} ms`)
+  }
+  return steps.length
+}
+
+/** The most generous policy alone, asked by somebody who takes all that there is at every step. */
+class Alone {
+  /** What it lets pass. */
+  taken = 0
+  /** What passes where the settings change. */
+  mixed = 0
+  readonly #store: ReturnType<typeof memoryStore>
+  readonly #plan: Plan
+
+  constructor(policy: Policy, clock: ReturnType<typeof fakeClock>) {
+    this.#store = memoryStore({ clock })
+    this.#plan = makePlan('alone', [policy])
+  }
+
+  takeAll(): void {
+    const { figures } = this.#store.decide({ plan: this.#plan, key: 'k', mode: 'peek', costs: [0] })
+    const units = figures[0]?.remaining as number
+    this.#store.decide({ plan: this.#plan, key: 'k', mode: 'consume', costs: [units] })
+    this.taken += units
+  }
+}

@@ -1,0 +1,34 @@
+// Settings that change under one name, in several processes on one Redis.
+//
+//   WEIR_STEPS=1000000 npx vitest run change    walks on for as many steps
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RedisStore } from '../../src/index.js'
+import { type Ask, makers, recipes, takeChanges } from '../change/walk.js'
+import { singleClient, strictStore } from './clients.js'
+
+const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
+
+describe.each(Object.entries(makers))('%s', (name, make) => {
+  test('in Redis: of each time scale as much passes as the most generous limit alone allows, and one limit', {
+    timeout: 60_000 + STEPS * 20,
+  }, async () => {
+    let steps = 0
+    let runs = 0
+    const property = fc.asyncProperty(recipes, async (recipe) => {
+      runs += 1
+      const limiter = `change-${name.replaceAll(' ', '-')}-${runs}`
+      const clock = { us: 1_800_000_000_000_000, nowUs: () => clock.us }
+      const stores = [0, 1, 2].map(() => strictStore(singleClient(), { clock, instances: 1 }))
+      const ask: Ask = async (process, group, nowUs) => {
+        clock.us = nowUs
+        return (await (stores[process] as RedisStore).decide(group)).allowed
+      }
+      steps += await takeChanges(recipe, make, ask, limiter)
+      await Promise.all(stores.map((store) => store.close()))
+    })
+    while (steps < STEPS) await fc.assert(property, { numRuns: 5 })
+    expect(steps).toBeGreaterThanOrEqual(STEPS)
+  })
+})

@@ -1,0 +1,78 @@
+// The option `hashKeys`: what reaches Redis tells nothing of whom is limited.
+
+import { startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { type Policy, RateLimiter, redisStore, slidingLog, tokenBucket } from '../../src/index.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
+
+const SECRET = 'a secret of the tests'
+const policy = slidingLog({ name: 'p', limit: 2, window: '1h' })
+
+function limiterWith(hashKeys: string, name: string): RateLimiter {
+  const store = strictStore(singleClient(), { hashKeys, instances: 1 })
+  return new RateLimiter({ name, store, policy, shared: true })
+}
+
+describe('with a secret', () => {
+  test('no argument of any command, and no key, holds the text of a key', async () => {
+    const server = await startRedis()
+    const client = new Redis(server.port)
+    const watcher = await client.monitor()
+    const seen: string[] = []
+    watcher.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
+    try {
+      const store = strictStore(client, { hashKeys: SECRET })
+      const uses = (cost: number): { policy: Policy; key?: string; tag?: string; cost: number }[] => [
+        { policy, cost },
+        { policy: tokenBucket({ name: 'q', capacity: 9, refill: 1, every: '1m' }), key: 'carol', cost },
+        { policy: slidingLog({ name: 'r', limit: 9, window: '1m' }), key: 'dave', tag: 'carol', cost },
+      ]
+      const limiter = new RateLimiter({ name: 'hashed', store, policy: uses(1) })
+      const decision = await limiter.consume('alice')
+      await limiter.refund(decision)
+      await limiter.penalty('bob@example.org')
+      await limiter.peek('alice')
+      await limiter.reset('bob@example.org')
+      await store.close()
+      await client.ping()
+      const all = [...seen, ...(await client.keys('*'))]
+      expect(all.length).toBeGreaterThan(10)
+      expect(all.filter((text) => /alice|bob|example|carol|dave/.test(text))).toEqual([])
+    } finally {
+      watcher.disconnect()
+      client.disconnect()
+      await server.stop()
+    }
+  })
+
+  test('processes with the same one share counters, and others do not', async () => {
+    const name = `shared${Date.now()}`
+    await limiterWith(SECRET, name).consume('u42')
+    expect((await limiterWith(SECRET, name).consume('u42')).remaining).toBe(0)
+    expect((await limiterWith(`${SECRET}!`, name).consume('u42')).remaining).toBe(1)
+  })
+
+  test('keys of a tag lie in one slot of a Cluster', async () => {
+    const store = strictStore(clusterClient(), { hashKeys: SECRET, instances: 1 })
+    const own = slidingLog({ name: 'own', limit: 3, window: '1h' })
+    const limiter = new RateLimiter({
+      name: `cluster${Date.now()}`,
+      store,
+      policy: [policy, { policy: own, key: 'everybody', tag: 'u42' }],
+    })
+    expect((await limiter.consume('u42')).policies.map(({ remaining }) => remaining)).toEqual([1, 2])
+  })
+
+  for (const { name, run } of storeConformance((clock) =>
+    strictStore(singleClient(), { clock, hashKeys: SECRET, instances: 1 }),
+  ))
+    test(name, run)
+})
+
+test.each(['', 'too short', 42, null, {}])('the secret %j is refused, and not shown', (hashKeys) => {
+  const make = () => redisStore(singleClient(), { hashKeys: hashKeys as string })
+  expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+  expect(make).toThrow('hashKeys is no such text')
+})
