@@ -37,6 +37,7 @@ describe('the time scale of a policy', () => {
   test.each<[string, Policy]>([
     ['1m', slidingWindow({ limit: 100, window: '1m' })],
     ['1d', fixedWindow({ limit: 10, window: '24h' })],
+    ['1d-aligned', fixedWindow({ limit: 10, window: '1d', aligned: true })],
     ['1500ms', slidingLog({ limit: 10, window: 1_500 })],
     ['2s', tokenBucket({ capacity: 20, refill: 10, every: '1s' })],
     ['10s', gcra({ limit: 1, period: '1s', burst: 10 })],

@@ -1,5 +1,7 @@
+import { durationText } from '../duration.js'
 import { quote, typeError } from '../errors.js'
 import { fixedWindow as kernel } from '../kernels/fixed-window.js'
+import type { PolicyNumbers } from '../kernels/kernel.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from './window.js'
 
@@ -18,20 +20,16 @@ export interface FixedWindowOptions extends WindowOptions {
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  return windowPolicy(
-    'fixed-window',
-    options,
-    ['name', 'limit', 'window', 'aligned'],
-    kernel,
-    (limit, windowMs) => {
-      const { aligned = false } = options
-      if (typeof aligned !== 'boolean') {
-        throw typeError(
-          'WEIR_INVALID_POLICY',
-          `fixed-window: aligned is ${quote(aligned)}; give true or false`,
-        )
-      }
-      return [limit, windowMs, aligned ? 1 : 0]
-    },
-  )
+  const known = ['name', 'limit', 'window', 'aligned'] as const
+  const numbers = (limit: number, windowMs: number): PolicyNumbers => {
+    const { aligned = false } = options
+    if (typeof aligned !== 'boolean') {
+      const problem = `fixed-window: aligned is ${quote(aligned)}; give true or false`
+      throw typeError('WEIR_INVALID_POLICY', problem)
+    }
+    return [limit, windowMs, aligned ? 1 : 0]
+  }
+  // Windows that begin with a request and windows of the clock are not the same time: they count apart.
+  const scaleOf = (windowMs: number): string => durationText(windowMs) + (options.aligned ? '-aligned' : '')
+  return windowPolicy('fixed-window', options, known, kernel, numbers, scaleOf)
 }

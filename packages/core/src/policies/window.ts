@@ -13,13 +13,17 @@ export interface WindowOptions {
   readonly window: Duration
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
+/**
+ * @param scaleOf the time scale of a window
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ */
 export function windowPolicy<Options extends WindowOptions>(
   algorithm: Algorithm,
   options: Options,
   known: readonly (keyof Options & string)[],
   kernel: Kernel,
   numbers: (limit: number, windowMs: number) => PolicyNumbers,
+  scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
   checkedPolicyOptions(options, algorithm, known)
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
@@ -29,7 +33,7 @@ export function windowPolicy<Options extends WindowOptions>(
     algorithm,
     limit,
     windowMs,
-    timeScale: durationText(windowMs),
+    timeScale: scaleOf(windowMs),
     unitMs: 0,
     kernel,
     numbers: numbers(limit, windowMs),

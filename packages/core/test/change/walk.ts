@@ -25,7 +25,7 @@ export const makers: Readonly<Record<string, Make>> = {
   'token bucket': (limit, scale) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: scale }),
   gcra: (limit, scale) => gcra({ name: 'p', burst: limit, limit: (limit * 10) / scale, period: 10 }),
   'fixed window': (limit, window) => fixedWindow({ name: 'p', limit, window }),
-  'aligned and not': (limit, window) => fixedWindow({ name: 'p', limit, window, aligned: limit % 2 === 0 }),
+  'fixed window, aligned': (limit, window) => fixedWindow({ name: 'p', limit, window, aligned: true }),
   'sliding log': (limit, window) => slidingLog({ name: 'p', limit, window }),
   'log and window': (limit, window) => {
     if (limit % 2 === 0) return slidingLog({ name: 'p', limit, window })

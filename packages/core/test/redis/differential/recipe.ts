@@ -141,8 +141,8 @@ const policies: Record<KernelName, Versions> = {
       })
     }),
   fixed: (name, count) =>
-    drawn('fixed', fc.tuple(span, times(fc.tuple(limit, fc.boolean()), count)), ([window, each]) =>
-      each.map(([most, aligned]) => fixedWindow({ name, limit: most, window, aligned })),
+    drawn('fixed', fc.tuple(span, fc.boolean(), times(limit, count)), ([window, aligned, limits]) =>
+      limits.map((most) => fixedWindow({ name, limit: most, window, aligned })),
     ),
   log: (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))
