@@ -1,7 +1,7 @@
 // The answer to a request. A denial is a value like any other; only misuse and failures are thrown.
 
 import type { Policy } from './policy.js'
-import type { Answer, Group } from './store.js'
+import type { Answer, Group, Store } from './store.js'
 
 /** What one policy of a decision says. */
 export interface PolicyFigures {
@@ -53,16 +53,35 @@ export interface Denied extends DecisionBase {
 
 export type Decision = Allowed | Denied
 
-/** Proof of a charge. It is good for one refund. */
+/**
+ * Proof of a charge. It is good for one refund, of all or of a part, by a limiter of the same name on the same store.
+ * A copy of it (`structuredClone`, JSON) is none.
+ */
 export class Receipt {
   readonly group: Group | undefined
   readonly answer: Answer
-  spent: boolean
+  /** Private, so that no copy has it. Undefined: there is nothing to give back, or not any more. */
+  #store: Store | undefined
 
-  constructor(group: Group | undefined, answer: Answer, spent: boolean) {
+  constructor(group: Group | undefined, answer: Answer, store: Store | undefined) {
     this.group = group
     this.answer = answer
-    this.spent = spent
+    this.#store = store
+  }
+
+  /** Whether it was made by a decision, and is no copy and no look-alike. */
+  static isOne(value: unknown): value is Receipt {
+    return typeof value === 'object' && value !== null && #store in value
+  }
+
+  /** The store that charged; undefined: there is nothing to give back, or not any more. */
+  get store(): Store | undefined {
+    return this.#store
+  }
+
+  /** There is nothing to give back any more. */
+  spend(): void {
+    this.#store = undefined
   }
 
   /** Nothing: a decision that is logged shows what was decided, and not what it takes to undo it. */
@@ -70,7 +89,7 @@ export class Receipt {
 }
 
 /** The decision that an answer of a store amounts to. */
-export function decisionOf(group: Group, answer: Answer): Decision {
+export function decisionOf(group: Group, answer: Answer, store: Store): Decision {
   const { figures, source, degraded } = answer
   const { key } = group
   const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
@@ -78,7 +97,7 @@ export function decisionOf(group: Group, answer: Answer): Decision {
     : slowest(figures)
   const policies = figures
   if (answer.allowed) {
-    const receipt = new Receipt(group, answer, false)
+    const receipt = new Receipt(group, answer, store)
     return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
   }
   if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
@@ -137,7 +156,7 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
     policies: answer.figures,
     source: 'local',
     degraded,
-    receipt: new Receipt(undefined, answer, true),
+    receipt: new Receipt(undefined, answer, undefined),
   }
 }
 

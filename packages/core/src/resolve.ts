@@ -5,17 +5,23 @@ import { checkedOptions } from './options.js'
 import { isPolicy, type Policy } from './policy.js'
 import { checkNames, makePlan, type OwnKey, type Plan, type Subject, type WhenUnavailable } from './store.js'
 
+/**
+ * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a bigint. A number is the
+ * same key as its text: 42, 42n and '42' are one.
+ */
+export type Key = string | number | bigint
+
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
   readonly policy: Policy
   /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
-  readonly key?: string
+  readonly key?: Key
   /** What this policy is charged, instead of the decision's cost. */
   readonly cost?: number
   /** When the store cannot decide, for this policy. Default: as the limiter is told. */
   readonly whenUnavailable?: WhenUnavailable
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
-  readonly tag?: string
+  readonly tag?: Key
 }
 
 /** One policy, or several that are one decision: all allow and all are charged, or none is. */
@@ -99,7 +105,7 @@ export function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): reado
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
-  return key === undefined ? undefined : { key, tag: tag ?? key }
+  return key === undefined ? undefined : { key: String(key), tag: String(tag ?? key) }
 }
 
 function checkedUse(input: Policy | PolicyUse): PolicyUse {
@@ -125,12 +131,17 @@ export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable 
   throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
 }
 
-export function checkedKey(key: string): string {
-  if (typeof key !== 'string') {
-    throw typeError('WEIR_INVALID_KEY', `key is ${quote(key)}; give the text that names who is limited`)
-  }
-  if (key === '') throw rangeError('WEIR_INVALID_KEY', 'key is ""; give the text that names who is limited')
-  return key
+/** The text of a key. */
+export function checkedKey(key: Key): string {
+  if (isKey(key)) return String(key)
+  const right = 'give a text that is not empty, a whole number or a bigint, which names who is limited'
+  const wrong = key === '' || typeof key === 'number' ? rangeError : typeError
+  throw wrong('WEIR_INVALID_KEY', `key is ${quote(key)}; ${right}`)
+}
+
+export function isKey(key: unknown): key is Key {
+  if (typeof key === 'string') return key !== ''
+  return Number.isSafeInteger(key) || typeof key === 'bigint'
 }
 
 export function checkedCost(cost: number): number {
