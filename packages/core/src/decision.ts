@@ -1,7 +1,7 @@
 // The answer to a request. A denial is a value like any other; only misuse and failures are thrown.
 
 import type { Policy } from './policy.js'
-import type { Answer, Group, Store } from './store.js'
+import type { Answer, Group } from './store.js'
 
 /** What one policy of a decision says. */
 export interface PolicyFigures {
@@ -60,28 +60,12 @@ export type Decision = Allowed | Denied
 export class Receipt {
   readonly group: Group | undefined
   readonly answer: Answer
-  /** Private, so that no copy has it. Undefined: there is nothing to give back, or not any more. */
-  #store: Store | undefined
+  spent: boolean
 
-  constructor(group: Group | undefined, answer: Answer, store: Store | undefined) {
+  constructor(group: Group | undefined, answer: Answer, spent: boolean) {
     this.group = group
     this.answer = answer
-    this.#store = store
-  }
-
-  /** Whether it was made by a decision, and is no copy and no look-alike. */
-  static isOne(value: unknown): value is Receipt {
-    return typeof value === 'object' && value !== null && #store in value
-  }
-
-  /** The store that charged; undefined: there is nothing to give back, or not any more. */
-  get store(): Store | undefined {
-    return this.#store
-  }
-
-  /** There is nothing to give back any more. */
-  spend(): void {
-    this.#store = undefined
+    this.spent = spent
   }
 
   /** Nothing: a decision that is logged shows what was decided, and not what it takes to undo it. */
@@ -89,7 +73,7 @@ export class Receipt {
 }
 
 /** The decision that an answer of a store amounts to. */
-export function decisionOf(group: Group, answer: Answer, store: Store): Decision {
+export function decisionOf(group: Group, answer: Answer): Decision {
   const { figures, source, degraded } = answer
   const { key } = group
   const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
@@ -97,7 +81,7 @@ export function decisionOf(group: Group, answer: Answer, store: Store): Decision
     : slowest(figures)
   const policies = figures
   if (answer.allowed) {
-    const receipt = new Receipt(group, answer, store)
+    const receipt = new Receipt(group, answer, false)
     return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
   }
   if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
@@ -156,7 +140,7 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
     policies: answer.figures,
     source: 'local',
     degraded,
-    receipt: new Receipt(undefined, answer, undefined),
+    receipt: new Receipt(undefined, answer, true),
   }
 }
 

@@ -13,9 +13,10 @@ import {
   type PolicyInput,
   type Resolved,
   Resolver,
+  storeOf,
   subjectOf,
 } from './resolve.js'
-import type { Answer, Group, Mode, Plan, Store, Subject, WhenUnavailable } from './store.js'
+import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from './store.js'
 import { shortName } from './stores/key-hash.js'
 import { memoryStore } from './stores/memory.js'
 import { Recent } from './stores/recent.js'
@@ -66,12 +67,13 @@ export class RateLimiter {
   readonly name: string
   readonly store: Store
   readonly #policy: RateLimiterOptions['policy']
-  readonly #decisionOf: (group: Group, answer: Answer) => Decision
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolver: Resolver
   readonly #fixed: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
+  /** Checked: adapters give the same object each time, and the check takes a twentieth of a decision in memory. */
+  #lastOptions: DecideOptions | undefined
   #enabled = true
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
@@ -89,10 +91,9 @@ export class RateLimiter {
     }
     this.name = checkedName(name, 'limiter name')
     this.store = store
-    this.#decisionOf = (group, answer) => decisionOf(group, answer, store)
     this.#policy = policy
     this.#onDecision = onDecision
-    this.#resolver = new Resolver(this.name, checkedWhen(options.whenUnavailable))
+    this.#resolver = new Resolver(this.name, checkedWhen(options.whenUnavailable), store)
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolver.resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
@@ -151,7 +152,7 @@ export class RateLimiter {
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     const text = checkedKey(key)
-    checkCall(options, 'reset', RESET)
+    if (options !== undefined) checkedOptions(options, 'reset()', RESET)
     const resolved = await this.#resolveFor(text, options)
     if (resolved.plan === undefined) return
     const subject = countersOf(subjectOf(resolved, resolved.plan, text))
@@ -168,22 +169,23 @@ export class RateLimiter {
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
-    checkCall(options, 'refund', REFUND)
+    if (options !== undefined) checkedOptions(options, 'refund() of a decision', REFUND)
     const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
     if (decision.allowed === false) return
     const { receipt } = decision
-    if (!Receipt.isOne(receipt)) {
+    // No copy is one.
+    if (!(receipt instanceof Receipt)) {
       throw typeError(
         'WEIR_INVALID_RECEIPT',
         'refund() was given an object that no limiter returned, such as a copy of a decision by structuredClone or JSON; ' +
           'give the decision itself, or a key',
       )
     }
-    const { group, answer, store } = receipt
-    if (group === undefined || store === undefined || group.mode === 'peek') return
-    if (store !== this.store || group.plan.name !== this.name) throw this.#notOurs(group.plan)
+    const { group, answer, spent } = receipt
+    if (spent || group === undefined || group.mode === 'peek') return
+    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name) throw this.#notOurs(group.plan)
     const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
-    receipt.spend()
+    receipt.spent = true
     const { untilUs, nowUs } = answer
     await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
@@ -218,7 +220,10 @@ export class RateLimiter {
   }
 
   #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
-    checkCall(options, mode, ASK)
+    if (options !== this.#lastOptions) {
+      checkCall(options, mode)
+      this.#lastOptions = options
+    }
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options)
@@ -231,10 +236,10 @@ export class RateLimiter {
     if (plan === undefined) return unlimitedDecision(key, resolved.first)
     const costs = costsOf(resolved, plan, cost)
     const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
-    if (this.store.decideAs !== undefined) return this.store.decideAs(group, this.#decisionOf)
+    if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
     const answer = this.store.decide(group)
-    if (isPromise(answer)) return Promise.resolve(answer).then((settled) => this.#decisionOf(group, settled))
-    return this.#decisionOf(group, answer)
+    if (isPromise(answer)) return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
+    return decisionOf(group, answer)
   }
 
   #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
@@ -325,12 +330,12 @@ export function policyOfRequests(): never {
   throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
 }
 
-/** Runs for every decision: `in` needs no array of the options' names. */
-function checkCall(options: object | undefined, mode: Mode | 'reset', known: readonly string[]): void {
+function checkCall(options: object | undefined, mode: Mode): void {
   if (options === undefined) return
+  // Not by the list of names, which would make an array for each decision.
   let isRight = typeof options === 'object' && options !== null
-  for (const option in options) isRight &&= known.includes(option)
-  if (!isRight) checkedOptions(options, `${mode === 'charge' ? 'penalty' : mode}()`, known)
+  for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
+  if (!isRight) checkedOptions(options, `${mode === 'charge' ? 'penalty' : mode}()`, ASK)
 }
 
 /** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is none of this key. */

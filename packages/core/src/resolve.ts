@@ -3,7 +3,15 @@
 import { quote, rangeError, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
 import { isPolicy, type Policy } from './policy.js'
-import { checkNames, makePlan, type OwnKey, type Plan, type Subject, type WhenUnavailable } from './store.js'
+import {
+  checkNames,
+  makePlan,
+  type OwnKey,
+  type Plan,
+  type Store,
+  type Subject,
+  type WhenUnavailable,
+} from './store.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a bigint. A number is the
@@ -40,12 +48,17 @@ export interface Resolved {
 export class Resolver {
   readonly #limiter: string
   readonly #whenUnavailable: WhenUnavailable | undefined
+  readonly #store: Store
   readonly #plans: Map<string, Plan> = new Map()
 
-  /** @param whenUnavailable for policies that say nothing of it */
-  constructor(limiter: string, whenUnavailable: WhenUnavailable | undefined) {
+  /**
+   * @param whenUnavailable for policies that say nothing of it
+   * @param store that will decide
+   */
+  constructor(limiter: string, whenUnavailable: WhenUnavailable | undefined, store: Store) {
     this.#limiter = limiter
     this.#whenUnavailable = whenUnavailable
+    this.#store = store
   }
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
@@ -85,9 +98,17 @@ export class Resolver {
         when,
       )
       this.#plans.set(signature, plan)
+      stores.set(plan, this.#store)
     }
     return plan
   }
+}
+
+const stores: WeakMap<Plan, Store> = new WeakMap()
+
+/** The store that a plan was made for: what a receipt need not carry. */
+export function storeOf(plan: Plan): Store | undefined {
+  return stores.get(plan)
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
@@ -133,6 +154,7 @@ export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable 
 
 /** The text of a key. */
 export function checkedKey(key: Key): string {
+  if (typeof key === 'string' && key !== '') return key
   if (isKey(key)) return String(key)
   const right = 'give a text that is not empty, a whole number or a bigint, which names who is limited'
   const wrong = key === '' || typeof key === 'number' ? rangeError : typeError
