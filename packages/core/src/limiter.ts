@@ -51,13 +51,15 @@ export interface DecideOptions {
 /**
  * Limits how often things may happen. Most callers want `consume`.
  *
- * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its text.
+ * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its
+ * text.
  *
- * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and WEIR_INVALID_OPTION, as
- * TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if a policy function fails for a key that it has
- * never been asked about, and a `StoreError` if the store cannot decide. A limiter whose policy is a function of the
- * request (those of middlewares may be) knows no policy for a key alone: without `{ policy }` all but
- * `refund(decision)` throw WEIR_INVALID_POLICY.
+ * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and
+ * WEIR_INVALID_OPTION, as TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if
+ * a policy function fails for a key that it has never been asked about, and a `StoreError` if the
+ * store cannot decide. A limiter whose policy is a function of the request (those of middlewares
+ * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
+ * WEIR_INVALID_POLICY.
  * @example
  * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
  * const decision = await limiter.consume('u42')
@@ -72,7 +74,8 @@ export class RateLimiter {
   readonly #fixed: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
-  /** Checked: adapters give the same object each time, and the check takes a twentieth of a decision in memory. */
+  /** Checked: adapters give the same object each time, and the check takes a twentieth of a
+   *  decision in memory. */
   #lastOptions: DecideOptions | undefined
   #enabled = true
 
@@ -121,11 +124,12 @@ export class RateLimiter {
   /**
    * Gives units back, as far as they still weigh and never into a later window.
    *
-   * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it. A decision is good
-   * for one refund, of all or of a part: the rest stays charged, and another refund does nothing. Nor does that of a
-   * denied decision, or of one of `peek`, which charged nothing. Throws WEIR_INVALID_COST for a `cost` above what was
-   * charged, and WEIR_INVALID_RECEIPT for a copy of a decision (`structuredClone`, JSON) and for a decision of another
-   * limiter, which is one of another name or on another store.
+   * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
+   * A decision is good for one refund, of all or of a part: the rest stays charged, and another
+   * refund does nothing. Nor does that of a denied decision, or of one of `peek`, which charged
+   * nothing. Throws WEIR_INVALID_COST for a `cost` above what was charged, and WEIR_INVALID_RECEIPT
+   * for a copy of a decision (`structuredClone`, JSON) and for a decision of another limiter, which
+   * is one of another name or on another store.
    *
    * Of a key: `cost`, default 1, of each policy, as far as there is anything to give back.
    * @example await limiter.refund(decision)
@@ -145,9 +149,10 @@ export class RateLimiter {
   }
 
   /**
-   * Forgets what was taken under a key, as if it had never been seen: the counters of the policies that have no key of
-   * their own, and of those whose own key it is, under whatever tag. Counters of other keys stay as they are, so
-   * `reset('u42')` leaves alone what a policy with the key `'all'` counts, and `reset('all')` forgets it.
+   * Forgets what was taken under a key, as if it had never been seen: the counters of the policies
+   * that have no key of their own, and of those whose own key it is, under whatever tag. Counters
+   * of other keys stay as they are, so `reset('u42')` leaves alone what a policy with the key
+   * `'all'` counts, and `reset('all')` forgets it.
    * @example await limiter.reset('u42')
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
@@ -338,7 +343,8 @@ function checkCall(options: object | undefined, mode: Mode): void {
   if (!isRight) checkedOptions(options, `${mode === 'charge' ? 'penalty' : mode}()`, ASK)
 }
 
-/** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is none of this key. */
+/** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is
+ *  none of this key. */
 function countersOf(subject: Subject): Subject | undefined {
   const { key, ownKeys } = subject
   if (ownKeys === undefined) return subject
@@ -346,7 +352,8 @@ function countersOf(subject: Subject): Subject | undefined {
   return places.length === 0 ? undefined : partOfSubject(subject, places)
 }
 
-/** Of each policy at most what it was charged: one with a cost of its own may have been charged less than others. */
+/** Of each policy at most what it was charged: one with a cost of its own may have been charged
+ *  less than others. */
 function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
   const most = Math.max(...charged)
   if (cost > most) {

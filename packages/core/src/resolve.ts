@@ -14,8 +14,8 @@ import {
 } from './store.js'
 
 /**
- * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a bigint. A number is the
- * same key as its text: 42, 42n and '42' are one.
+ * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
+ * bigint. A number is the same key as its text: 42, 42n and '42' are one.
  */
 export type Key = string | number | bigint
 

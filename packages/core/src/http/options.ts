@@ -25,8 +25,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   extends Omit<RateLimiterOptions, 'policy'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
-  /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same key. Anything else
-   *  is no usable key. Default: the client's address, IPv6 by its network of `ipv6Prefix` bits. */
+  /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
+   *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
+   *  `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey>
   /** What becomes of a request without a usable key: `'shared'` (all such share one bucket; the default, with a
    *  warning), `'skip'` (it is not limited), `'deny'` (403), or a function that gives a key. */
