@@ -227,7 +227,8 @@ export class RateLimiter {
   #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     if (options !== this.#lastOptions) {
       checkCall(options, mode)
-      this.#lastOptions = options
+      // Others may hold a request.
+      if (options?.policy === undefined) this.#lastOptions = options
     }
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
