@@ -51,6 +51,16 @@ describe.each(servers)('$name', (kind) => {
     },
   )
 
+  test.each([
+    ['a whole number', (id: number) => id],
+    ['a bigint', (id: number) => BigInt(id)],
+    ['a whole number that is waited for', async (id: number) => id],
+  ])('%s is a key, as an id from a database is', async (_, idOf) => {
+    const key = ({ header }: Exchange) => idOf(Number(header('x-user')))
+    const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', key }] })
+    expect(await statuses(url, [as('1'), as('2'), as('1')])).toEqual([200, 200, 429])
+  })
+
   describe('a missing key', () => {
     const key = ({ header }: Exchange) => header('x-user')
     const without = times(3)

@@ -53,7 +53,10 @@ export interface Denied extends DecisionBase {
 
 export type Decision = Allowed | Denied
 
-/** Proof of a charge. It is good for one refund. */
+/**
+ * Proof of a charge. It is good for one refund, of all or of a part, by a limiter of the same name
+ * on the same store. A copy of it (`structuredClone`, JSON) is none.
+ */
 export class Receipt {
   readonly group: Group | undefined
   readonly answer: Answer

@@ -6,6 +6,7 @@ export type { Duration } from './duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './errors.js'
 export {
   type DecideOptions,
+  type Key,
   type PolicyInput,
   type PolicyUse,
   RateLimiter,

@@ -1,5 +1,5 @@
-import { type Decision, decisionOf, unlimitedDecision } from './decision.js'
-import { quote, typeError } from './errors.js'
+import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
+import { quote, rangeError, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
 import { unlimited } from './policies/unlimited.js'
 import { checkedName, counterOf } from './policy.js'
@@ -9,19 +9,21 @@ import {
   checkedKey,
   checkedWhen,
   costsOf,
-  type KernelsByName,
+  type Key,
   type PolicyInput,
   type Resolved,
   Resolver,
+  storeOf,
   subjectOf,
 } from './resolve.js'
-import type { Group, Mode, Plan, Store, WhenUnavailable } from './store.js'
+import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from './store.js'
 import { shortName } from './stores/key-hash.js'
 import { memoryStore } from './stores/memory.js'
 import { Recent } from './stores/recent.js'
+import { partOfSubject } from './stores/unavailable.js'
 import { warnOnce } from './warnings.js'
 
-export type { PolicyInput, PolicyUse } from './resolve.js'
+export type { Key, PolicyInput, PolicyUse } from './resolve.js'
 
 export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`, and then the
@@ -29,7 +31,7 @@ export interface RateLimiterOptions {
   readonly name?: string
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
   readonly store?: Store
-  /** What is allowed; or a function of the key that tells. */
+  /** What is allowed; or a function of the key, as a text, that tells. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable
@@ -50,9 +52,15 @@ export interface DecideOptions {
 /**
  * Limits how often things may happen. Most callers want `consume`.
  *
- * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY and WEIR_INVALID_COST, as TypeError or
- * RangeError, before the store is asked, WEIR_POLICY_FAILED if a policy function fails for a key that it has never been
- * asked about, and a `StoreError` if the store cannot decide.
+ * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its
+ * text.
+ *
+ * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and
+ * WEIR_INVALID_OPTION, as TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if
+ * a policy function fails for a key that it has never been asked about, and a `StoreError` if the
+ * store cannot decide. A limiter whose policy is a function of the request (those of middlewares
+ * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
+ * WEIR_INVALID_POLICY.
  * @example
  * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
  * const decision = await limiter.consume('u42')
@@ -67,6 +75,9 @@ export class RateLimiter {
   readonly #fixed: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
+  /** Checked: adapters give the same object each time, and the check takes a twentieth of a
+   *  decision in memory. */
+  #lastOptions: DecideOptions | undefined
   #enabled = true
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
@@ -86,8 +97,8 @@ export class RateLimiter {
     this.store = store
     this.#policy = policy
     this.#onDecision = onDecision
-    const owner = { limiter: this.name, isNamed: name !== undefined }
-    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable), usedOn(store).kernels)
+    const owner = { limiter: this.name, isNamed: name !== undefined, store }
+    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolver.resolve(policy)
       if (!shared) this.#warnOfNamesake(this.#fixed.plan)
@@ -95,12 +106,12 @@ export class RateLimiter {
   }
 
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
-  consume(key: string, options?: DecideOptions): Promise<Decision> {
+  consume(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised(key, options, 'consume')
   }
 
   /** What `consume` would answer now. Takes nothing. */
-  peek(key: string, options?: DecideOptions): Promise<Decision> {
+  peek(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised(key, options, 'peek')
   }
 
@@ -108,32 +119,51 @@ export class RateLimiter {
    * `consume` without a promise where the store answers at once, as the memory store does: for adapters that want to
    * go on in the same turn of the event loop. Throws, or rejects, what `consume` rejects.
    */
-  decide(key: string, options?: DecideOptions): Decision | Promise<Decision> {
+  decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return this.#decide(key, options, 'consume')
   }
 
   /**
-   * Gives units back: those of an allowed decision, as far as they still weigh, never into a later window, and once
-   * at the most; or a cost, when only the key is known, as far as there is anything to give back.
+   * Gives units back, as far as they still weigh and never into a later window.
+   *
+   * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
+   * A decision is good for one refund, of all or of a part: the rest stays charged, and another
+   * refund does nothing. Nor does that of a denied decision, or of one of `peek`, which charged
+   * nothing. Throws WEIR_INVALID_COST for a `cost` above what was charged, and WEIR_INVALID_RECEIPT
+   * for a copy of a decision (`structuredClone`, JSON) and for a decision of another limiter, which
+   * is one of another name or on another store.
+   *
+   * Of a key: `cost`, default 1, of each policy, as far as there is anything to give back.
    * @example await limiter.refund(decision)
+   * @example await limiter.refund(decision, { cost: 1 })
    * @example await limiter.refund('u42', { cost: 2 })
    */
-  async refund(decision: Decision): Promise<void>
-  async refund(key: string, options?: DecideOptions): Promise<void>
-  async refund(of: Decision | string, options?: DecideOptions): Promise<void> {
-    if (typeof of === 'object' && of !== null) return this.#refundReceipt(checkedDecision(of))
-    await this.#ask(of, options, 'refund')
+  async refund(decision: Decision, options?: Pick<DecideOptions, 'cost'>): Promise<void>
+  async refund(key: Key, options?: DecideOptions): Promise<void>
+  async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
+    if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
+    await this.#ask(checkedKey(of), options, 'refund')
   }
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
-  async penalty(key: string, options?: DecideOptions): Promise<Decision> {
-    return this.#ask(key, options, 'charge')
+  async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
+    return this.#ask(checkedKey(key), options, 'charge')
   }
 
-  /** Forgets what was taken: the key is as if it had never been seen. */
-  async reset(key: string, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
-    const resolved = await this.#resolveFor(checkedKey(key), options)
-    if (resolved.plan !== undefined) await this.store.reset(subjectOf(resolved, resolved.plan, key))
+  /**
+   * Forgets what was taken under a key, as if it had never been seen: the counters of the policies
+   * that have no key of their own, and of those whose own key it is, under whatever tag. Counters
+   * of other keys stay as they are, so `reset('u42')` leaves alone what a policy with the key
+   * `'all'` counts, and `reset('all')` forgets it.
+   * @example await limiter.reset('u42')
+   */
+  async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    const text = checkedKey(key)
+    if (options !== undefined) checkedOptions(options, 'reset()', RESET)
+    const resolved = await this.#resolveFor(text, options)
+    if (resolved.plan === undefined) return
+    const subject = countersOf(subjectOf(resolved, resolved.plan, text))
+    if (subject !== undefined) await this.store.reset(subject)
   }
 
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
@@ -145,18 +175,38 @@ export class RateLimiter {
     this.#enabled = on
   }
 
-  async #refundReceipt(decision: Decision): Promise<void> {
-    if (!decision.allowed || decision.receipt.spent) return
+  async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
+    if (options !== undefined) checkedOptions(options, 'refund() of a decision', REFUND)
+    const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
+    if (decision.allowed === false) return
     const { receipt } = decision
-    const { group, answer } = receipt
+    // No copy is one.
+    if (!(receipt instanceof Receipt)) {
+      throw typeError(
+        'WEIR_INVALID_RECEIPT',
+        'refund() was given an object that no limiter returned, such as a copy of a decision by structuredClone or JSON; ' +
+          'give the decision itself, or a key',
+      )
+    }
+    const { group, answer, spent } = receipt
+    if (spent || group === undefined || group.mode === 'peek') return
+    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name) throw this.#notOurs(group.plan)
+    const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
     receipt.spent = true
-    if (group === undefined || group.mode === 'peek') return
     const { untilUs, nowUs } = answer
-    await this.store.decide({ ...group, mode: 'refund', untilUs, seenUs: nowUs })
+    await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
+  }
+
+  #notOurs({ name }: Plan): TypeError {
+    const whose = name === this.name ? 'that name on another store' : `the name "${name}"`
+    return typeError(
+      'WEIR_INVALID_RECEIPT',
+      `refund() of limiter "${this.name}" was given a decision of a limiter of ${whose}; refund it there`,
+    )
   }
 
   /** What an async method would do, without a promise beside the one that there is. */
-  #promised(key: string, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Promise<Decision> {
+  #promised(key: Key, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Promise<Decision> {
     try {
       return Promise.resolve(this.#decide(key, options, mode))
     } catch (error) {
@@ -165,18 +215,23 @@ export class RateLimiter {
   }
 
   #decide(
-    key: string,
+    key: Key,
     options: DecideOptions | undefined,
     mode: 'consume' | 'peek',
   ): Decision | Promise<Decision> {
-    const decision = this.#ask(key, options, mode)
+    const text = checkedKey(key)
+    const decision = this.#ask(text, options, mode)
     if (this.#onDecision === undefined) return decision
-    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, key, mode))
-    return this.#observed(decision, key, mode)
+    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, text, mode))
+    return this.#observed(decision, text, mode)
   }
 
   #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
-    checkedKey(key)
+    if (options !== this.#lastOptions) {
+      checkCall(options, mode)
+      // Others may hold a request.
+      if (options?.policy === undefined) this.#lastOptions = options
+    }
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options)
@@ -199,6 +254,7 @@ export class RateLimiter {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
     if (own !== undefined && typeof own !== 'function') return this.#resolver.resolve(own)
+    if (own === undefined && this.#policy === policyOfRequests) throw this.#needsPolicy()
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     try {
       const input = choose(key)
@@ -209,6 +265,14 @@ export class RateLimiter {
     } catch (error) {
       return this.#lastGood(key, error)
     }
+  }
+
+  #needsPolicy(): TypeError {
+    return typeError(
+      'WEIR_INVALID_POLICY',
+      `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant; ` +
+        'give the policy, too: reset(key, { policy })',
+    )
   }
 
   #known(key: string, resolved: Resolved): Resolved {
@@ -241,7 +305,8 @@ export class RateLimiter {
   }
 
   #warnOfNamesake(plan: Plan | undefined): void {
-    const { counters } = usedOn(this.store)
+    const counters = countersOn.get(this.store) ?? new Set()
+    countersOn.set(this.store, counters)
     for (const policy of plan?.policies ?? []) {
       const name = `${this.name}/${policy.name}`
       const counter = `${name}/${counterOf(policy)}`
@@ -259,29 +324,42 @@ export class RateLimiter {
 }
 
 const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
+const ASK = ['cost', 'policy']
+const REFUND = ['cost']
+const RESET = ['policy']
 const MAX_CHOSEN = 10_000
 const DISABLED = unlimited({ name: 'disabled' })
+/** What the policies of all limiters count under, by store: those that are the same for all requests. */
+const countersOn: WeakMap<Store, Set<string>> = new WeakMap()
 
-/** What limiters count on a store, for warnings. */
-interface Used {
-  /** Of policies that are the same for all requests: names of limiter and policy, and the counter. */
-  readonly counters: Set<string>
-  readonly kernels: KernelsByName
+/** In place of a policy: each call brings one, as it is a function of the request. */
+export function policyOfRequests(): never {
+  throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
 }
 
-const used: WeakMap<Store, Used> = new WeakMap()
+function checkCall(options: object | undefined, mode: Mode): void {
+  if (options === undefined) return
+  // Not by the list of names, which would make an array for each decision.
+  let isRight = typeof options === 'object' && options !== null
+  for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
+  if (!isRight) checkedOptions(options, `${mode === 'charge' ? 'penalty' : mode}()`, ASK)
+}
 
-function usedOn(store: Store): Used {
-  let known = used.get(store)
-  if (known === undefined) {
-    known = { counters: new Set(), kernels: new Map() }
-    used.set(store, known)
+/** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is
+ *  none of this key. */
+function countersOf(subject: Subject): Subject | undefined {
+  const { key, ownKeys } = subject
+  if (ownKeys === undefined) return subject
+  const places = [...ownKeys.keys()].filter((i) => (ownKeys[i]?.key ?? key) === key)
+  return places.length === 0 ? undefined : partOfSubject(subject, places)
+}
+
+/** Of each policy at most what it was charged: one with a cost of its own may have been charged
+ *  less than others. */
+function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
+  const most = Math.max(...charged)
+  if (cost > most) {
+    throw rangeError('WEIR_INVALID_COST', `cost is ${cost}, but ${most} was charged; give ${most} or less`)
   }
-  return known
-}
-
-function checkedDecision(decision: Decision): Decision {
-  if (decision.allowed === false || (decision.allowed && typeof decision.receipt === 'object'))
-    return decision
-  throw typeError('WEIR_INVALID_OPTION', `refund() was given ${quote(decision)}; give a decision, or a key`)
+  return charged.map((each) => Math.min(each, cost))
 }

@@ -3,20 +3,34 @@
 import { quote, rangeError, typeError } from './errors.js'
 import { checkedOptions } from './options.js'
 import { isPolicy, type Policy, withoutLimitInName } from './policy.js'
-import { checkNames, makePlan, type OwnKey, type Plan, type Subject, type WhenUnavailable } from './store.js'
+import {
+  checkNames,
+  makePlan,
+  type OwnKey,
+  type Plan,
+  type Store,
+  type Subject,
+  type WhenUnavailable,
+} from './store.js'
 import { warnOnce } from './warnings.js'
+
+/**
+ * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
+ * bigint. A number is the same key as its text: 42, 42n and '42' are one.
+ */
+export type Key = string | number | bigint
 
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
   readonly policy: Policy
   /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
-  readonly key?: string
+  readonly key?: Key
   /** What this policy is charged, instead of the decision's cost. */
   readonly cost?: number
   /** When the store cannot decide, for this policy. Default: as the limiter is told. */
   readonly whenUnavailable?: WhenUnavailable
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
-  readonly tag?: string
+  readonly tag?: Key
 }
 
 /** One policy, or several that are one decision: all allow and all are charged, or none is. */
@@ -37,35 +51,27 @@ interface Owner {
   readonly limiter: string
   /** Whether the user gave it that name. */
   readonly isNamed: boolean
+  /** That will decide. */
+  readonly store: Store
 }
-
-/** Which kernel counts under the names of a limiter and a policy. */
-export type KernelsByName = Map<string, string | undefined>
 
 /** Resolves the policies of one limiter. */
 export class Resolver {
   readonly #owner: Owner
-  readonly #limiter: string
   readonly #whenUnavailable: WhenUnavailable | undefined
   readonly #plans: Map<string, Plan> = new Map()
-  readonly #kernels: KernelsByName
 
-  /**
-   * @param whenUnavailable for policies that say nothing of it
-   * @param kernels of the policies of all limiters on the store
-   */
-  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined, kernels: KernelsByName) {
+  /** @param whenUnavailable for policies that say nothing of it */
+  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined) {
     this.#owner = owner
-    this.#limiter = owner.limiter
     this.#whenUnavailable = whenUnavailable
-    this.#kernels = kernels
   }
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
   resolve(input: PolicyInput): Resolved {
     const uses = usesOf(input, this.#owner)
     const first = uses[0] as PolicyUse
-    if (uses.length > 1) checkNames(this.#limiter, uses)
+    if (uses.length > 1) checkNames(this.#owner.limiter, uses)
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { plan: undefined, first: first.policy }
     return {
@@ -87,28 +93,34 @@ export class Resolver {
       if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
       plan = makePlan(
-        this.#limiter,
+        this.#owner.limiter,
         uses.map(({ policy }) => policy),
         when,
       )
-      this.#warnOfAlgorithms(plan)
+      warnOfAlgorithms(plan, this.#owner.store)
       this.#plans.set(signature, plan)
+      stores.set(plan, this.#owner.store)
     }
     return plan
   }
+}
 
-  #warnOfAlgorithms({ policies }: Plan): void {
-    for (const { name, kernel } of policies) {
-      const names = `${this.#limiter}/${name}`
-      const known = this.#kernels.get(names)
-      if (known !== undefined && known !== kernel?.id) {
-        const what = `policy ${quote(name)} of limiter "${this.#limiter}" had another algorithm before`
-        warnOnce('WEIR_CHANGED_ALGORITHM', this.#limiter, `${what}, so it counts anew; give each a name`)
-      }
-      // Names may come from requests.
-      if (this.#kernels.size >= MAX_PLANS) this.#kernels.clear()
-      this.#kernels.set(names, kernel?.id)
+/** By store, which kernel counts under the names of a limiter and a policy. */
+const kernelsOn: WeakMap<Store, Map<string, string | undefined>> = new WeakMap()
+
+function warnOfAlgorithms({ name: limiter, policies }: Plan, store: Store): void {
+  const kernels = kernelsOn.get(store) ?? new Map()
+  kernelsOn.set(store, kernels)
+  for (const { name, kernel } of policies) {
+    const names = `${limiter}/${name}`
+    const known = kernels.get(names)
+    if (known !== undefined && known !== kernel?.id) {
+      const what = `policy ${quote(name)} of limiter "${limiter}" had another algorithm before`
+      warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
     }
+    // Names may come from requests.
+    if (kernels.size >= MAX_PLANS) kernels.clear()
+    kernels.set(names, kernel?.id)
   }
 }
 
@@ -117,7 +129,7 @@ export class Resolver {
  * policy, the limit is no part of the name: it may change, and the count goes on.
  * @throws {TypeError | RangeError} as `resolve`
  */
-export function usesOf(input: PolicyInput, { limiter, isNamed }: Owner): readonly PolicyUse[] {
+export function usesOf(input: PolicyInput, { limiter, isNamed }: Omit<Owner, 'store'>): readonly PolicyUse[] {
   const uses: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
   if (uses.length === 0) {
     throw typeError('WEIR_INVALID_POLICY', `limiter "${limiter}" has no policy; give one, or unlimited()`)
@@ -140,6 +152,13 @@ export function usesOf(input: PolicyInput, { limiter, isNamed }: Owner): readonl
   })
 }
 
+const stores: WeakMap<Plan, Store> = new WeakMap()
+
+/** The store that a plan was made for: what a receipt need not carry. */
+export function storeOf(plan: Plan): Store | undefined {
+  return stores.get(plan)
+}
+
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 const MAX_PLANS = 1_000
 const ONE: readonly number[] = Object.freeze([1])
@@ -155,7 +174,7 @@ export function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): reado
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
-  return key === undefined ? undefined : { key, tag: tag ?? key }
+  return key === undefined ? undefined : { key: String(key), tag: String(tag ?? key) }
 }
 
 function checkedUse(input: Policy | PolicyUse): PolicyUse {
@@ -181,12 +200,18 @@ export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable 
   throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
 }
 
-export function checkedKey(key: string): string {
-  if (typeof key !== 'string') {
-    throw typeError('WEIR_INVALID_KEY', `key is ${quote(key)}; give the text that names who is limited`)
-  }
-  if (key === '') throw rangeError('WEIR_INVALID_KEY', 'key is ""; give the text that names who is limited')
-  return key
+/** The text of a key. */
+export function checkedKey(key: Key): string {
+  if (typeof key === 'string' && key !== '') return key
+  if (isKey(key)) return String(key)
+  const right = 'give a text that is not empty, a whole number or a bigint, which names who is limited'
+  const wrong = key === '' || typeof key === 'number' ? rangeError : typeError
+  throw wrong('WEIR_INVALID_KEY', `key is ${quote(key)}; ${right}`)
+}
+
+export function isKey(key: unknown): key is Key {
+  if (typeof key === 'string') return key !== ''
+  return Number.isSafeInteger(key) || typeof key === 'bigint'
 }
 
 export function checkedCost(cost: number): number {

@@ -239,7 +239,27 @@ describe('keys', () => {
     expect(await narrow.send({ address: '2001:db8:0:1::2' })).toMatchObject({ status: 429 })
   })
 
-  const MISSING = [undefined, null, '', 7, {}, Number.NaN] as never[]
+  const MISSING = [undefined, null, '', 7.5, {}, Number.NaN, true] as never[]
+
+  test.each([
+    ['at once', (id: number | bigint) => id],
+    ['later', async (id: number | bigint) => id],
+  ])('a whole number and a bigint are keys, the same as their text, %s', async (_, wrap) => {
+    let id: number | bigint = 42
+    const { send, limiter } = limitOn({ name: 'numbers', policy: once, key: () => wrap(id) })
+    const request: FakeRequest = {}
+    expect(await send(request)).toBeUndefined()
+    expect(request.rateLimit?.key).toBe('42')
+    expect((await limiter.peek('42')).remaining).toBe(0)
+    id = 43
+    expect(await send()).toBeUndefined()
+    id = 42n
+    expect(await send()).toMatchObject({ status: 429 })
+    const other = limitOn({ policy: once, key: () => null, onMissingKey: () => wrap(id) })
+    expect(await other.send(request)).toBeUndefined()
+    expect(request.rateLimit?.all.at(-1)?.key).toBe('42')
+    expect(warnings).toEqual([])
+  })
 
   test.each(MISSING)('without a usable one (%s): one shared bucket, and a warning once', async (key) => {
     const { send } = limitOn({
@@ -851,9 +871,63 @@ describe('the limiter beneath', () => {
     expect(await send()).toBeUndefined()
   })
 
-  test('needs to be told the policy where requests tell it', async () => {
-    const { limiter } = limitOn({ policy: () => once })
-    await expect(limiter.peek('k')).rejects.toThrow(/policy for requests only/)
-    expect(await limiter.peek('k', { policy: once })).toMatchObject({ remaining: 1 })
+  test.each([
+    ['policy', { policy: () => once }],
+    ['limit', { limit: () => 1, window: '1m' }],
+    ['window', { limit: 1, window: () => '1m' }],
+  ] as const)(
+    'where requests tell the %s, a key alone tells none, whatever it was asked about before',
+    async (_, options) => {
+      const { limiter, send } = limitOn({ name: 'by-request', ...options } as never)
+      const key = '192.0.2.1'
+      for (let request = 0; request < 2; request += 1) {
+        const refused = {
+          code: 'WEIR_INVALID_POLICY',
+          message: expect.stringContaining('give the policy, too: reset(key, { policy })'),
+        }
+        for (const method of ['consume', 'peek', 'penalty', 'refund', 'reset'] as const) {
+          await expect(limiter[method](key)).rejects.toMatchObject(refused)
+          await expect(limiter[method](key, {})).rejects.toMatchObject(refused)
+        }
+        expect(() => limiter.decide(key)).toThrow(expect.objectContaining(refused))
+        await send()
+      }
+      expect(warnings).toEqual([])
+    },
+  )
+
+  test('where requests tell the policy, calls that give it do what they do, and decisions are refunded', async () => {
+    const account = fixedWindow({ name: 'account', limit: 3, window: '1m' })
+    const { limiter, send } = limitOn({
+      policy: ({ user }) => [once, { policy: account, key: JSON.stringify(['192.0.2.1', user]), cost: 1 }],
+      cost: 0,
+    })
+    const request: FakeRequest = { user: 'ann' }
+    await send(request)
+    await send({ user: 'bob' })
+    const ann = JSON.stringify(['192.0.2.1', 'ann'])
+    expect(await limiter.peek(ann, { policy: account })).toMatchObject({ remaining: 2 })
+    await limiter.refund(request.rateLimit as Decision)
+    expect(await limiter.peek(ann, { policy: account })).toMatchObject({ remaining: 3 })
+    await send(request)
+    await limiter.reset(ann, { policy: account })
+    expect(await limiter.peek(ann, { policy: account })).toMatchObject({ remaining: 3 })
+    const bob = JSON.stringify(['192.0.2.1', 'bob'])
+    expect(await limiter.peek(bob, { policy: account })).toMatchObject({ remaining: 2 })
+  })
+
+  test('a log-in that resets its account leaves the guesses at another account counted', async () => {
+    const guesses = fixedWindow({ name: 'guesses', limit: 3, window: '15m' })
+    const { limiter, send } = limitOn({ policy: ({ user = '' }) => [{ policy: guesses, key: user }] })
+    let tried = 0
+    for (let round = 0; round < 10; round += 1) {
+      // The attacker has an account of their own, and goes on guessing while that one is logged in.
+      await send({ user: 'mallory' })
+      for (let guess = 0; guess < 3; guess += 1) {
+        if ((await send({ user: 'victim' })) === undefined) tried += 1
+      }
+      await limiter.reset('192.0.2.1').catch(() => limiter.reset('mallory', { policy: guesses }))
+    }
+    expect(tried).toBe(3)
   })
 })

@@ -31,7 +31,7 @@ describe('misuse is refused before the store is asked', () => {
   const limiter = new RateLimiter({ store: untouched, policy })
   const methods = ['consume', 'peek', 'penalty', 'refund'] as const
 
-  test.each([undefined, null, 1, {}, [], true, Symbol('s'), ''])('key %s', async (key) => {
+  test.each([undefined, null, 1.5, {}, [], true, Symbol('s'), ''])('key %s', async (key) => {
     for (const method of methods) {
       const refused = expect.objectContaining({ code: 'WEIR_INVALID_KEY' })
       if (method === 'refund' && typeof key === 'object' && key !== null) continue
@@ -85,7 +85,7 @@ describe('misuse is refused before the store is asked', () => {
 
   test.each([{}, { allowed: true }, []])('a refund of %j, which is no decision', async (of) => {
     const own = new RateLimiter({ store: untouched, policy })
-    await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+    await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_RECEIPT' })
   })
 
   test.each([null, 5, { maxkeys: 5 }])('memoryStore with %j', (options) => {

@@ -40,7 +40,9 @@ test('requests are inferred, and wrong options do not compile', () => {
     headers: ['draft-8', 'legacy'],
   })
   const annotated = rateLimit({ limit: 1, window: 60_000, key: (req: SignedIn) => req.user.id })
-  const handlers: RateLimitHandler[] = [plain, own, annotated]
+  const byNumber = rateLimit({ policy: daily, key: () => 7 })
+  const byBigint = rateLimit({ policy: daily, key: async () => 7n })
+  const handlers: RateLimitHandler[] = [plain, own, annotated, byNumber, byBigint]
   const app = express()
     .use(plain, own)
     .get('/:id', annotated, (req, res) => {
@@ -51,7 +53,7 @@ test('requests are inferred, and wrong options do not compile', () => {
       const wait = decision.retryAfterMs
       res.json([id, all.length, wait])
     })
-  expect([app, ...handlers]).toHaveLength(4)
+  expect([app, ...handlers]).toHaveLength(6)
 
   const wrong = [
     // @ts-expect-error: no window
@@ -68,8 +70,8 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit({ policy: daily, headers: 'draft-9' }),
     // @ts-expect-error: a text is no cost
     () => rateLimit({ policy: daily, cost: () => '1' }),
-    // @ts-expect-error: a number is no key
-    () => rateLimit({ policy: daily, key: () => 7 }),
+    // @ts-expect-error: true is no key
+    () => rateLimit({ policy: daily, key: () => true }),
     // @ts-expect-error: requests have no such thing
     () => rateLimit({ policy: daily, key: (req) => req.user.id }),
     // @ts-expect-error: not one of the choices

@@ -482,8 +482,9 @@ export function types(): unknown[] {
     RateLimit({ policy: once, limit: 1, window: '1m' }),
     // @ts-expect-error no such property
     RateLimit({ policy: once, key: (req: MyRequest) => req.user.name }),
-    // @ts-expect-error not a key
     RateLimit({ policy: once, key: (req: MyRequest) => req.user.pages }),
+    // @ts-expect-error not a key
+    RateLimit({ policy: once, key: (req: MyRequest) => req.user }),
     // @ts-expect-error no such option
     RateLimitModule.forRoot({ policy: once, globl: false }),
   ]

@@ -1,12 +1,13 @@
 // The first step: whether a request is limited at all, and by which key.
 
 import { quote } from '../errors.js'
+import { isKey } from '../resolve.js'
 import { warnOnce } from '../warnings.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { sealed } from './answer.js'
 import type { Ask } from './ask.js'
 import { whenAtHand } from './at-hand.js'
-import { type Address, addressFinder, isUsable, keyFinder, listing } from './client.js'
+import { type Address, addressFinder, keyFinder, listing } from './client.js'
 import type { LimitOptions } from './options.js'
 import { barred, unidentified } from './refusal.js'
 
@@ -37,9 +38,9 @@ export function admitting<Req, Res, Rest extends unknown[]>(
 
   function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
     const key = keyOf(request, address, rest)
-    if (isUsable(key)) return ask(request, response, key, rest)
+    if (isKey(key)) return ask(request, response, key, rest)
     return whenAtHand(key, (found) =>
-      isUsable(found) ? ask(request, response, found, rest) : withoutKey(request, response, found, rest),
+      isKey(found) ? ask(request, response, found, rest) : withoutKey(request, response, found, rest),
     )
   }
 
@@ -48,7 +49,7 @@ export function admitting<Req, Res, Rest extends unknown[]>(
     if (onMissingKey === 'deny') return sealed(unidentified(), response, adapter)
     if (typeof onMissingKey === 'function') {
       return whenAtHand(onMissingKey(request, ...rest), (found) =>
-        ask(request, response, isUsable(found) ? found : SHARED_KEY, rest),
+        ask(request, response, isKey(found) ? found : SHARED_KEY, rest),
       )
     }
     if (onMissingKey === undefined) warnOfMissing(options.key === undefined, name, key)
@@ -85,6 +86,10 @@ function warnOfMissing(byAddress: boolean, name: string, key: unknown): void {
       `a request to limiter "${name}" has no usable client address; ${shared}`,
     )
   } else {
-    warnOnce('WEIR_NO_KEY', name, `key of limiter "${name}" gave ${quote(key)} instead of a text; ${shared}`)
+    warnOnce(
+      'WEIR_NO_KEY',
+      name,
+      `key of limiter "${name}" gave ${quote(key)}, which is no text and no whole number; ${shared}`,
+    )
   }
 }

@@ -1,7 +1,7 @@
 // The second step: what a request costs and what it may take, and the decision.
 
 import { quote, rangeError } from '../errors.js'
-import type { PolicyInput, RateLimiter } from '../limiter.js'
+import type { Key, PolicyInput, RateLimiter } from '../limiter.js'
 import { isPromise } from '../promise.js'
 import type { Verdict } from './adapter.js'
 import type { Answer } from './answer.js'
@@ -12,7 +12,7 @@ import type { Asked, LimitOptions } from './options.js'
 export type Ask<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
-  key: string,
+  key: Key,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 

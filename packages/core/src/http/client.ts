@@ -71,7 +71,3 @@ function watched(key: MaybeKey, name: string): MaybeKey {
 }
 
 const IPV6 = /^(?=.*:.*:)[0-9A-Fa-f:]+(?:[\d.]+)?(?:%.*)?$/
-
-export function isUsable(key: Awaitable<MaybeKey>): key is string {
-  return typeof key === 'string' && key !== ''
-}

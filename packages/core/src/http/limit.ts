@@ -3,7 +3,7 @@
 // framework's adapter reads requests and writes responses, and decides nothing.
 
 import { quote, typeError } from '../errors.js'
-import { type PolicyInput, RateLimiter } from '../limiter.js'
+import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter.js'
 import { isPromise } from '../promise.js'
 import { warnOnce } from '../warnings.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
@@ -42,7 +42,7 @@ function limiterOf(options: LimitSettings<never, never>, fixed: PolicyInput | un
   const { name, store, onDecision, whenUnavailable, shared } = options
   const limiter = new RateLimiter({
     ...(name !== undefined && { name }),
-    policy: fixed ?? fromRequestsOnly(name ?? 'default'),
+    policy: fixed ?? policyOfRequests,
     ...(store !== undefined && { store }),
     ...(onDecision !== undefined && { onDecision }),
     ...(whenUnavailable !== undefined && { whenUnavailable }),
@@ -50,15 +50,6 @@ function limiterOf(options: LimitSettings<never, never>, fixed: PolicyInput | un
   })
   adviseOnStore(limiter.store)
   return limiter
-}
-
-function fromRequestsOnly(name: string): () => never {
-  return () => {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `limiter "${name}" has a policy for requests only; pass { policy }`,
-    )
-  }
 }
 
 /** A name that is misspelt would show what is to be hidden. */

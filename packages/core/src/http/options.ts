@@ -3,7 +3,7 @@
 import type { Denied } from '../decision.js'
 import type { Duration } from '../duration.js'
 import { quote, rangeError, typeError } from '../errors.js'
-import type { PolicyInput, RateLimiterOptions } from '../limiter.js'
+import type { Key, PolicyInput, RateLimiterOptions } from '../limiter.js'
 import { checkedOptions } from '../options.js'
 import type { AddressOptions } from './address-key.js'
 import { type HeaderFormat, isHeaderFormat } from './headers.js'
@@ -15,7 +15,7 @@ import type { DenialOptions } from './refusal.js'
 export type Awaitable<Value> = Value | PromiseLike<Value>
 
 /** What may be missing, as keys of requests may be. */
-export type MaybeKey = string | null | undefined
+export type MaybeKey = Key | null | undefined
 
 /** A function of the request. `Rest`: what it is given besides, as the framework has it. */
 export type Asked<Req, Rest extends unknown[], Value> = (request: Req, ...rest: Rest) => Awaitable<Value>
@@ -25,7 +25,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   extends Omit<RateLimiterOptions, 'policy'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
-  /** Who is limited. Default: the client's address, IPv6 by its network of `ipv6Prefix` bits. */
+  /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
+   *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
+   *  `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey>
   /** What becomes of a request without a usable key: `'shared'` (all such share one bucket; the default, with a
    *  warning), `'skip'` (it is not limited), `'deny'` (403), or a function that gives a key. */

@@ -63,7 +63,7 @@ export class Desks {
     if (!denyCache) return undefined
     let denials = this.#denials.get(name)
     if (denials === undefined) {
-      denials = new Denials(() => nowUs() ?? Math.floor(performance.now() * 1_000))
+      denials = new Denials(nowUs)
       this.#denials.set(name, denials)
     }
     return denials

@@ -186,7 +186,7 @@ class LayeredStore implements RedisStore, Asker {
     const desk = this.#desks.of(subject.plan)
     const id = idOf(subject)
     this.#losses.forget(watched(desk, id))
-    desk.denials?.forget(id)
+    desk.denials?.changed(id, subject)
     const part = localPart(subject, this.#settings.whenUnavailable)
     this.#losses.forget(watched(this.#desks.of(part.plan), idOf(part)))
     this.#fallback.forget(idOf(part), part)
@@ -203,6 +203,9 @@ class LayeredStore implements RedisStore, Asker {
         this.#recovery.watch(node, error)
       }
       throw error
+    } finally {
+      // Of denials that came in meanwhile, too, and also if nobody knows whether it was done.
+      desk.denials?.changed(id, subject)
     }
   }
 
@@ -249,7 +252,7 @@ class LayeredStore implements RedisStore, Asker {
   /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
   noted(group: Group, desk: Desk, answer: Answer, sentMs: number): Promise<Answer> | undefined {
     const id = idOf(group)
-    desk.denials?.noted(id, group, answer)
+    desk.denials?.noted(id, group, answer, sentMs)
     return this.#losses.noted(group, watched(desk, id), answer, sentMs)
   }
 

@@ -1,7 +1,17 @@
 // What was denied a moment ago is denied again without a call, as Redis would, and only as long as Redis would.
 
-import { expect, test } from 'vitest'
-import { fixedWindow, RateLimiter, type RedisStoreOptions, slidingLog, tokenBucket } from '../../src/index.js'
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  type PolicyInput,
+  RateLimiter,
+  type RedisStoreOptions,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { singleClient, strictStore } from './clients.js'
 
@@ -138,4 +148,186 @@ test('a flood of one refused key costs Redis one call a second', async () => {
     }
   })
   expect(calls).toBe(5)
+})
+
+describe('a denial that was under way when units came back is not remembered', () => {
+  const burst = tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: '1h' })
+  const shared = fixedWindow({ name: 'shared', limit: 1, window: '1d' })
+  const pair: PolicyInput = [burst, { policy: shared, key: 'all' }]
+
+  /** A limiter whose replies can be held back. */
+  function held(policy: PolicyInput) {
+    /** Called when a reply is there, which is handed over when the promise that it returns is
+     *  resolved. */
+    let holdBack: (() => Promise<void>) | undefined
+    const slow = {
+      async callBuffer(command: string, args: string[]) {
+        const hold = holdBack
+        holdBack = undefined
+        const reply = await client.callBuffer(command, args)
+        await hold?.()
+        return reply
+      },
+    }
+    runs += 1
+    const store = strictStore(slow, { instances: 1, clock: fakeClock() })
+    const name = `h${Date.now().toString(36)}${runs}`
+    const limiter = new RateLimiter({ name, store, policy })
+    return {
+      store,
+      limiter,
+      /** Acts when Redis has answered what is asked, and before that answer is read. */
+      async during(ask: () => Promise<unknown>, act: () => Promise<unknown>) {
+        let handOver = () => {}
+        const arrived = new Promise<void>((resolve) => {
+          holdBack = () => {
+            resolve()
+            return new Promise((done) => {
+              handOver = done
+            })
+          }
+        })
+        const asked = ask()
+        await arrived
+        await act()
+        handOver()
+        return asked
+      },
+    }
+  }
+
+  test.each<[string, PolicyInput, (limiter: RateLimiter) => Promise<unknown>]>([
+    ['a reset', burst, (limiter) => limiter.reset('k')],
+    ['a refund', burst, (limiter) => limiter.refund('k')],
+    ['a reset of a shared key', [{ policy: shared, key: 'all' }], (limiter) => limiter.reset('all')],
+    [
+      'a reset of a shared key by another policy set',
+      [{ policy: shared, key: 'all' }],
+      (limiter) => limiter.reset('all', { policy: shared }),
+    ],
+    [
+      'a refund of a shared key',
+      [{ policy: shared, key: 'all' }],
+      (limiter) => limiter.refund('other', { policy: [{ policy: shared, key: 'all' }] }),
+    ],
+    [
+      'a reset by another limiter of the name',
+      burst,
+      ({ name, store }) => new RateLimiter({ name, store, policy: burst, shared: true }).reset('k'),
+    ],
+  ])('%s', async (_, policy, change) => {
+    const { limiter, during } = held(policy)
+    await limiter.consume('k')
+    expect(
+      await during(
+        () => limiter.consume('k'),
+        () => change(limiter),
+      ),
+    ).toMatchObject({ allowed: false, source: 'store' })
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
+  })
+
+  test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
+    ['a reset', (limiter) => limiter.reset('all')],
+    ['a reset by another policy set', (limiter) => limiter.reset('all', { policy: shared })],
+    ['a refund through another key', (limiter) => limiter.refund('other')],
+  ])('nor is one from before, where %s was of a shared key', async (_, change) => {
+    const { limiter } = held(pair)
+    await limiter.consume('first')
+    expect((await limiter.consume('second')).allowed).toBe(false)
+    expect((await limiter.consume('second')).source).toBe('local')
+    await change(limiter)
+    expect(await limiter.consume('second')).toMatchObject({ allowed: true, source: 'store' })
+  })
+})
+
+/** A limiter with the deny cache and one without on the same counters, over calls that take some
+ *  time. */
+function twins(policy: PolicyInput, latencyMs: () => number) {
+  const clock = fakeClock()
+  const slow = {
+    async callBuffer(command: string, args: string[]) {
+      clock.advance(latencyMs())
+      const reply = await client.callBuffer(command, args)
+      clock.advance(latencyMs())
+      return reply
+    },
+  }
+  runs += 1
+  const name = `t${Date.now().toString(36)}${runs}`
+  const cached = new RateLimiter({ name, policy, store: strictStore(slow, { clock, instances: 1 }) })
+  const exact = new RateLimiter({
+    name,
+    policy,
+    store: strictStore(client, { clock, instances: 1, denyCache: false }),
+  })
+  return { clock, cached, exact }
+}
+
+test.each([
+  gcra({ limit: 2_000, period: '1s', burst: 1 }),
+  gcra({ limit: 700, period: '1s', burst: 1 }),
+  tokenBucket({ capacity: 5, refill: 100, every: '1s' }),
+  fixedWindow({ limit: 3, window: 20 }),
+  slidingLog({ limit: 3, window: 20 }),
+  slidingWindow({ limit: 30, window: 120 }),
+  slidingCounter({ limit: 5, window: 30 }),
+])('what is denied without a call, Redis would deny: $algorithm, $name', async (policy) => {
+  let seed = 7
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed / 2_147_483_647
+  }
+  const { clock, cached, exact } = twins(policy, () => random() * 1.5)
+  let remembered = 0
+  for (let step = 0; step < 1_500; step += 1) {
+    const key = random() < 0.8 ? 'hot' : 'cold'
+    const cost = random() < 0.8 ? 1 : 2
+    const roll = random()
+    if (roll < 0.02) await cached.reset(key)
+    else if (roll < 0.05) await cached.refund(key)
+    else if (roll < 0.07) await cached.penalty(key)
+    const decision = await cached.consume(key, { cost })
+    if (decision.source === 'local') {
+      remembered += 1
+      const then = await exact.peek(key, { cost })
+      if (then.allowed) expect.unreachable(`step ${step}: Redis would allow`)
+      if (!decision.allowed && !then.allowed) {
+        expect(decision.retryAfterMs).toBeGreaterThanOrEqual(then.retryAfterMs)
+      }
+    }
+    clock.advance(random() * random() * 3)
+  }
+  expect(remembered).toBeGreaterThan(20)
+})
+
+test('a change that another process makes shows within a second', async () => {
+  const { clock, cached, exact } = twins(fixedWindow({ limit: 1, window: '1h' }), () => 0.3)
+  for (let round = 0; round < 10; round += 1) {
+    await cached.consume('k')
+    await cached.consume('k')
+    clock.advance(round * 37)
+    expect((await cached.consume('k')).source).toBe('local')
+    await exact.reset('k')
+    const sinceUs = clock.nowUs()
+    while (!(await cached.peek('k')).allowed || !(await cached.consume('k')).allowed) clock.advance(1)
+    expect(clock.nowUs() - sinceUs).toBeLessThanOrEqual(1_002_000)
+  }
+})
+
+test('gcra of 2,000 a second and burst 1 lets as much through as without', async () => {
+  async function passed(denyCache: boolean): Promise<number> {
+    const { clock, cached, exact } = twins(gcra({ limit: 2_000, period: '1s', burst: 1 }), () => 0.04)
+    const limiter = denyCache ? cached : exact
+    const endUs = clock.nowUs() + 500_000
+    let allowed = 0
+    while (clock.nowUs() < endUs) {
+      if ((await limiter.consume('k')).allowed) allowed += 1
+      clock.advance(denyCache ? 0.02 : 0.1)
+    }
+    return allowed
+  }
+  const without = await passed(false)
+  expect(without).toBeGreaterThan(800)
+  expect(await passed(true)).toBeGreaterThanOrEqual(0.95 * without)
 })

@@ -87,5 +87,7 @@ test('own keys, with tags and without, count apart, and are refunded and reset',
   await limiter.refund(decision)
   expect(await left(as('u1'))).toEqual([2, 2])
   await limiter.reset('a', as('u1', 'other'))
+  expect(await left(as('u1', 'other'))).toEqual([3, 1])
+  await limiter.reset('u1', as('u1', 'other'))
   expect(await left(as('u1', 'other'))).toEqual([3, 2])
 })

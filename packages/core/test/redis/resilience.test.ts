@@ -403,7 +403,11 @@ test('a reset of policies whose keys lie in different slots of a Cluster was ref
     store: strictStore(clusterClient(), { denyCache: true }),
     policy: [
       slidingLog({ name: 'address', limit: 1, window: '1m' }),
-      { policy: slidingLog({ name: 'account', limit: 1, window: '1m' }), key: 'account-of-another-slot' },
+      {
+        policy: slidingLog({ name: 'account', limit: 1, window: '1m' }),
+        key: 'a1',
+        tag: 'account-of-another-slot',
+      },
     ],
   })
   for (let i = 0; i < 2; i += 1) {

@@ -81,7 +81,8 @@ rateLimit({ limit: 1, window: '1s', max: 5 })
 rateLimit({ limit: 1, window: '1 fortnight' })
 // @ts-expect-error no header format
 rateLimit({ limit: 1, window: '1s', headers: 'draft-99' })
-// @ts-expect-error a key is a text
 rateLimit({ limit: 1, window: '1s', key: () => 42 })
+// @ts-expect-error a key is a text or a number
+rateLimit({ limit: 1, window: '1s', key: () => true })
 // @ts-expect-error a context has no such property
 rateLimit<State, object>({ limit: 1, window: '1s', key: (ctx) => ctx.tennant })
