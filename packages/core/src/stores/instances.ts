@@ -3,6 +3,7 @@
 
 import { quote, rangeError } from '../errors.js'
 import type { RedisLike } from './redis-call.js'
+import { send } from './send.js'
 
 /** `rank` runs from 0 to count - 1; undefined: not known, so nobody gets the remainders. */
 export interface Instances {
@@ -80,7 +81,7 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
     if (!usable()) return
     try {
       const args = [HEARTBEAT, '1', key, id, String(GONE_MS), leaving ? '1' : '']
-      const [count, rank] = (await client.callBuffer('eval', args)) as [number, number]
+      const [count, rank] = (await send(client, 'eval', args)) as [number, number]
       if (!leaving) counted({ count, rank })
     } catch {
       // The last count stands. Whether Redis is well is for the breaker to find out.

@@ -15,6 +15,7 @@ import { type Desk, Desks, idOf } from './desks.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
+import { type FirstConnection, firstConnection } from './first-connection.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
 import { hashTagOf } from './keys.js'
 import type { Seen } from './last-seen.js'
@@ -61,6 +62,7 @@ class LayeredStore implements RedisStore, Asker {
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat | undefined
+  readonly #first: FirstConnection
   readonly #serverClock = serverClock()
   #answered = false
 
@@ -69,6 +71,7 @@ class LayeredStore implements RedisStore, Asker {
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
+    this.#first = firstConnection(client, deadlineMs)
     const { breaker } = settings
     this.#nodes = new Nodes(client, (node) => {
       return breaker === undefined ? circuitBreaker() : guardedBreaker(() => breaker(node), node)
@@ -108,6 +111,7 @@ class LayeredStore implements RedisStore, Asker {
     this.#calls = new Calls(client, this.#nodes, {
       deadlineMs,
       maxInFlight,
+      connecting: () => this.#connecting(),
       learnt: (node, cause) => this.#recovery.watch(node, cause),
       replied: (nowUs) => {
         this.#answered = true
@@ -177,6 +181,7 @@ class LayeredStore implements RedisStore, Asker {
   async close(): Promise<void> {
     this.#desks.close()
     this.#batches.flush()
+    this.#first.close()
     this.#calls.close()
     this.#recovery.close()
     this.#fallback.close()
@@ -196,7 +201,9 @@ class LayeredStore implements RedisStore, Asker {
     if (!this.#usable(node)) throw this.#notUsable(node)
     try {
       await withDeadline(
-        resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+        Promise.resolve(this.#connecting()).then(() =>
+          resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+        ),
         this.#settings.deadlineMs,
       )
     } catch (error) {
@@ -217,7 +224,7 @@ class LayeredStore implements RedisStore, Asker {
     const node = this.#nodes.ofSlot(slot)
     node.tag = group.ownKeys?.[0]?.tag ?? group.key
     if (!this.#usable(node)) return as(group, this.#without(group, node, this.#notUsable(node)))
-    this.#heartbeat?.start()
+    if (this.#connecting() === undefined) this.#heartbeat?.start()
     const question = new Question(this, group, desk, node, as)
     const ahead = desk.leases?.wanted(id, group)
     this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
@@ -288,14 +295,18 @@ class LayeredStore implements RedisStore, Asker {
     return whole && partOfSeen(whole, places)
   }
 
-  /** Whether users' decisions may go to the node. A client that is not ready is not queued on. */
+  /** The client's first connection, while it is made. */
+  #connecting(): Promise<void> | undefined {
+    return this.#answered || isReady(this.#client) ? undefined : this.#first.pending()
+  }
+
+  /** Whether users' decisions may go to the node. A client that has lost its connection is not queued on. */
   #usable(node: RedisNode): boolean {
     if (node.breaker.state !== 'closed') {
       this.#recovery.watch(node)
       return false
     }
-    if (isReady(this.#client)) return true
-    if (this.#client.status === 'wait') this.#client.connect?.().catch(() => {})
+    if (isReady(this.#client) || this.#connecting() !== undefined) return true
     node.breaker.failed(performance.now())
     this.#recovery.watch(node, this.#notUsable(node))
     return false
