@@ -1,14 +1,14 @@
-// The client's first connection is waited for: without that, each start of an app would begin with decisions that Redis
-// knows nothing of.
+// The client's first connection is waited for: without that, each start of an app would begin with
+// decisions that Redis knows nothing of.
 
 import { storeFailure, withDeadline } from './failures.js'
 import type { RedisLike } from './redis-call.js'
 
 export interface FirstConnection {
   /**
-   * While the client makes its first connection: resolves when it can send, rejects with a StoreError when the attempt has
-   * failed or was given up. Undefined before and after. To be asked only while the client is not ready: the first time begins
-   * the wait, and lets a lazy client connect.
+   * While the client makes its first connection: resolves when it can send, rejects with a StoreError
+   * when the attempt has failed or was given up. Undefined afterwards. To be asked only while the
+   * client is not ready: the first time begins the wait, and lets a lazy client connect.
    */
   pending(): Promise<void> | undefined
   close(): void

@@ -11,6 +11,7 @@ import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
 import { Calls } from './calls.js'
+import { warnWhenDegraded } from './degraded.js'
 import { type Desk, Desks, idOf } from './desks.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
@@ -22,6 +23,7 @@ import type { Seen } from './last-seen.js'
 import type { LeaseOptions } from './leases.js'
 import { Losses, type Watched } from './losses.js'
 import { Nodes, type RedisNode } from './nodes.js'
+import { type Permissions, permissions } from './permissions.js'
 import { type As, type Asker, asIs, Question } from './question.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
@@ -63,6 +65,8 @@ class LayeredStore implements RedisStore, Asker {
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat | undefined
   readonly #first: FirstConnection
+  readonly #permissions: Permissions
+  readonly #endWarnings: () => void
   readonly #serverClock = serverClock()
   #answered = false
 
@@ -71,6 +75,11 @@ class LayeredStore implements RedisStore, Asker {
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
+    this.#permissions = permissions(client, prefix, deadlineMs)
+    this.#endWarnings = warnWhenDegraded(this.#events, settings.whenUnavailable, (name) => {
+      const node = [...this.#nodes.all].find((each) => each.name === name) as RedisNode
+      if (isReady(client)) this.#permissions.check('degraded', '', () => this.#tagOn(node))
+    })
     this.#first = firstConnection(client, deadlineMs)
     const { breaker } = settings
     this.#nodes = new Nodes(client, (node) => {
@@ -81,7 +90,10 @@ class LayeredStore implements RedisStore, Asker {
       nowUs: () => this.#nowUs(),
       tell: (group) => this.#tell(group),
     })
-    if (instances === undefined) this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat())
+    if (instances === undefined) {
+      const failed = (error: unknown) => this.#permissions.doubted(error, () => INSTANCES_TAG)
+      this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat(), failed)
+    }
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
     this.#recovery = new Recovery({
       client,
@@ -112,7 +124,10 @@ class LayeredStore implements RedisStore, Asker {
       deadlineMs,
       maxInFlight,
       connecting: () => this.#connecting(),
-      learnt: (node, cause) => this.#recovery.watch(node, cause),
+      learnt: (node, cause) => {
+        this.#recovery.watch(node, cause)
+        this.#doubted(node, cause)
+      },
       replied: (nowUs) => {
         this.#answered = true
         this.#serverClock.noted(nowUs)
@@ -186,6 +201,7 @@ class LayeredStore implements RedisStore, Asker {
     this.#recovery.close()
     this.#fallback.close()
     this.#events.clear()
+    this.#endWarnings()
     await withDeadline(Promise.resolve(this.#heartbeat?.stop()), CLOSING_MS).catch(() => {})
   }
 
@@ -211,6 +227,7 @@ class LayeredStore implements RedisStore, Asker {
         node.breaker.failed(performance.now())
         this.#recovery.watch(node, error)
       }
+      this.#doubted(node, error)
       throw error
     }
   }
@@ -266,6 +283,7 @@ class LayeredStore implements RedisStore, Asker {
   failed(group: Group, node: RedisNode, error: StoreError): Answer {
     if (!concernsNode(error)) {
       this.#events.emit('key-error', { limiter: group.plan.name, key: group.key, cause: error })
+      this.#doubted(node, error)
     }
     return this.#without(group, node, error)
   }
@@ -295,6 +313,15 @@ class LayeredStore implements RedisStore, Asker {
     return whole && partOfSeen(whole, places)
   }
 
+  /** A failure that may be for want of a permission. */
+  #doubted(node: RedisNode, error: unknown): void {
+    this.#permissions.doubted(error, () => this.#tagOn(node))
+  }
+
+  #tagOn(node: RedisNode): string {
+    return hashTagOf(this.#keyOn(node), this.#settings.hashTags)
+  }
+
   /** The client's first connection, while it is made. */
   #connecting(): Promise<void> | undefined {
     return this.#answered || isReady(this.#client) ? undefined : this.#first.pending()
@@ -307,8 +334,9 @@ class LayeredStore implements RedisStore, Asker {
       return false
     }
     if (isReady(this.#client) || this.#connecting() !== undefined) return true
+    const why = this.#notUsable(node)
     node.breaker.failed(performance.now())
-    this.#recovery.watch(node, this.#notUsable(node))
+    this.#recovery.watch(node, why)
     return false
   }
 
