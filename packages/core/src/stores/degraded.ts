@@ -11,21 +11,15 @@ export const DEGRADED_MS = 10_000
 /**
  * Warns when the breaker of a node has not been closed for 10 s: once for each kind of cause.
  * @param meanwhile what decides without Redis
- * @param stays called with a node for which that is so
  * @returns what ends it
  */
-export function warnWhenDegraded(
-  events: Events,
-  meanwhile: string,
-  stays: (node: string) => void,
-): () => void {
+export function warnWhenDegraded(events: Events, meanwhile: string): () => void {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const causes = new Map<string, unknown>()
   const given = new Set<string>()
 
   function warnOf(node: string): void {
     const cause = causes.get(node)
-    stays(node)
     const kind = kindOfFailure(cause)
     if (given.has(kind)) return
     given.add(kind)

@@ -76,9 +76,10 @@ class LayeredStore implements RedisStore, Asker {
     this.#settings = settings
     this.#events = storeEvents(settings.log)
     this.#permissions = permissions(client, prefix, deadlineMs)
-    this.#endWarnings = warnWhenDegraded(this.#events, settings.whenUnavailable, (name) => {
-      const node = [...this.#nodes.all].find((each) => each.name === name) as RedisNode
-      if (isReady(client)) this.#permissions.check('degraded', '', () => this.#tagOn(node))
+    this.#endWarnings = warnWhenDegraded(this.#events, settings.whenUnavailable)
+    this.#events.on('breaker', ({ node: name, cause }) => {
+      const node = [...this.#nodes.all].find((each) => each.name === name)
+      if (node !== undefined && cause !== undefined) this.#doubted(node, cause)
     })
     this.#first = firstConnection(client, deadlineMs)
     const { breaker } = settings
@@ -91,7 +92,7 @@ class LayeredStore implements RedisStore, Asker {
       tell: (group) => this.#tell(group),
     })
     if (instances === undefined) {
-      const failed = (error: unknown) => this.#permissions.doubted(error, () => INSTANCES_TAG)
+      const failed = (error: unknown) => this.#permissions(error, () => INSTANCES_TAG)
       this.#heartbeat = heartbeat(client, prefix, () => this.#mayBeat(), failed)
     }
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
@@ -315,7 +316,7 @@ class LayeredStore implements RedisStore, Asker {
 
   /** A failure that may be for want of a permission. */
   #doubted(node: RedisNode, error: unknown): void {
-    this.#permissions.doubted(error, () => this.#tagOn(node))
+    this.#permissions(error, () => this.#tagOn(node))
   }
 
   #tagOn(node: RedisNode): string {

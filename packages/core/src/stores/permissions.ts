@@ -52,20 +52,15 @@ end
 return table.concat(refused, ' ')
 `
 
-export interface Permissions {
-  /** A call has failed. If it may be for want of a permission, all are tried. */
-  doubted(error: unknown, tagOf: () => string): void
-  /**
-   * Tries all that Weir needs, once for each reason, and warns of what is refused.
-   * @param refused what is known to be refused, if it is
-   * @param tagOf a hash tag of the node that is concerned
-   */
-  check(reason: string, refused: string, tagOf: () => string): void
-}
+/**
+ * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be for
+ * want of a permission, all are tried, once, and those that are refused are warned of.
+ */
+export type Permissions = (error: unknown, tagOf: () => string) => void
 
 export function permissions(client: RedisLike, prefix: string, deadlineMs: number): Permissions {
   let warned = false
-  const reasons = new Set<string>()
+  const tried = new Set<string>()
 
   async function refusedOf(tag: string): Promise<string> {
     const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
@@ -73,9 +68,9 @@ export function permissions(client: RedisLike, prefix: string, deadlineMs: numbe
     return refused.replaceAll(' ', ', ')
   }
 
-  async function checked(reason: string, known: string, tag: string): Promise<void> {
+  async function check(reason: string, known: string, tag: string): Promise<void> {
     const found = await refusedOf(tag).catch(() => {
-      reasons.delete(reason)
+      tried.delete(reason)
       return ''
     })
     // Where not even that may be asked, what is known has to do.
@@ -88,19 +83,14 @@ export function permissions(client: RedisLike, prefix: string, deadlineMs: numbe
     warn('WEIR_NOT_PERMITTED', `Redis does not permit what Weir needs: ${refused}; ${remedy}`)
   }
 
-  function check(reason: string, known: string, tagOf: () => string): void {
-    if (warned || reasons.has(reason)) return
-    reasons.add(reason)
-    void checked(reason, known, tagOf())
-  }
-
-  return {
-    check,
-    doubted(error, tagOf) {
-      if (isRefusal(error)) check('refused', reasonOf(error), tagOf)
-      // To a script a value that it may not read looks like one that is not Weir's.
-      else if ((error as StoreError).code === 'WEIR_FOREIGN_KEY') check('foreign', '', tagOf)
-    },
+  return (error, tagOf) => {
+    const refused = isRefusal(error)
+    // To a script a value that it may not read looks like one that is not Weir's.
+    if (!refused && (error as StoreError).code !== 'WEIR_FOREIGN_KEY') return
+    const reason = refused ? 'refused' : 'foreign'
+    if (warned || tried.has(reason)) return
+    tried.add(reason)
+    void check(reason, refused ? reasonOf(error) : '', tagOf())
   }
 }
 
