@@ -9,6 +9,8 @@ export type WarningCode =
   | 'WEIR_UNSAFE_REDIS_OPTION'
   | 'WEIR_OBSERVER_FAILED'
   | 'WEIR_BREAKER_FAILED'
+  | 'WEIR_STORE_DEGRADED'
+  | 'WEIR_NOT_PERMITTED'
   | 'WEIR_NO_ADDRESS'
   | 'WEIR_NO_KEY'
   | 'WEIR_RAW_ADDRESS'
@@ -26,6 +28,10 @@ export function warnOnce(code: WarningCode, subject: string, message: string): v
   const id = `${code} ${subject}`
   if (given.has(id)) return
   given.add(id)
+  warn(code, message)
+}
+
+export function warn(code: WarningCode, message: string): void {
   const { process } = globalThis as { process?: { emitWarning?(text: string, options: object): void } }
   if (process?.emitWarning) process.emitWarning(message, { type: 'WeirWarning', code })
   else console.warn(`${code}: ${message}`)

@@ -12,6 +12,8 @@ export interface CallsOptions {
   readonly deadlineMs: number
   /** Calls to a node that may wait for an answer at once. */
   readonly maxInFlight: number
+  /** The client's first connection, while it is made; rejects with a StoreError. */
+  readonly connecting: () => Promise<void> | undefined
   /** The breaker of a node learnt something. */
   readonly learnt: (node: RedisNode, cause: unknown) => void
   /** A reply came: the server's time. */
@@ -72,7 +74,10 @@ export class Calls {
     }
     this.#deadlines.add(call)
     node.inFlight += 1
-    decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
+    const decide = () => decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs)
+    const connecting = this.#options.connecting()
+    const reply = connecting === undefined ? decide() : connecting.then(decide)
+    reply.then(
       (reply) => {
         const { nowUs } = reply
         const { readings } = batch.line

@@ -1,8 +1,9 @@
-// What a Redis client must have, and what it had better have: checked once, when it is handed in.
+// What a Redis client must be, and what it should be: checked once, when it is handed in.
 
 import { quote, rangeError, typeError } from '../errors.js'
 import { warnOnce } from '../warnings.js'
 import type { RedisLike } from './redis-call.js'
+import { pipelines } from './send.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {
@@ -18,6 +19,19 @@ export function checkClient(client: RedisLike): void {
     const why = 'it must not have braces, which move all keys to one slot'
     throw rangeError('WEIR_INVALID_OPTION', `the client's keyPrefix is ${quote(keyPrefix)}; ${why}`)
   }
+  if (pipelines(client) && typeof client.createBuiltinCommand !== 'function') {
+    const why = 'only ioredis can send a command past it; leave it out'
+    throw rangeError('WEIR_INVALID_OPTION', `the client's enableAutoPipelining is true; ${why}`)
+  }
+  for (const [option, forbidden, right] of OF_A_REPLICA) {
+    // A Cluster sends to masters what may write, whatever its nodes are told.
+    if (client.isCluster === true || options[option] !== forbidden) continue
+    const why = 'a replica cannot count, and its copy lags'
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `the client's ${option} is ${quote(forbidden)}; ${why}: ${right}, or give a client of its own`,
+    )
+  }
   // Other clients than ioredis have other options.
   if (client.options === undefined || client.status === undefined) return
   for (const [option, isSafe, why] of client.isCluster === true ? OF_A_CLUSTER : OF_A_CLIENT) {
@@ -27,8 +41,17 @@ export function checkClient(client: RedisLike): void {
   }
 }
 
+/** What makes ioredis read from a replica, which would judge by old counts; and what is right. */
+const OF_A_REPLICA = [
+  ['readOnly', true, 'leave readOnly out'],
+  ['role', 'slave', "leave role out, or give 'master'"],
+] as const
+
 interface ClientOptions {
   readonly keyPrefix?: unknown
+  readonly readOnly?: unknown
+  /** Of the server that Sentinels are asked for. */
+  readonly role?: unknown
   readonly enableOfflineQueue?: unknown
   readonly maxRetriesPerRequest?: unknown
   readonly autoResendUnfulfilledCommands?: unknown

@@ -16,6 +16,18 @@ export function storeFailure(cause: unknown): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${quote(reason)}`, { cause })
 }
 
+/** What Redis, the connection or the client said, quoted. */
+export function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown }
+  return quote(cause instanceof Error ? cause.message : error instanceof Error ? error.message : error)
+}
+
+/** Of several failures the same: the code of an error reply, such as `OOM`, or `no reply`. */
+export function kindOfFailure(error: unknown): string {
+  const { cause } = error as { cause?: unknown }
+  return (cause instanceof Error && /^-?([A-Z]{3,})\b/.exec(cause.message)?.[1]) || 'no reply'
+}
+
 /** Whether the breaker is to know: all failures but those that concern one key. */
 export function concernsNode(error: StoreError): boolean {
   if (error.code === 'WEIR_FOREIGN_KEY') return false

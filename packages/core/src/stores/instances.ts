@@ -3,6 +3,7 @@
 
 import { quote, rangeError } from '../errors.js'
 import type { RedisLike } from './redis-call.js'
+import { send } from './send.js'
 
 /** `rank` runs from 0 to count - 1; undefined: not known, so nobody gets the remainders. */
 export interface Instances {
@@ -55,8 +56,16 @@ export interface Heartbeat {
   stop(): Promise<void>
 }
 
-/** @param usable whether Redis may be asked now */
-export function heartbeat(client: RedisLike, prefix: string, usable: () => boolean): Heartbeat {
+/**
+ * @param usable whether Redis may be asked now
+ * @param failed told of a beat that was not answered
+ */
+export function heartbeat(
+  client: RedisLike,
+  prefix: string,
+  usable: () => boolean,
+  failed: (error: unknown) => void = () => {},
+): Heartbeat {
   const id = `${process.pid}-${Math.random().toString(36).slice(2)}`
   const key = `${prefix}:{${INSTANCES_TAG}}`
   let instances: Instances = { count: 1, rank: 0 }
@@ -80,10 +89,12 @@ export function heartbeat(client: RedisLike, prefix: string, usable: () => boole
     if (!usable()) return
     try {
       const args = [HEARTBEAT, '1', key, id, String(GONE_MS), leaving ? '1' : '']
-      const [count, rank] = (await client.callBuffer('eval', args)) as [number, number]
-      if (!leaving) counted({ count, rank })
-    } catch {
+      // Numbers, or texts if the client's option stringNumbers says so.
+      const [count, rank] = (await send(client, 'eval', args)) as [unknown, unknown]
+      if (!leaving) counted({ count: Number(count), rank: Number(rank) })
+    } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.
+      failed(error)
     }
   }
 

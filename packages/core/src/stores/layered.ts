@@ -11,16 +11,19 @@ import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
 import { Calls } from './calls.js'
+import { warnWhenDegraded } from './degraded.js'
 import { type Desk, Desks, idOf } from './desks.js'
 import { type Events, type StoreEvents, type StoreListener, storeEvents } from './events.js'
 import { concernsNode, storeFailure, timedOut, withDeadline } from './failures.js'
 import { Fallback } from './fallback.js'
+import { type FirstConnection, firstConnection } from './first-connection.js'
 import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './instances.js'
 import { hashTagOf, type KeyFormat } from './keys.js'
 import type { Seen } from './last-seen.js'
 import type { LeaseOptions } from './leases.js'
 import { Losses, type Watched } from './losses.js'
 import { Nodes, type RedisNode } from './nodes.js'
+import { type Permissions, permissions } from './permissions.js'
 import { type As, type Asker, asIs, Question } from './question.js'
 import { isReady, Recovery } from './recovery.js'
 import type { RedisHealth, RedisStore } from './redis.js'
@@ -60,6 +63,9 @@ class LayeredStore implements RedisStore, Asker {
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat | undefined
+  readonly #first: FirstConnection
+  readonly #permissions: Permissions
+  readonly #endWarnings: () => void
   readonly #serverClock = serverClock()
   #answered = false
 
@@ -68,6 +74,13 @@ class LayeredStore implements RedisStore, Asker {
     this.#client = client
     this.#settings = settings
     this.#events = storeEvents(settings.log)
+    this.#permissions = permissions(client, format.prefix, deadlineMs)
+    this.#endWarnings = warnWhenDegraded(this.#events, settings.whenUnavailable)
+    this.#events.on('breaker', ({ node: name, cause }) => {
+      const node = [...this.#nodes.all].find((each) => each.name === name)
+      if (node !== undefined && cause !== undefined) this.#doubted(node, cause)
+    })
+    this.#first = firstConnection(client, deadlineMs)
     const { breaker } = settings
     this.#nodes = new Nodes(client, (node) => {
       return breaker === undefined ? circuitBreaker() : guardedBreaker(() => breaker(node), node)
@@ -77,7 +90,10 @@ class LayeredStore implements RedisStore, Asker {
       nowUs: () => this.#nowUs(),
       tell: (group) => this.#tell(group),
     })
-    if (instances === undefined) this.#heartbeat = heartbeat(client, format.prefix, () => this.#mayBeat())
+    if (instances === undefined) {
+      const failed = (error: unknown) => this.#permissions(error, () => INSTANCES_TAG)
+      this.#heartbeat = heartbeat(client, format.prefix, () => this.#mayBeat(), failed)
+    }
     this.#fallback = new Fallback(clock ?? this.#serverClock, () => this.#instances())
     this.#recovery = new Recovery({
       client,
@@ -106,7 +122,11 @@ class LayeredStore implements RedisStore, Asker {
     this.#calls = new Calls(client, this.#nodes, {
       deadlineMs,
       maxInFlight,
-      learnt: (node, cause) => this.#recovery.watch(node, cause),
+      connecting: () => this.#connecting(),
+      learnt: (node, cause) => {
+        this.#recovery.watch(node, cause)
+        this.#doubted(node, cause)
+      },
       replied: (nowUs) => {
         this.#answered = true
         this.#serverClock.noted(nowUs)
@@ -175,10 +195,12 @@ class LayeredStore implements RedisStore, Asker {
   async close(): Promise<void> {
     this.#desks.close()
     this.#batches.flush()
+    this.#first.close()
     this.#calls.close()
     this.#recovery.close()
     this.#fallback.close()
     this.#events.clear()
+    this.#endWarnings()
     await withDeadline(Promise.resolve(this.#heartbeat?.stop()), CLOSING_MS).catch(() => {})
   }
 
@@ -194,7 +216,9 @@ class LayeredStore implements RedisStore, Asker {
     if (!this.#usable(node)) throw this.#notUsable(node)
     try {
       await withDeadline(
-        resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+        Promise.resolve(this.#connecting()).then(() =>
+          resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+        ),
         this.#settings.deadlineMs,
       )
     } catch (error) {
@@ -202,6 +226,7 @@ class LayeredStore implements RedisStore, Asker {
         node.breaker.failed(performance.now())
         this.#recovery.watch(node, error)
       }
+      this.#doubted(node, error)
       throw error
     } finally {
       // Of denials that came in meanwhile, too, and also if nobody knows whether it was done.
@@ -218,7 +243,7 @@ class LayeredStore implements RedisStore, Asker {
     const node = this.#nodes.ofSlot(slot)
     node.tag = group.ownKeys?.[0]?.tag ?? group.key
     if (!this.#usable(node)) return as(group, this.#without(group, node, this.#notUsable(node)))
-    this.#heartbeat?.start()
+    if (this.#connecting() === undefined) this.#heartbeat?.start()
     const question = new Question(this, group, desk, node, as)
     const ahead = desk.leases?.wanted(id, group)
     this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)
@@ -260,6 +285,7 @@ class LayeredStore implements RedisStore, Asker {
   failed(group: Group, node: RedisNode, error: StoreError): Answer {
     if (!concernsNode(error)) {
       this.#events.emit('key-error', { limiter: group.plan.name, key: group.key, cause: error })
+      this.#doubted(node, error)
     }
     return this.#without(group, node, error)
   }
@@ -289,16 +315,30 @@ class LayeredStore implements RedisStore, Asker {
     return whole && partOfSeen(whole, places)
   }
 
-  /** Whether users' decisions may go to the node. A client that is not ready is not queued on. */
+  /** A failure that may be for want of a permission. */
+  #doubted(node: RedisNode, error: unknown): void {
+    this.#permissions(error, () => this.#tagOn(node))
+  }
+
+  #tagOn(node: RedisNode): string {
+    return hashTagOf(this.#settings.format, this.#keyOn(node))
+  }
+
+  /** The client's first connection, while it is made. */
+  #connecting(): Promise<void> | undefined {
+    return this.#answered || isReady(this.#client) ? undefined : this.#first.pending()
+  }
+
+  /** Whether users' decisions may go to the node. A client that has lost its connection is not queued on. */
   #usable(node: RedisNode): boolean {
     if (node.breaker.state !== 'closed') {
       this.#recovery.watch(node)
       return false
     }
-    if (isReady(this.#client)) return true
-    if (this.#client.status === 'wait') this.#client.connect?.().catch(() => {})
+    if (isReady(this.#client) || this.#connecting() !== undefined) return true
+    const why = this.#notUsable(node)
     node.breaker.failed(performance.now())
-    this.#recovery.watch(node, this.#notUsable(node))
+    this.#recovery.watch(node, why)
     return false
   }
 

@@ -144,8 +144,9 @@ export class Recovery {
       this.watch(node)
       // And the last one what they took during the second: from now on Redis decides.
       await this.#settleOnce(node, counted).catch(() => this.settleSoon(node))
-    } catch {
+    } catch (error) {
       node.breaker.settled(false, performance.now())
+      this.watch(node, error)
     }
   }
 

@@ -7,6 +7,7 @@ import { storeFailure } from './failures.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
+import { send } from './send.js'
 
 /**
  * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel) and `Cluster`. Another
@@ -20,9 +21,14 @@ export interface RedisLike {
   readonly status?: string
   /** Called once if the status is `'wait'`, as a lazy client's is. */
   connect?(): Promise<unknown>
+  /** For `'ready'`, `'close'` and `'end'`: without it and `off`, the first connection is not waited for. */
+  on?(event: string, listener: () => void): unknown
+  off?(event: string, listener: () => void): unknown
   readonly isCluster?: boolean
   /** Of a Cluster: the nodes of each slot, the master first. */
   readonly slots?: readonly (readonly string[] | undefined)[]
+  /** Of ioredis: a command that its auto pipelining leaves alone. Required if `options.enableAutoPipelining` is true. */
+  createBuiltinCommand?(command: string): { buffer(...args: unknown[]): Promise<unknown> }
 }
 
 /** What is the same for all calls of a plan. */
@@ -184,12 +190,12 @@ function foreignKey(key: string): StoreError {
 /** EVALSHA; and EVAL only if the server does not know the script, in which case nothing has run yet. */
 async function evaluate(client: RedisLike, { script }: Line, call: readonly string[]): Promise<unknown> {
   try {
-    return await client.callBuffer('evalsha', call as string[])
+    return await send(client, 'evalsha', call as string[])
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw storeFailure(error)
   }
   try {
-    return await client.callBuffer('eval', [script.source, ...call.slice(1)])
+    return await send(client, 'eval', [script.source, ...call.slice(1)])
   } catch (error) {
     throw storeFailure(error)
   }

@@ -1,0 +1,290 @@
+// Each option of ioredis that users set, with real servers: limits hold, and data lies where it
+// should; or the client is refused when it is handed in.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  freePort,
+  openConnection,
+  type RedisCluster,
+  type RedisSentinel,
+  type RedisServer,
+  startCluster,
+  startRedis,
+  startSentinel,
+  waitUntil,
+} from '@weir/testkit'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisLike,
+  type RedisStore,
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+  redisStore,
+  slidingLog,
+} from '../../src/index.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-tls-'))
+const file = (name: string) => join(folder, name)
+/** Of the shared Cluster, which has a replica for each master. */
+const nodes = inject('redis').clusterPorts.map((port) => ({ host: '127.0.0.1', port }))
+
+let server: RedisServer
+let tlsPort: number
+let sentinel: RedisSentinel
+/** Nodes tell clients names that nobody can resolve, as behind a network address translation. */
+let hidden: RedisCluster
+beforeAll(async () => {
+  // Unsafe options are the subject.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file('key')]
+  execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, '-out', file('cert'), ...subject], {
+    stdio: 'ignore',
+  })
+  tlsPort = await freePort()
+  const tls = ['--tls-port', String(tlsPort), '--tls-cert-file', file('cert'), '--tls-key-file', file('key')]
+  const noClientCert = ['--tls-auth-clients', 'no']
+  const announced = ['--cluster-announce-hostname', 'hidden.test']
+  const started = await Promise.all([
+    startRedis({ args: [...tls, ...noClientCert, '--unixsocket', file('socket')] }),
+    startSentinel(),
+    startCluster({
+      replicas: 0,
+      args: [...announced, '--cluster-preferred-endpoint-type', 'hostname'],
+    }),
+  ])
+  server = started[0]
+  sentinel = started[1]
+  hidden = started[2]
+}, 60_000)
+afterAll(async () => {
+  await Promise.all([server, sentinel, hidden].map((each) => each.stop()))
+  rmSync(folder, { recursive: true })
+})
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+function opened<Client extends Redis | Cluster>(client: Client): Client {
+  client.on('error', () => {})
+  open.push(() => client.disconnect())
+  return client
+}
+
+function redis(options: object): Redis {
+  return opened(new Redis({ port: server.port, ...options } as never))
+}
+
+function clusterAt(startup: typeof nodes, options: object): Cluster {
+  return opened(new Cluster(startup, options as never))
+}
+
+type AnyOptions = Record<string, unknown> & { readonly redisOptions?: object }
+
+let runs = 0
+function newPrefix(): string {
+  runs += 1
+  return `o${Date.now().toString(36)}${runs}`
+}
+
+function storeOn(client: RedisLike, prefix: string): RedisStore {
+  const store = redisStore(client, { prefix, whenUnavailable: 'throw', deadlineMs: 10_000 })
+  open.push(() => store.close())
+  return store
+}
+
+/** Two stores on the client do all that stores do. Returns the prefix of their keys. */
+async function doesAll(client: RedisLike): Promise<string> {
+  const prefix = newPrefix()
+  const [one, other] = [storeOn(client, prefix), storeOn(client, prefix)]
+  for (const policy of [
+    fixedWindow({ name: 'f', limit: 2, window: '5m' }),
+    slidingLog({ name: 'l', limit: 2, window: '5m' }),
+  ]) {
+    const [mine, theirs] = [one, other].map(
+      (store) => new RateLimiter({ name: 'limiter', store, policy, shared: true }),
+    ) as [RateLimiter, RateLimiter]
+    for (const key of ['a', 'b', 'c', 'd']) {
+      const decisions = await Promise.all([0, 1, 2].map(() => mine.consume(key)))
+      expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+        [true, 'store'],
+        [true, 'store'],
+        [false, 'store'],
+      ])
+      expect(await theirs.peek(key)).toMatchObject({ allowed: false, remaining: 0, source: 'store' })
+      await mine.refund(decisions[0] as (typeof decisions)[0])
+      expect(await theirs.peek(key)).toMatchObject({ allowed: true, remaining: 1 })
+      await theirs.penalty(key, { cost: 1 })
+      expect((await theirs.consume(key)).allowed).toBe(false)
+      await mine.reset(key)
+      expect((await theirs.peek(key)).remaining).toBe(2)
+      await theirs.consume(key)
+    }
+  }
+  // For whichever asked last, both are there at its first beat.
+  await waitUntil('both are counted', async () =>
+    [one, other].some((store) => store.health().instances === 2),
+  )
+  return prefix
+}
+
+/** The keys of the limiter and those of the heartbeat, in a database of the single server. */
+async function keysIn(db: number, pattern: string): Promise<string[]> {
+  const connection = openConnection(server.port)
+  await connection.command('SELECT', db)
+  const keys = (await connection.command('KEYS', pattern)) as string[]
+  connection.close()
+  return keys
+}
+
+describe.each<[string, object]>([
+  ['the defaults', {}],
+  ['the recommended options', recommendedRedisOptions],
+])('a Redis with %s', (_, base) => {
+  test.each<object>([
+    {},
+    { enableAutoPipelining: true },
+    { enableAutoPipelining: true, lazyConnect: true },
+    { enableAutoPipelining: true, autoPipeliningIgnoredCommands: ['evalsha'] },
+    { stringNumbers: true },
+    { lazyConnect: true },
+    { enableOfflineQueue: true },
+    { enableOfflineQueue: false },
+    { enableReadyCheck: false },
+    { showFriendlyErrorStack: true },
+    { commandTimeout: 5_000 },
+    { maxRetriesPerRequest: null },
+    { connectionName: 'app' },
+    { keepAlive: 1_000, noDelay: false, family: 4 },
+    // Of ioredis 6; 5 does not know them.
+    { protocol: 2 },
+    { replyMapping: 'resp3' },
+  ])('works with %j', async (options) => {
+    await doesAll(redis({ ...base, ...options }))
+  })
+
+  test.each([false, true])(
+    'keeps its keys under keyPrefix (auto pipelining: %s)',
+    async (enableAutoPipelining) => {
+      const options = { ...base, enableAutoPipelining, keyPrefix: 'app:' }
+      const prefix = await doesAll(redis(options))
+      expect(await keysIn(0, `app:${prefix}:*`)).toContain(`app:${prefix}:{instances}`)
+      expect(await keysIn(0, `${prefix}:*`)).toEqual([])
+    },
+  )
+
+  test.each([false, true])('keeps its keys in its db (auto pipelining: %s)', async (enableAutoPipelining) => {
+    const prefix = await doesAll(redis({ ...base, enableAutoPipelining, db: 3 }))
+    expect(await keysIn(3, `${prefix}:*`)).toContain(`${prefix}:{instances}`)
+    expect(await keysIn(0, `${prefix}:*`)).toEqual([])
+  })
+
+  test('works with tls', async () => {
+    const tls = { ca: readFileSync(file('cert')) }
+    await doesAll(redis({ ...base, port: tlsPort, tls }))
+    await doesAll(redis({ ...base, port: tlsPort, tls, enableAutoPipelining: true }))
+  })
+
+  test('works with the path of a socket', async () => {
+    await doesAll(redis({ ...base, path: file('socket') }))
+  })
+
+  test('works with sentinels, and a natMap', async () => {
+    const sentinels = [{ host: '127.0.0.1', port: sentinel.sentinelPorts[0] as number }]
+    const port = await sentinel.masterPort()
+    const natMap = { [`127.0.0.1:${port}`]: { host: 'localhost', port } }
+    await doesAll(redis({ ...base, sentinels, name: sentinel.name }))
+    await doesAll(redis({ ...base, sentinels, name: sentinel.name, natMap }))
+  })
+})
+
+describe.each<[string, AnyOptions]>([
+  ['the defaults', {}],
+  ['the recommended options', recommendedClusterOptions],
+])('a Cluster with %s', (_, base) => {
+  function cluster(options: AnyOptions): Cluster {
+    const redisOptions = { ...base.redisOptions, ...options.redisOptions }
+    return clusterAt(nodes, { ...base, ...options, redisOptions })
+  }
+
+  test.each<AnyOptions>([
+    {},
+    { enableAutoPipelining: true },
+    { enableAutoPipelining: true, lazyConnect: true },
+    { enableAutoPipelining: true, scaleReads: 'slave' },
+    { scaleReads: 'slave' },
+    { scaleReads: 'all' },
+    { lazyConnect: true },
+    { enableOfflineQueue: true },
+    { enableOfflineQueue: false },
+    { enableReadyCheck: false },
+    { redisOptions: { stringNumbers: true } },
+    { redisOptions: { readOnly: true } },
+    { redisOptions: { enableAutoPipelining: true } },
+    { redisOptions: { showFriendlyErrorStack: true } },
+    { shardedSubscribers: true },
+    { redisOptions: { protocol: 2 } },
+    { redisOptions: { replyMapping: 'resp3' } },
+  ])('works with %j', async (options) => {
+    await doesAll(cluster(options))
+  })
+
+  test('works with a scaleReads of its own', async () => {
+    await doesAll(cluster({ scaleReads: (all: Redis[]) => all.at(-1) }))
+  })
+
+  test.each<AnyOptions>([{ keyPrefix: 'app:' }, { keyPrefix: 'app:', enableAutoPipelining: true }])(
+    'keeps its keys under the prefix of %j',
+    async (options) => {
+      const client = cluster(options)
+      const prefix = await doesAll(client)
+      const found = async (pattern: string) =>
+        (await Promise.all(client.nodes('master').map((node) => node.keys(pattern)))).flat()
+      expect(await found(`app:${prefix}:*`)).toContain(`app:${prefix}:{instances}`)
+      expect(await found(`${prefix}:*`)).toEqual([])
+    },
+  )
+
+  test.each([false, true])('works with a natMap (auto pipelining: %s)', async (enableAutoPipelining) => {
+    const natMap = Object.fromEntries(
+      hidden.ports.map((port) => [`hidden.test:${port}`, { host: '127.0.0.1', port }]),
+    )
+    const startup = [{ host: '127.0.0.1', port: hidden.ports[0] as number }]
+    await doesAll(clusterAt(startup, { ...base, natMap, enableAutoPipelining }))
+  })
+})
+
+describe('what cannot work is refused when the client is handed in', () => {
+  test.each<[string, object, string]>([
+    ['readOnly', { readOnly: true }, 'leave readOnly out'],
+    [
+      'a role of slave',
+      { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'm', role: 'slave' },
+      "leave role out, or give 'master'",
+    ],
+    ['braces in keyPrefix', { keyPrefix: '{app}:' }, 'it must not have braces'],
+  ])('%s', (_, options, remedy) => {
+    const client = redis({ ...recommendedRedisOptions, ...options, lazyConnect: true })
+    expect(() => redisStore(client)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION', message: expect.stringContaining(remedy) }),
+    )
+  })
+
+  test('a client of another make that pipelines by itself', () => {
+    const client = { callBuffer: async () => undefined, options: { enableAutoPipelining: true } }
+    expect(() => redisStore(client)).toThrow(
+      expect.objectContaining({
+        code: 'WEIR_INVALID_OPTION',
+        message: expect.stringContaining('enableAutoPipelining'),
+      }),
+    )
+  })
+})

@@ -1,0 +1,317 @@
+// What docs/resilience.md says that Weir needs of a Redis user, on real servers: no more, and what
+// is missing is warned of.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type RedisCluster, type RedisServer, startCluster, startRedis, waitUntil } from '@weir/testkit'
+import { Cluster, Redis } from 'ioredis'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  type MockInstance,
+  test,
+  vi,
+} from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  RateLimiter,
+  type RedisLike,
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { COMMANDS } from '../../src/stores/permissions.js'
+
+const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/resilience.md'), 'utf8')
+/** The rules of the documented lines. */
+const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].map((match) => {
+  return (match[1] as string).split(' ')
+}) as [string[], string[]]
+const PASSWORD = RULES.find((rule) => rule.startsWith('>'))?.slice(1) as string
+
+let server: RedisServer
+let cluster: RedisCluster
+beforeAll(async () => {
+  ;[server, cluster] = await Promise.all([startRedis(), startCluster({ masters: 2, replicas: 2 })])
+}, 60_000)
+afterAll(() => Promise.all([server.stop(), cluster.stop()]))
+
+const open: (() => unknown)[] = []
+let emitted: MockInstance
+beforeEach(() => {
+  emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+})
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+  emitted.mockRestore()
+})
+
+function warnings(): string[] {
+  const calls = emitted.mock.calls as [string, { code: string }][]
+  return calls.filter(([, { code }]) => code === 'WEIR_NOT_PERMITTED').map(([text]) => text)
+}
+
+let runs = 0
+function newName(): string {
+  runs += 1
+  return `a${Date.now().toString(36)}${runs}`
+}
+
+/** A user of the documented rules and these. */
+async function newUser(at: RedisServer, ...more: readonly string[]): Promise<void> {
+  await at.command('ACL', 'SETUSER', 'weir', 'reset', ...RULES, ...more)
+  await at.command('ACL', 'LOG', 'RESET')
+}
+
+const USER = { username: 'weir', password: PASSWORD }
+
+function opened<Client extends Redis | Cluster>(client: Client): Client {
+  client.on('error', () => {})
+  open.push(() => client.disconnect())
+  return client
+}
+
+function redis(port: number = server.port): Redis {
+  return opened(new Redis(port, { ...recommendedRedisOptions, ...USER }))
+}
+
+function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  const store = redisStore(client, { deadlineMs: 2_000, ...options })
+  open.push(() => store.close())
+  return store
+}
+
+const window = '5m'
+const POLICIES: Policy[] = [
+  fixedWindow({ limit: 20, window }),
+  slidingLog({ limit: 20, window }),
+  slidingWindow({ limit: 20, window }),
+  slidingCounter({ limit: 20, window }),
+  tokenBucket({ capacity: 20, refill: 20, every: window }),
+  leakyBucket({ capacity: 20, leak: 20, every: window }),
+  gcra({ limit: 20, period: window, burst: 20 }),
+]
+
+/** All that is asked of a store while Redis is well. */
+async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void> {
+  const limiter = new RateLimiter({ name: newName(), store, policy, shared: true })
+  for (let i = 0; i < 3; i += 1) {
+    const decisions = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
+    const [first] = decisions
+    if (first === undefined) throw new Error('no decision')
+    expect(decisions.map(({ source }) => source)).toEqual(['store', 'store', 'store'])
+    await limiter.consume('k', { cost: 2 })
+    await limiter.peek('k')
+    await limiter.refund(first)
+    await limiter.refund('k', { cost: 1 })
+    await limiter.penalty('k', { cost: 30 })
+    expect((await limiter.consume('k')).allowed).toBe(false)
+    await limiter.reset('k')
+  }
+  // As short as there are: what has ended is cleared away.
+  const short = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 2, window: 20 }) })
+  for (let i = 0; i < 6; i += 1) {
+    await short.consume('k')
+    await new Promise((resolve) => setTimeout(resolve, 15))
+  }
+}
+
+/** What was refused, and to what. */
+async function refusals(at: RedisServer): Promise<unknown[]> {
+  const log = (await at.command('ACL', 'LOG')) as unknown[][]
+  return log
+    .map((entry) => entry[entry.indexOf('object') + 1])
+    .filter((object) => !String(object).startsWith('client'))
+}
+
+test('the documented rules name all commands that Weir sends, and no other but what ioredis needs', () => {
+  const src = resolve(import.meta.dirname, '../../src')
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  const texts = files
+    .filter((file) => /\.lua$|instances\.ts$/.test(file))
+    .map((file) => readFileSync(join(src, file), 'utf8'))
+    .join('\n')
+  const called = [...texts.matchAll(/call\('([A-Z]+)'/g)].map((match) => match[1] as string)
+  expect([...new Set([...called, 'EVAL', 'EVALSHA'])].sort()).toEqual([...new Set(COMMANDS)].sort())
+  const named = RULES.filter((rule) => rule.startsWith('+')).map((rule) => rule.slice(1).toUpperCase())
+  expect(named.sort()).toEqual([...COMMANDS, 'INFO'].sort())
+})
+
+describe('with the documented rules and nothing else', () => {
+  test.each(POLICIES.map((policy) => [policy.name, policy] as const))('%s: all works', async (_, policy) => {
+    await newUser(server)
+    const store = storeOn(redis())
+    await doAll(store, policy)
+    await waitUntil('it is counted', async () => store.health().instances >= 1)
+    expect(await refusals(server)).toEqual([])
+    expect(warnings()).toEqual([])
+  })
+
+  test('what was admitted in an outage is counted, and what was lost is told again', async () => {
+    const other = await startRedis()
+    await newUser(other)
+    const store = storeOn(redis(other.port), { deadlineMs: 200 })
+    const limiters = POLICIES.map((policy) => new RateLimiter({ name: newName(), store, policy }))
+    for (const limiter of limiters) await limiter.consume('k', { cost: 2 })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await other.command('FLUSHALL')
+    for (const limiter of limiters) await limiter.consume('k')
+    for (const limiter of limiters) {
+      await waitUntil('what was lost is there', async () => (await limiter.peek('k')).remaining <= 17)
+    }
+    // Answers nobody, and forgets nothing.
+    await other.command('CONFIG', 'SET', 'maxmemory', 1)
+    await waitUntil('the breaker is open', async () => {
+      for (const limiter of limiters) await limiter.consume('k', { cost: 1 })
+      return store.health().state === 'open'
+    })
+    await other.command('CONFIG', 'SET', 'maxmemory', 0)
+    await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
+    await waitUntil('all is counted', async () => store.health().localKeys === 0)
+    expect(await refusals(other)).toEqual([])
+    expect(warnings()).toEqual([])
+    await other.stop()
+  })
+
+  test('a Cluster works with what it needs besides', async () => {
+    await Promise.all(cluster.nodes.map((node) => newUser(node, ...OF_A_CLUSTER)))
+    const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
+    const redisOptions = { ...recommendedClusterOptions.redisOptions, ...USER }
+    const client = opened(new Cluster(nodes, { ...recommendedClusterOptions, redisOptions }))
+    const store = storeOn(client)
+    for (const policy of POLICIES) await doAll(store, policy)
+    await doAll(store, [
+      fixedWindow({ name: 'a', limit: 20, window }),
+      slidingLog({ name: 'b', limit: 20, window }),
+    ])
+    // A slot on its way: the key is not there any more, so its call is asked again of the other one.
+    const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 2, window }) })
+    const slot = (await cluster.nodes[0]?.command('CLUSTER', 'KEYSLOT', 'on%20its%20way')) as number
+    const [from, to] = slot < 8_192 ? cluster.masters : [...cluster.masters].reverse()
+    const [fromId, toId] = await Promise.all([from, to].map((node) => node?.command('CLUSTER', 'MYID')))
+    await to?.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(fromId))
+    await from?.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(toId))
+    expect((await limiter.consume('on its way')).source).toBe('store')
+    expect(await to?.command('CLUSTER', 'COUNTKEYSINSLOT', slot)).toBe(1)
+    for (const node of cluster.nodes) expect(await refusals(node)).toEqual([])
+    expect(warnings()).toEqual([])
+  })
+
+  test('keys of others are out of reach', async () => {
+    await newUser(server)
+    await expect(redisReady().then((client) => client.get('other'))).rejects.toThrow('NOPERM')
+  })
+})
+
+async function redisReady(): Promise<Redis> {
+  const client = redis()
+  await new Promise((resolve) => client.once('ready', resolve))
+  return client
+}
+
+describe('what is missing is warned of, once, with the remedy', () => {
+  const limiterOn = (store: RedisStore, policy: Policy) =>
+    new RateLimiter({ name: newName(), store, policy, shared: true })
+
+  async function warned(): Promise<string> {
+    await waitUntil('it is warned of', async () => warnings().length > 0)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const [text, ...others] = warnings()
+    expect(others).toEqual([])
+    expect(text).toMatch(/; run: ACL SETUSER <user> ~weir:\* \+evalsha \+eval \+time .*\+zrem$/)
+    return text as string
+  }
+
+  test.each([
+    ['TIME', fixedWindow({ limit: 2, window })],
+    ['GET', fixedWindow({ limit: 2, window })],
+    ['SET', tokenBucket({ capacity: 2, refill: 1, every: window })],
+    ['LINDEX', slidingLog({ limit: 2, window })],
+    ['RPUSH', slidingLog({ limit: 2, window })],
+    ['ZADD', fixedWindow({ limit: 2, window })],
+    ['ZREMRANGEBYSCORE', fixedWindow({ limit: 2, window })],
+  ])('%s', async (command, policy) => {
+    await newUser(server, `-${command.toLowerCase()}`)
+    const limiter = limiterOn(storeOn(redis()), policy)
+    for (let i = 0; i < 6; i += 1) await limiter.consume('k')
+    expect(await warned()).toContain(`what Weir needs: ${command}; run`)
+  })
+
+  test('several, all at once', async () => {
+    await newUser(server, '-time', '-lindex', '-zadd')
+    await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
+    expect(await warned()).toContain('what Weir needs: TIME, LINDEX, ZADD; run')
+  })
+
+  test('DEL, by a reset', async () => {
+    await newUser(server, '-del')
+    const limiter = limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window }))
+    await limiter.consume('k')
+    await expect(limiter.reset('k')).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+    expect(await warned()).toContain('what Weir needs: DEL; run')
+  })
+
+  test.each([
+    ['evalsha', ['-evalsha'], "'evalsha' command"],
+    ['eval', ['-eval', '-evalsha'], "'evalsha' command"],
+  ])('%s', async (_, rules, expected) => {
+    await newUser(server, ...rules)
+    const policy = fixedWindow({ limit: 2, window })
+    await limiterOn(storeOn(redis(), { instances: 1 }), policy).consume('k')
+    expect(await warned()).toMatch(new RegExp(`NOPERM .*${expected}`))
+  })
+
+  test('the pattern of keys', async () => {
+    await newUser(server, 'resetkeys', '~other:*')
+    await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
+    expect(await warned()).toMatch(/NOPERM .*keys?/)
+  })
+
+  test('what is refused only when an outage is over', async () => {
+    const other = await startRedis()
+    await newUser(other)
+    const store = storeOn(redis(other.port), { deadlineMs: 200, instances: 1 })
+    const limiter = limiterOn(store, slidingLog({ limit: 100, window }))
+    await limiter.consume('k')
+    await other.command('CONFIG', 'SET', 'maxmemory', 1)
+    await waitUntil('the breaker is open', async () => {
+      await limiter.consume('k')
+      return store.health().state === 'open'
+    })
+    await other.command('ACL', 'SETUSER', 'weir', '-rpush', '-lpush', '-lset')
+    await other.command('CONFIG', 'SET', 'maxmemory', 0)
+    expect(await warned()).toContain('RPUSH, LPUSH, LSET')
+    await other.stop()
+  })
+})
+
+test('a key that is not of Weir, and a server that is full, are no want of permission', async () => {
+  await newUser(server)
+  const store = storeOn(redis(), { instances: 1 })
+  const policy = fixedWindow({ name: 'p', limit: 2, window })
+  const name = newName()
+  const limiter = new RateLimiter({ name, store, policy })
+  await limiter.consume('k')
+  const [key] = (await server.command('KEYS', `*${name}*`)) as string[]
+  await server.command('SET', key as string, 'foreign', 'PX', 60_000)
+  expect((await limiter.consume('k')).source).toBe('local')
+  await server.command('CONFIG', 'SET', 'maxmemory', 1)
+  for (let i = 0; i < 6; i += 1) await limiter.consume(`full${i}`)
+  await server.command('CONFIG', 'SET', 'maxmemory', 0)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(warnings()).toEqual([])
+  expect(await server.command('KEYS', '*permissions*')).toEqual([])
+})

@@ -1,0 +1,196 @@
+// What the first requests of a process get: Redis decides them if it can be reached in time, and else this process does.
+
+import { createServer, type Server, type Socket } from 'node:net'
+import {
+  freePort,
+  type RedisSentinel,
+  type RedisServer,
+  startRedis,
+  startSentinel,
+  waitUntil,
+} from '@weir/testkit'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisLike,
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+  redisStore,
+} from '../../src/index.js'
+
+const { port, clusterPorts } = inject('redis')
+const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
+
+let sentinel: RedisSentinel
+beforeAll(async () => {
+  // Of offline queues and long timeouts, which are meant here.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  sentinel = await startSentinel()
+})
+afterAll(() => sentinel.stop())
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+let runs = 0
+function newName(): string {
+  runs += 1
+  return `s${Date.now().toString(36)}${runs}`
+}
+
+function opened<Client extends Redis | Cluster>(client: Client): Client {
+  client.on('error', () => {})
+  open.push(() => client.disconnect())
+  return client
+}
+
+function redis(options: object = {}, at: number = port): Redis {
+  return opened(new Redis(at, { ...recommendedRedisOptions, ...options }))
+}
+
+function bySentinel(options: object): Redis {
+  const sentinels = sentinel.sentinelPorts.map((each) => ({ host: '127.0.0.1', port: each }))
+  return opened(new Redis({ ...recommendedRedisOptions, sentinels, name: sentinel.name, ...options }))
+}
+
+function cluster(options: object): Cluster {
+  const nodes = clusterPorts.map((each) => ({ host: '127.0.0.1', port: each }))
+  return opened(new Cluster(nodes, { ...recommendedClusterOptions, ...options }))
+}
+
+function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  const store = redisStore(client, { instances: 1, ...options })
+  open.push(() => store.close())
+  return store
+}
+
+describe.each([
+  ['a Redis', redis],
+  ['a Redis behind Sentinels', bySentinel],
+  ['a Cluster', cluster],
+])('the first requests of a process are decided by %s', (_, connect) => {
+  test.each([
+    { enableOfflineQueue: false },
+    { enableOfflineQueue: true },
+    { enableOfflineQueue: false, lazyConnect: true },
+    { enableOfflineQueue: true, lazyConnect: true },
+  ])('with %j', async (options) => {
+    // The machine may be busy, and this is not about time.
+    const store = storeOn(connect(options), { deadlineMs: 10_000 })
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    const decisions = await Promise.all(Array.from({ length: 4 }, () => limiter.consume('k')))
+    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'store'],
+      [true, 'store'],
+      [true, 'store'],
+      [false, 'store'],
+    ])
+    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
+  })
+})
+
+test('a reset that is the first request is done, too', async () => {
+  const name = newName()
+  const limiterOn = (client: Redis) =>
+    new RateLimiter({ name, store: storeOn(client, { deadlineMs: 10_000 }), policy, shared: true })
+  await limiterOn(redis()).consume('k', { cost: 3 })
+  const second = limiterOn(redis())
+  await second.reset('k')
+  expect(await second.consume('k')).toMatchObject({ remaining: 2, source: 'store' })
+})
+
+test('where nobody listens, requests are decided in the process as soon as that shows', async () => {
+  const store = storeOn(redis({}, await freePort()), { deadlineMs: 60_000 })
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  const startedMs = performance.now()
+  const decisions = await Promise.all(Array.from({ length: 4 }, () => limiter.consume('k')))
+  expect(performance.now() - startedMs).toBeLessThan(5_000)
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
+  expect(decisions.every(({ source }) => source === 'local')).toBe(true)
+})
+
+/** Takes connections and never says a word. */
+async function silentServer(): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
+  const at = await freePort()
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
+  open.push(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return at
+}
+
+test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyConnect: true }])(
+  'a host that swallows connections is waited for until the deadline of the first request, with %j',
+  async (options) => {
+    const silent = { socketTimeout: 60_000, connectTimeout: 60_000, ...options }
+    const deadlineMs = 300
+    const store = storeOn(redis(silent, await silentServer()), { deadlineMs })
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    const timed = async () => {
+      const startedMs = performance.now()
+      const { source } = await limiter.consume('k')
+      return { source, ms: performance.now() - startedMs }
+    }
+    const first = timed()
+    await new Promise((resolve) => setTimeout(resolve, deadlineMs / 2))
+    const [one, two] = await Promise.all([first, timed()])
+    const later = await timed()
+    expect([one, two, later].map(({ source }) => source)).toEqual(['local', 'local', 'local'])
+    expect(one.ms).toBeGreaterThan(deadlineMs - 5)
+    expect(one.ms).toBeLessThan(deadlineMs + 200)
+    expect(two.ms).toBeLessThan(deadlineMs)
+    expect(later.ms).toBeLessThan(deadlineMs / 2)
+  },
+)
+
+test('a server that is started after the client comes into use, and what was admitted before counts in it', async () => {
+  const at = await freePort()
+  const store = storeOn(redis({}, at))
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+  const server: RedisServer = await startRedis({ port: at })
+  open.push(() => server.stop())
+  await waitUntil('Redis decides', async () => {
+    const { source, remaining } = await limiter.peek('k')
+    return source === 'store' && remaining === 2
+  })
+})
+
+test('a connection that is lost later is not waited for', async () => {
+  const server = await startRedis()
+  const client = redis({ retryStrategy: () => 60_000 }, server.port)
+  const limiter = new RateLimiter({
+    name: newName(),
+    store: storeOn(client, { deadlineMs: 60_000 }),
+    policy,
+  })
+  expect((await limiter.consume('k')).source).toBe('store')
+  await server.stop()
+  await waitUntil('it is lost', async () => client.status === 'reconnecting')
+  const startedMs = performance.now()
+  expect((await limiter.consume('k')).source).toBe('local')
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+})
+
+test('a store that is closed while it waits ends what waits, and leaves no listener on the client', async () => {
+  const client = redis({ socketTimeout: 60_000 }, await silentServer())
+  // Until its own are there.
+  await waitUntil('it tries', async () => client.listenerCount('ready') > 0)
+  const listeners = () => client.eventNames().map((event) => [event, client.listenerCount(event)])
+  const before = listeners()
+  const store = storeOn(client, { deadlineMs: 60_000 })
+  const pending = new RateLimiter({ name: newName(), store, policy }).consume('k')
+  await new Promise((resolve) => setImmediate(resolve))
+  await store.close()
+  expect((await pending).degraded).toBe(true)
+  expect(listeners()).toEqual(before)
+})
