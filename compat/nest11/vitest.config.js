@@ -6,6 +6,7 @@ import manifest from './package.json' with { type: 'json' }
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },
   test: {
+    setupFiles: ['../../tools/quiet.mjs'],
     dir: '../../packages/nest/test',
     include: ['**/*.test.ts'],
     exclude: ['public-types.test.ts'],
