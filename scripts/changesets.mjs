@@ -1,5 +1,5 @@
-// Reads .changeset/*.md as a release would, and prints what comes of them. Fails if one does not parse, names a package
-// that is not published, or says nothing.
+// Reads .changeset/*.md as a release would, and prints what comes of them. Fails if one does not
+// parse, names a package that is not published, or says nothing.
 import { fileURLToPath } from 'node:url'
 import releasePlan from '@changesets/get-release-plan'
 

@@ -1,5 +1,6 @@
-// A setup file of every test run: a warning of the process that no test asked for is an error, so that the tests' output
-// says what matters. A test whose subject is a warning takes it at its source: vi.spyOn(process, 'emitWarning').
+// A setup file of every test run: a warning of the process that no test asked for is an error, so
+// that the tests' output says what matters. A test whose subject is a warning takes it at its
+// source: vi.spyOn(process, 'emitWarning').
 
 const once = Symbol.for('weir.quiet')
 

@@ -1,10 +1,12 @@
-// Weir 0.1, from git history, built beside the present: what later versions are compared with. Prints the folder
-// that holds it, with packages/{core,express,koa,nest} as they were. Nothing of it is committed.
+// Weir 0.1, from git history, built beside the present: what later versions are compared with.
+// Prints the folder that holds it, with packages/{core,express,koa,nest} as they were. Nothing of
+// it is committed.
 //
 //   node tools/reference.mjs
 //
-// It takes its dependencies from the present installation, so it needs no network. packages/benchmarks is there too:
-// an empty place from which `@weir/*` means 0.1, and everything else what it means to the benchmarks of today.
+// It takes its dependencies from the present installation, so it needs no network.
+// packages/benchmarks is there too: an empty place from which `@weir/*` means 0.1, and everything
+// else what it means to the benchmarks of today.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// What the documents show is TypeScript that compiles. A snippet is a module of its own; names that it takes from the
-// application around it are declared in ../snippets.d.ts.
+// What the documents show is TypeScript that compiles. A snippet is a module of its own; names that
+// it takes from the application around it are declared in ../snippets.d.ts.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

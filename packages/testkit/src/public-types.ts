@@ -1,5 +1,6 @@
-// What a built package gives to TypeScript: its exported names and their declarations, in alphabetical order, with all
-// types that they are made of. For tests that compare it with what was there before.
+// What a built package gives to TypeScript: its exported names and their declarations, in
+// alphabetical order, with all types that they are made of. For tests that compare it with what was
+// there before.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

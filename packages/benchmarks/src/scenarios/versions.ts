@@ -1,4 +1,5 @@
-// Weir beside Weir 0.1, in the same run. Not one of the scenarios of a whole run: only when asked for by name.
+// Weir beside Weir 0.1, in the same run. Not one of the scenarios of a whole run: only when asked
+// for by name.
 
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// A process of one version of Weir, with a Redis of its own. It takes a turn whenever it is asked to.
+// A process of one version of Weir, with a Redis of its own. It takes a turn whenever it is asked
+// to.
 
 import { strict as assert } from 'node:assert'
 import { startRedis } from '@weir/testkit'

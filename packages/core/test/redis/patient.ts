@@ -1,5 +1,5 @@
-// For a machine that is busy: clients set up as recommended, but with time; and a Redis store that asks Redis and
-// nobody else: no deadline to speak of, no fallback, no denial from memory.
+// For a machine that is busy: clients set up as recommended, but with time; and a Redis store that
+// asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
 import { Redis } from 'ioredis'
 import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/stores/redis.js'
