@@ -5,5 +5,11 @@ import manifest from './package.json' with { type: 'json' }
 // @weir/nest that was installed beside it.
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },
-  test: { dir: '../../packages/nest/test', include: ['**/*.test.ts'], testTimeout: 15_000 },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    dir: '../../packages/nest/test',
+    include: ['**/*.test.ts'],
+    exclude: ['public-types.test.ts'],
+    testTimeout: 15_000,
+  },
 })

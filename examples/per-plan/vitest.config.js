@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { include: ['test/*.test.js'] },
+  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.js'] },
 })

@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
+    setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
     testTimeout: 30_000,
     // Loading three majors of Nest takes longer than most files do; they share nothing else.

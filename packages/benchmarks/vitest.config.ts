@@ -2,5 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 // A tiny run of every scenario: that limits hold and the report renders, never how fast anything is.
 export default defineConfig({
-  test: { include: ['test/*.test.ts'], testTimeout: 60_000, fileParallelism: false },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include: ['test/*.test.ts'],
+    testTimeout: 60_000,
+    fileParallelism: false,
+  },
 })

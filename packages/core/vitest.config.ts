@@ -6,6 +6,7 @@ const alias = process.env.IOREDIS_MAJOR === '5' ? [{ find: /^ioredis$/, replacem
 export default defineConfig({
   resolve: { alias },
   test: {
+    setupFiles: ['../../tools/quiet.mjs'],
     projects: [
       { extends: true, test: { name: 'unit', include: ['test/*.test.ts'], testTimeout: 30_000 } },
       {

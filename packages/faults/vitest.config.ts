@@ -6,5 +6,11 @@ import { defineConfig } from 'vitest/config'
 const include = process.env.FAULTS === '1' ? ['test/*.test.ts'] : ['test/{figures,judge,report}.test.ts']
 
 export default defineConfig({
-  test: { include, testTimeout: 120_000, maxConcurrency: 3, fileParallelism: false },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include,
+    testTimeout: 120_000,
+    maxConcurrency: 3,
+    fileParallelism: false,
+  },
 })

@@ -4,5 +4,5 @@ import { defineConfig } from 'vitest/config'
 // The tests import '@weir/nest', so that compat/* can run them on a built copy with another Nest.
 export default defineConfig({
   resolve: { alias: { '@weir/nest': fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
-  test: { include: ['test/*.test.ts'], testTimeout: 15_000 },
+  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'], testTimeout: 15_000 },
 })

@@ -1,5 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { include: ['test/*.test.ts'], testTimeout: 30_000, hookTimeout: 30_000 },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include: ['test/*.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
 })

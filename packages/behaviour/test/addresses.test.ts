@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { memoryStore, type Store } from '@weir/core'
 import { addressKey } from '@weir/core/http'
 import { fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ask, ask, serve, statuses, times } from './client.js'
 import type { OwnTrust, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
@@ -13,6 +13,10 @@ const loopback = { trusted: ['loopback'] }
 const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({ headers: { [header]: value } })
 
 const hasIpv6 = await listensOnBoth()
+
+// Many of these settings are unsafe, which is warned of: core/test/http-advice.test.ts.
+beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
+afterEach(() => void vi.restoreAllMocks())
 
 describe.each(servers)('$name', (kind) => {
   let store: Store

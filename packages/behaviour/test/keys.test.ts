@@ -2,7 +2,7 @@
 
 import { memoryStore, type Store } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, serve, statuses, times } from './client.js'
 import type { Exchange } from './servers/kind.js'
 import { servers } from './servers/table.js'
@@ -65,12 +65,18 @@ describe.each(servers)('$name', (kind) => {
     const key = ({ header }: Exchange) => header('x-user')
     const without = times(3)
 
-    test('shares a bucket with others by default', async () => {
+    test('shares a bucket with others by default, with a warning', async () => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
       const { url } = await serve(kind, {
         limiters: [{ store, name: `shared-${kind.name.replaceAll(' ', '')}`, limit: 2, window: '1m', key }],
       })
       expect(await statuses(url, without)).toEqual([200, 200, 429])
       expect(await statuses(url, [as('a')])).toEqual([200])
+      expect(warn).toHaveBeenCalledExactlyOnceWith(
+        expect.stringContaining('gave undefined'),
+        expect.objectContaining({ code: 'WEIR_NO_KEY' }),
+      )
     })
 
     test.each([

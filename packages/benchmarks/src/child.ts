@@ -1,12 +1,19 @@
 // Processes of their own: so that a heap, or a server's CPU time, is one subject's.
 
 import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Starts what is built, whether this runs from what is built or, in tests, from the sources. */
-export function startChild(entry: string, job: object, execArgv: readonly string[] = []): ChildProcess {
-  const file = fileURLToPath(new URL(`../dist/${entry}`, import.meta.url))
-  return fork(file, [JSON.stringify(job)], {
+/** What is built, whether this runs from what is built or, in tests, from the sources. */
+export const BUILT: string = fileURLToPath(new URL('../dist', import.meta.url))
+
+export function startChild(
+  entry: string,
+  job: object,
+  execArgv: readonly string[] = [],
+  built: string = BUILT,
+): ChildProcess {
+  return fork(join(built, entry), [JSON.stringify(job)], {
     execArgv: [...execArgv],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

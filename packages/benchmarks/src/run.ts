@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { machine } from './machine.js'
 import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
+import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
 
 const { values } = parseArgs({
@@ -18,12 +19,13 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const chosen = scenarios.filter(({ id }) => wanted === undefined || wanted.includes(id))
-const unknown = wanted?.filter((id) => scenarios.every((scenario) => scenario.id !== id)) ?? []
+const all = [...scenarios, versions]
+const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
+const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))) {
   console.error(
-    `usage: pnpm bench [--only ${scenarios.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--write]`,
+    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--write]`,
   )
   process.exit(2)
 }

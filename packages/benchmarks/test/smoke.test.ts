@@ -1,11 +1,12 @@
 // Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run on a quiet machine.
 
 import { expect, test } from 'vitest'
-import { nextMessage, startChild } from '../src/child.js'
+import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
+import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
 test.each(scenarios)('$id', async (scenario) => {
@@ -24,4 +25,18 @@ test('a memory store is measured in a process of its own', async () => {
   const job: Job = { subject: MAP, exercise: 'one-key', scale: TINY }
   const turn = await nextMessage<Record<string, number>>(startChild('memory/main.js', job))
   expect(turn.cpuNs).toBeGreaterThan(0)
+})
+
+test('two versions are measured side by side', async () => {
+  const tables = await compare(TINY, BUILT)
+  for (const { rows } of tables) {
+    for (const { samples } of rows) {
+      for (const values of Object.values(samples)) {
+        expect(values.length).toBeGreaterThan(0)
+        for (const value of values) expect(value).not.toBeNaN()
+      }
+    }
+  }
+  const { figures } = report([{ scenario: versions, tables }], 'A tiny run.')
+  expect(figures).toContain('| present | Weir 0.1 | present / 0.1 |')
 })

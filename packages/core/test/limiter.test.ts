@@ -75,7 +75,7 @@ describe('misuse is refused before the store is asked', () => {
 
   test('values without a text had no code', async () => {
     const odd = Object.create(null)
-    const own = new RateLimiter({ store: untouched, policy })
+    const own = new RateLimiter({ store: untouched, policy, shared: true })
     await expect(own.consume(odd)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
     await expect(own.consume('k', { cost: odd })).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
     expect(() => slidingLog({ limit: 1, window: odd })).toThrow(
@@ -84,7 +84,7 @@ describe('misuse is refused before the store is asked', () => {
   })
 
   test.each([{}, { allowed: true }, []])('a refund of %j, which is no decision', async (of) => {
-    const own = new RateLimiter({ store: untouched, policy })
+    const own = new RateLimiter({ store: untouched, policy, shared: true })
     await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_RECEIPT' })
   })
 
@@ -335,6 +335,9 @@ test('a clock that goes wrong later admitted everything', async () => {
 })
 
 describe('a policy function that fails', () => {
+  beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
+  afterEach(() => void vi.restoreAllMocks())
+
   const good = slidingLog({ limit: 3, window: '1m' })
 
   test.each([

@@ -29,7 +29,7 @@ import {
   type RequestDecision,
   type Store,
 } from '@weir/nest'
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Platform, type StartOptions, start } from './app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
@@ -245,6 +245,10 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 
   describe('who the client is', () => {
+    // Settings like these are warned of: see warnings.test.ts.
+    beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
+    afterEach(() => void vi.restoreAllMocks())
+
     async function forged(options: RateLimitModuleOptions, trust?: StartOptions['trust']): Promise<number[]> {
       const app = await started(
         { ...options, policy: once } as RateLimitModuleOptions,

@@ -3,7 +3,7 @@
 import { Controller, Get } from '@nestjs/common'
 import * as platform from '@nestjs/platform-fastify'
 import { RateLimitModule } from '@weir/nest'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type StartOptions, start } from './app.js'
 
 @Controller()
@@ -14,9 +14,13 @@ class Plain {
 /** Codes of the warnings that a server's requests led to. */
 async function warned(options: StartOptions): Promise<unknown[]> {
   const codes: unknown[] = []
-  const listen = (warning: Error) => void codes.push((warning as { code?: unknown }).code)
-  process.on('warning', listen)
-  onTestFinished(() => void process.off('warning', listen))
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(((
+    _: string,
+    options: { code?: string },
+  ) => {
+    codes.push(options?.code)
+  }) as typeof process.emitWarning)
+  onTestFinished(() => warn.mockRestore())
   const app = await start(
     { imports: [RateLimitModule.forRoot({ limit: 9, window: '1m' })], controllers: [Plain] },
     options,
@@ -24,7 +28,7 @@ async function warned(options: StartOptions): Promise<unknown[]> {
   const forwarded = { 'X-Forwarded-For': '6.6.6.6' }
   for (let i = 0; i < 3; i += 1) await app.get('/', forwarded)
   await app.app.close()
-  process.off('warning', listen)
+  warn.mockRestore()
   return codes.filter((code) => String(code).startsWith('WEIR_'))
 }
 

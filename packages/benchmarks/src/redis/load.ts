@@ -52,7 +52,7 @@ export async function underLoad(
   const turns = (name: string, count: number) =>
     inRounds(opened, count, (one, round) => {
       return calmly(one.subject, (attempt) =>
-        turnOf(servers, one, keysOf(`${name}${round}-${attempt}`), turnMs),
+        loadTurn(servers, one, keysOf(`${name}${round}-${attempt}`), turnMs),
       )
     })
   const all = async (): Promise<readonly Samples[]> => {
@@ -63,7 +63,8 @@ export async function underLoad(
   return opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
 }
 
-async function turnOf(
+/** One turn of one subject on an empty Redis: what a decision costs, and that its count is right. */
+export async function loadTurn(
   servers: readonly RedisServer[],
   { name, subject, keyless }: Opened,
   { names, order }: Keys,

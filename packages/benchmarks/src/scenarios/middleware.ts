@@ -53,8 +53,8 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
       running.push(child)
       await nextMessage(child)
     }
-    await inRounds(running, 2, (child) => turnOf(child, 2 * turnMs))
-    const samples = await inRounds(running, rounds, (child) => turnOf(child, turnMs))
+    await inRounds(running, 2, (child) => middlewareTurn(child, 2 * turnMs))
+    const samples = await inRounds(running, rounds, (child) => middlewareTurn(child, turnMs))
     const nothing = median(samples[middleware.findIndex(({ name }) => name === NOTHING)]?.us ?? [])
     const rows = middleware.map(({ name, kind }, i) => {
       return { subject: name, kind, samples: { us: (samples[i]?.us ?? []).map((us) => us - nothing) } }
@@ -65,7 +65,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
   }
 }
 
-function turnOf(child: ChildProcess, forMs: number): Promise<Turn> {
+export function middlewareTurn(child: ChildProcess, forMs: number): Promise<Turn> {
   child.send(forMs)
   return nextMessage(child)
 }

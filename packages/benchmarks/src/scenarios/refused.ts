@@ -53,7 +53,10 @@ export const refused: Scenario = {
   measure,
 }
 
-interface Refuser extends Pick<RedisSubject, 'disturbed'> {
+/** Weir's ways to ask: `decide`, which answers at once, and `consume`. */
+export const WEIR_REFUSERS: readonly string[] = [DECIDE, CONSUME]
+
+export interface Refuser extends Pick<RedisSubject, 'disturbed'> {
   readonly name: string
   readonly kind: Kind
   /** Uses up the limit, and asks until it is refused from memory. */
@@ -66,14 +69,14 @@ interface Refuser extends Pick<RedisSubject, 'disturbed'> {
 async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
   const server = await startRedis()
   const refusers = await Promise.all([
-    weir(server, DECIDE),
-    weir(server, CONSUME),
+    weirRefuser(server, DECIDE),
+    weirRefuser(server, CONSUME),
     flexible(server),
     upstash(server),
   ])
   try {
     const turn = (refuser: Refuser): Promise<Turn> => {
-      return calmly(refuser, () => turnOf(server, refuser, Math.min(turnMs, MAX_TURN_MS)))
+      return calmly(refuser, () => refusedTurn(server, refuser, turnMs))
     }
     await inRounds(refusers, 1, turn)
     const samples = await inRounds(refusers, rounds, turn)
@@ -85,13 +88,17 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
   }
 }
 
-async function turnOf(server: RedisServer, { prime, ask }: Refuser, forMs: number): Promise<Turn> {
+export async function refusedTurn(
+  server: RedisServer,
+  { prime, ask }: Refuser,
+  turnMs: number,
+): Promise<Turn> {
   await server.command('FLUSHDB')
   await prime()
   const commandsBefore = await commandsOf(server)
   const cpuBefore = process.cpuUsage()
   const started = performance.now()
-  const decisions = await ask(started + forMs)
+  const decisions = await ask(started + Math.min(turnMs, MAX_TURN_MS))
   const ms = performance.now() - started
   const { user, system } = process.cpuUsage(cpuBefore)
   const commands = (await commandsOf(server)) - commandsBefore
@@ -105,7 +112,7 @@ async function commandsOf(server: RedisServer): Promise<number> {
   return Number(calls)
 }
 
-async function weir(server: RedisServer, name: typeof DECIDE | typeof CONSUME): Promise<Refuser> {
+export async function weirRefuser(server: RedisServer, name: string): Promise<Refuser> {
   const client = await connected(server.port, recommendedRedisOptions)
   const store = redisStore(client)
   const limiter = new RateLimiter({

@@ -66,16 +66,20 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   const scripted = subjects.filter(({ name, keyless }) => !keyless && name !== 'INCR')
   const repeats = Math.max(1, Math.round(scale.turnMs / 40))
   return onRedis(scripted, async (server, opened) => {
-    await inRounds(opened, 1, (one) => calmly(one.subject, () => turnOf(server, one, repeats)))
+    await inRounds(opened, 1, (one) => calmly(one.subject, () => scriptTurn(server, one, repeats)))
     const samples = await inRounds(opened, scale.rounds, (one) =>
-      calmly(one.subject, () => turnOf(server, one, repeats)),
+      calmly(one.subject, () => scriptTurn(server, one, repeats)),
     )
     const rows = opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
     return [{ id: table, title: 'What a decision takes', metrics, rows }, ...(await limits(server, scale))]
   })
 }
 
-async function turnOf(server: RedisServer, { name, kind, subject }: Opened, repeats: number): Promise<Turn> {
+export async function scriptTurn(
+  server: RedisServer,
+  { name, kind, subject }: Opened,
+  repeats: number,
+): Promise<Turn> {
   const keys = Array.from({ length: BATCH }, (_, i) => `script-${i}`)
   const together = async (): Promise<void> => {
     await Promise.all(keys.map((key) => subject.ask(key)))

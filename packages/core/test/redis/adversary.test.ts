@@ -12,10 +12,10 @@ import { verdictsOf } from './verdicts.js'
 
 const TRIES = 10_000
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
-console.log(`adversary: seed ${seed} (WEIR_SEED=${seed} makes the same attempts)`)
 const measured = measure(seed, TRIES)
 
-describe.each(measured)('$call', ({ call, policy, bound, edge, searched, worst }) => {
+// WEIR_SEED=<seed> makes the same attempts.
+describe.each(measured)(`$call, seed ${seed}`, ({ call, policy, bound, edge, searched, worst }) => {
   test('gives no attacker more than its bound', () => {
     expect(edge).toBeLessThanOrEqual(bound)
     expect(searched).toBeLessThanOrEqual(bound)

@@ -1,10 +1,11 @@
 // What went wrong elsewhere, on real servers.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'
 import { clusterClient, strictStore } from './clients.js'
+import { patientClient } from './patient.js'
 import { callsOf } from './stats.js'
 
 let server: RedisServer
@@ -12,8 +13,7 @@ let client: Redis
 beforeAll(async () => {
   // A server of its own: its statistics are of this file alone.
   server = await startRedis()
-  client = new Redis(server.url, { lazyConnect: true })
-  await client.connect()
+  client = await patientClient(server.port)
 })
 afterAll(async () => {
   client.disconnect()

@@ -1,7 +1,7 @@
 // Bad input, row by row: what users hand in by mistake, and what attackers do. The same answer from both stores, before
 // anything is sent to Redis.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
   gcra,
@@ -172,10 +172,25 @@ test('a key of 1 MiB is kept as a hash', async () => {
   expect(keys[0]?.length).toBeLessThan(160)
 })
 
+/** Takes the warnings of a test that is about them. */
+function warningCodes(): string[] {
+  const codes: string[] = []
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(((
+    _: string,
+    { code }: { code: string },
+  ) => {
+    codes.push(code)
+  }) as typeof process.emitWarning)
+  onTestFinished(() => warn.mockRestore())
+  return codes
+}
+
 test('a client without an address shares one bucket with its like, and the request is not failed', async () => {
+  const codes = warningCodes()
   const { sendNow } = limitOn({ policy: slidingLog({ limit: 1, window: '1m' }) })
   expect(sendNow({ address: undefined })).toBeUndefined()
   expect(sendNow({ address: undefined })).toMatchObject({ status: 429 })
+  expect(codes).toEqual(['WEIR_NO_ADDRESS'])
 })
 
 test.each([
@@ -191,6 +206,7 @@ test.each([
   ['negative', -5],
   ['a text', 'x'],
 ])('a limit that a policy function computes, if it is %s, is never unlimited', async (_, limit) => {
+  const codes = warningCodes()
   let computed: unknown = 2
   const limiter = new RateLimiter({
     name: newName(),
@@ -201,4 +217,5 @@ test.each([
   expect((await limiter.consume('known')).remaining).toBe(0)
   expect((await limiter.consume('known')).allowed).toBe(false)
   await expect(limiter.consume('unknown')).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
+  expect(codes).toEqual(['WEIR_POLICY_FAILED'])
 })

@@ -3,7 +3,7 @@
 
 import { Session } from 'node:inspector/promises'
 import { type RedisServer, startRedis } from '@weir/testkit'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RateLimiter } from '../../src/limiter.js'
 import { fixedWindow } from '../../src/policies/fixed-window.js'
@@ -16,14 +16,14 @@ import { makePlan } from '../../src/store.js'
 import { keyFormat } from '../../src/stores/keys.js'
 import { memoryStore } from '../../src/stores/memory.js'
 import { lineFor } from '../../src/stores/redis-call.js'
-import { patientStore } from './patient.js'
+import { patientClient, patientStore } from './patient.js'
 import { verdictsOf } from './verdicts.js'
 
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
   server = await startRedis()
-  client = new Redis(server.port)
+  client = await patientClient(server.port)
 })
 afterAll(async () => {
   client.disconnect()

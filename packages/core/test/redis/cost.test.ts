@@ -2,7 +2,7 @@
 // they depend on the machine, these numbers do not.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RateLimiter } from '../../src/limiter.js'
 import { fixedWindow } from '../../src/policies/fixed-window.js'
@@ -12,15 +12,14 @@ import { slidingWindow } from '../../src/policies/sliding-window.js'
 import { tokenBucket } from '../../src/policies/token-bucket.js'
 import { counterOf, type Policy } from '../../src/policy.js'
 import { type FakeClock, fakeClock } from '../../src/testing/clock.js'
-import { patientStore } from './patient.js'
+import { patientClient, patientStore } from './patient.js'
 import { callsOf } from './stats.js'
 
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
   server = await startRedis()
-  client = new Redis(server.port)
-  await client.ping()
+  client = await patientClient(server.port)
 })
 afterAll(async () => {
   client.disconnect()

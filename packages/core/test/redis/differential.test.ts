@@ -9,13 +9,14 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import { checkDriversOneByOne, checkSameStates, checkStores } from './differential/one-by-one.js'
 import { type KernelName, kernelNames, type WalkRecipe, walks } from './differential/recipe.js'
 import { replay } from './differential/replay.js'
 import { takeWalk, type Walk } from './differential/walk.js'
 import { keysWithoutTtl } from './no-key-for-ever.js'
+import { patientClient } from './patient.js'
 
 const STEPS = Number(process.env.WEIR_STEPS ?? 20_000)
 const WALKS_PER_ROUND = 20
@@ -36,8 +37,7 @@ let client: Redis
 beforeAll(async () => {
   // A server of its own: what is written is told by how many changes the server counts.
   server = await startRedis()
-  client = new Redis(server.port)
-  await client.ping()
+  client = await patientClient(server.port)
 })
 afterAll(async () => {
   client.disconnect()
@@ -67,7 +67,7 @@ describe.each(kernelNames)('%s', (kernel) => {
 
   test(`memory and Redis agree over ${STEPS} random steps`, { timeout: 60_000 + STEPS * 10 }, async () => {
     const first = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
-    console.log(`${kernel}: seed ${first} (WEIR_SEED=${first} takes the same walks)`)
+    onTestFailed(() => console.log(`${kernel}: WEIR_SEED=${first} takes the same walks`))
     const sums = { steps: 0, denials: 0, onTheDot: 0 }
     const property = fc.asyncProperty(walks(kernel), async (recipe) => {
       const walk = await check(recipe)

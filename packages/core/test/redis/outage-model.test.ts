@@ -18,7 +18,7 @@
 import { EventEmitter } from 'node:events'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   type Decision,
@@ -31,6 +31,7 @@ import {
   slidingLog,
 } from '../../src/index.js'
 import { unpackNumbers } from '../../src/stores/reply.js'
+import { patientClient } from './patient.js'
 
 const DEADLINE_MS = 100
 const WINDOW_MS = 60_000
@@ -49,8 +50,7 @@ let server: RedisServer
 let real: Redis
 beforeAll(async () => {
   server = await startRedis()
-  real = new Redis(server.port)
-  await new Promise((resolve) => real.once('ready', resolve))
+  real = await patientClient(server.port)
 })
 afterAll(async () => {
   real.disconnect()

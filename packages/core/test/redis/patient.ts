@@ -1,8 +1,26 @@
-// A Redis store that asks Redis and nobody else, however busy the machine is: no deadline to speak of, no fallback,
-// no denial from memory.
+// For a machine that is busy: clients set up as recommended, but with time; and a Redis store that
+// asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
+import { Redis } from 'ioredis'
 import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/stores/redis.js'
 import type { RedisLike } from '../../src/stores/redis-call.js'
+import { recommendedClusterOptions, recommendedRedisOptions } from '../../src/stores/redis-options.js'
+
+const PATIENCE = { connectTimeout: 5_000, socketTimeout: 60_000 }
+
+export const patientOptions: typeof recommendedRedisOptions = { ...recommendedRedisOptions, ...PATIENCE }
+
+export const patientClusterOptions: typeof recommendedClusterOptions = {
+  ...recommendedClusterOptions,
+  redisOptions: { ...recommendedClusterOptions.redisOptions, ...PATIENCE },
+}
+
+/** Once it is connected: it queues nothing before. */
+export async function patientClient(port: number): Promise<Redis> {
+  const client = new Redis(port, patientOptions)
+  await new Promise((resolve) => client.once('ready', resolve))
+  return client
+}
 
 export function patientStore(client: RedisLike, options: RedisStoreOptions): RedisStore {
   return redisStore(client, {

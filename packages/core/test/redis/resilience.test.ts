@@ -301,6 +301,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
 })
 
 test('with a client that queues, a reset in a hang, and a decision pending when the store was closed, waited for ever', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   const other = await startRedis()
   const client = new Redis(other.port)
   client.on('error', () => {})
@@ -318,6 +319,7 @@ test('with a client that queues, a reset in a hang, and a decision pending when 
   await store.close()
   expect(await pending).toMatchObject({ degraded: true })
   expect(performance.now() - startedMs).toBeLessThan(1_500)
+  warn.mockRestore()
   other.kill('SIGCONT')
   await other.stop()
 })

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { systemClock } from '../../../src/clock.js'
 import { RateLimiter } from '../../../src/limiter.js'
 import type { Answer, Store } from '../../../src/store.js'
-import { patientStore } from '../patient.js'
+import { patientOptions, patientStore } from '../patient.js'
 import { LIMIT, type SubjectName, subjects } from './subjects.js'
 
 export interface Job {
@@ -36,10 +36,14 @@ export interface Report {
 const clients: Redis[] = []
 
 /** Takes jobs from the parent process, one after the other. */
-export function serve(Client: new (port: number) => Redis): void {
+export function serve(Client: new (port: number, options: typeof patientOptions) => Redis): void {
   process.on('message', async (job: Job) => {
-    while (clients.length < job.connections) clients.push(new Client(job.port))
-    await Promise.all(clients.map((client) => client.ping()))
+    const more = Array.from({ length: Math.max(0, job.connections - clients.length) }, async () => {
+      const client = new Client(job.port, patientOptions)
+      clients.push(client)
+      await new Promise((resolve) => client.once('ready', resolve))
+    })
+    await Promise.all(more)
     process.send?.(await hammer(job))
   })
   process.send?.('ready')

@@ -1,0 +1,154 @@
+// Weir beside Weir 0.1, in the same run. Not one of the scenarios of a whole run: only when asked
+// for by name.
+
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BUILT, nextMessage, startChild } from '../child.js'
+import { middleware, NOTHING } from '../http/middleware.js'
+import type { MiddlewareJob } from '../http/middleware-main.js'
+import type { Job } from '../memory/main.js'
+import type { Exercise } from '../memory/subject.js'
+import { BUCKET, FIXED, weir as memoryWeir, SLIDING } from '../memory/weir.js'
+import { WEIR } from '../redis/weir.js'
+import { inRounds, type Turn } from '../rounds.js'
+import type { Scale, Scenario } from '../scenario.js'
+import { median } from '../statistics.js'
+import type { Metric, Row, Samples } from '../table.js'
+import type { RedisExercise, RedisTurn } from '../versions/main.js'
+import { middlewareTurn } from './middleware.js'
+import { WEIR_REFUSERS } from './refused.js'
+
+const metrics: readonly Metric[] = [
+  { id: 'present', title: 'present', digits: 3, better: 'less' },
+  { id: 'reference', title: 'Weir 0.1', digits: 3, better: 'less' },
+  { id: 'ratio', title: 'present / 0.1', digits: 3, better: 'less' },
+]
+
+export const versions: Scenario = {
+  id: 'versions',
+  title: 'Weir beside Weir 0.1',
+  about:
+    'The same exercises by both versions, each in processes and with a Redis of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
+  goals: [],
+  measure: async (scale) => {
+    const folder = built01()
+    try {
+      return await compare(scale, folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+/** A copy of these benchmarks, where `@weir/*` is that of 0.1. */
+function built01(): string {
+  const tool = fileURLToPath(new URL('../../../../tools/reference.mjs', import.meta.url))
+  const reference = execFileSync(process.execPath, [tool], { encoding: 'utf8' }).trim()
+  const folder = mkdtempSync(join(reference, 'packages/benchmarks/dist-'))
+  cpSync(BUILT, folder, { recursive: true })
+  return folder
+}
+
+/** What two builds of the benchmarks, the present one and that of `reference`, need for the same. */
+export async function compare(scale: Scale, reference: string): ReturnType<Scenario['measure']> {
+  const sides = [BUILT, reference]
+  return [
+    { id: 'redis', title: 'With Redis', metrics, rows: await onRedis(scale, sides) },
+    { id: 'memory', title: 'In memory', metrics, rows: await inMemory(scale, sides) },
+    { id: 'middleware', title: 'Middleware alone', metrics, rows: await alone(scale, sides) },
+  ]
+}
+
+async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  let turn = 0
+  await withChildren(sides, 'versions/main.js', scale, async (children) => {
+    const samplesOf = async (exercise: RedisExercise, subject: string): Promise<Samples[]> => {
+      const turnOf = (child: ChildProcess): Promise<Turn> => {
+        turn += 1
+        child.send({ exercise, subject, turn } satisfies RedisTurn)
+        return nextMessage(child)
+      }
+      await inRounds(children, Math.min(3, scale.rounds), turnOf)
+      return inRounds(children, scale.rounds, turnOf)
+    }
+    for (const subject of WEIR) {
+      const distinct = await samplesOf('distinct', subject)
+      const hot = await samplesOf('hot', subject)
+      const script = await samplesOf('script', subject)
+      rows.push(
+        rowOf(`${subject}, distinct keys, client CPU, us`, distinct, 'clientUs'),
+        rowOf(`${subject}, distinct keys, Redis CPU, us`, distinct, 'redisUs'),
+        rowOf(`${subject}, hot key, client CPU, us`, hot, 'clientUs'),
+        rowOf(`${subject}, hot key, Redis CPU, us`, hot, 'redisUs'),
+        rowOf(`${subject}, script one by one, us`, script, 'alone'),
+        rowOf(`${subject}, script 64 at once, us each`, script, 'together'),
+      )
+    }
+    for (const subject of WEIR_REFUSERS) {
+      rows.push(rowOf(`${subject}, refused, client CPU, us`, await samplesOf('refused', subject), 'cpuUs'))
+    }
+  })
+  return rows
+}
+
+async function inMemory(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  const samplesOf = (exercise: Exercise, subject: string, rounds: number): Promise<Samples[]> => {
+    const job: Job = { subject, exercise, scale }
+    return inRounds(sides, rounds, (side) => nextMessage(startChild('memory/main.js', job, [], side)))
+  }
+  for (const { name } of memoryWeir) {
+    rows.push(rowOf(`${name}, one key, CPU, ns`, await samplesOf('one-key', name, scale.rounds), 'cpuNs'))
+  }
+  for (const name of [BUCKET, FIXED, SLIDING]) {
+    const many = await samplesOf('many-keys', name, Math.ceil(scale.rounds / 2))
+    rows.push(
+      rowOf(`${name}, many keys, CPU, ns`, many, 'cpuNs'),
+      rowOf(`${name}, many keys, bytes a key`, many, 'bytes'),
+    )
+  }
+  return rows
+}
+
+async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  let nothing = 0
+  for (const { name } of middleware.filter(({ name, kind }) => name === NOTHING || kind === 'weir')) {
+    const job: MiddlewareJob = { name }
+    const samples = await withChildren(sides, 'http/middleware-main.js', job, async (children) => {
+      await inRounds(children, 2, (child) => middlewareTurn(child, 2 * turnMs))
+      return inRounds(children, rounds, (child) => middlewareTurn(child, turnMs))
+    })
+    if (name === NOTHING) nothing = median(samples.flatMap(({ us = [] }) => us))
+    else {
+      const added = samples.map(({ us = [] }) => ({ us: us.map((each) => each - nothing) }))
+      rows.push(rowOf(`${name}, CPU, us`, added, 'us'))
+    }
+  }
+  return rows
+}
+
+/** Of each side a process, which says when it is ready, and ends with `work`. */
+async function withChildren<Result>(
+  sides: readonly string[],
+  entry: string,
+  job: object,
+  work: (children: readonly ChildProcess[]) => Promise<Result>,
+): Promise<Result> {
+  const children = sides.map((side) => startChild(entry, job, [], side))
+  try {
+    await Promise.all(children.map((child) => nextMessage(child)))
+    return await work(children)
+  } finally {
+    for (const child of children) if (child.connected) child.disconnect()
+  }
+}
+
+function rowOf(subject: string, [present, reference]: readonly Samples[], metric: string): Row {
+  const [now, then] = [present?.[metric] ?? [], reference?.[metric] ?? []]
+  const ratio = now.map((value, round) => value / (then[round] as number))
+  return { subject, kind: 'weir', samples: { present: now, reference: then, ratio } }
+}

@@ -1,0 +1,71 @@
+// What a built package gives to TypeScript: its exported names and their declarations, in
+// alphabetical order, with all types that they are made of. For tests that compare it with what was
+// there before.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor'
+
+/**
+ * @param folder of the package, which has been built
+ * @param entry of `dist/esm`, such as `http/index.d.ts`
+ */
+export function publicTypes(folder: string, entry = 'index.d.ts'): string {
+  const file = join(folder, 'dist/esm', entry)
+  const work = mkdtempSync(join(tmpdir(), 'weir-types-'))
+  const silent = { default: { logLevel: ExtractorLogLevel.None } }
+  try {
+    const config = ExtractorConfig.prepare({
+      configObject: {
+        newlineKind: 'lf',
+        projectFolder: folder,
+        mainEntryPointFilePath: file,
+        compiler: { overrideTsconfig: { compilerOptions: COMPILER_OPTIONS, files: [file] } },
+        apiReport: {
+          enabled: true,
+          reportFileName: 'types.api.md',
+          reportFolder: work,
+          reportTempFolder: work,
+          includeForgottenExports: true,
+        },
+        messages: {
+          compilerMessageReporting: silent,
+          extractorMessageReporting: silent,
+          tsdocMessageReporting: silent,
+        },
+      },
+      configObjectFullPath: undefined,
+      packageJsonFullPath: join(folder, 'package.json'),
+    })
+    const { succeeded } = Extractor.invoke(config, {
+      localBuild: true,
+      messageCallback: (message) => {
+        message.handled = true
+      },
+    })
+    if (!succeeded) throw new Error(`no types found in ${file}`)
+    return declarationsOf(readFileSync(join(work, 'types.api.md'), 'utf8'))
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+const COMPILER_OPTIONS = {
+  target: 'es2022',
+  module: 'nodenext',
+  moduleResolution: 'nodenext',
+  types: ['node'],
+  strict: true,
+  skipLibCheck: true,
+  experimentalDecorators: true,
+}
+
+/** Without what the tool says about itself and about comments. */
+function declarationsOf(report: string): string {
+  const [, declarations = ''] = /```ts\n(.*)```/s.exec(report) ?? []
+  const lines = declarations
+    .split('\n')
+    .filter((line) => !/^\s*\/\/ (@public|\(undocumented\)|\(No )/.test(line))
+  return `\`\`\`ts\n${lines.join('\n').trim()}\n\`\`\`\n`
+}

@@ -1,0 +1,24 @@
+// Reads .changeset/*.md as a release would, and prints what comes of them. Fails if one does not
+// parse, names a package that is not published, or says nothing.
+import { fileURLToPath } from 'node:url'
+import releasePlan from '@changesets/get-release-plan'
+
+// A CommonJS module with a default export of its own.
+const getReleasePlan = releasePlan.default ?? releasePlan
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const published = ['@weir/core', '@weir/express', '@weir/koa', '@weir/nest']
+
+try {
+  const { changesets, releases } = await getReleasePlan(root)
+  for (const { id, summary, releases: named } of changesets) {
+    if (summary.trim() === '') throw new Error(`.changeset/${id}.md does not say what changes`)
+    const other = named.find(({ name }) => !published.includes(name))
+    if (other) throw new Error(`.changeset/${id}.md names ${other.name}, which is not published`)
+  }
+  const next = releases.filter(({ type }) => type !== 'none').map((each) => `${each.name} ${each.newVersion}`)
+  console.log(`changesets: ${changesets.length}; next: ${next.join(', ') || 'nothing'}`)
+} catch (error) {
+  console.error(`changesets: ${error.message}`)
+  process.exitCode = 1
+}
