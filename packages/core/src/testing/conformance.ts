@@ -82,7 +82,7 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
     limit: 5,
     make: (limit, times = 1) =>
       bucketOf(limit, (refill) => {
-        return tokenBucket({ name: 'p', capacity: limit, refill: (refill * 7) / 5 / times, every: '1m' })
+        return tokenBucket({ name: 'bucket', capacity: limit, refill: (refill * 7) / 5 / times, every: '1m' })
       }),
   },
   {
@@ -90,7 +90,7 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
     limit: 20,
     make: (limit, times = 1) =>
       bucketOf(limit, (refill) => {
-        return gcra({ name: 'p', burst: limit, limit: (refill * 333) / 20 / times, period: '1s' })
+        return gcra({ name: 'bucket', burst: limit, limit: (refill * 333) / 20 / times, period: '1s' })
       }),
   },
   {
@@ -98,33 +98,38 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
     limit: 40,
     make: (limit, times = 1) =>
       bucketOf(limit, (refill) => {
-        return leakyBucket({ name: 'p', capacity: limit, leak: (refill * 99_999) / 40 / times, every: '1d' })
+        return leakyBucket({
+          name: 'bucket',
+          capacity: limit,
+          leak: (refill * 99_999) / 40 / times,
+          every: '1d',
+        })
       }),
   },
   {
     label: 'fixed window from the first request',
     limit: 7,
-    make: (limit, times = 1) => fixedWindow({ name: 'p', limit, window: times * 10_000 }),
+    make: (limit, times = 1) => fixedWindow({ name: 'fixed', limit, window: times * 10_000 }),
   },
   {
     label: 'fixed window, aligned',
     limit: 7,
-    make: (limit, times = 1) => fixedWindow({ name: 'p', limit, window: times * 420_000, aligned: true }),
+    make: (limit, times = 1) => fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
   },
   {
     label: 'exact log',
     limit: 7,
-    make: (limit, times = 1) => slidingLog({ name: 'p', limit, window: times * 10_000 }),
+    make: (limit, times = 1) => slidingLog({ name: 'log', limit, window: times * 10_000 }),
   },
   {
     label: 'sliding window of 10 parts',
     limit: 30,
-    make: (limit, times = 1) => slidingWindow({ name: 'p', limit, window: times * 7_000, parts: 10 }),
+    make: (limit, times = 1) => slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
   },
   {
     label: 'sliding counter',
     limit: 9,
-    make: (limit, times = 1) => slidingCounter({ name: 'p', limit, window: times * 10_000 }),
+    make: (limit, times = 1) => slidingCounter({ name: 'counter', limit, window: times * 10_000 }),
   },
 ]
 
