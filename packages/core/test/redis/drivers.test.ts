@@ -263,17 +263,38 @@ describe('huge counts', () => {
     }
   })
 
-  test('a log whose sums would lose their exactness begins anew', async () => {
+  test('of a log go on when their sums begin anew', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
-    // It never dies as a whole, so its sums go on.
+    const sums: number[] = []
     for (let i = 0; i < 12; i += 1) {
       const { left } = await twins.ask({ mode: 'charge', cost: MAX_UNITS - 2, atMs: i * 700 })
       expect(left).toBe(0)
       const [last] = await client.lrange(twins.key, -1, -1)
-      expect(Number(last?.split(':')[2])).toBeLessThanOrEqual(2 * MAX_UNITS)
+      sums.push(Number(last?.split(':')[2]))
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 4, atMs: i * 700 + 1 })
       expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(2 ** 20 - 20)
     }
+    expect(Math.max(...sums)).toBeLessThan(2 * MAX_UNITS)
+    expect(sums.filter((sum, i) => sum < (sums[i - 1] ?? 0)).length).toBeGreaterThan(3)
+  })
+
+  test.each([1, 30])('of a log are the same near that place, with sub-windows of %d ms', async (part) => {
+    const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
+    const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
+    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 1 })
+    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 2 })
+    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 9 })
+    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 9 })
+    for (let i = 1; i < 60; i += 1) {
+      const atMs = i * 37
+      const cost = 1 + ((i * 7) % 4)
+      await twins.ask({ atMs, cost })
+      await twins.ask({ mode: 'peek', atMs, cost: 1 + (i % limit) })
+      if (i % 5 === 0) await twins.ask({ mode: 'refund', atMs, cost: 1 + (i % 3) })
+      if (i % 9 === 0) await twins.ask({ mode: 'raise', atMs, cost: 2, untilMs: atMs + 20 })
+      if (i % 9 === 4) await twins.ask({ mode: 'settle', atMs, cost: 2, untilMs: atMs + 500 })
+    }
+    for (const entry of await client.lrange(twins.key, 0, -1)) expect(entry).toMatch(/^\d+:\d+:\d+$/)
   })
 })
 
@@ -341,15 +362,19 @@ describe('a log that is raised', () => {
 
 describe('a log whose last entry lies at the edge of what is kept as it is', () => {
   const now = START_MS - EPOCH_MS
-  const overflow = 2 * MAX_UNITS
+  const round = 2 * MAX_UNITS
 
   test.each([
     [
-      'a sum that has room for one more',
-      [`${now - 5}:3:${overflow - 1}`],
-      [`${now - 5}:3:${overflow - 1}`, `${now}:1:${overflow}`],
+      'the sum before the last',
+      [`${now - 5}:3:${round - 2}`],
+      [`${now - 5}:3:${round - 2}`, `${now}:1:${round - 1}`],
     ],
-    ['a sum that has none', [`${now - 5}:3:${overflow}`], [`${now}:4:4`]],
+    [
+      'the last sum, after which they begin anew',
+      [`${now - 5}:3:${round - 1}`],
+      [`${now - 5}:3:${round - 1}`, `${now}:1:0`],
+    ],
     [
       'a tick as far ahead as a clock may be behind',
       [`${now + window + 1}:3:3`],
