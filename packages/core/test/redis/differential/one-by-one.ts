@@ -40,7 +40,13 @@ export async function checkDriversOneByOne(client: Redis, walk: Walk, prefix: st
     inModel.push(...replies)
     for (const _ of replies) {
       inRedis.push(
-        verdictsOf(client, line, request.mode, [{ ...single, plan: line.plan, seenUs: seenUsOf(request) }], nowUs),
+        verdictsOf(
+          client,
+          line,
+          request.mode,
+          [{ ...single, plan: line.plan, seenUs: seenUsOf(request) }],
+          nowUs,
+        ),
       )
     }
   }
