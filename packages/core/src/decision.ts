@@ -11,8 +11,8 @@ export interface PolicyFigures {
   readonly limit: number
   /** Units that could still be taken at the moment of the decision. */
   readonly remaining: number
-  /** Where `remaining` is below `cost`: ms until this cost fits. Where nothing remains: ms until a unit does. Else 0.
-   *  `Infinity`: never. */
+  /** Where the request was denied because `remaining` is below `cost`: ms until this cost fits. Else, where nothing remains,
+   *  also of a policy to which it costs 0: ms until a unit does. Else 0. `Infinity`: never. */
   readonly retryAfterMs: number
   /** Ms until the policy has forgotten all that was taken. */
   readonly resetAfterMs: number

@@ -1,14 +1,10 @@
 // What was last seen, and what is made of an answer that shows less.
 
 import { describe, expect, test } from 'vitest'
-import { StoreError } from '../src/errors.js'
 import { fixedWindow, slidingLog, tokenBucket } from '../src/index.js'
 import type { Policy } from '../src/policy.js'
 import { type Answer, answerOf, type Group, type Mode, makePlan } from '../src/store.js'
-import type { Waiter } from '../src/stores/batches.js'
-import { storeEvents } from '../src/stores/events.js'
 import { LastSeen } from '../src/stores/last-seen.js'
-import { Losses } from '../src/stores/losses.js'
 
 const START_US = 1_750_000_000_000_000
 const window = fixedWindow({ limit: 10, window: '1m' })
@@ -59,7 +55,7 @@ describe('what was last seen', () => {
     seen.note('k', 0, answer(4, 0, 60_000), 'consume')
     expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
     expect(seen.note('k', 0, after, 'consume')).toEqual(
-      expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000], shown: [true] } : undefined,
+      expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
     )
   })
 
@@ -125,59 +121,5 @@ describe('what Redis says of what was settled', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
     const settled = remembered(log, ['consume', 1, 0, 9, 60_000], ['settle', 1, 100, 9, 59_900])
     expect(settled).toEqual({ remaining: 9, lost: false })
-  })
-})
-
-describe('a loss', () => {
-  function lossesThat(ask: (group: Group, waiter: Waiter) => void) {
-    const told: Group[] = []
-    const losses = new Losses({
-      deadlineMs: 1_000,
-      events: storeEvents(undefined),
-      ask,
-      tell: (group) => told.push(group),
-    })
-    const watched = { id: 'k', seen: new LastSeen(1), salt: 1 }
-    /** Nine of ten were used, and are lost when one more is. */
-    function lose(): void {
-      const nine = groupOf(window, 'consume', 9)
-      void losses.noted(nine, watched, answer(nine, 0, 1, 60_000), performance.now())
-      void take(100)
-    }
-    function take(ms: number): Promise<Answer> | undefined {
-      const one = groupOf(window, 'consume')
-      return losses.noted(one, watched, answer(one, ms, 9, 60_000), performance.now())
-    }
-    return { losses, watched, told, lose, take }
-  }
-
-  test('that Redis could not be told of, because that failed at once, is remembered', () => {
-    const { losses, watched, lose } = lossesThat((_, waiter) => {
-      waiter.failed(new StoreError('WEIR_STORE_FAILED', 'its circuit breaker is open'))
-    })
-    lose()
-    expect(losses.untold(watched)?.remaining).toEqual([1])
-  })
-
-  test('that comes upon another one is not settled with it', () => {
-    const waiters: Waiter[] = []
-    const { losses, watched, lose, told } = lossesThat((_, waiter) => waiters.push(waiter))
-    lose()
-    lose()
-    const raise = groupOf(window, 'raise', 9)
-    waiters[0]?.answered(answer(raise, 200, 0, 59_800), performance.now())
-    expect(told).toEqual([])
-    waiters.at(-1)?.failed(new StoreError('WEIR_STORE_FAILED', 'Redis did not answer'))
-    expect(losses.untold(watched)?.remaining).toEqual([1])
-  })
-
-  test('that is forgotten while Redis is told of it is not settled, and not remembered', () => {
-    const waiters: Waiter[] = []
-    const { losses, watched, lose, told } = lossesThat((_, waiter) => waiters.push(waiter))
-    lose()
-    losses.forget(watched)
-    waiters[0]?.answered(answer(groupOf(window, 'raise', 9), 200, 0, 59_800), performance.now())
-    expect(told).toEqual([])
-    expect(watched.seen.get('k', 1)).toBeUndefined()
   })
 })

@@ -111,6 +111,22 @@ describe('both kinds of keys', () => {
   )
 })
 
+test('a memory store that is closed decides nothing, so that no limit begins anew', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1h' }) })
+  await limiter.consume('k')
+  store.close()
+  store.close()
+  const closed = expect.objectContaining({
+    name: 'StoreError',
+    code: 'WEIR_STORE_FAILED',
+    message: expect.stringContaining('closed'),
+  })
+  await expect(limiter.consume('k')).rejects.toEqual(closed)
+  await expect(limiter.peek('k')).rejects.toEqual(closed)
+  await expect(limiter.reset('k')).rejects.toEqual(closed)
+})
+
 describe('the options of a memory store', () => {
   test.each([0, -1, 1.5, 2 ** 24 + 1, Number.NaN, '5', null])(
     'have a whole number of keys, not %s',

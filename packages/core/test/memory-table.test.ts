@@ -62,7 +62,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {
-          const replies = requests.map(({ version, mode, key, costs, count, untilUs = [] }) => {
+          const replies = requests.map(({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
             const ofVersion = lanes[version] as Lane[]
             const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
             const names = ofVersion.map(() => key)
@@ -73,7 +73,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
               mode,
               count,
               untilUs,
-              undefined,
+              mode === 'refund' ? seenUs : undefined,
               nowUs,
               readings,
             )

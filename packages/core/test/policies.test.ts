@@ -72,6 +72,14 @@ const BAD_WINDOWS: unknown[] = [
   10n,
 ]
 
+test('a bucket without capacity has a rate that can be kept, too', () => {
+  const none = { capacity: 0, every: '1s' } as const
+  expect(() => tokenBucket({ ...none, refill: 5e-324 })).toThrow(
+    expect.objectContaining({ code: 'WEIR_INVALID_POLICY' }),
+  )
+  expect(tokenBucket({ ...none, refill: 1 }).numbers).toEqual([8_000_000, 0, 0])
+})
+
 describe.each(FACTORIES)('%s', (factory, make) => {
   test.each(BAD_LIMITS)('refuses a limit of %s', (limit) => {
     if (factory === 'gcra' && limit === undefined) return // it has a default

@@ -23,6 +23,20 @@ export function allowance(limit: number, windowMs: number, durationMs: number): 
   return limit * (Math.floor(durationMs / windowMs) + 1)
 }
 
+/** When Redis lost its data: it was whole before `from`, and is not from `to` on. */
+export interface Loss {
+  readonly from: number
+  readonly to: number
+}
+
+/** Requests to Redis that were on their way when a loss showed: sent before the first answer after it, and answered after it. */
+export function inFlightAt({ from, to }: Loss, samples: readonly Sample[]): number {
+  const decided = samples.filter(({ degraded }) => !degraded)
+  const after = decided.filter(({ at }) => at >= to)
+  const shownAt = Math.min(...after.map(({ at, ms }) => at + ms))
+  return decided.filter(({ at, ms }) => at <= shownAt && at + ms >= from).length
+}
+
 /** Admitted per fixed window, in the order of the windows. Windows end on whole ms. */
 export function perWindow(samples: readonly Sample[]): number[] {
   const counts = new Map<number, number>()

@@ -5,7 +5,9 @@ import {
   admissions,
   allowance,
   flaps,
+  inFlightAt,
   intervalsIn,
+  type Loss,
   latencies,
   mostInAnyWindow,
   perWindow,
@@ -89,11 +91,17 @@ export function over(run: Run, bound: number): Check {
   return countAtMost('over', mostInAnyWindow(admissions(run.samples), WINDOW_MS), bound)
 }
 
-export function admitted(run: Run, limit: number = LIMIT, windowMs: number = WINDOW_MS): Check {
+export function admitted(
+  run: Run,
+  limit: number = LIMIT,
+  windowMs: number = WINDOW_MS,
+  losses: readonly Loss[] = [],
+): Check {
   const times = admissions(run.samples)
   const [first, ...sorted] = run.samples.map(({ at }) => at).sort((a, b) => a - b)
   const duration = (sorted.at(-1) ?? 0) - (first ?? 0)
-  return countAtMost('admitted', times.length, allowance(limit, windowMs, duration))
+  const inFlight = losses.reduce((sum, loss) => sum + inFlightAt(loss, run.samples), 0)
+  return countAtMost('admitted', times.length, allowance(limit, windowMs, duration) + inFlight)
 }
 
 /** Decided by the store, or from what it has just said. */

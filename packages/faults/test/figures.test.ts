@@ -4,6 +4,7 @@ import {
   admissions,
   allowance,
   flaps,
+  inFlightAt,
   intervalsIn,
   latencies,
   longestDenial,
@@ -33,6 +34,12 @@ describe('mostInAnyWindow', () => {
   ])('%s', (_, times, most) => {
     expect(mostInAnyWindow(times, 100)).toBe(most)
   })
+})
+
+test('what was in flight when a loss showed was sent before the first answer after it', () => {
+  const before = [sample(0, { ms: 4 }), sample(3, { ms: 4 }), sample(4, { ms: 9 })]
+  const after = [sample(7, { ms: 9, degraded: true }), sample(7, { ms: 5 }), sample(12), sample(13)]
+  expect(inFlightAt({ from: 5, to: 6 }, [...before, ...after])).toBe(4)
 })
 
 test('requests are admitted when they are answered', () => {

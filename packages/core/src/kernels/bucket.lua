@@ -62,8 +62,12 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_us)
+  give_back = function(k, units, until_us, charged_us)
     local back = units * k.price
+    if charged_us then
+      local drained = k.now - ticks_at(charged_us)
+      if drained > 0 then back = drained < back and back - drained or 0 end
+    end
     if until_us then
       local until_ticks = ticks_at(until_us)
       local weighs = (until_ticks < k.tat and until_ticks or k.tat) - k.now
@@ -88,7 +92,9 @@ return {
   end,
 
   raise = function(k, _, until_us)
-    move_to(k, ticks_at(until_us))
+    local until_ticks = ticks_at(until_us)
+    -- Nearer than that is what `until` was rounded up by.
+    if until_ticks - k.tat > ROUNDED then move_to(k, until_ticks) end
     return available(k)
   end,
 

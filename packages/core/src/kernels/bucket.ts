@@ -64,8 +64,13 @@ export const bucket: Kernel<BucketCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilUs) {
+  giveBack(check, units, untilUs, chargedUs) {
     let back = units * check.price
+    if (chargedUs !== undefined) {
+      // An earlier refund may have let it drain sooner than its `until`, but not before it was charged.
+      const drained = check.now - ticksAt(chargedUs)
+      if (drained > 0) back = drained < back ? back - drained : 0
+    }
     if (untilUs !== undefined) {
       const until = ticksAt(untilUs)
       let weighs = (until < check.tat ? until : check.tat) - check.now
@@ -90,7 +95,9 @@ export const bucket: Kernel<BucketCheck> = {
   },
 
   raise(check, _used, untilUs) {
-    moveTo(check, ticksAt(untilUs))
+    const until = ticksAt(untilUs)
+    // Nearer than that is what `until` was rounded up by.
+    if (until - check.tat > ROUNDED) moveTo(check, until)
     return available(check)
   },
 

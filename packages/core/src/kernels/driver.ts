@@ -77,9 +77,9 @@ export function decideGroup(
     const cost = costs[i] as number
     const units = granted * cost
     if (units > 0 && mode !== 'peek' && !wasForgotten(lane, keys[i] as string, chargedUs)) {
-      reading.left = move(kernel, check, mode, units, untilUs[i])
+      reading.left = move(kernel, check, mode, units, untilUs[i], chargedUs)
     }
-    reading.waitMs = granted < count ? kernel.retryAfterMs(check, cost) : 0
+    reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(check, cost) : 0
     if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
     reading.resetUs = kernel.resetAfterUs(check)
   }
@@ -95,13 +95,20 @@ export function decideGroup(
   return mode === 'raise' ? changed : granted
 }
 
-/** What was charged before a key was forgotten is not given back: it would be the units of others. */
+/** What was charged until a key was forgotten is not given back: it would be the units of others. */
 function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefined): boolean {
-  return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) > chargedUs
+  return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) >= chargedUs
 }
 
-function move(kernel: Kernel, check: Check, mode: Mode, units: number, untilUs: number | undefined): number {
-  if (mode === 'refund') return kernel.giveBack(check, units, untilUs)
+function move(
+  kernel: Kernel,
+  check: Check,
+  mode: Mode,
+  units: number,
+  untilUs: number | undefined,
+  chargedUs: number | undefined,
+): number {
+  if (mode === 'refund') return kernel.giveBack(check, units, untilUs, chargedUs)
   if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
   if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
   return kernel.take(check, units)
@@ -124,6 +131,7 @@ function write(
 ): void {
   if (resetUs > 0)
     table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
-  else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs)
+  // What is charged in the same instant is charged after it.
+  else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs - 1)
   else if (slot >= 0) table.remove(key, slot)
 }

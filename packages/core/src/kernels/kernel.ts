@@ -34,12 +34,13 @@ export interface Kernel<C extends Check = Check> {
   /** Takes units, past the limit if need be, where it saturates. Returns the units available. */
   take(check: C, units: number): number
   /** Gives units back, saturating at none used. With `untilUs`, the instant up to which the charge weighs (its now
-   *  and the reset that it answered), no more than still weighs of it, and never into a later window. Returns the
-   *  units available. */
-  giveBack(check: C, units: number, untilUs: number | undefined): number
+   *  and the reset that it answered), no more than still weighs of it, and never into a later window. With `chargedUs`,
+   *  the instant of the charge, also no more than that after an earlier refund. Returns the units available. */
+  giveBack(check: C, units: number, untilUs: number | undefined, chargedUs?: number): number
   /** Takes units that were taken elsewhere and weigh until `untilUs`: no more than still weighs of them. */
   settle(check: C, units: number, untilUs: number): number
-  /** Raises what is used to at least what was seen before: `used` units that weigh until `untilUs`. Twice is as once. */
+  /** Restores what was seen before and lost since: `used` units that weigh until `untilUs`. Twice is as once, it changes
+   *  nothing that is intact, and makes no more than what was seen and what was taken since. */
   raise(check: C, used: number, untilUs: number): number
   /** Milliseconds until `cost` units are available; 0: now; -1: never. */
   retryAfterMs(check: C, cost: number): number

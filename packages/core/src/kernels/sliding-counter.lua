@@ -86,10 +86,11 @@ return {
   raise = function(k, used, until_us)
     local start = floor(until_us / 1000) - 2 * k.span
     local seen = min(used, k.most)
-    if start == k.start and seen > k.current then
-      k.current = seen
+    local counted = k.current + k.previous
+    if start == k.start and seen > counted then
+      k.current = k.current + seen - counted
       k.dirty = true
-    elseif start == k.start - k.span and seen > k.previous then
+    elseif start == k.start - k.span and k.previous == 0 then
       k.previous = seen
       k.dirty = true
     end

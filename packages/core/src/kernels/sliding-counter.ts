@@ -102,13 +102,16 @@ export const slidingCounter: Kernel<CounterCheck> = {
   },
 
   raise(check, used, untilUs) {
-    // What was seen was counted in the window that ended one span before.
+    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the weight of the window before
+    // that. So in the same window both counts together are at least as much, unless they were lost; and in the next one,
+    // where the older count is gone, a window that has a count at all is taken to be intact.
     const startMs = Math.floor(untilUs / 1_000) - 2 * check.spanMs
     const seen = Math.min(used, check.most)
-    if (startMs === check.startMs && seen > check.current) {
-      check.current = seen
+    const counted = check.current + check.previous
+    if (startMs === check.startMs && seen > counted) {
+      check.current += seen - counted
       check.dirty = true
-    } else if (startMs === check.startMs - check.spanMs && seen > check.previous) {
+    } else if (startMs === check.startMs - check.spanMs && check.previous === 0) {
       check.previous = seen
       check.dirty = true
     }

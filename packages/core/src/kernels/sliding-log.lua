@@ -6,10 +6,13 @@
 local max, min = math.max, math.min
 local format = string.format
 local EPOCH_MS = 1735689600000
-local MAX_UNITS = 2 ^ 50
+
+local function used_of(k)
+  return (k.last_sum - k.floor) % ROUND
+end
 
 local function available(k)
-  local used = k.last_sum - k.floor
+  local used = used_of(k)
   return used < k.limit and k.limit - used or 0
 end
 
@@ -24,16 +27,14 @@ end
 
 local function reaches_back_to(k, tick, used)
   if k.first_tick ~= tick or tick ~= k.tick then return k.first_tick <= tick end
-  return k.last_sum - k.floor >= min(used, MAX_UNITS)
+  return used_of(k) >= min(used, MAX_UNITS)
 end
 
 local function take_at(k, units, tick)
-  local used = k.last_sum - k.floor
-  local added = units < MAX_UNITS - used and units or MAX_UNITS - used
+  local added = min(units, MAX_UNITS - used_of(k))
   if added <= 0 then return available(k) end
-  if k.last_sum + added > 2 * MAX_UNITS then restart(k, used) end
   if not k.runs or tick > k.last_tick then k.last_tick = tick end
-  k.last_sum = k.last_sum + added
+  k.last_sum = (k.last_sum + added) % ROUND
   k.dirty = true
   return available(k)
 end
@@ -76,11 +77,11 @@ return {
     k.first = first
     k.first_tick = first_tick
     k.first_sum = first_sum
-    k.floor = first_sum - first_weight
+    k.floor = (first_sum - first_weight) % ROUND
     k.last_tick = tick
     k.last_sum = sum
     if tick - now <= k.span + k.quantum then return available(k) end
-    restart(k, sum - k.floor)
+    restart(k, used_of(k))
     k.dirty = true
     return available(k)
   end,
@@ -90,16 +91,17 @@ return {
   end,
 
   give_back = function(k, units, until_us)
-    local used = k.last_sum - k.floor
+    local used = used_of(k)
     if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > k.now) then
-      k.floor = k.floor + (units < used and units or used)
-      k.dirty = true
+      local back = min(units, used)
       -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is not ours.
-      if k.runs and k.first_sum <= k.floor and k.floor < k.last_sum then
-        local first, tick, _, sum = seek(k.key, k.first, call('LLEN', k.key) - 1, true, k.floor + 1)
+      if k.runs and back < used and (k.first_sum - k.floor) % ROUND <= back then
+        local first, tick, _, sum = seek(k.key, k.first, call('LLEN', k.key) - 1, k.floor, back + 1)
         if not first then return nil end
         k.first, k.first_tick, k.first_sum = first, tick, sum
       end
+      k.floor = (k.floor + back) % ROUND
+      k.dirty = true
     end
     return available(k)
   end,
@@ -117,26 +119,26 @@ return {
       k.last_tick = tick
       return take_at(k, used, tick)
     end
-    if reaches_back_to(k, tick, used) then return available(k) end
+    local room = MAX_UNITS - used_of(k)
+    if room <= 0 or reaches_back_to(k, tick, used) then return available(k) end
     k.older_tick = tick
     k.older_sum = k.floor
-    k.floor = k.floor - used
+    k.floor = (k.floor - min(used, room)) % ROUND
     k.dirty = true
     return available(k)
   end,
 
   retry_after = function(k, cost)
     if cost > k.limit then return -1 end
-    local excess = k.last_sum - k.floor + cost - k.limit
+    local excess = used_of(k) + cost - k.limit
     if excess <= 0 then return 0 end
-    local sum = k.floor + excess
     local tick = k.last_tick
-    if k.older_tick and sum <= k.older_sum then
+    if k.older_tick and excess <= (k.older_sum - k.floor) % ROUND then
       tick = k.older_tick
-    elseif k.runs and k.first_sum >= sum then
+    elseif k.runs and (k.first_sum - k.floor) % ROUND >= excess then
       tick = k.first_tick
-    elseif k.runs and k.stored_sum >= sum then
-      local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, true, sum)
+    elseif k.runs and (k.stored_sum - k.floor) % ROUND >= excess then
+      local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, k.floor, excess)
       if not reaching then return nil end
       tick = reaching
     end
@@ -144,7 +146,7 @@ return {
   end,
 
   reset_after = function(k)
-    return k.last_sum > k.floor and (k.last_tick + k.span - k.now) * 1000 or 0
+    return used_of(k) > 0 and (k.last_tick + k.span - k.now) * 1000 or 0
   end,
 
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
@@ -152,18 +154,18 @@ return {
     local first = k.first
     if k.older_tick then
       if first > 0 then call('LTRIM', key, first, -1) end
-      call('LPUSH', key, format('%d:%d:%d', k.older_tick, k.older_sum - k.floor, k.older_sum))
+      call('LPUSH', key, format('%d:%d:%d', k.older_tick, (k.older_sum - k.floor) % ROUND, k.older_sum))
     elseif not k.runs then
       if k.stored then call('DEL', key) end
-      call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.floor, k.last_sum))
+      call('RPUSH', key, format('%d:%d:%d', k.last_tick, used_of(k), k.last_sum))
     else
       if first == 1 then call('LPOP', key) elseif first > 1 then call('LTRIM', key, first, -1) end
       if k.last_sum == k.stored_sum then
-        call('LSET', key, 0, format('%d:%d:%d', k.first_tick, k.first_sum - k.floor, k.first_sum))
+        call('LSET', key, 0, format('%d:%d:%d', k.first_tick, (k.first_sum - k.floor) % ROUND, k.first_sum))
       elseif k.last_tick > k.stored_tick then
-        call('RPUSH', key, format('%d:%d:%d', k.last_tick, k.last_sum - k.stored_sum, k.last_sum))
+        call('RPUSH', key, format('%d:%d:%d', k.last_tick, (k.last_sum - k.stored_sum) % ROUND, k.last_sum))
       else
-        local weight = k.stored_weight + k.last_sum - k.stored_sum
+        local weight = k.stored_weight + (k.last_sum - k.stored_sum) % ROUND
         call('LSET', key, -1, format('%d:%d:%d', k.last_tick, weight, k.last_sum))
       end
     end

@@ -2,7 +2,6 @@
 -- of a key's state. It takes four fifths of the time. Arguments and reply: driver.lua.
 
 local format = string.format
-local MAX_UNITS = 2 ^ 50
 local limit, span, quantum = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
 local now = floor(us / 1000) - 1735689600000
 local alive = now - span + 1
@@ -29,34 +28,30 @@ for i = 1, #KEYS do
     local gone, last_sum, last_tick = 0, 0, new_tick
     local dirty = false
     if runs then
-      gone, last_sum, last_tick = first_sum - first_weight, sum, tick
+      gone, last_sum, last_tick = (first_sum - first_weight) % ROUND, sum, tick
       if tick - now > span + quantum then
-        gone, last_sum, last_tick = 0, sum - gone, new_tick
+        gone, last_sum, last_tick = 0, (sum - gone) % ROUND, new_tick
         runs = false
         dirty = true
       end
     end
     granted = 0
-    local used = last_sum - gone
+    local used = (last_sum - gone) % ROUND
     if used < limit then
       granted = 1
       dirty = true
-      if last_sum + 1 > 2 * MAX_UNITS then
-        gone, last_sum = 0, used
-        runs = false
-      end
       if not runs or new_tick > last_tick then last_tick = new_tick end
-      last_sum = last_sum + 1
+      last_sum = (last_sum + 1) % ROUND
       used = used + 1
       left = limit - used
     end
     if left == 0 then
-      local over = gone + used + 1 - limit
+      local excess = used + 1 - limit
       local reaching = last_tick
-      if runs and first_sum >= over then
+      if runs and (first_sum - gone) % ROUND >= excess then
         reaching = first_tick
-      elseif runs and sum >= over and limit > 0 then
-        local _, found = seek(key, first, call('LLEN', key) - 1, true, over)
+      elseif runs and (sum - gone) % ROUND >= excess and limit > 0 then
+        local _, found = seek(key, first, call('LLEN', key) - 1, gone, excess)
         reaching = found
       end
       wait = limit > 0 and reaching and reaching + span - now or -1

@@ -6,7 +6,8 @@
 //
 // Bound: never more than the limit in any window of one span (time counted in whole milliseconds).
 // An entry carries the sum of all units up to it, so the units between two entries are one subtraction and every
-// search is a bisection: work grows with the logarithm of the limit.
+// search is a bisection: work grows with the logarithm of the limit. Sums go round at 2^51, and only differences of them
+// are used, which are 2^50 at the most.
 // A refund gives back the oldest units: they would have gone first, so no window can come to hold more than the limit
 // (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from 40).
 // Ticks never run backwards; a log further ahead than a span and a quantum is stamped anew as one run (healed).
@@ -23,6 +24,8 @@ const END = 1
 const FLOOR = 2
 const HEADER = 3
 const EMPTY: Cells = new Float64Array([0, 0, 0])
+/** Sums are kept modulo this. */
+const ROUND = 2 * MAX_UNITS
 
 interface LogCheck extends Check {
   readonly limit: number
@@ -69,7 +72,7 @@ export const slidingLog: Kernel<LogCheck> = {
     check.lastTick = tickAt(cells, end - 1)
     check.lastSum = sumAt(cells, end - 1)
     if (check.lastTick - nowMs <= check.spanMs + check.quantumMs) return available(check)
-    restart(check, check.lastSum - check.floor)
+    restart(check, usedOf(check))
     check.dirty = true
     return available(check)
   },
@@ -77,9 +80,11 @@ export const slidingLog: Kernel<LogCheck> = {
   take: (check, units) => takeAt(check, units, tickOf(check)),
 
   giveBack(check, units, untilUs) {
-    const used = check.lastSum - check.floor
+    const used = usedOf(check)
     if (used > 0 && (untilUs === undefined || Math.floor(untilUs / 1_000) - EPOCH_MS > check.nowMs)) {
-      check.floor += units < used ? units : used
+      const back = units < used ? units : used
+      check.first = firstReaching(check, back + 1)
+      check.floor = (check.floor + back) % ROUND
       check.dirty = true
     }
     return available(check)
@@ -98,24 +103,25 @@ export const slidingLog: Kernel<LogCheck> = {
       check.lastTick = tick
       return takeAt(check, used, tick)
     }
-    if (reachesBackTo(check, tick, used)) return available(check)
+    const room = MAX_UNITS - usedOf(check)
+    if (room <= 0 || reachesBackTo(check, tick, used)) return available(check)
     // What was lost comes first, as one run.
     check.olderTick = tick
     check.olderSum = check.floor
-    check.floor -= used
+    check.floor = (check.floor + ROUND - Math.min(used, room)) % ROUND
     check.dirty = true
     return available(check)
   },
 
   retryAfterMs(check, cost) {
     if (cost > check.limit) return -1
-    const excess = check.lastSum - check.floor + cost - check.limit
+    const excess = usedOf(check) + cost - check.limit
     if (excess <= 0) return 0
-    return tickReaching(check, check.floor + excess) + check.spanMs - check.nowMs
+    return tickReaching(check, excess) + check.spanMs - check.nowMs
   },
 
   resetAfterUs(check) {
-    return check.lastSum > check.floor ? (check.lastTick + check.spanMs - check.nowMs) * 1_000 : 0
+    return usedOf(check) > 0 ? (check.lastTick + check.spanMs - check.nowMs) * 1_000 : 0
   },
 
   write(check, stored) {
@@ -124,7 +130,6 @@ export const slidingLog: Kernel<LogCheck> = {
     let cells = check.cells
     let first = check.first
     let end = cells[END] as number
-    while (first < end && sumAt(cells, first) <= floor) first += 1
     const appends = end === 0 || tickAt(cells, end - 1) !== lastTick
     if (cells === EMPTY) {
       cells = stored.length === HEADER + 2 * SMALLEST ? stored : new Float64Array(HEADER + 2 * SMALLEST)
@@ -167,16 +172,15 @@ function tickUntil(check: LogCheck, untilUs: number): number {
 function reachesBackTo(check: LogCheck, tick: number, used: number): boolean {
   const firstTick = tickAt(check.cells, check.first)
   if (firstTick !== tick || tick !== tickOf(check)) return firstTick <= tick
-  return check.lastSum - check.floor >= Math.min(used, MAX_UNITS)
+  return usedOf(check) >= Math.min(used, MAX_UNITS)
 }
 
 function takeAt(check: LogCheck, units: number, tick: number): number {
-  const used = check.lastSum - check.floor
-  const added = units < MAX_UNITS - used ? units : MAX_UNITS - used
+  const room = MAX_UNITS - usedOf(check)
+  const added = units < room ? units : room
   if (added <= 0) return available(check)
-  if (check.lastSum + added > 2 * MAX_UNITS) restart(check, used)
   if (check.cells[END] === 0 || tick > check.lastTick) check.lastTick = tick
-  check.lastSum += added
+  check.lastSum = (check.lastSum + added) % ROUND
   check.dirty = true
   return available(check)
 }
@@ -191,9 +195,18 @@ function restart(check: LogCheck, used: number): number {
   return available(check)
 }
 
-function available({ limit, lastSum, floor }: LogCheck): number {
-  const used = lastSum - floor
-  return used < limit ? limit - used : 0
+/** The units after one sum, and up to another. */
+function unitsBetween(from: number, to: number): number {
+  return from > to ? to - from + ROUND : to - from
+}
+
+function usedOf({ floor, lastSum }: LogCheck): number {
+  return unitsBetween(floor, lastSum)
+}
+
+function available(check: LogCheck): number {
+  const used = usedOf(check)
+  return used < check.limit ? check.limit - used : 0
 }
 
 /** The first entry that still counts. The last one does. */
@@ -208,17 +221,24 @@ function firstLive({ spanMs, nowMs }: LogCheck, cells: Cells): number {
   return low
 }
 
-/** The tick of the first live entry whose sum reaches `sum`; units taken by this very call come last. */
-function tickReaching({ cells, first, lastTick, olderTick, olderSum }: LogCheck, sum: number): number {
-  if (olderTick !== undefined && sum <= olderSum) return olderTick
+/** The first live entry that has the `units`-th of the units in use, or a later one. */
+function firstReaching({ cells, first, floor }: LogCheck, units: number): number {
   let low = first
   let high = cells[END] as number
   while (low < high) {
     const middle = (low + high) >> 1
-    if (sumAt(cells, middle) >= sum) high = middle
+    if (unitsBetween(floor, sumAt(cells, middle)) >= units) high = middle
     else low = middle + 1
   }
-  return low < (cells[END] as number) ? tickAt(cells, low) : lastTick
+  return low
+}
+
+/** The tick of the `units`-th of the units in use; those taken by this very call come last. */
+function tickReaching(check: LogCheck, units: number): number {
+  const { cells, floor, lastTick, olderTick, olderSum } = check
+  if (olderTick !== undefined && units <= unitsBetween(floor, olderSum)) return olderTick
+  const entry = firstReaching(check, units)
+  return entry < (cells[END] as number) ? tickAt(cells, entry) : lastTick
 }
 
 /** The live entries after one that has the tick and carries the units down to the floor. */

@@ -45,7 +45,8 @@ export function bucketPolicy({ algorithm, name, capacity, refill, every, words }
       `${algorithm}: ${quote(refill)} per ${everyMs} ms cannot be kept within 1 %; give at most 79000 per millisecond, or a divisor of 8000`,
     )
   }
-  if (capacity * price > MAX_FULL_MS * TICKS_PER_MS) {
+  // An infinite price is none either: 0 times that is no number.
+  if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
     const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
     throw rangeError(
       'WEIR_INVALID_POLICY',

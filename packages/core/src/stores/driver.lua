@@ -14,7 +14,7 @@
 --       is; -1: never; to raise, -1 also: it was forgotten on purpose since), us to reset
 --
 -- A mark (STRING 'forgotten:given', in us) tells when a key was last forgotten on purpose, and when units were last given
--- back to it. What was seen before that is not raised, for that is for keys that were lost; and what was charged before
+-- back to it. What was seen before that is not raised, for that is for keys that were lost; and what was charged until
 -- a key was forgotten is not given back, for it would be the units of others.
 --
 -- Groups run in order and see each other's writes. Within a group everything is read and judged before the first write,
@@ -58,16 +58,16 @@ if marked then
       return kernel.raise(check, units, untils[i]), 0
     end
     lives[i] = ceil(kernel.reset_after(check) / 1000) + 1000
-    return seen and forgottens[i] > seen and lefts[i] or kernel.give_back(check, units, untils[i]), 0
+    return seen and forgottens[i] >= seen and lefts[i] or kernel.give_back(check, units, untils[i], seen), 0
   end
 
   -- Lives as long as anything that was seen before may be raised: as long as what was in use weighs; of a key that was
   -- lost already nobody knows.
-  set_mark = function(i, mark, emptied)
+  set_mark = function(i, mark, forgotten)
     local life = lives[i] or ceil(kernels[i].reset_after(checks[i]) / 1000) + 1000
-    if emptied and life < 60000 then life = 60000 end
+    if forgotten and life < 60000 then life = 60000 end
     life = max(redis.call('PTTL', mark), life + slack)
-    local value = string.format('%d:%d', emptied and us or forgottens[i], us)
+    local value = string.format('%d:%d', forgotten or forgottens[i], us)
     redis.call('SET', mark, value, 'PX', string.format('%d', life))
   end
 end
@@ -114,7 +114,7 @@ for base = 0, #KEYS - stride, stride do
           left, wait = restore(i, KEYS[base + policies + i], units)
         end
       end
-      if left and granted < count then wait = kernel.retry_after(check, costs[i]) end
+      if left and granted < count and costs[i] > 0 then wait = kernel.retry_after(check, costs[i]) end
       if left and wait == 0 and left < 1 then wait = kernel.retry_after(check, 1) end
       if not left or not wait then
         granted, left, wait = -i, 0, 0
@@ -135,7 +135,7 @@ for base = 0, #KEYS - stride, stride do
       local check = checks[i]
       if mode == 'reset' then
         redis.call('DEL', KEYS[base + i])
-        set_mark(i, KEYS[base + policies + i], true)
+        set_mark(i, KEYS[base + policies + i], us)
       elseif check.dirty and costs[i] > 0 then
         local reset = reply[size + 3 * i + 1]
         if reset > 0 then
@@ -144,7 +144,8 @@ for base = 0, #KEYS - stride, stride do
           redis.call('DEL', KEYS[base + i])
         end
         raised = 1
-        if mode == 'refund' then set_mark(i, KEYS[base + policies + i], reset == 0) end
+        -- What is charged in the instant of a refund is charged after it.
+        if mode == 'refund' then set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1) end
       end
     end
     if mode == 'raise' then reply[size + 1] = raised end

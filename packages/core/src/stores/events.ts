@@ -17,7 +17,7 @@ export interface StoreEvents {
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** What was admitted without the store has been counted in it. */
   readonly settled: { readonly node: string; readonly keys: number }
-  /** Redis had forgotten a key before its time, and was told again what was last seen. */
+  /** Redis had forgotten a key before its time, and what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
 }
 

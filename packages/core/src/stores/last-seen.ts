@@ -23,12 +23,6 @@ export interface Seen {
   readonly untilUs: readonly number[]
 }
 
-/** What was seen of a subject that the store has lost since. */
-export interface Lost extends Seen {
-  /** For each policy, whether the answer showed it: others may have lost nothing. */
-  readonly shown: readonly boolean[]
-}
-
 export class LastSeen {
   readonly #policies: number
   readonly #width: number
@@ -54,7 +48,7 @@ export class LastSeen {
   }
 
   /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, salt: number, answer: Answer, mode: Mode): Lost | undefined {
+  note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash, answer.nowUs)
@@ -116,10 +110,9 @@ export class LastSeen {
     return false
   }
 
-  #lostAt(at: number, answer: Answer, mode: Mode): Lost | undefined {
+  #lostAt(at: number, answer: Answer, mode: Mode): Seen | undefined {
     for (let i = 0; i < this.#policies; i += 1) {
-      if (!this.#isLost(at, answer, mode, i)) continue
-      return { ...this.#seenAt(at), shown: answer.figures.map((_, j) => this.#isLost(at, answer, mode, j)) }
+      if (this.#isLost(at, answer, mode, i)) return this.#seenAt(at)
     }
     return undefined
   }

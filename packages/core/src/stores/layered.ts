@@ -21,7 +21,7 @@ import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from './inst
 import { hashTagOf, type KeyFormat } from './keys.js'
 import type { Seen } from './last-seen.js'
 import type { LeaseOptions } from './leases.js'
-import { Losses, type Watched } from './losses.js'
+import { type LossesOptions, noteAnswer } from './losses.js'
 import { Nodes, type RedisNode } from './nodes.js'
 import { type Permissions, permissions } from './permissions.js'
 import { type As, type Asker, asIs, Question } from './question.js'
@@ -59,7 +59,7 @@ class LayeredStore implements RedisStore, Asker {
   readonly #batches: Batches
   readonly #calls: Calls
   readonly #events: Events
-  readonly #losses: Losses
+  readonly #losses: LossesOptions
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat | undefined
@@ -107,12 +107,7 @@ class LayeredStore implements RedisStore, Asker {
         this.#answered = true
       },
       settled: (group, answer) => {
-        void this.#losses.noted(
-          group,
-          watched(this.#desks.of(group.plan), idOf(group)),
-          answer,
-          performance.now(),
-        )
+        noteAnswer(group, idOf(group), this.#desks.of(group.plan), answer, this.#losses)
       },
       probeKeyOf: (node) => this.#keyOn(node),
       slotOf: ({ group }) => this.#slotOf(group),
@@ -134,12 +129,7 @@ class LayeredStore implements RedisStore, Asker {
       late: (entry, granted) => this.#late(entry, granted),
     })
     this.#batches = new Batches((batch) => this.#calls.send(batch))
-    this.#losses = new Losses({
-      deadlineMs,
-      events: this.#events,
-      ask: (group, waiter) => this.#ask(group, waiter),
-      tell: (group) => this.#tell(group),
-    })
+    this.#losses = { events: this.#events, ask: (group, waiter) => this.#ask(group, waiter) }
   }
 
   decide(group: Group): Answer | Promise<Answer> {
@@ -207,10 +197,11 @@ class LayeredStore implements RedisStore, Asker {
   async #resetInSlot(subject: Subject): Promise<void> {
     const desk = this.#desks.of(subject.plan)
     const id = idOf(subject)
-    this.#losses.forget(watched(desk, id))
+    desk.seen.forget(id, desk.salt)
     desk.denials?.changed(id, subject)
     const part = localPart(subject, this.#settings.whenUnavailable)
-    this.#losses.forget(watched(this.#desks.of(part.plan), idOf(part)))
+    const own = this.#desks.of(part.plan)
+    own.seen.forget(idOf(part), own.salt)
     this.#fallback.forget(idOf(part), part)
     const node = this.#nodes.ofSlot(this.#slotOf(subject))
     if (!this.#usable(node)) throw this.#notUsable(node)
@@ -274,11 +265,11 @@ class LayeredStore implements RedisStore, Asker {
     this.#batches.ask(this.#desks.of(group.plan).line, this.#slotOf(group), group, this.#nowUs(), waiter)
   }
 
-  /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
-  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): Promise<Answer> | undefined {
+  /** The store has answered. */
+  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): void {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer, sentMs)
-    return this.#losses.noted(group, watched(desk, id), answer, sentMs)
+    noteAnswer(group, id, desk, answer, this.#losses)
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
@@ -307,7 +298,7 @@ class LayeredStore implements RedisStore, Asker {
   #lastSeen(group: Group, part: Group, places: readonly number[]): Seen | undefined {
     const desk = this.#desks.of(group.plan)
     const id = idOf(group)
-    const whole = this.#losses.untold(watched(desk, id)) ?? desk.seen.get(id, desk.salt)
+    const whole = desk.seen.get(id, desk.salt)
     if (part === group) return whole
     const own = this.#desks.of(part.plan)
     const alone = own.seen.get(idOf(part), own.salt)
@@ -392,8 +383,4 @@ function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number
     remaining: places.map((i) => remaining[i] as number),
     untilUs: places.map((i) => untilUs[i] as number),
   }
-}
-
-function watched({ seen, salt }: Desk, id: string): Watched {
-  return { id, seen, salt }
 }

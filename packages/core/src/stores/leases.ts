@@ -171,7 +171,9 @@ export class Leases {
       this.#send({ plan, key, mode: 'settle', costs: each(units - left), untilUs: laterUs })
     }
     const back = spentLater ? units : left
-    if (back > 0) this.#send({ plan, key, mode: 'refund', costs: each(back), untilUs, seenUs: takenUs })
+    // A reset ends a lease beforehand: what is taken in its instant is taken after it.
+    const seenUs = takenUs + 1
+    if (back > 0) this.#send({ plan, key, mode: 'refund', costs: each(back), untilUs, seenUs })
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import { type Clock, checkedClock, systemClock } from '../clock.js'
-import { quote, rangeError } from '../errors.js'
+import { quote, rangeError, StoreError } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
 import type { Kernel } from '../kernels/kernel.js'
 import { checkedOptions } from '../options.js'
@@ -33,7 +33,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
 }
 
-/** A store that answers at once. */
+/** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */
 export interface MemoryStore extends Store {
   decide(group: Group): Answer
   reset(subject: Subject): void
@@ -68,6 +68,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
   let lastPlan: Plan | undefined
   let lastDesk: Desk | undefined
   const forgottenUs = new Recent<number>(MAX_FORGOTTEN)
+  let closed = false
   const sweeping = sweeper(tables, clock, () => {
     // Desks may be at tables that are no more.
     desks = new WeakMap()
@@ -109,9 +110,15 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
     return desk
   }
 
+  /** Without its counters, each limit would begin anew. */
+  function mustBeOpen(): void {
+    if (closed) throw new StoreError('WEIR_STORE_FAILED', 'the store is closed; make a new one')
+  }
+
   return {
     local: true,
     decide(group: Group): Answer {
+      mustBeOpen()
       const { lanes, readings, keys } = deskOf(group.plan)
       const nowUs = clock.nowUs()
       for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
@@ -130,6 +137,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
       return answerOf(group, granted > 0, nowUs, readings)
     },
     reset(subject: Subject) {
+      mustBeOpen()
       const nowUs = clock.nowUs()
       // A table is not made for what is forgotten: names of policies may be made up.
       subject.plan.policies.forEach((policy, i) => {
@@ -139,6 +147,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
       })
     },
     close() {
+      closed = true
       sweeping.stop()
       for (const table of tables.values()) table.clear()
     },

@@ -16,8 +16,8 @@ export function asIs(_: Group, answer: Answer): Answer {
 
 /** Who makes a decision of what comes back. */
 export interface Asker {
-  /** The store has answered. Returns the answer to give instead, if this one shows that the store lost the key. */
-  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): Promise<Answer> | undefined
+  /** The store has answered. `sentMs`: when it was asked, by performance.now(). */
+  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): void
   /** The store has not answered, or not in time, or cannot decide this key. May throw. */
   failed(group: Group, node: RedisNode, error: StoreError): Answer
 }
@@ -52,9 +52,8 @@ export class Question<Result> implements Waiter {
   }
 
   answered(answer: Answer, sentMs: number): void {
-    const instead = this.#asker.noted(this.#group, this.#desk, answer, sentMs)
-    if (instead === undefined) this.#resolve(this.#as(this.#group, answer))
-    else instead.then((other) => this.#resolve(this.#as(this.#group, other)), this.#reject)
+    this.#asker.noted(this.#group, this.#desk, answer, sentMs)
+    this.#resolve(this.#as(this.#group, answer))
   }
 
   granted(ahead: number, readings: readonly Reading[], nowUs: number): void {

@@ -256,6 +256,28 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
     },
   ],
   [
+    'a policy in debt to which a request costs nothing tells when a unit is there',
+    async ({ limiter, clock }) => {
+      for (const { label, make } of POLICIES) {
+        const policy = make(4)
+        const debtor = limiter([{ policy, cost: 6 }])
+        const full = fixedWindow({ name: 'full', limit: 0, window: '1m' })
+        await debtor.penalty(label)
+        const unit = (await limiter([policy]).peek(label)).policies[0]?.retryAfterMs as number
+        const denied = await limiter([{ policy, cost: 0 }, full]).consume(label)
+        same(`${label}: allowed`, denied.allowed, false)
+        same(`${label}: while denied`, denied.policies[0]?.retryAfterMs, unit)
+        same(
+          `${label}: while allowed`,
+          (await limiter([{ policy, cost: 0 }]).consume(label)).policies[0]?.retryAfterMs,
+          unit,
+        )
+        clock.advance(unit)
+        same(`${label}: and then it is`, (await limiter([policy]).peek(label)).remaining > 0, true)
+      }
+    },
+  ],
+  [
     'policies with keys and costs of their own are one decision',
     async ({ limiter }) => {
       const address = slidingLog({ name: 'address', limit: 10, window: '1m' })

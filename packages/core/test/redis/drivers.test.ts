@@ -63,9 +63,10 @@ class Twins {
 
   /** Asks both, which have to agree. */
   async ask(ask: Ask): Promise<Reading & { granted: number }> {
-    const { mode = 'consume', atMs = 0, cost = 1, untilMs } = ask
+    const { mode = 'consume', atMs = 0, cost = 1, untilMs, seenMs } = ask
     const untilUs = untilMs === undefined ? undefined : [usOf(untilMs)]
-    const request = { version: 0, mode, key: 'k', costs: [cost], count: 1, untilUs }
+    const seenUs = seenMs === undefined ? undefined : usOf(seenMs)
+    const request = { version: 0, mode, key: 'k', costs: [cost], count: 1, untilUs, seenUs }
     const reply = this.#model.decide(request, usOf(atMs))
     expect(await this.redis(ask)).toEqual(reply)
     return { granted: reply.granted, ...(reply.readings[0] as Reading) }
@@ -270,16 +271,120 @@ describe('huge counts', () => {
     }
   })
 
-  test('a log whose sums would lose their exactness begins anew', async () => {
+  test('of a log go on when their sums begin anew', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
-    // It never dies as a whole, so its sums go on.
+    const sums: number[] = []
     for (let i = 0; i < 12; i += 1) {
       const { left } = await twins.ask({ mode: 'charge', cost: MAX_UNITS - 2, atMs: i * 700 })
       expect(left).toBe(0)
       const [last] = await client.lrange(twins.key, -1, -1)
-      expect(Number(last?.split(':')[2])).toBeLessThanOrEqual(2 * MAX_UNITS)
+      sums.push(Number(last?.split(':')[2]))
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 4, atMs: i * 700 + 1 })
       expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(2 ** 20 - 20)
+    }
+    expect(Math.max(...sums)).toBeLessThan(2 * MAX_UNITS)
+    expect(sums.filter((sum, i) => sum < (sums[i - 1] ?? 0)).length).toBeGreaterThan(3)
+  })
+
+  test.each([1, 30])('of a log are the same near that place, with sub-windows of %d ms', async (part) => {
+    const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
+    const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
+    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 1 })
+    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 2 })
+    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 9 })
+    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 9 })
+    for (let i = 1; i < 60; i += 1) {
+      const atMs = i * 37
+      const cost = 1 + ((i * 7) % 4)
+      await twins.ask({ atMs, cost })
+      await twins.ask({ mode: 'peek', atMs, cost: 1 + (i % limit) })
+      if (i % 5 === 0) await twins.ask({ mode: 'refund', atMs, cost: 1 + (i % 3) })
+      if (i % 9 === 0) await twins.ask({ mode: 'raise', atMs, cost: 2, untilMs: atMs + 20 })
+      if (i % 9 === 4) await twins.ask({ mode: 'settle', atMs, cost: 2, untilMs: atMs + 500 })
+    }
+    for (const entry of await client.lrange(twins.key, 0, -1)) expect(entry).toMatch(/^\d+:\d+:\d+$/)
+  })
+})
+
+describe('a counter that is intact', () => {
+  const counter = slidingCounter({ name: 'p', limit: 100, window })
+
+  test('is not changed by a restore of what was seen of it', async () => {
+    const twins = new Twins(counter)
+    await twins.ask({ atMs: 500, cost: 90 })
+    // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of the next window.
+    expect(await twins.ask({ atMs: 1_100, cost: 10 })).toMatchObject({ left: 9 })
+    const seen: Ask = { mode: 'raise', cost: 91, untilMs: 3_000 }
+    for (const atMs of [1_100, 1_500, 1_999]) {
+      const { left } = await twins.ask({ mode: 'peek', atMs })
+      expect(await twins.ask({ ...seen, atMs })).toMatchObject({ granted: 0, left })
+    }
+    expect(await twins.ask({ mode: 'peek', atMs: 1_600 })).toMatchObject({ left: 54 })
+    // In the next window, of which ten weigh.
+    expect(await twins.ask({ ...seen, atMs: 2_000 })).toMatchObject({ granted: 0, left: 90 })
+  })
+
+  test('and one that is not has then what was seen, once, in the window in which it was seen and in the next', async () => {
+    const twins = new Twins(counter)
+    const seen: Ask = { mode: 'raise', cost: 91, untilMs: 3_000 }
+    await twins.ask({ atMs: 1_200, cost: 3 })
+    expect(await twins.ask({ ...seen, atMs: 1_200 })).toMatchObject({ granted: 1, left: 9 })
+    expect(await twins.ask({ ...seen, atMs: 1_200 })).toMatchObject({ granted: 0, left: 9 })
+    const late = new Twins(counter)
+    await late.ask({ atMs: 2_500, cost: 3 })
+    expect(await late.ask({ ...seen, atMs: 2_500 })).toMatchObject({ granted: 1, left: 51 })
+    expect(await late.ask({ ...seen, atMs: 2_600 })).toMatchObject({ granted: 0, left: 60 })
+  })
+})
+
+describe('a receipt of a bucket', () => {
+  test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
+    const twins = new Twins(bucketPolicy)
+    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its receipt says.
+    await twins.ask({ mode: 'charge', cost: 10 })
+    await twins.ask({ mode: 'charge', cost: 10 })
+    // The first one is given back, so that the second one is over at 1,000.
+    expect(await twins.ask({ mode: 'refund', cost: 10, untilMs: 1_000, seenMs: 0 })).toMatchObject({
+      resetUs: 1_000_000,
+    })
+    expect(await twins.ask({ atMs: 1_000, cost: 10 })).toMatchObject({ granted: 1, left: 0 })
+    const second: Ask = { mode: 'refund', cost: 10, untilMs: 2_000, seenMs: 0 }
+    expect(await twins.ask({ ...second, atMs: 1_000 })).toMatchObject({ left: 0, resetUs: 1_000_000 })
+  })
+
+  test('gives back all at once, and less the longer it takes', async () => {
+    for (const [atMs, left] of [
+      [0, 5],
+      [100, 5],
+      [250, 5],
+      [300, 5],
+      [500, 7],
+    ] as const) {
+      const twins = new Twins(bucketPolicy)
+      await twins.ask({ cost: 5 })
+      await twins.ask({ cost: 3 })
+      const refund: Ask = { mode: 'refund', cost: 3, untilMs: 800, seenMs: 0 }
+      expect(await twins.ask({ ...refund, atMs })).toMatchObject({ left })
+    }
+  })
+})
+
+describe('what was charged in the instant in which a key was forgotten', () => {
+  test.each(policies)('is not given back after a reset: $algorithm', async (policy) => {
+    const twins = new Twins(policy)
+    await twins.redis({ cost: 3 })
+    await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(0))
+    await twins.redis({ cost: 4 })
+    await twins.redis({ mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 })
+    expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
+  })
+
+  test.each(policies)('is given back if a refund had left nothing: $algorithm', async (policy) => {
+    const twins = new Twins(policy)
+    for (let i = 0; i < 3; i += 1) {
+      await twins.ask({ cost: 3 })
+      const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 }
+      expect(await twins.ask(refund)).toMatchObject({ left: limit })
     }
   })
 })
@@ -348,15 +453,19 @@ describe('a log that is raised', () => {
 
 describe('a log whose last entry lies at the edge of what is kept as it is', () => {
   const now = START_MS - EPOCH_MS
-  const overflow = 2 * MAX_UNITS
+  const round = 2 * MAX_UNITS
 
   test.each([
     [
-      'a sum that has room for one more',
-      [`${now - 5}:3:${overflow - 1}`],
-      [`${now - 5}:3:${overflow - 1}`, `${now}:1:${overflow}`],
+      'the sum before the last',
+      [`${now - 5}:3:${round - 2}`],
+      [`${now - 5}:3:${round - 2}`, `${now}:1:${round - 1}`],
     ],
-    ['a sum that has none', [`${now - 5}:3:${overflow}`], [`${now}:4:4`]],
+    [
+      'the last sum, after which they begin anew',
+      [`${now - 5}:3:${round - 1}`],
+      [`${now - 5}:3:${round - 1}`, `${now}:1:0`],
+    ],
     [
       'a tick as far ahead as a clock may be behind',
       [`${now + window + 1}:3:3`],
@@ -537,13 +646,13 @@ describe('a mark', () => {
       const twins = new Twins(kernel)
       await twins.redis({ cost: 2, atMs: 100 })
       await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(200))
-      await twins.redis({ cost: 2, atMs: 200 })
+      await twins.redis({ cost: 2, atMs: 201 })
       const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
       expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)
       // A part that is given back does not hide when the key was forgotten.
       await twins.redis({ mode: 'refund', cost: 1, atMs: 260 })
-      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 199 })).toBe(limit - 1)
-      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 200 })).toBe(limit)
+      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 200 })).toBe(limit - 1)
+      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 201 })).toBe(limit)
     }
   })
 

@@ -1,5 +1,5 @@
 // What happens around a failure, in the small: how a node is brought back and told what was admitted without it, how many
-// instances share meanwhile, what was lost and is told again, and how long anybody waits. Redis is real; the client between it
+// instances share meanwhile, what was lost and is restored, and how long anybody waits. Redis is real; the client between it
 // and the store fails at the moment that a test is about.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
@@ -673,8 +673,8 @@ describe('what was settled', () => {
     await redis.flushall()
     release()
     await waitUntil('the loss is told', async () => losses.length > 0)
-    // Five that were lost, and the one that was settled.
-    expect((await limiter.peek('k')).remaining).toBe(4)
+    // Five that were lost. The one that was settled was on its way, and is not counted beside them.
+    expect((await limiter.peek('k')).remaining).toBe(5)
   })
 })
 
@@ -692,52 +692,60 @@ describe('what was lost', () => {
     { left: 0, burst: 10 },
     { left: 0, burst: 150 },
     { left: 3, burst: 10 },
-    { left: 40, burst: 100 },
+    { left: 40, burst: 40 },
     { left: 90, burst: 300 },
   ]
 
-  /** A process that asks, and what it is told of. */
+  /** A process that asks, and what it sends and says of it. */
   function processOf(name: string, policy: Policy) {
-    const store = storeOn(
-      clientBy((_, send) => send()),
-      { denyCache: false, instances: 2 },
-    )
+    const modes: string[] = []
+    const client = clientBy(({ mode }, send) => {
+      modes.push(mode)
+      return send()
+    })
+    const store = storeOn(client, { denyCache: false, instances: 2 })
     const limiter = new RateLimiter({ name, store, policy, shared: true })
     const losses: string[] = []
     store.on('data-loss', ({ key }) => losses.push(key))
-    return { limiter, losses }
+    return { limiter, losses, modes }
   }
 
-  /** Some share a call, and some are on their way when the first answer comes. Returns what was admitted. */
+  /** Some share a call, and some are sent before the first answer comes. Returns what was admitted. */
   async function atOnce(limiter: RateLimiter, count: number): Promise<number> {
     const asked = Array.from({ length: count }, async (_, i) => {
       if (i >= count / 2) await new Promise((resolve) => setImmediate(resolve))
       return limiter.consume('k', { cost: 1 + (i % 3 === 2 ? 1 : 0) })
     })
     const decisions = await Promise.all(asked)
-    for (const { allowed, policies } of decisions)
-      expect(policies.some((each) => each.retryAfterMs > 0)).toBe(!allowed)
     return decisions.reduce((sum, { allowed }, i) => sum + (allowed ? 1 + (i % 3 === 2 ? 1 : 0) : 0), 0)
+  }
+
+  /** What passes of requests that come one after the other. */
+  async function afterwards(...limiters: RateLimiter[]): Promise<number> {
+    let admitted = 0
+    for (let i = 0; i < 120; i += 1) {
+      const { allowed } = await (limiters[i % limiters.length] as RateLimiter).consume('k')
+      if (allowed) admitted += 1
+    }
+    return admitted
   }
 
   /** Of a counter and a bucket part of a unit may have come back. */
   const spare = ({ algorithm }: Policy) => (/counter|bucket/.test(algorithm) ? 1 : 0)
 
   describe.each(algorithms)(
-    'was let through to all who asked at once, before Redis could be told: %s',
+    'is restored once, and no more passes than what was in flight and what had been left: %s',
     (_, policy) => {
-      test.each(bursts)('$left left, $burst asked', async ({ left, burst }) => {
-        const { limiter, losses } = processOf(newName(), policy)
+      test.each(bursts)('$left left, $burst in flight', async ({ left, burst }) => {
+        const { limiter, losses, modes } = processOf(newName(), policy)
         await limiter.consume('k', { cost: 100 - left })
         await new Promise((resolve) => setTimeout(resolve, 5))
         await redis.flushall()
-        const admitted = await atOnce(limiter, burst)
-        expect(admitted).toBeLessThanOrEqual(left + spare(policy))
-        expect(losses).toEqual(['k'])
-        // And Redis has counted what was seen and what was let through, and nothing else, not even beyond the limit.
-        await limiter.refund('k', { cost: 5 })
-        const { remaining } = await limiter.peek('k')
-        expect(Math.abs(left - admitted + 5 - remaining)).toBeLessThanOrEqual(spare(policy))
+        const extra = await atOnce(limiter, burst)
+        expect(await afterwards(limiter)).toBeLessThanOrEqual(left + spare(policy))
+        // Where as much is in use again as was seen, there may be nothing to restore.
+        if (extra < 100 - left) expect(losses).toEqual(['k'])
+        expect(modes.filter((mode) => mode === 'raise').length).toBe(1)
       })
 
       test('in each of two processes', async () => {
@@ -748,23 +756,9 @@ describe('what was lost', () => {
         await one.limiter.consume('k')
         await new Promise((resolve) => setTimeout(resolve, 5))
         await redis.flushall()
-        const admitted = await Promise.all([one, other].map(({ limiter }) => atOnce(limiter, 60)))
-        // One that is not the first to ask after it can tell a loss from the passing of time only if there is one end.
-        // And what one gives back keeps the other from telling what it saw.
-        expect(Math.min(...admitted)).toBe(0)
-        expect(Math.max(...admitted)).toBeLessThanOrEqual(80)
+        await Promise.all([one, other].map(({ limiter }) => atOnce(limiter, 30)))
+        expect(await afterwards(one.limiter, other.limiter)).toBeLessThanOrEqual(spare(policy))
         expect(one.losses.length + other.losses.length).toBeGreaterThan(0)
-      })
-
-      test('though a penalty was among them', async () => {
-        const { limiter } = processOf(newName(), policy)
-        await limiter.consume('k', { cost: 90 })
-        await new Promise((resolve) => setTimeout(resolve, 5))
-        await redis.flushall()
-        const penalty = limiter.penalty('k', { cost: 9 })
-        const admitted = await atOnce(limiter, 20)
-        expect((await penalty).allowed).toBe(true)
-        expect(admitted).toBeLessThanOrEqual(1 + spare(policy))
       })
 
       test('but not if it was forgotten on purpose', async () => {
@@ -802,33 +796,13 @@ describe('what was lost', () => {
     expect((await one.consume('k', { cost: 8 })).allowed).toBe(true)
     expect((await one.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([82, 0])
   })
-
-  test('was told again by another process with what had been given back', async () => {
-    const policy = fixedWindow({ limit: 10, window: '10d', aligned: true })
-    const name = newName()
-    const [one, other] = [0, 1].map(() => {
-      const store = storeOn(
-        clientBy((_, send) => send()),
-        { denyCache: false, instances: 2 },
-      )
-      return new RateLimiter({ name, store, policy, shared: true })
-    }) as [RateLimiter, RateLimiter]
-    await one.consume('k')
-    await other.consume('k')
-    await redis.flushall()
-    await Promise.all([one.consume('k', { cost: 10 }), other.consume('k')])
-    await Promise.all([one.peek('k'), other.peek('k')])
-    let allowed = 0
-    for (let i = 0; i < 20; i += 1) if ((await (i % 2 ? one : other).consume('k')).allowed) allowed += 1
-    expect(allowed).toBeGreaterThanOrEqual(7)
-  })
 })
 
 describe('what was seen', () => {
   test.each([
     ['a window', fixedWindow({ limit: 100, window: '5m' })],
     ['a bucket', tokenBucket({ capacity: 100, refill: 1, every: '1m' })],
-  ])('was forgotten when another process was asked first after a loss: %s', async (_, some) => {
+  ])('is restored when another process was asked first after a loss: %s', async (_, some) => {
     const name = newName()
     const [mine, theirs] = [0, 1].map(() => {
       const store = storeOn(
@@ -843,17 +817,18 @@ describe('what was seen', () => {
     let allowed = 0
     for (let i = 0; i < 100; i += 1)
       if ((await (i % 2 > 0 ? theirs : mine).consume('k')).allowed) allowed += 1
-    expect(allowed).toBe(0)
+    // The one whose answer showed it.
+    expect(allowed).toBe(1)
   })
 
   test.each([
     ['a window', fixedWindow({ limit: 100, window: '5m' })],
     ['a log', slidingLog({ limit: 100, window: '5m' })],
-  ])('was forgotten when Redis could not be told of a loss at once: %s', async (_, some) => {
-    let failures = 1
+  ])('is given up if it could not be restored, so that a limit passes anew: %s', async (_, some) => {
+    let raises = 0
     const client = clientBy(({ mode }, send) => {
-      if (mode !== 'raise' || failures === 0) return send()
-      failures -= 1
+      if (mode !== 'raise') return send()
+      raises += 1
       return lost()
     })
     const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
@@ -861,31 +836,12 @@ describe('what was seen', () => {
     // A log that is lost within the millisecond of its last entry cannot be told from one that is not.
     await new Promise((resolve) => setTimeout(resolve, 5))
     await redis.flushall()
-    let allowed = 60
+    let allowed = 0
     for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
-    expect(failures).toBe(0)
-    expect(allowed).toBeLessThanOrEqual(102)
+    expect([raises, allowed]).toEqual([1, 100])
   })
 
-  test('and Redis could not be told of, is forgotten by a reset', async () => {
-    const modes: string[] = []
-    const client = clientBy(({ mode }, send) => {
-      modes.push(mode)
-      return mode === 'raise' ? lost() : send()
-    })
-    const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy })
-    for (let i = 0; i < 60; i += 1) await limiter.consume('k')
-    await redis.flushall()
-    await limiter.consume('k')
-    await waitUntil('the loss is told', async () => modes.includes('raise'))
-    modes.length = 0
-    await limiter.reset('k')
-    await limiter.consume('k')
-    await limiter.peek('k')
-    expect(modes).toEqual(['reset', 'consume', 'peek'])
-  })
-
-  test('and is being told while the key is reset, is forgotten although Redis could not be told', async () => {
+  test('and is being restored while the key is reset, is forgotten', async () => {
     const modes: string[] = []
     let fail: (error: Error) => void = () => {}
     const client = clientBy(({ mode }, send) => {

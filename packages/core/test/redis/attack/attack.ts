@@ -23,6 +23,7 @@ interface Grant {
   readonly atMs: number
   units: number
   readonly untilUs: readonly number[]
+  readonly seenUs: number
 }
 
 export interface Raid {
@@ -55,7 +56,7 @@ export function raid(policy: Policy, blows: readonly Blow[]): Raid {
     const [{ waitMs: wait, resetUs }] = readings as [(typeof readings)[number]]
     waitMs = wait
     if (grant !== undefined) grant.units = 0
-    else if (granted > 0) grants.push({ atMs, units: granted, untilUs: [nowUs + resetUs] })
+    else if (granted > 0) grants.push({ atMs, units: granted, untilUs: [nowUs + resetUs], seenUs: nowUs })
   }
   return { held: worstWindow(grants, spanMs), calls }
 }
@@ -64,8 +65,8 @@ function asking(units: number): Request {
   return { version: 0, mode: 'consume', key: 'a', costs: [1], count: units }
 }
 
-function givingBack({ units, untilUs }: Grant): Request {
-  return { version: 0, mode: 'refund', key: 'a', costs: [units], count: 1, untilUs }
+function givingBack({ units, untilUs, seenUs }: Grant): Request {
+  return { version: 0, mode: 'refund', key: 'a', costs: [units], count: 1, untilUs, seenUs }
 }
 
 /** The most units in any half-open window: units taken at 0 ms and at 60,000 ms are in no minute together. */
@@ -143,8 +144,8 @@ export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
 export type Random = () => number
 
 /** Searches for an attack: changes one at random, and goes on from the change if it is no worse. */
-export function search(policy: Policy, refunds: boolean, random: Random, tries: number): readonly Blow[] {
-  const some = () => someBlow(policy, refunds, random)
+export function search(policy: Policy, random: Random, tries: number): readonly Blow[] {
+  const some = () => someBlow(policy, random)
   let best: readonly Blow[] = Array.from({ length: 8 }, some)
   let most = raid(policy, best).held
   let since = 0
@@ -185,11 +186,11 @@ function change(blows: readonly Blow[], some: () => Blow, random: Random): reado
   return changed.map((blow) => (blow.when === 'gap' && blow.n < 0 ? { ...blow, n: 0 } : blow))
 }
 
-function someBlow(policy: Policy, refunds: boolean, random: Random): Blow {
+function someBlow(policy: Policy, random: Random): Blow {
   const when = (['gap', 'gap', 'edge', 'span', 'retry'] as const)[Math.floor(random() * 5)] as Blow['when']
   const n = when === 'gap' ? Math.floor(random() ** 3 * policy.windowMs) : Math.floor(random() * 4) - 2
   const amount = random()
-  if (refunds && amount < 0.15) return { when, n: Math.floor(random() * 16), units: 0 }
+  if (amount < 0.15) return { when, n: Math.floor(random() * 16), units: 0 }
   return { when, n, units: amount < 0.6 ? policy.limit : 1 + Math.floor(random() * policy.limit) }
 }
 

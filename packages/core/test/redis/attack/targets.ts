@@ -14,8 +14,6 @@ export interface Target {
   /** The most units in any minute, and why. */
   readonly bound: number
   readonly because: string
-  /** Whether the attacker can have requests given back. */
-  readonly refunds: boolean
 }
 
 const limit = 100
@@ -26,57 +24,43 @@ export const targets: readonly Target[] = [
     call: 'slidingLog',
     policy: slidingLog({ limit, window }),
     bound: limit,
-    refunds: true,
     because: 'the limit',
   },
   {
     call: 'slidingWindow (60 parts)',
     policy: slidingWindow({ limit, window }),
     bound: limit,
-    refunds: true,
     because: 'the limit',
   },
   {
     call: 'slidingWindow (7 parts)',
     policy: slidingWindow({ limit, window, parts: 7 }),
     bound: limit,
-    refunds: true,
     because: 'the limit',
   },
   {
     call: 'slidingCounter',
     policy: slidingCounter({ limit, window }),
     bound: 2 * limit - 1,
-    refunds: true,
     because: 'less than twice the limit',
   },
   {
     call: 'fixedWindow',
     policy: fixedWindow({ limit, window }),
     bound: 2 * limit,
-    refunds: true,
     because: 'twice the limit',
   },
   {
     call: 'fixedWindow, aligned',
     policy: fixedWindow({ limit, window, aligned: true }),
     bound: 2 * limit,
-    refunds: true,
     because: 'twice the limit',
   },
   {
     call: 'tokenBucket, full in a minute',
     policy: tokenBucket({ capacity: limit, refill: limit, every: window }),
     bound: 2 * limit - 1,
-    refunds: false,
     because: 'capacity + refill * t / every',
-  },
-  {
-    call: 'tokenBucket, with late refunds',
-    policy: tokenBucket({ capacity: limit, refill: limit, every: window }),
-    bound: 3 * limit - 2,
-    refunds: true,
-    because: 'one capacity more',
   },
 ]
 
@@ -91,10 +75,10 @@ export interface Measured extends Target {
 /** The worst windows of all targets. */
 export function measure(seed: number, tries: number): Measured[] {
   return targets.map((target) => {
-    const { policy, refunds } = target
-    const planned = [...edgeAttacks(policy.limit), ...(refunds ? [refundAttack(policy)] : [])]
+    const { policy } = target
+    const planned = [...edgeAttacks(policy.limit), refundAttack(policy)]
     const edge = Math.max(...planned.map((blows) => raid(policy, blows).held))
-    const worst = raid(policy, search(policy, refunds, mulberry32(seed), tries))
+    const worst = raid(policy, search(policy, mulberry32(seed), tries))
     return { ...target, edge, searched: worst.held, worst }
   })
 }

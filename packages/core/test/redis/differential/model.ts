@@ -29,6 +29,8 @@ export interface Request {
   readonly costs: readonly number[]
   readonly count: number
   readonly untilUs?: readonly number[] | undefined
+  /** Of a refund by receipt: when it was charged. */
+  readonly seenUs?: number | undefined
 }
 
 export interface Reply {
@@ -54,11 +56,12 @@ export class Model {
     this.#decide = on.decideGroup
   }
 
-  decide({ version, mode, key, costs, count, untilUs }: Request, nowUs: number): Reply {
+  decide({ version, mode, key, costs, count, untilUs, seenUs }: Request, nowUs: number): Reply {
     const lanes = this.#lanes[version] as readonly Lane[]
     const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
     const keys = lanes.map(() => key)
-    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], undefined, nowUs, readings)
+    const chargedUs = mode === 'refund' ? seenUs : undefined
+    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], chargedUs, nowUs, readings)
     return { granted, readings }
   }
 }
@@ -70,6 +73,7 @@ export function stateOf(key: string, place: number): string {
 
 class PlainTable implements Table {
   readonly #slots: Map<string, number> = new Map()
+  readonly #forgotten: Map<string, number> = new Map()
   readonly #cells: Cells[] = []
   readonly #writes: string[]
   readonly #place: number
@@ -103,12 +107,12 @@ class PlainTable implements Table {
     this.#slots.delete(key)
   }
 
-  forget(key: string): void {
+  forget(key: string, _slot: number, nowUs: number): void {
+    this.#forgotten.set(key, nowUs)
     this.remove(key)
   }
 
-  /** Walks look at what kernels do; what marks do is in drivers.test.ts. */
-  forgottenUs(): undefined {
-    return undefined
+  forgottenUs(key: string): number | undefined {
+    return this.#forgotten.get(key)
   }
 }

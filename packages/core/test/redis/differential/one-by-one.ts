@@ -9,7 +9,7 @@ import type { Line } from '../../../src/stores/redis-call.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
 import { Model, type Reply, type Request } from './model.js'
-import { linesOf, plansOf, SEEN_US } from './replay.js'
+import { linesOf, plansOf, seenUsOf } from './replay.js'
 import { KEYS, type Walk } from './walk.js'
 
 /** A group of a step, with the reply that it got as one. */
@@ -40,7 +40,13 @@ export async function checkDriversOneByOne(client: Redis, walk: Walk, prefix: st
     inModel.push(...replies)
     for (const _ of replies) {
       inRedis.push(
-        verdictsOf(client, line, request.mode, [{ ...single, plan: line.plan, seenUs: SEEN_US }], nowUs),
+        verdictsOf(
+          client,
+          line,
+          request.mode,
+          [{ ...single, plan: line.plan, seenUs: seenUsOf(request) }],
+          nowUs,
+        ),
       )
     }
   }
@@ -77,9 +83,9 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
   const inMemory = new Map(KEYS.map((key) => [key, memoryStore({ clock })]))
   const inRedis = patientStore(client, { prefix, clock })
   for (const { request, nowUs } of mergedOf(walk)) {
-    const { version, key, mode, costs, untilUs, count } = request
+    const { version, key, mode, costs, untilUs, seenUs, count } = request
     clock.us = nowUs
-    const group = { plan: plans[version] as Plan, key, mode, costs, untilUs }
+    const group = { plan: plans[version] as Plan, key, mode, costs, untilUs, seenUs }
     const memory = Array.from({ length: count }, () => (inMemory.get(key) as Store).decide(group)) as Answer[]
     const redis = await Promise.all(Array.from({ length: count }, () => inRedis.decide(group)))
     // Of merged requests only the last one is sure to get its own waits.

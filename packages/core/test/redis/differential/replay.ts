@@ -7,12 +7,16 @@ import { makePlan, type Plan } from '../../../src/store.js'
 import { keyFormat, keysOf } from '../../../src/stores/keys.js'
 import { type Line, lineFor } from '../../../src/stores/redis-call.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
-import { type Reply, stateOf, twin } from './model.js'
+import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
 
 /** Later than every mark: what was forgotten on purpose is raised all the same, as it is in the model. */
-export const SEEN_US = 9e15
+const LATER_US = 9e15
+
+export function seenUsOf({ mode, seenUs }: Request): number {
+  return mode === 'refund' && seenUs !== undefined ? seenUs : LATER_US
+}
 
 /** What the driver adds to a TTL under an injected clock, less some seconds for real time to pass. */
 const SLACK_MS = 600_000 - 10_000
@@ -42,7 +46,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
     walk.calls.map((call) => {
       const line = lines[call.version] as Line
       const groups = call.requests.map(
-        (request): Counted => ({ ...request, plan: line.plan, seenUs: SEEN_US }),
+        (request): Counted => ({ ...request, plan: line.plan, seenUs: seenUsOf(request) }),
       )
       return Promise.all([
         verdictsOf(client, line, call.mode, groups, call.nowUs),

@@ -103,7 +103,7 @@ export class Walker {
       this.#resetUs = Math.max(...readings.map(({ resetUs }) => resetUs))
       if (request.mode === 'consume' && granted > 0) {
         const untilUs = readings.map(({ resetUs }) => this.nowUs + resetUs)
-        this.#receipts.push({ ...request, mode: 'refund', count: 1, untilUs })
+        this.#receipts.push({ ...request, mode: 'refund', count: 1, untilUs, seenUs: this.nowUs })
       }
     })
     return replies
