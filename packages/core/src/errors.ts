@@ -42,6 +42,11 @@ export class StoreError extends Error implements CodedError {
   }
 }
 
+/** A store that was closed does not begin anew, with nothing counted. */
+export function storeClosed(): StoreError {
+  return new StoreError('WEIR_STORE_FAILED', 'the store is closed; make a new one')
+}
+
 /** Any value as short, quoted, printable ASCII: keys and options come from outside and must not forge log lines. */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`

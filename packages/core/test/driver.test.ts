@@ -14,6 +14,8 @@ test('a table is told when a state was written, rounded down, and how long it ma
     remove: () => {},
     forget: () => {},
     forgottenUs: () => undefined,
+    gave: () => {},
+    gaveUs: () => undefined,
   }
   const lane: Lane = { kernel: bucket, check, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]

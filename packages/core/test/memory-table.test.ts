@@ -11,7 +11,7 @@ import { decideGroup, type Lane } from '../src/kernels/driver.js'
 import type { Kernel, PolicyNumbers } from '../src/kernels/kernel.js'
 import { slidingCounter } from '../src/kernels/sliding-counter.js'
 import { slidingLog } from '../src/kernels/sliding-log.js'
-import { forgottenIn, MemoryTable } from '../src/stores/memory-table.js'
+import { MemoryTable, marksIn } from '../src/stores/memory-table.js'
 import { Recent } from '../src/stores/recent.js'
 import { sweeper } from '../src/stores/sweeper.js'
 import { twin } from './redis/differential/model.js'
@@ -26,7 +26,7 @@ const HOURLY: PolicyNumbers = [HOUR_MS * 8_000, 5, 10 * HOUR_MS * 8_000]
 
 function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof MemoryTable>[1]>) {
   const all = { maxKeys: 2 ** 24, slackMs: 0, keys: 'exact', ...bounds } as const
-  return new MemoryTable(kernel, all, forgottenIn('table', all.keys, new Recent(10)))
+  return new MemoryTable(kernel, all, marksIn('table', all.keys, new Recent(10)))
 }
 
 /** Takes units of a key; how many are left, or -1 if there were too few. */

@@ -67,7 +67,7 @@ export const bucket: Kernel<BucketCheck> = {
   giveBack(check, units, untilUs, chargedUs) {
     let back = units * check.price
     if (chargedUs !== undefined) {
-      // An earlier refund may have let it drain sooner than its `until`, but not before it was charged.
+      // The earlier refund may have let it drain sooner than its `until`, but not before it was charged.
       const drained = check.now - ticksAt(chargedUs)
       if (drained > 0) back = drained < back ? back - drained : 0
     }

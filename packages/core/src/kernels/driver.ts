@@ -26,6 +26,10 @@ export interface Table {
   forget(key: string, slot: number, nowUs: number): void
   /** When a key was last forgotten on purpose; undefined: not lately. */
   forgottenUs(key: string): number | undefined
+  /** Remembers for a while when units of a key were last given back. */
+  gave(key: string, nowUs: number): void
+  /** When units of a key were last given back; undefined: not lately. */
+  gaveUs(key: string): number | undefined
 }
 
 /** One policy of a decision: its arithmetic, its numbers with scratch, its states. */
@@ -77,7 +81,7 @@ export function decideGroup(
     const cost = costs[i] as number
     const units = granted * cost
     if (units > 0 && mode !== 'peek' && !wasForgotten(lane, keys[i] as string, chargedUs)) {
-      reading.left = move(kernel, check, mode, units, untilUs[i], chargedUs)
+      reading.left = move(lane, keys[i] as string, mode, units, untilUs[i], chargedUs)
     }
     reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(check, cost) : 0
     if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
@@ -101,14 +105,17 @@ function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefine
 }
 
 function move(
-  kernel: Kernel,
-  check: Check,
+  { kernel, check, table }: Lane,
+  key: string,
   mode: Mode,
   units: number,
   untilUs: number | undefined,
   chargedUs: number | undefined,
 ): number {
-  if (mode === 'refund') return kernel.giveBack(check, units, untilUs, chargedUs)
+  if (mode === 'refund') {
+    const isOlder = chargedUs !== undefined && (table.gaveUs(key) ?? 0) >= chargedUs
+    return kernel.giveBack(check, units, untilUs, isOlder ? chargedUs : undefined)
+  }
   if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
   if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
   return kernel.take(check, units)
@@ -129,6 +136,7 @@ function write(
   nowUs: number,
   resetUs: number,
 ): void {
+  if (mode === 'refund') table.gave(key, nowUs)
   if (resetUs > 0)
     table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
   // What is charged in the same instant is charged after it.

@@ -58,7 +58,8 @@ if marked then
       return kernel.raise(check, units, untils[i]), 0
     end
     lives[i] = ceil(kernel.reset_after(check) / 1000) + 1000
-    return seen and forgottens[i] >= seen and lefts[i] or kernel.give_back(check, units, untils[i], seen), 0
+    if seen and forgottens[i] >= seen then return lefts[i], 0 end
+    return kernel.give_back(check, units, untils[i], seen and given and given + 0 >= seen and seen), 0
   end
 
   -- Lives as long as anything that was seen before may be raised: as long as what was in use weighs; of a key that was

@@ -6,7 +6,7 @@
 //                                        fallback: in memory, with this instance's share
 
 import type { Clock } from '../clock.js'
-import type { StoreError } from '../errors.js'
+import { type StoreError, storeClosed } from '../errors.js'
 import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
 import { Batches, type Entry, type Waiter } from './batches.js'
 import { type Breaker, circuitBreaker, guardedBreaker } from './breaker.js'
@@ -68,6 +68,7 @@ class LayeredStore implements RedisStore, Asker {
   readonly #endWarnings: () => void
   readonly #serverClock = serverClock()
   #answered = false
+  #closed = false
 
   constructor(client: RedisLike, settings: Settings) {
     const { format, clock, deadlineMs, maxInFlight, instances } = settings
@@ -137,6 +138,7 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   decideAs<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
+    if (this.#closed) throw storeClosed()
     if (
       this.#client.isCluster === true &&
       group.ownKeys !== undefined &&
@@ -154,6 +156,7 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   async reset(subject: Subject): Promise<void> {
+    if (this.#closed) throw storeClosed()
     const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
     const parts = isSplit ? partsBySlot(subject, this.#settings.format) : [subject]
     for (const part of parts) this.#desks.of(part.plan).leases?.end(idOf(part))
@@ -183,6 +186,7 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     this.#desks.close()
     this.#batches.flush()
     this.#first.close()

@@ -27,18 +27,31 @@ export interface Bounds {
   readonly keys: 'exact' | 'fingerprint'
 }
 
-/** When keys of a table were last forgotten on purpose: one of these remembers for all tables of a store. */
-export interface Forgotten {
-  set(key: string, nowUs: number): void
-  atUs(key: string): number | undefined
+/** When a key was last forgotten on purpose, and when units of it were last given back; 0: never. */
+export interface Mark {
+  forgottenUs: number
+  gaveUs: number
+}
+
+/** The marks of a table's keys. One collection of them serves all tables of a store, so that their number is bounded. */
+export interface Marks {
+  /** Undefined: there is none. */
+  of(key: string): Mark | undefined
+  /** The mark of a key, made if there is none. */
+  on(key: string): Mark
 }
 
 /** @param id of the table */
-export function forgottenIn(id: string, keys: Bounds['keys'], times: Recent<number>): Forgotten {
+export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): Marks {
   const nameOf = (key: string): string => `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
   return {
-    set: (key, nowUs) => times.set(nameOf(key), nowUs),
-    atUs: (key) => (times.isEmpty ? undefined : times.get(nameOf(key))),
+    of: (key) => (marks.isEmpty ? undefined : marks.get(nameOf(key))),
+    on(key) {
+      const name = nameOf(key)
+      const mark = marks.get(name) ?? { forgottenUs: 0, gaveUs: 0 }
+      marks.set(name, mark)
+      return mark
+    },
   }
 }
 
@@ -53,12 +66,12 @@ export class MemoryTable implements Table {
   readonly #log: Cells
   /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
   #victim = -1
-  readonly #forgotten: Forgotten
+  readonly #marks: Marks
 
-  constructor(kernel: Kernel, bounds: Bounds, forgotten: Forgotten) {
+  constructor(kernel: Kernel, bounds: Bounds, marks: Marks) {
     this.#kernel = kernel
     this.#bounds = bounds
-    this.#forgotten = forgotten
+    this.#marks = marks
     const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
     this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
     this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
@@ -106,12 +119,20 @@ export class MemoryTable implements Table {
   }
 
   forget(key: string, slot: number, nowUs: number): void {
-    this.#forgotten.set(key, nowUs)
+    this.#marks.on(key).forgottenUs = nowUs
     this.remove(key, slot)
   }
 
   forgottenUs(key: string): number | undefined {
-    return this.#forgotten.atUs(key)
+    return this.#marks.of(key)?.forgottenUs
+  }
+
+  gave(key: string, nowUs: number): void {
+    this.#marks.on(key).gaveUs = nowUs
+  }
+
+  gaveUs(key: string): number | undefined {
+    return this.#marks.of(key)?.gaveUs
   }
 
   /** Forgets a key, if it is known. */

@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import { type Clock, checkedClock, systemClock } from '../clock.js'
-import { quote, rangeError, StoreError } from '../errors.js'
+import { quote, rangeError, storeClosed } from '../errors.js'
 import { decideGroup, type Lane, type Reading } from '../kernels/driver.js'
 import type { Kernel } from '../kernels/kernel.js'
 import { checkedOptions } from '../options.js'
@@ -16,7 +16,7 @@ import {
   textOfKey,
   textOfOwnKey,
 } from '../store.js'
-import { type Bounds, type Forgotten, forgottenIn, MemoryTable } from './memory-table.js'
+import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './memory-table.js'
 import { Recent } from './recent.js'
 import { sweeper } from './sweeper.js'
 
@@ -67,7 +67,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
   let desks = new WeakMap<Plan, Desk>()
   let lastPlan: Plan | undefined
   let lastDesk: Desk | undefined
-  const forgottenUs = new Recent<number>(MAX_FORGOTTEN)
+  const marks = new Recent<Mark>(MAX_MARKS)
   let closed = false
   const sweeping = sweeper(tables, clock, () => {
     // Desks may be at tables that are no more.
@@ -75,14 +75,14 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
     lastPlan = undefined
   })
 
-  function forgottenOf(id: string): Forgotten {
-    return forgottenIn(id, bounds.keys, forgottenUs)
+  function marksOf(id: string): Marks {
+    return marksIn(id, bounds.keys, marks)
   }
 
   function tableOf(id: string, { kernel, numbers }: KernelPolicy): MemoryTable {
     let table = tables.get(id)
     if (table === undefined) {
-      table = new MemoryTable(kernel, bounds, forgottenOf(id))
+      table = new MemoryTable(kernel, bounds, marksOf(id))
       tables.set(id, table)
     }
     table.use(numbers)
@@ -112,7 +112,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
 
   /** Without its counters, each limit would begin anew. */
   function mustBeOpen(): void {
-    if (closed) throw new StoreError('WEIR_STORE_FAILED', 'the store is closed; make a new one')
+    if (closed) throw storeClosed()
   }
 
   return {
@@ -142,7 +142,7 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
       // A table is not made for what is forgotten: names of policies may be made up.
       subject.plan.policies.forEach((policy, i) => {
         const id = tableId(subject.plan, policy)
-        forgottenOf(id).set(keyOf(subject, i), nowUs)
+        marksOf(id).on(keyOf(subject, i)).forgottenUs = nowUs
         tables.get(id)?.reset(keyOf(subject, i))
       })
     },
@@ -157,8 +157,8 @@ export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: C
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
 const NONE: readonly undefined[] = []
-/** How many keys are remembered as forgotten on purpose, in a store. */
-const MAX_FORGOTTEN = 10_000
+/** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
+const MAX_MARKS = 10_000
 
 /** What a policy counts under, but for the key. */
 function tableId({ name }: Plan, policy: Policy): string {

@@ -352,16 +352,34 @@ describe('a receipt of a bucket', () => {
     expect(await twins.ask({ ...second, atMs: 1_000 })).toMatchObject({ left: 0, resetUs: 1_000_000 })
   })
 
-  test('gives back all at once, and less the longer it takes', async () => {
+  test('gives back all that still weighs of it', async () => {
     for (const [atMs, left] of [
       [0, 5],
-      [100, 5],
-      [250, 5],
-      [300, 5],
-      [500, 7],
+      [100, 6],
+      [250, 7],
+      [300, 8],
+      [500, 10],
+      [700, 10],
     ] as const) {
       const twins = new Twins(bucketPolicy)
       await twins.ask({ cost: 5 })
+      await twins.ask({ cost: 3 })
+      const refund: Ask = { mode: 'refund', cost: 3, untilMs: 800, seenMs: 0 }
+      expect(await twins.ask({ ...refund, atMs })).toMatchObject({ left })
+    }
+  })
+
+  test('gives back less the longer it takes, if another one was given back since', async () => {
+    for (const [atMs, left] of [
+      [0, 6],
+      [100, 6],
+      [250, 6],
+      [300, 6],
+      [500, 8],
+    ] as const) {
+      const twins = new Twins(bucketPolicy)
+      await twins.ask({ cost: 5 })
+      await twins.ask({ mode: 'refund', cost: 1, untilMs: 500, seenMs: 0 })
       await twins.ask({ cost: 3 })
       const refund: Ask = { mode: 'refund', cost: 3, untilMs: 800, seenMs: 0 }
       expect(await twins.ask({ ...refund, atMs })).toMatchObject({ left })

@@ -1,11 +1,11 @@
 // The option `hashKeys`: what reaches Redis tells nothing of whom is limited.
 
 import { startRedis } from '@weir/testkit'
-import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { type Policy, RateLimiter, redisStore, slidingLog, tokenBucket } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
+import { patientClient } from './patient.js'
 
 const SECRET = 'a secret of the tests'
 const policy = slidingLog({ name: 'p', limit: 2, window: '1h' })
@@ -18,7 +18,7 @@ function limiterWith(hashKeys: string, name: string): RateLimiter {
 describe('with a secret', () => {
   test('no argument of any command, and no key, holds the text of a key', async () => {
     const server = await startRedis()
-    const client = new Redis(server.port)
+    const client = await patientClient(server.port)
     const watcher = await client.monitor()
     const seen: string[] = []
     watcher.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))

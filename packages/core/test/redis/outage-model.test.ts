@@ -662,6 +662,8 @@ async function outage(
   await real.flushall()
   injectTime()
   vi.spyOn(Math, 'random').mockReturnValue(chance)
+  // An outage of ten seconds is warned of.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   try {
     const run = new Run(what, seen)
     for (const one of steps) await take(run, one)

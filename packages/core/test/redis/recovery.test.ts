@@ -978,11 +978,14 @@ test('calls that were split had their whole time anew', async () => {
   expect(performance.now() - startedMs).toBeLessThan(150)
 })
 
-test('a store that was closed before it was used began to beat', async () => {
+test('a store that was closed decides nothing, and starts no timer', async () => {
   const store = redisStore(clientBy((_, send) => send()))
   await store.close()
   const every = vi.spyOn(globalThis, 'setInterval')
-  await new RateLimiter({ name: newName(), store, policy }).consume('k')
+  const limiter = new RateLimiter({ name: newName(), store, policy })
+  const closed = { name: 'StoreError', message: 'the store is closed; make a new one' }
+  await expect(limiter.consume('k')).rejects.toMatchObject(closed)
+  await expect(limiter.reset('k')).rejects.toMatchObject(closed)
   expect(every).not.toHaveBeenCalled()
   every.mockRestore()
 })

@@ -74,6 +74,7 @@ export function stateOf(key: string, place: number): string {
 class PlainTable implements Table {
   readonly #slots: Map<string, number> = new Map()
   readonly #forgotten: Map<string, number> = new Map()
+  readonly #gave: Map<string, number> = new Map()
   readonly #cells: Cells[] = []
   readonly #writes: string[]
   readonly #place: number
@@ -114,5 +115,13 @@ class PlainTable implements Table {
 
   forgottenUs(key: string): number | undefined {
     return this.#forgotten.get(key)
+  }
+
+  gave(key: string, nowUs: number): void {
+    this.#gave.set(key, nowUs)
+  }
+
+  gaveUs(key: string): number | undefined {
+    return this.#gave.get(key)
   }
 }
