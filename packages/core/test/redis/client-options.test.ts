@@ -1,8 +1,7 @@
 // Each option of ioredis that users set, with real servers: limits hold, and data lies where it
 // should; or the client is refused when it is handed in.
 
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -17,6 +16,7 @@ import {
   waitUntil,
 } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
+import { generate } from 'selfsigned'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import {
   fixedWindow,
@@ -42,11 +42,12 @@ let hidden: RedisCluster
 beforeAll(async () => {
   // Unsafe options are the subject.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file('key')]
-  execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, '-out', file('cert'), ...subject], {
-    stdio: 'ignore',
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
   })
+  writeFileSync(file('key'), key)
+  writeFileSync(file('cert'), cert)
   tlsPort = await freePort()
   const tls = ['--tls-port', String(tlsPort), '--tls-cert-file', file('cert'), '--tls-key-file', file('key')]
   const noClientCert = ['--tls-auth-clients', 'no']
@@ -62,6 +63,13 @@ beforeAll(async () => {
   server = started[0]
   sentinel = started[1]
   hidden = started[2]
+  // Nodes learn the names of others later than their addresses.
+  for (const node of hidden.nodes) {
+    await waitUntil('all names to be known', async () => {
+      const shards = (await node.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][]
+      return shards.every(([, , [host]]) => host === 'hidden.test')
+    })
+  }
 }, 60_000)
 afterAll(async () => {
   await Promise.all([server, sentinel, hidden].map((each) => each.stop()))
