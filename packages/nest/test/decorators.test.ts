@@ -100,7 +100,7 @@ test('several policies are one decision, several names are asked one after the o
   const refused = await app.get('/one')
   expect(refused.status).toBe(429)
   // The denied request has charged neither of the two.
-  expect(refused.headers.get('RateLimit')).toMatch(/^"max-3-per-1h";r=2;t=\d+, "small";r=0;t=60$/)
+  expect(refused.headers.get('RateLimit')).toMatch(/^"fixed-window-1h";r=2;t=\d+, "small";r=0;t=60$/)
   expect(await granted(app, '/two')).toBe(2)
 })
 
@@ -113,7 +113,7 @@ test('also asks the default policy besides, on a class and on a method', async (
   }
   const app = await started([A], { policy: thrice, policies: { wide: once } })
   expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
-    '"max-3-per-1h";q=3;w=3600, "max-2-per-1h";q=2;w=3600',
+    '"fixed-window-1h";q=3;w=3600, "A.fixed-window-1h";q=2;w=3600',
   )
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })
