@@ -101,7 +101,7 @@ export class RateLimiter {
     this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
     if (typeof policy !== 'function') {
       this.#fixed = this.#resolver.resolve(policy)
-      if (!shared) this.#warnOfNamesake(this.#fixed.plan)
+      if (!shared) this.#warnOfNamesake(this.#fixed)
     }
   }
 
@@ -160,7 +160,7 @@ export class RateLimiter {
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', RESET)
-    const resolved = await this.#resolveFor(text, options)
+    const resolved = await this.#resolveFor(text, options, 'reset')
     if (resolved.plan === undefined) return
     const subject = countersOf(subjectOf(resolved, resolved.plan, text))
     if (subject !== undefined) await this.store.reset(subject)
@@ -180,17 +180,17 @@ export class RateLimiter {
     const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
     if (decision.allowed === false) return
     const { receipt } = decision
-    // No copy is one.
     if (!(receipt instanceof Receipt)) {
       throw typeError(
         'WEIR_INVALID_RECEIPT',
-        'refund() was given an object that no limiter returned, such as a copy of a decision by structuredClone or JSON; ' +
+        'refund() was given an object without a receipt, such as a copy of a decision by structuredClone or JSON; ' +
           'give the decision itself, or a key',
       )
     }
     const { group, answer, spent } = receipt
-    if (spent || group === undefined || group.mode === 'peek') return
+    if (group === undefined || group.mode === 'peek') return
     if (storeOf(group.plan) !== this.store || group.plan.name !== this.name) throw this.#notOurs(group.plan)
+    if (spent) return
     const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
     receipt.spent = true
     const { untilUs, nowUs } = answer
@@ -234,7 +234,7 @@ export class RateLimiter {
     }
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
-    const resolved = this.#resolveFor(key, options)
+    const resolved = this.#resolveFor(key, options, mode)
     if (isPromise(resolved)) return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
     return this.#askStore(resolved, key, cost, mode)
   }
@@ -250,11 +250,15 @@ export class RateLimiter {
     return decisionOf(group, answer)
   }
 
-  #resolveFor(key: string, options: DecideOptions | undefined): Resolved | Promise<Resolved> {
+  #resolveFor(
+    key: string,
+    options: DecideOptions | undefined,
+    mode: Mode | 'reset',
+  ): Resolved | Promise<Resolved> {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
     if (own !== undefined && typeof own !== 'function') return this.#resolver.resolve(own)
-    if (own === undefined && this.#policy === policyOfRequests) throw this.#needsPolicy()
+    if (own === undefined && this.#policy === policyOfRequests) throw this.#needsPolicy(mode)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     try {
       const input = choose(key)
@@ -267,11 +271,12 @@ export class RateLimiter {
     }
   }
 
-  #needsPolicy(): TypeError {
+  #needsPolicy(mode: Mode | 'reset'): TypeError {
+    const why = `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant`
+    const byLimit = 'where limit and window choose it, that is slidingWindow({ name, limit, window })'
     return typeError(
       'WEIR_INVALID_POLICY',
-      `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant; ` +
-        'give the policy, too: reset(key, { policy })',
+      `${why}; give the policy, too: ${methodOf(mode)}(key, { policy }); ${byLimit} with the name of the limiter`,
     )
   }
 
@@ -304,20 +309,19 @@ export class RateLimiter {
     warnOnce('WEIR_OBSERVER_FAILED', this.name, `onDecision of limiter "${this.name}" threw: ${quote(error)}`)
   }
 
-  #warnOfNamesake(plan: Plan | undefined): void {
+  #warnOfNamesake({ plan, ownKeys }: Resolved): void {
     const counters = countersOn.get(this.store) ?? new Set()
     countersOn.set(this.store, counters)
-    for (const policy of plan?.policies ?? []) {
-      const name = `${this.name}/${policy.name}`
-      const counter = `${name}/${counterOf(policy)}`
+    for (const [i, policy] of (plan?.policies ?? []).entries()) {
+      // Keys of their own may well be different ones.
+      if (ownKeys?.[i] !== undefined) continue
+      const counter = `${this.name}/${policy.name}/${counterOf(policy)}`
       if (counters.has(counter)) {
+        const what = `two limiters named "${this.name}" on one store share the counters of policy "${policy.name}"`
         const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
-        warnOnce(
-          'WEIR_SHARED_NAME',
-          name,
-          `two limiters named "${name}" on one store share their counters; ${remedy}`,
-        )
+        warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
       }
+      if (counters.size >= MAX_CHOSEN) counters.clear()
       counters.add(counter)
     }
   }
@@ -337,12 +341,16 @@ export function policyOfRequests(): never {
   throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
 }
 
+function methodOf(mode: Mode | 'reset'): string {
+  return mode === 'charge' ? 'penalty' : mode
+}
+
 function checkCall(options: object | undefined, mode: Mode): void {
   if (options === undefined) return
   // Not by the list of names, which would make an array for each decision.
   let isRight = typeof options === 'object' && options !== null
   for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
-  if (!isRight) checkedOptions(options, `${mode === 'charge' ? 'penalty' : mode}()`, ASK)
+  if (!isRight) checkedOptions(options, `${methodOf(mode)}()`, ASK)
 }
 
 /** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is

@@ -142,12 +142,8 @@ export function usesOf(input: PolicyInput, { limiter, isNamed }: Omit<Owner, 'st
     const { name } = use.policy
     const given = (uses[i] as PolicyUse).policy
     if (given.name === name || short.filter(({ policy }) => policy.name === name).length === 1) return use
-    const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so their limits are in their names`
-    warnOnce(
-      'WEIR_LIMIT_IN_NAME',
-      limiter,
-      `${why} and a changed limit starts a new count; name each of them`,
-    )
+    const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so the limit is in the name`
+    warnOnce('WEIR_LIMIT_IN_NAME', limiter, `${why} and a changed limit starts a new count; give each a name`)
     return uses[i] as PolicyUse
   })
 }

@@ -13,7 +13,7 @@ import {
   tokenBucket,
 } from '../src/index.js'
 import { fakeClock } from '../src/testing/index.js'
-import { FakeResponse, fake } from './http-exchange.js'
+import { type FakeRequest, FakeResponse, fake } from './http-exchange.js'
 
 const warnings: { code: string; text: string }[] = []
 beforeEach(() => {
@@ -107,6 +107,24 @@ describe('a policy without a name', () => {
     expect(warnings).toEqual([])
   })
 
+  test.each([true, false])('and with a function for its limit counts apart, too (%s)', async (isFunction) => {
+    const store = memoryStore({ clock: fakeClock() })
+    const decided = (limit: number) => {
+      const options = {
+        store,
+        key: () => 'k',
+        limit: isFunction ? () => limit : limit,
+        window: '1m',
+      } as const
+      const request: FakeRequest = {}
+      return Promise.resolve(httpLimiter(options, fake).check(request, undefined)).then(
+        () => request.rateLimit,
+      )
+    }
+    for (let i = 0; i < 3; i += 1) await decided(3)
+    expect((await decided(4))?.remaining).toBe(3)
+  })
+
   test('beside another of the same algorithm and time scale has its limit in its name, with a warning', async () => {
     const name = freshName()
     const policy = [
@@ -146,6 +164,13 @@ describe('a warning', () => {
     new RateLimiter(options)
     new RateLimiter(options)
     expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
+  })
+
+  test('is not given for two of one name whose policies have keys of their own', () => {
+    const [name, store] = [freshName(), memoryStore()]
+    const policy = slidingLog({ limit: 5, window: '1m' })
+    for (const key of ['a', 'b']) new RateLimiter({ name, store, policy: [{ policy, key }] })
+    expect(warnings).toEqual([])
   })
 
   test('is not given for two of one name that share nothing', () => {

@@ -30,7 +30,7 @@ export function policySource<Req, Rest extends unknown[]>(
     // Named after the limiter, so that other numbers continue from the same count, and headers say what users called it.
     return { fixed: slidingWindow({ ...(name !== undefined && { name }), limit, window } as WindowNumbers) }
   }
-  const windowOf = windows(name ?? 'default')
+  const windowOf = windows(name)
   return {
     of: (...asked) =>
       whenAtHand(given(limit as Given<Req, Rest, number>, asked), (units) =>
@@ -58,13 +58,17 @@ export function policyNames(policies: PolicyInput, limiter: string | undefined):
 const MAX_WINDOWS = 1_000
 
 /** Sliding windows by their numbers. Tiers are few; numbers that come from requests must not pile up. */
-function windows(name: string): (limit: number, window: Duration) => Policy {
+function windows(name: string | undefined): (limit: number, window: Duration) => Policy {
   const made = new Map<string, Policy>()
   return (limit, window) => {
     const numbers = `${typeof limit} ${limit} ${typeof window} ${window}`
     let policy = made.get(numbers)
     if (policy === undefined) {
-      policy = slidingWindow({ name, limit, window: durationMs(window, 'window') })
+      policy = slidingWindow({
+        ...(name !== undefined && { name }),
+        limit,
+        window: durationMs(window, 'window'),
+      })
       if (made.size >= MAX_WINDOWS) made.clear()
       made.set(numbers, policy)
     }

@@ -44,7 +44,11 @@ export const bucket: Kernel<BucketCheck> = {
     return { price, capacity, span: capacity * price, reach, now: 0, tat: 0, dirty: false }
   },
 
-  share: ([price, , reach], capacity, instances) => [price * instances, capacity, reach],
+  share: ([price, , reach], capacity, instances) => {
+    // What is left over in the division may make a part longer to fill than the whole.
+    const furthest = 2 * price * instances * capacity
+    return [price * instances, capacity, furthest > reach ? furthest : reach]
+  },
 
   read(check, cells, offset, nowUs) {
     const now = ticksAt(nowUs)

@@ -31,6 +31,8 @@ export class Calls {
   readonly #options: CallsOptions
   readonly #deadlines: Deadlines
   readonly #lost: Deadlines = deadlines(LOST_MS)
+  /** For the client's first connection. */
+  readonly #waiting: Set<Batch> = new Set()
 
   constructor(client: RedisLike, nodes: Nodes, options: CallsOptions) {
     this.#client = client
@@ -41,6 +43,22 @@ export class Calls {
 
   /** @param startedMs when the call began that this one is a part of */
   send(batch: Batch, startedMs: number = performance.now()): void {
+    const connecting = this.#options.connecting()
+    if (connecting !== undefined) {
+      // Which node it is for is known afterwards. The wait has a deadline of its own, which is no later than the call's.
+      this.#waiting.add(batch)
+      connecting.then(
+        () => {
+          if (this.#waiting.delete(batch)) this.send(batch, startedMs)
+        },
+        (error: StoreError) => {
+          if (!this.#waiting.delete(batch)) return
+          this.#failed(this.#nodes.ofSlot(batch.slot), error)
+          failAll(batch.entries, error)
+        },
+      )
+      return
+    }
     const node = this.#nodes.ofSlot(batch.slot)
     // It may have opened since these requests were gathered.
     if (node.breaker.state !== 'closed') {
@@ -74,10 +92,7 @@ export class Calls {
     }
     this.#deadlines.add(call)
     node.inFlight += 1
-    const decide = () => decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs)
-    const connecting = this.#options.connecting()
-    const reply = connecting === undefined ? decide() : connecting.then(decide)
-    reply.then(
+    decideGroups(this.#client, batch.line, batch.mode, batch.entries, batch.nowUs).then(
       (reply) => {
         const { nowUs } = reply
         const { readings } = batch.line
@@ -112,6 +127,9 @@ export class Calls {
   }
 
   close(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const { entries } of waiting) failAll(entries, storeFailure(new Error('the store is closed')))
     this.#deadlines.close()
     this.#lost.close()
   }

@@ -68,7 +68,7 @@ if marked then
     local life = lives[i] or ceil(kernels[i].reset_after(checks[i]) / 1000) + 1000
     if forgotten and life < 60000 then life = 60000 end
     life = max(redis.call('PTTL', mark), life + slack)
-    local value = string.format('%d:%d', forgotten or forgottens[i], us)
+    local value = string.format('%d:%d', max(forgotten or 0, forgottens[i] or 0), us)
     redis.call('SET', mark, value, 'PX', string.format('%d', life))
   end
 end

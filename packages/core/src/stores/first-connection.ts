@@ -19,25 +19,42 @@ const STARTING = ['wait', 'connecting', 'connect']
 /** Events of a client at which an attempt has come to its end. */
 const ENDS = ['ready', 'close', 'end']
 
+/** By client, the end of its first attempt: all stores on a client wait for one, and it has the listeners of one. */
+const attempts: WeakMap<RedisLike, Promise<void>> = new WeakMap()
+
+function attemptOf(client: RedisLike): Promise<void> {
+  let attempt = attempts.get(client)
+  if (attempt === undefined) {
+    attempt = new Promise((resolve) => {
+      const end = (): void => {
+        for (const event of ENDS) client.off?.(event, end)
+        attempts.delete(client)
+        resolve()
+      }
+      for (const event of ENDS) client.on?.(event, end)
+    })
+    attempts.set(client, attempt)
+  }
+  return attempt
+}
+
 /** @param deadlineMs how long is waited, from the first question on */
 export function firstConnection(client: RedisLike, deadlineMs: number): FirstConnection {
   let pending: Promise<void> | undefined
   let isOver = typeof client.on !== 'function' || typeof client.off !== 'function'
-  let end: (() => void) | undefined
+  let giveUp: (() => void) | undefined
 
-  async function attempt(): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
+  async function wait(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      giveUp = resolve
     })
-    for (const event of ENDS) client.on?.(event, end as () => void)
     try {
-      await withDeadline(ended, deadlineMs)
+      await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs)
     } catch {
       // The client says below how far it has come.
     } finally {
       isOver = true
       pending = undefined
-      for (const event of ENDS) client.off?.(event, end as () => void)
     }
     if (client.status !== 'ready') throw storeFailure(new Error(`the client is ${client.status}`))
   }
@@ -51,13 +68,13 @@ export function firstConnection(client: RedisLike, deadlineMs: number): FirstCon
         isOver = true
         return undefined
       }
-      pending = attempt()
+      pending = wait()
       pending.catch(() => {})
       return pending
     },
     close() {
       isOver = true
-      end?.()
+      giveUp?.()
     },
   }
 }

@@ -52,11 +52,13 @@ export class LastSeen {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash, answer.nowUs)
-    const known = cells[at] === hash
+    const isThere = cells[at] === hash
+    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
+    if (isThere && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
+    // Where the clock has stepped back, what was seen says nothing of now.
+    const known = isThere && (cells[at + 1] as number) <= answer.nowUs + LOSS_MARGIN_US
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
-    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
-    if (known && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
     const taken = mode === 'consume' || mode === 'charge' || mode === 'settle'
     const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
     // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.

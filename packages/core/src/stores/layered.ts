@@ -126,6 +126,7 @@ class LayeredStore implements RedisStore, Asker {
       replied: (nowUs) => {
         this.#answered = true
         this.#serverClock.noted(nowUs)
+        this.#heartbeat?.start()
       },
       late: (entry, granted) => this.#late(entry, granted),
     })
@@ -238,7 +239,6 @@ class LayeredStore implements RedisStore, Asker {
     const node = this.#nodes.ofSlot(slot)
     node.tag = group.ownKeys?.[0]?.tag ?? group.key
     if (!this.#usable(node)) return as(group, this.#without(group, node, this.#notUsable(node)))
-    if (this.#connecting() === undefined) this.#heartbeat?.start()
     const question = new Question(this, group, desk, node, as)
     const ahead = desk.leases?.wanted(id, group)
     this.#batches.ask(desk.line, slot, group, this.#nowUs(), question, ahead)

@@ -119,7 +119,9 @@ export class MemoryTable implements Table {
   }
 
   forget(key: string, slot: number, nowUs: number): void {
-    this.#marks.on(key).forgottenUs = nowUs
+    const mark = this.#marks.on(key)
+    // A reset in this very instant was later.
+    if (nowUs > mark.forgottenUs) mark.forgottenUs = nowUs
     this.remove(key, slot)
   }
 

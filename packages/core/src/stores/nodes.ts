@@ -28,6 +28,9 @@ export class RedisNode {
   }
 }
 
+/** Serves slots of which the client does not know who does. */
+const UNKNOWN = 'unknown'
+
 export class Nodes {
   readonly #client: RedisLike
   readonly #create: (node: string) => Breaker
@@ -39,14 +42,17 @@ export class Nodes {
     if (client.isCluster !== true) this.#named('redis')
   }
 
-  get all(): Iterable<RedisNode> {
-    return this.#nodes.values()
+  /** Those that the client knows; before it knows any, the one that stands for them. */
+  get all(): readonly RedisNode[] {
+    const all = [...this.#nodes.values()]
+    const known = all.filter(({ name }) => name !== UNKNOWN)
+    return known.length > 0 ? known : all
   }
 
   /** The node that serves a slot, as far as the client knows. */
   ofSlot(slot: number): RedisNode {
     if (this.#client.isCluster !== true) return this.#named('redis')
-    return this.#named(this.#client.slots?.[slot]?.[0] ?? 'unknown')
+    return this.#named(this.#client.slots?.[slot]?.[0] ?? UNKNOWN)
   }
 
   #named(name: string): RedisNode {

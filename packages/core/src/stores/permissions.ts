@@ -49,6 +49,9 @@ for _, line in ipairs(ARGV) do
   if string.find(text, 'NOPERM', 1, true) or string.find(text, 'The user executing the script', 1, true)
     or string.find(text, 'ACL failure in script', 1, true) then refused[#refused + 1] = words[1] end
 end
+-- What a refused command has left there.
+redis.pcall('PEXPIRE', KEYS[1], 1000)
+redis.pcall('DEL', KEYS[1])
 return table.concat(refused, ' ')
 `
 

@@ -81,7 +81,7 @@ export interface RedisStore extends Store {
  * script on the server's own clock, and is made in time even if Redis is not: see docs/resilience.md. The client stays
  * yours to close.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
- * @example redisStore(new Redis(process.env.REDIS_URL, recommendedRedisOptions))
+ * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */
 export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
   checkClient(client)

@@ -15,5 +15,6 @@ export function send(client: RedisLike, command: string, args: string[]): Promis
 
 /** Whether the client gathers commands in pipelines by itself. */
 export function pipelines({ options }: RedisLike): boolean {
-  return (options as { enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true
+  // As ioredis reads it: a text from the environment is no boolean.
+  return Boolean((options as { enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining)
 }

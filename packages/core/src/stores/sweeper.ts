@@ -45,7 +45,7 @@ export function sweeper(
       if (table.size > 0) tables.set(id, table)
     }
     if (tables.size < before) tablesDropped()
-    if (tables.size > 0) later(drops > 0 ? EVERY_MS : SOON_MS)
+    if (tables.size > 0) later(drops > 0 && looks > 0 ? EVERY_MS : SOON_MS)
   }
 
   function later(ms: number): void {

@@ -256,6 +256,13 @@ describe('what is missing is warned of, once, with the remedy', () => {
     expect(await warned()).toContain('what Weir needs: TIME, LINDEX, ZADD; run')
   })
 
+  test('and what was tried leaves no key', async () => {
+    await newUser(server, '-time', '-lpop', '-zrem')
+    await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
+    expect(await warned()).toContain('what Weir needs: TIME, LPOP, ZREM; run')
+    expect(await server.command('KEYS', '*:permissions')).toEqual([])
+  })
+
   test('DEL, by a reset', async () => {
     await newUser(server, '-del')
     const limiter = limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window }))

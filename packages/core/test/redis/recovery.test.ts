@@ -22,6 +22,7 @@ import {
 } from '../../src/index.js'
 import { heartbeat, INSTANCES_TAG } from '../../src/stores/instances.js'
 import { slotOf } from '../../src/stores/slots.js'
+import { fakeClock } from '../../src/testing/index.js'
 
 let server: RedisServer
 let redis: Redis
@@ -976,6 +977,25 @@ test('calls that were split had their whole time anew', async () => {
   const decisions = await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
   expect(decisions.map(({ degraded }) => degraded)).toEqual([true, true, true])
   expect(performance.now() - startedMs).toBeLessThan(150)
+})
+
+test('a clock that steps back is not taken for lost data', async () => {
+  const clock = fakeClock()
+  const store = redisStore(redis, { clock, instances: 1, deadlineMs: 10_000 })
+  const losses: unknown[] = []
+  store.on('data-loss', (event) => losses.push(event))
+  const buckets = tokenBucket({ name: 'p', capacity: 10, refill: 10, every: '10s' })
+  const limiter = new RateLimiter({ name: newName(), store, policy: buckets })
+  await limiter.consume('k', { cost: 10 })
+  // Stamped anew, as used up: a whole bucket, and not one and a half minutes.
+  clock.advance(-90_000)
+  const { resetAfterMs } = await limiter.penalty('k', { cost: 1 })
+  expect(resetAfterMs).toBeLessThanOrEqual(20_000)
+  clock.advance(resetAfterMs)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect((await limiter.consume('k', { cost: 10 })).allowed).toBe(true)
+  expect(losses).toEqual([])
+  await store.close()
 })
 
 test('a store that was closed decides nothing, and starts no timer', async () => {
