@@ -80,7 +80,7 @@ return {
     k.floor = (first_sum - first_weight) % ROUND
     k.last_tick = tick
     k.last_sum = sum
-    if tick - now <= k.span + k.quantum then return available(k) end
+    if tick - now <= k.span then return available(k) end
     restart(k, used_of(k))
     k.dirty = true
     return available(k)

@@ -29,7 +29,7 @@ for i = 1, #KEYS do
     local dirty = false
     if runs then
       gone, last_sum, last_tick = (first_sum - first_weight) % ROUND, sum, tick
-      if tick - now > span + quantum then
+      if tick - now > span then
         gone, last_sum, last_tick = 0, (sum - gone) % ROUND, new_tick
         runs = false
         dirty = true

@@ -10,7 +10,7 @@
 // are used, which are 2^50 at the most.
 // A refund gives back the oldest units: they would have gone first, so no window can come to hold more than the limit
 // (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from 40).
-// Ticks never run backwards; a log further ahead than a span and a quantum is stamped anew as one run (healed).
+// Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed). No quantum is as long.
 // Another limit, or another quantum, on the same state: entries keep their times.
 
 import { EPOCH_MS } from '../clock.js'
@@ -71,7 +71,7 @@ export const slidingLog: Kernel<LogCheck> = {
     check.floor = first > (cells[FIRST] as number) ? sumAt(cells, first - 1) : (cells[FLOOR] as number)
     check.lastTick = tickAt(cells, end - 1)
     check.lastSum = sumAt(cells, end - 1)
-    if (check.lastTick - nowMs <= check.spanMs + check.quantumMs) return available(check)
+    if (check.lastTick - nowMs <= check.spanMs) return available(check)
     restart(check, usedOf(check))
     check.dirty = true
     return available(check)

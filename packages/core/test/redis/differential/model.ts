@@ -109,7 +109,7 @@ class PlainTable implements Table {
   }
 
   forget(key: string, _slot: number, nowUs: number): void {
-    this.#forgotten.set(key, nowUs)
+    this.#forgotten.set(key, Math.max(nowUs, this.#forgotten.get(key) ?? 0))
     this.remove(key)
   }
 
