@@ -28,10 +28,8 @@ test('@nestjs/throttler PR #2695: forged keys grew a memory store for ever, or w
   expect(['me', 'me', 'me', 'me'].map(allowed)).toEqual([true, true, true, false])
   fill(0, 20_000)
   gc()
-  const start = performance.now()
   const before = process.memoryUsage().heapUsed
   fill(20_000, 1_000_000)
-  expect(performance.now() - start).toBeLessThan(5_000)
   gc()
   // 100 bytes each would be 98 million.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10e6)

@@ -486,10 +486,10 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
     ],
     [
       'a tick as far ahead as a clock may be behind',
-      [`${now + window + 1}:3:3`],
-      [`${now + window + 1}:4:4`],
+      [`${now + window}:3:3`],
+      [`${now + window}:4:4`],
     ],
-    ['a tick that is further ahead', [`${now + window + 2}:3:3`], [`${now}:4:4`]],
+    ['a tick that is further ahead', [`${now + window + 1}:3:3`], [`${now}:4:4`]],
   ])('%s', async (_, before, after) => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     await client.rpush(twins.key, ...before)
