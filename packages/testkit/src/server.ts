@@ -79,7 +79,12 @@ async function tryStart(
   const log: string[] = []
   createInterface(child.stderr).on('line', (line) => log.push(line))
   const lines = createInterface(child.stdout)
-  const pid = new Promise<number>((resolve) => lines.once('line', (line) => resolve(Number(line))))
+  // The server may write its first line before the shell does.
+  const pid = new Promise<number>((resolve) => {
+    lines.on('line', (line) => {
+      if (/^\d+$/.test(line)) resolve(Number(line))
+    })
+  })
   lines.on('line', (line) => {
     log.push(line)
     if (log.length > 50) log.shift()
