@@ -484,11 +484,7 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
       [`${now - 5}:3:${round - 1}`],
       [`${now - 5}:3:${round - 1}`, `${now}:1:0`],
     ],
-    [
-      'a tick as far ahead as a clock may be behind',
-      [`${now + window}:3:3`],
-      [`${now + window}:4:4`],
-    ],
+    ['a tick as far ahead as a clock may be behind', [`${now + window}:3:3`], [`${now + window}:4:4`]],
     ['a tick that is further ahead', [`${now + window + 1}:3:3`], [`${now}:4:4`]],
   ])('%s', async (_, before, after) => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
