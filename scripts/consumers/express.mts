@@ -53,8 +53,9 @@ rateLimit({ limit: 1, window: '1m', policy: daily })
 rateLimit({ limit: 1, windowMs: 60_000 })
 // @ts-expect-error no such format
 rateLimit({ policy: daily, headers: 'draft-9' })
-// @ts-expect-error a number is no key
 rateLimit({ policy: daily, key: () => 7 })
+// @ts-expect-error true is no key
+rateLimit({ policy: daily, key: () => true })
 // @ts-expect-error a text is no cost
 rateLimit({ policy: daily, cost: () => '1' })
 // @ts-expect-error requests have no such thing

@@ -41,8 +41,9 @@ rateLimit({ limit: 1, window: '1s', policy: small })
 rateLimit({ limit: 1, window: '1s', max: 5 })
 // @ts-expect-error no header format
 rateLimit({ limit: 1, window: '1s', headers: 'draft-99' })
-// @ts-expect-error a key is a text
 rateLimit({ limit: 1, window: '1s', key: () => 42 })
+// @ts-expect-error an object is no key
+rateLimit({ limit: 1, window: '1s', key: () => ({}) })
 // @ts-expect-error a text is no cost
 rateLimit({ limit: 1, window: '1s', cost: (ctx) => ctx.path })
 // @ts-expect-error a context has no such property

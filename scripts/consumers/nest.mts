@@ -54,8 +54,9 @@ RateLimitModule.forRoot({ policy: once, globl: false })
 RateLimitModule.forRoot({ policy: once, headers: 'draft-9' })
 // @ts-expect-error no such property
 RateLimit({ policy: once, key: (req: SignedIn) => req.user.name })
-// @ts-expect-error not a key
 RateLimit({ policy: once, key: (req: SignedIn) => req.user.pages })
+// @ts-expect-error not a key
+RateLimit({ policy: once, key: (req: SignedIn) => req.user })
 // @ts-expect-error not a cost
 RateLimitModule.forRoot({ policy: once, key: (req: SignedIn) => req.user.id, cost: (req) => req.user.id })
 // @ts-expect-error a named policy has the name that it is given there
