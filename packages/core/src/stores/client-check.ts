@@ -24,7 +24,7 @@ export function checkClient(client: RedisLike): void {
     throw rangeError('WEIR_INVALID_OPTION', `the client's enableAutoPipelining is true; ${why}`)
   }
   for (const [option, forbidden, right] of OF_A_REPLICA) {
-    // A Cluster sends to masters what may write, whatever its nodes are told.
+    // A Cluster sends to masters what may write, whatever the options of its nodes say.
     if (client.isCluster === true || options[option] !== forbidden) continue
     const why = 'a replica cannot count, and its copy lags'
     throw rangeError(

@@ -21,8 +21,7 @@ interface Denial {
   readonly plan: Plan
   readonly costs: readonly number[]
   readonly answer: Answer
-  /** When it was read: from here the waits that it tells are counted down, so that none is told too
-   *  short. */
+  /** When it was read: its waits are counted down from here, so that none is too short. */
   readonly atUs: number
   /** Up to here, and not including it, Redis would deny. */
   readonly untilUs: number

@@ -58,7 +58,7 @@ export interface Heartbeat {
 
 /**
  * @param usable whether Redis may be asked now
- * @param failed told of a beat that was not answered
+ * @param failed called when a beat was not answered
  */
 export function heartbeat(
   client: RedisLike,
