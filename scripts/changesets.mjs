@@ -16,7 +16,9 @@ try {
     const other = named.find(({ name }) => !published.includes(name))
     if (other) throw new Error(`.changeset/${id}.md names ${other.name}, which is not published`)
   }
-  const next = releases.filter(({ type }) => type !== 'none').map((each) => `${each.name} ${each.newVersion}`)
+  const next = releases
+    .filter(({ type }) => type !== 'none')
+    .map((each) => `${each.name} ${each.newVersion}`)
   console.log(`changesets: ${changesets.length}; next: ${next.join(', ') || 'nothing'}`)
 } catch (error) {
   console.error(`changesets: ${error.message}`)

@@ -113,7 +113,9 @@ function sourceLines() {
   const about = readFileSync('/etc/os-release', 'utf8')
   const codename = /^VERSION_CODENAME=(\w+)/m.exec(about)?.[1]
   const components = /^ID=ubuntu/m.test(about) ? 'main universe' : 'main'
-  const keyrings = ['debian', 'ubuntu'].map((name) => `/usr/share/keyrings/${name}-archive-keyring.gpg`)
+  const keyrings = ['debian', 'ubuntu'].map(
+    (name) => `/usr/share/keyrings/${name}-archive-keyring.gpg`,
+  )
   const keyring = keyrings.find((path) => existsSync(path))
   const signed = keyring ? `[signed-by=${keyring}] ` : ''
   const uris = run('apt-get', ['--print-uris', 'update'], cache).stdout
@@ -150,7 +152,9 @@ function libraryPackages(folder) {
   const asked = debs(folder).flatMap((deb) =>
     run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout.split(/[,|]/),
   )
-  const names = asked.map((item) => item.trim().split(/[ :(]/)[0]).filter((name) => /^(lib|lua)/.test(name))
+  const names = asked
+    .map((item) => item.trim().split(/[ :(]/)[0])
+    .filter((name) => /^(lib|lua)/.test(name))
   return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
 }
 

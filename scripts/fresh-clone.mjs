@@ -49,7 +49,8 @@ async function startAndInterrupt() {
     process.stdout.write(chunk)
     output += chunk
     const url = /http:\/\/(?:localhost|127\.0\.0\.1):\d+/.exec(output)?.[0]
-    if (url && !requested) requested = request(url).finally(() => process.kill(-child.pid, 'SIGINT'))
+    if (url && !requested)
+      requested = request(url).finally(() => process.kill(-child.pid, 'SIGINT'))
   }
   child.stdout.on('data', read)
   child.stderr.on('data', read)

@@ -24,7 +24,9 @@ const failed = (short ? all.slice(-1) : all).filter((combination) => !passes(com
 process.exitCode = failed.length === 0 ? 0 : 1
 
 function passes({ node, server, ioredis }) {
-  const client = requireFromCore(ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json').version
+  const client = requireFromCore(
+    ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json',
+  ).version
   const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${client}`
   console.log(`\nmatrix: ${title}`)
   const vitest = join(core, 'node_modules', 'vitest', 'vitest.mjs')
@@ -52,7 +54,14 @@ function newestNode() {
   if (!existsSync(binary)) {
     console.log(`matrix: fetching Node ${wanted} into .cache`)
     mkdirSync(folder, { recursive: true })
-    execFileSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', `${name}@${wanted}`])
+    execFileSync('npm', [
+      'install',
+      '--prefix',
+      folder,
+      '--no-audit',
+      '--no-fund',
+      `${name}@${wanted}`,
+    ])
   }
   return binary
 }

@@ -23,7 +23,8 @@ try {
 
   for (const file of readdirSync(consumers)) copyFileSync(join(consumers, file), join(folder, file))
   const typed = readdirSync(consumers).filter((file) => file.endsWith('.mts'))
-  for (const file of typed) copyFileSync(join(consumers, file), join(folder, file.replace('.mts', '.cts')))
+  for (const file of typed)
+    copyFileSync(join(consumers, file), join(folder, file.replace('.mts', '.cts')))
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
   for (const module of ['nodenext', 'node20'])
     writeFileSync(join(folder, `${module}.json`), tsconfig(typed, { module }))

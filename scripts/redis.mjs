@@ -14,9 +14,13 @@ export function redisServerBinary() {
   const asked = process.env.REDIS_SERVER_BIN
   if (asked) {
     if (version(asked)) return asked
-    throw new Error(`REDIS_SERVER_BIN is '${asked}', which does not run. Give the path of a redis-server.`)
+    throw new Error(
+      `REDIS_SERVER_BIN is '${asked}', which does not run. Give the path of a redis-server.`,
+    )
   }
-  const found = ['redis-server', 'valkey-server', unpacked('redis')].find((candidate) => version(candidate))
+  const found = ['redis-server', 'valkey-server', unpacked('redis')].find((candidate) =>
+    version(candidate),
+  )
   return found ?? fetched()
 }
 
@@ -47,7 +51,8 @@ function fetched() {
 }
 
 function checked(binary) {
-  if (!version(binary)) throw new Error(`${binary} was fetched but does not run: ${missingLibraries(binary)}`)
+  if (!version(binary))
+    throw new Error(`${binary} was fetched but does not run: ${missingLibraries(binary)}`)
   return binary
 }
 

@@ -31,7 +31,10 @@ function files(folder, ending) {
   return names
     .filter((file) => file.endsWith(ending))
     .sort()
-    .map((file) => ({ name: basename(file, ending), text: readFileSync(join(src, folder, file), 'utf8') }))
+    .map((file) => ({
+      name: basename(file, ending),
+      text: readFileSync(join(src, folder, file), 'utf8'),
+    }))
 }
 
 /** Comments are for the reader of the .lua file: they need not travel to Redis. */

@@ -12,7 +12,9 @@ import { decideGroups, lineFor } from '../packages/core/dist/esm/stores/redis-ca
 import { startRedis } from '../packages/testkit/dist/esm/index.js'
 import { loadTs } from './load-ts.mjs'
 
-const { Redis } = createRequire(new URL('../packages/core/package.json', import.meta.url))('ioredis')
+const { Redis } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
+  'ioredis',
+)
 const { fixedWindow, slidingCounter, slidingLog, slidingWindow, tokenBucket } = weir
 
 const attack = new URL('../packages/core/test/redis/attack/targets.ts', import.meta.url)
@@ -57,7 +59,9 @@ function median(numbers) {
 async function scriptTime(calls) {
   await client.config('RESETSTAT')
   await calls()
-  const [, count, us] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await client.info('commandstats'))
+  const [, count, us] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(
+    await client.info('commandstats'),
+  )
   return us / count
 }
 
@@ -110,7 +114,12 @@ async function costs() {
     )
     await client.flushall()
   }
-  await client.set('weir:{user-00000000000001}:figures:max-100000-per-10m:counter1', '1', 'PX', 600_000)
+  await client.set(
+    'weir:{user-00000000000001}:figures:max-100000-per-10m:counter1',
+    '1',
+    'PX',
+    600_000,
+  )
   const plain = await client.call(
     'MEMORY',
     'USAGE',
@@ -160,7 +169,9 @@ ${rows.join('\n')}`
 /** See packages/core/test/redis/attack: the adversary test holds these figures to their bounds. */
 function attacks() {
   const rows = measure(1, 40_000).map(({ call, policy, bound, because, edge, searched }) => {
-    const [most, byPlan, bySearch] = [bound, edge, searched].map((units) => (units / policy.limit).toFixed(2))
+    const [most, byPlan, bySearch] = [bound, edge, searched].map((units) =>
+      (units / policy.limit).toFixed(2),
+    )
     return `| ${call} | ${most} (${because}) | ${byPlan} | ${bySearch} |`
   })
   return `The most that attackers got in any minute, as a multiple of a limit of 100 a minute: by plan (all at the last moment of a window and all at the first of the next, and the like), and by a search through 40,000 attacks.

@@ -78,11 +78,14 @@ async function main() {
     }
     bench = await replaced(bench)
     const seconds = Math.round((performance.now() - began) / 1_000)
-    console.log(`${file}: ${mutants.length} mutants, ${alive.length} survived the walks (${seconds} s)`)
+    console.log(
+      `${file}: ${mutants.length} mutants, ${alive.length} survived the walks (${seconds} s)`,
+    )
     for (const mutant of alive) {
       const name = `${file}: ${mutant.before} => ${mutant.after || '(left out)'}`
       if (known.some((pattern) => pattern.test(name))) counts.equivalent += 1
-      else if (!process.env.WEIR_WALKS_ONLY && (await suitesNotice(file, mutant))) counts.killed += 1
+      else if (!process.env.WEIR_WALKS_ONLY && (await suitesNotice(file, mutant)))
+        counts.killed += 1
       else {
         counts.survived += 1
         survivors.push(`${name}   (line ${mutant.line})`)

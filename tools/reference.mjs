@@ -8,7 +8,15 @@
 // packages/benchmarks is there too: an empty place from which `@weir/*` means 0.1, and everything
 // else what it means to the benchmarks of today.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -39,7 +47,10 @@ function build() {
   const work = mkdtempSync(`${folder}-`)
   try {
     const paths = ['tsconfig.base.json', 'tools', ...PACKAGES.map((name) => `packages/${name}`)]
-    const archive = execFileSync('git', ['archive', COMMIT, ...paths], { cwd: root, maxBuffer: 2 ** 28 })
+    const archive = execFileSync('git', ['archive', COMMIT, ...paths], {
+      cwd: root,
+      maxBuffer: 2 ** 28,
+    })
     execFileSync('tar', ['-x', '-C', work], { input: archive })
     link(join(root, 'node_modules/typescript'), join(work, 'node_modules/typescript'))
     for (const name of [...PACKAGES, 'benchmarks']) linkDependencies(name, work)

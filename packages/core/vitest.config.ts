@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 // The tests import 'ioredis'; IOREDIS_MAJOR=5 runs them against the previous major instead.
-const alias = process.env.IOREDIS_MAJOR === '5' ? [{ find: /^ioredis$/, replacement: 'ioredis5' }] : []
+const alias =
+  process.env.IOREDIS_MAJOR === '5' ? [{ find: /^ioredis$/, replacement: 'ioredis5' }] : []
 
 export default defineConfig({
   resolve: { alias },

@@ -9,7 +9,10 @@ import express from 'express'
 import 'reflect-metadata'
 import { RateLimitModule } from '@weir/nest'
 
-const limiter = new RateLimiter({ store: memoryStore(), policy: fixedWindow({ limit: 2, window: '1m' }) })
+const limiter = new RateLimiter({
+  store: memoryStore(),
+  policy: fixedWindow({ limit: 2, window: '1m' }),
+})
 const answers = []
 for (let i = 0; i < 3; i++) answers.push((await limiter.consume('someone')).allowed)
 assert.deepEqual(answers, [true, true, false])

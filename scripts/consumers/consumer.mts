@@ -1,6 +1,13 @@
 // A TypeScript application without a framework that installed the packed tarballs: checked as ESM, and, under its other
 // name, as CommonJS. So are its neighbours, each with a framework.
-import { type Decision, fixedWindow, memoryStore, RateLimiter, redisStore, tokenBucket } from '@weir/core'
+import {
+  type Decision,
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  redisStore,
+  tokenBucket,
+} from '@weir/core'
 import { Cluster, Redis } from 'ioredis'
 
 const limiter = new RateLimiter({

@@ -37,7 +37,12 @@ export const decorators = [
   RateLimit(once),
   RateLimit('login', 'api'),
   RateLimit.also({ policy: once, key: (req) => req.user.id, afterGuards: true }),
-  RateLimit({ limit: 1, window: '1m', key: (req: SignedIn) => req.user.id, cost: (req) => req.user.pages }),
+  RateLimit({
+    limit: 1,
+    window: '1m',
+    key: (req: SignedIn) => req.user.id,
+    cost: (req) => req.user.pages,
+  }),
   SkipRateLimit('login'),
 ]
 export const options: RateLimitOptions<SignedIn> = { policy: once, key: (req) => req.user.id }
@@ -58,7 +63,11 @@ RateLimit({ policy: once, key: (req: SignedIn) => req.user.pages })
 // @ts-expect-error not a key
 RateLimit({ policy: once, key: (req: SignedIn) => req.user })
 // @ts-expect-error not a cost
-RateLimitModule.forRoot({ policy: once, key: (req: SignedIn) => req.user.id, cost: (req) => req.user.id })
+RateLimitModule.forRoot({
+  policy: once,
+  key: (req: SignedIn) => req.user.id,
+  cost: (req) => req.user.id,
+})
 // @ts-expect-error a named policy has the name that it is given there
 RateLimitModule.forRoot({ policies: { login: { policy: once, name: 'other' } } })
 // @ts-expect-error a number is no policy, nor its name

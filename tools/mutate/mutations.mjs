@@ -15,10 +15,20 @@ const shared = [
   [/\bfloor\(/g, 'ceil('],
   [/\bmin\(/g, 'max('],
   [/\bmax\(/g, 'min('],
-  [/(?<![\w.'])\d[\d_]*(?![\w.]|\s*\*\*)/g, (digits) => String(Number(digits.replaceAll('_', '')) + 1)],
+  [
+    /(?<![\w.'])\d[\d_]*(?![\w.]|\s*\*\*)/g,
+    (digits) => String(Number(digits.replaceAll('_', '')) + 1),
+  ],
 ]
 
-const lua = [...shared, [/==/g, '~='], [/~=/g, '=='], [/\band\b/g, 'or'], [/\bor\b/g, 'and'], [/\bnot /g, '']]
+const lua = [
+  ...shared,
+  [/==/g, '~='],
+  [/~=/g, '=='],
+  [/\band\b/g, 'or'],
+  [/\bor\b/g, 'and'],
+  [/\bnot /g, ''],
+]
 
 const ts = [
   ...shared,
@@ -34,7 +44,8 @@ const ts = [
 
 const comments = { '.lua': /^\s*--/, '.ts': /^\s*(\/\/|\/\*|\*)/ }
 /** Lines that only open, close or name something. */
-const frames = /^\s*([{}()[\],;]*|end[,)]*|else|do|import .*|export (type|interface) .*|\} from .*)\s*$/
+const frames =
+  /^\s*([{}()[\],;]*|end[,)]*|else|do|import .*|export (type|interface) .*|\} from .*)\s*$/
 
 /**
  * @param {string} text
@@ -50,7 +61,12 @@ export function mutationsOf(text, ending) {
     return ['', ...new Set(changed)].map((after) => {
       const mutated = [...lines]
       mutated[index] = after
-      return { line: index + 1, before: before.trim(), after: after.trim(), text: mutated.join('\n') }
+      return {
+        line: index + 1,
+        before: before.trim(),
+        after: after.trim(),
+        text: mutated.join('\n'),
+      }
     })
   })
 }

@@ -26,7 +26,9 @@ async function outcome(ending, kernel) {
     return 'survived'
   } catch (error) {
     const text = [error.message, error.cause?.message].join(' ')
-    return /Error compiling script|Transform failed|Unexpected|PARSE_ERROR/.test(text) ? 'invalid' : 'killed'
+    return /Error compiling script|Transform failed|Unexpected|PARSE_ERROR/.test(text)
+      ? 'invalid'
+      : 'killed'
   } finally {
     if (tried % 20 === 0) await client.flushall()
   }

@@ -18,7 +18,9 @@ test('knows a client behind the proxy, whatever it makes up', async () => {
     expect(await (await from(url, list)).json()).toEqual({ client: '203.0.113.7', left: 4 - i })
   expect((await from(url, '3.3.3.3, 203.0.113.7')).status).toBe(429)
   expect((await from(url, '203.0.113.8')).status).toBe(200)
-  expect(await (await from(url, '2001:db8:1:2::3')).json()).toMatchObject({ client: '2001:db8:1::/56' })
+  expect(await (await from(url, '2001:db8:1:2::3')).json()).toMatchObject({
+    client: '2001:db8:1::/56',
+  })
   expect(await stop()).toBe(0)
 }, 20_000)
 

@@ -21,7 +21,9 @@ export async function showBurst(url, paths) {
       headers.get('Retry-After') ?? '-',
     ])
   }
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  )
   for (const row of rows) {
     console.log(
       `  ${row

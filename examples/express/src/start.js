@@ -32,7 +32,8 @@ export async function connectRedis(url) {
  */
 export function portFrom(text = '3000') {
   const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65_535) fail(`PORT is "${text}"; give a whole number from 0 to 65535`)
+  if (!/^\d+$/.test(text) || port > 65_535)
+    fail(`PORT is "${text}"; give a whole number from 0 to 65535`)
   return port
 }
 

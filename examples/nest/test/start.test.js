@@ -22,7 +22,10 @@ test('serves, limits, and ends on Ctrl-C', async () => {
     void exit.then((code) => reject(new Error(`ended with ${code} before it listened:\n${output}`)))
   })
   const ask = async (path, init = {}) => {
-    const response = await fetch(url + path, { ...init, headers: { connection: 'close', ...init.headers } })
+    const response = await fetch(url + path, {
+      ...init,
+      headers: { connection: 'close', ...init.headers },
+    })
     return { status: response.status, body: await response.text(), headers: response.headers }
   }
 

@@ -14,7 +14,8 @@ test('over HTTP/2, a request that was cancelled was refunded as if it had been a
     {
       limit: 2,
       window: '1h',
-      refundWhen: (_req, outcome) => outcomes.push(outcome) > 0 && outcome.finished && outcome.status < 400,
+      refundWhen: (_req, outcome) =>
+        outcomes.push(outcome) > 0 && outcome.finished && outcome.status < 400,
     },
     async (req, res) => {
       arrived()

@@ -3,7 +3,14 @@
 //
 //   PORT=3000   where to listen; 0 is any
 
-import { addressKey, fixedWindow, rateLimit, slidingWindow, tokenBucket, unlimited } from '@weir/express'
+import {
+  addressKey,
+  fixedWindow,
+  rateLimit,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+} from '@weir/express'
 import express from 'express'
 
 /** @typedef {{ id: string, plan: 'free' | 'pro' | 'partner' }} Customer */
@@ -46,7 +53,10 @@ app.use(
 
 app.get('/', (req, res) => {
   const { policy, remaining } = req.rateLimit ?? {}
-  res.json({ plan: policy?.name, left: remaining === Number.POSITIVE_INFINITY ? 'any number' : remaining })
+  res.json({
+    plan: policy?.name,
+    left: remaining === Number.POSITIVE_INFINITY ? 'any number' : remaining,
+  })
 })
 
 /**

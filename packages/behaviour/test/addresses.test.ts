@@ -10,7 +10,9 @@ import type { OwnTrust, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
 const loopback = { trusted: ['loopback'] }
-const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({ headers: { [header]: value } })
+const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({
+  headers: { [header]: value },
+})
 
 const hasIpv6 = await listensOnBoth()
 
@@ -31,7 +33,14 @@ describe.each(servers)('$name', (kind) => {
   }
 
   describe('a forged address does not help', () => {
-    const forged = ['1.1.1.1', '2.2.2.2', 'garbage', '::ffff:3.3.3.3', '2001:db8::1', '4.4.4.4, 5.5.5.5']
+    const forged = [
+      '1.1.1.1',
+      '2.2.2.2',
+      'garbage',
+      '::ffff:3.3.3.3',
+      '2001:db8::1',
+      '4.4.4.4, 5.5.5.5',
+    ]
 
     test.each<[string, OwnTrust, Partial<Settings>]>([
       ['no proxy is trusted', 'nobody', {}],
@@ -44,7 +53,13 @@ describe.each(servers)('$name', (kind) => {
       ],
     ])('where %s', async (_, trust, options) => {
       const url = await one(trust, options)
-      const names = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']
+      const names = [
+        'x-forwarded-for',
+        'forwarded',
+        'x-real-ip',
+        'cf-connecting-ip',
+        'true-client-ip',
+      ]
       const asks = forged.flatMap((value) => names.map((name) => forwarded(value, name)))
       expect(await statuses(url, times(1))).toEqual([200])
       expect(new Set(await statuses(url, asks))).toEqual(new Set([429]))
@@ -131,7 +146,9 @@ test('100,000 addresses of one /56 have one key, each its own beyond it', () => 
   const keys = new Set<string | undefined>()
   const hex = (value: number) => (value % 65_536).toString(16)
   for (let i = 0; i < 100_000; i += 1)
-    keys.add(key(`2001:db8:1234:56${(i % 256).toString(16).padStart(2, '0')}:${hex(i * 7)}::${hex(i)}`))
+    keys.add(
+      key(`2001:db8:1234:56${(i % 256).toString(16).padStart(2, '0')}:${hex(i * 7)}::${hex(i)}`),
+    )
   expect([...keys]).toEqual(['2001:db8:1234:5600::/56'])
   expect(key('2001:db8:1234:5700::1')).toBe('2001:db8:1234:5700::/56')
 })

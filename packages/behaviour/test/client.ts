@@ -23,13 +23,20 @@ export interface Answer {
 export type AtEnd = (done: () => Promise<void>) => void
 
 /** Starts a server for the running test; tests that run side by side say which they are. */
-export async function serve(kind: ServerKind, setup: Setup, atEnd: AtEnd = onTestFinished): Promise<Running> {
+export async function serve(
+  kind: ServerKind,
+  setup: Setup,
+  atEnd: AtEnd = onTestFinished,
+): Promise<Running> {
   const running = await kind.start(setup)
   atEnd(() => running.close())
   return running
 }
 
-export function ask(url: string, { method = 'GET', headers = {}, from }: Ask = {}): Promise<Answer> {
+export function ask(
+  url: string,
+  { method = 'GET', headers = {}, from }: Ask = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {
       method,

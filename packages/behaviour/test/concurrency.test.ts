@@ -22,7 +22,9 @@ describe.each(servers)('$name', (kind) => {
     const answers = await Promise.all(times(500).map((one) => ask(url, one)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(450)
-    const left = answers.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body).left)
+    const left = answers
+      .filter(({ status }) => status === 200)
+      .map(({ body }) => JSON.parse(body).left)
     expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (__, i) => i))
   })
 
@@ -39,8 +41,20 @@ describe.each(servers)('$name', (kind) => {
     const { url } = await serve(kind, {
       around: (exchange, next) => context.run(exchange.url, next),
       limiters: [
-        { store: storeOf(), limit: 5, window: '1m', key: own, skip: (exchange) => own(exchange) === '' },
-        { store: storeOf(), name: 'second', limit: 5, window: '1m', key: async (exchange) => own(exchange) },
+        {
+          store: storeOf(),
+          limit: 5,
+          window: '1m',
+          key: own,
+          skip: (exchange) => own(exchange) === '',
+        },
+        {
+          store: storeOf(),
+          name: 'second',
+          limit: 5,
+          window: '1m',
+          key: async (exchange) => own(exchange),
+        },
       ],
       handler: ({ url: path }) => ({ body: `${path} ${context.getStore()}` }),
     })

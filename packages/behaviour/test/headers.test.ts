@@ -79,7 +79,10 @@ describe.each(servers)('$name', (kind) => {
     const before = Date.now()
     const answer = await second('legacy')
     const after = Date.now()
-    expect([line(answer, 'x-ratelimit-limit'), line(answer, 'x-ratelimit-remaining')]).toEqual(['4', '2'])
+    expect([line(answer, 'x-ratelimit-limit'), line(answer, 'x-ratelimit-remaining')]).toEqual([
+      '4',
+      '2',
+    ])
     const reset = Number(line(answer, 'x-ratelimit-reset'))
     expect(reset).toBeGreaterThanOrEqual(Math.floor(before / 1_000) + 1)
     expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000) + 1)
@@ -156,5 +159,7 @@ function listOf(answer: Answer, name: string): [unknown, Record<string, unknown>
 
 /** Limit headers besides the two of draft 8. */
 function others({ lines }: Answer): string[] {
-  return [...lines.keys()].filter((name) => /^(x-)?ratelimit-(limit|remaining|reset)$/.test(name)).sort()
+  return [...lines.keys()]
+    .filter((name) => /^(x-)?ratelimit-(limit|remaining|reset)$/.test(name))
+    .sort()
 }

@@ -31,7 +31,9 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('a cost that can never pass has no wait', async () => {
-    const { url } = await serve(kind, { limiters: [{ store, limit: 3, window: '1m', cost: () => 4 }] })
+    const { url } = await serve(kind, {
+      limiters: [{ store, limit: 3, window: '1m', cost: () => 4 }],
+    })
     const { status, headers, body } = await ask(url)
     expect(status).toBe(429)
     expect(headers['retry-after']).toBeUndefined()
@@ -41,7 +43,9 @@ describe.each(servers)('$name', (kind) => {
   test.each([Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY])(
     'a computed cost of %d is answered 400 and charged as 1',
     async (units) => {
-      const { url } = await serve(kind, { limiters: [{ store, limit: 2, window: '1m', cost: () => units }] })
+      const { url } = await serve(kind, {
+        limiters: [{ store, limit: 2, window: '1m', cost: () => units }],
+      })
       const { status, headers, body } = await ask(url)
       expect(status).toBe(400)
       expect(headers['content-type']).toBe('application/problem+json')
@@ -69,7 +73,9 @@ describe.each(servers)('$name', (kind) => {
       const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
       onTestFinished(() => warn.mockRestore())
       const { url } = await serve(kind, {
-        limiters: [{ store, name: `shared-${kind.name.replaceAll(' ', '')}`, limit: 2, window: '1m', key }],
+        limiters: [
+          { store, name: `shared-${kind.name.replaceAll(' ', '')}`, limit: 2, window: '1m', key },
+        ],
       })
       expect(await statuses(url, without)).toEqual([200, 200, 429])
       expect(await statuses(url, [as('a')])).toEqual([200])
@@ -84,13 +90,17 @@ describe.each(servers)('$name', (kind) => {
       ['deny', [403, 403, 403]],
       ['shared', [200, 200, 429]],
     ] as const)('%s', async (onMissingKey, expected) => {
-      const { url } = await serve(kind, { limiters: [{ store, limit: 2, window: '1m', key, onMissingKey }] })
+      const { url } = await serve(kind, {
+        limiters: [{ store, limit: 2, window: '1m', key, onMissingKey }],
+      })
       expect(await statuses(url, without)).toEqual(expected)
     })
 
     test('a function gives another', async () => {
       const onMissingKey = ({ url }: Exchange) => url
-      const { url } = await serve(kind, { limiters: [{ store, limit: 2, window: '1m', key, onMissingKey }] })
+      const { url } = await serve(kind, {
+        limiters: [{ store, limit: 2, window: '1m', key, onMissingKey }],
+      })
       expect(await statuses(`${url}/x`, without)).toEqual([200, 200, 429])
       expect(await statuses(`${url}/y`, times(1))).toEqual([200])
     })

@@ -31,7 +31,9 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('an allowed request is told where it stands', async () => {
-    const { url } = await serve(kind, { limiters: [{ store, name: 'api', limit: 5, window: '1m' }] })
+    const { url } = await serve(kind, {
+      limiters: [{ store, name: 'api', limit: 5, window: '1m' }],
+    })
     const { headers, body } = await ask(`${url}/a?b=c`)
     expect(headers['ratelimit-policy']).toBe('"api";q=5;w=60')
     expect(headers.ratelimit).toBe('"api";r=4;t=60')
@@ -89,7 +91,8 @@ describe.each(servers)('$name', (kind) => {
       pro: slidingWindow({ name: 'pro', limit: 3, window: '1m' }),
       own: unlimited(),
     }
-    const policy = async (exchange: Exchange) => plans[exchange.header('x-plan') ?? 'free'] as Policy
+    const policy = async (exchange: Exchange) =>
+      plans[exchange.header('x-plan') ?? 'free'] as Policy
     const { url } = await serve(kind, { limiters: [{ store, policy, key: keyOf }] })
     const of = (plan: string) => times(4, { headers: { 'x-user': plan, 'x-plan': plan } })
     expect(await statuses(url, of('free'))).toEqual([200, 429, 429, 429])

@@ -130,7 +130,9 @@ describe.each(servers)('$name', (kind) => {
     const slow = ask(`${url}/slow`)
     await expect.poll(left).toBe(8)
     clock.advance(3_600_000)
-    await new RateLimiter({ store, name: 'l', policy, shared: true }).consume('127.0.0.1', { cost: 5 })
+    await new RateLimiter({ store, name: 'l', policy, shared: true }).consume('127.0.0.1', {
+      cost: 5,
+    })
     gate.open({ body: '' })
     await slow
     await vi.waitFor(() => expect(outcomes).toHaveLength(1))
@@ -170,7 +172,10 @@ describe.each(servers)('$name', (kind) => {
 })
 
 /** A promise that the test resolves. */
-function gateFor<Value>(): { readonly promise: Promise<Value>; readonly open: (value: Value) => void } {
+function gateFor<Value>(): {
+  readonly promise: Promise<Value>
+  readonly open: (value: Value) => void
+} {
   let open: (value: Value) => void = () => {}
   const promise = new Promise<Value>((resolve) => {
     open = resolve

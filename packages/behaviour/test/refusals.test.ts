@@ -57,7 +57,9 @@ describe.each(servers)('$name', (kind) => {
 
   test('shadow shields from a store that throws', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const { url } = await serve(kind, { limiters: [{ store: broken, limit: 1, window: '1m', shadow: true }] })
+    const { url } = await serve(kind, {
+      limiters: [{ store: broken, limit: 1, window: '1m', shadow: true }],
+    })
     expect(await statuses(url, times(2))).toEqual([200, 200])
     vi.restoreAllMocks()
   })
@@ -98,13 +100,20 @@ describe.each(servers)('$name', (kind) => {
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', ...own }] })
     await ask(url)
     const { status, headers, body } = await ask(url)
-    expect([status, headers['content-type'], body]).toEqual([503, own.mediaType, '{"error":"busy"}'])
+    expect([status, headers['content-type'], body]).toEqual([
+      503,
+      own.mediaType,
+      '{"error":"busy"}',
+    ])
     expect(headers['retry-after']).toBeDefined()
   })
 
   test('a body made for the request', async () => {
-    const body = ({ policy }: { policy: Policy }, { url }: Exchange) => `${url} is limited by ${policy.name}`
-    const { url } = await serve(kind, { limiters: [{ store, name: 'n', limit: 1, window: '1m', body }] })
+    const body = ({ policy }: { policy: Policy }, { url }: Exchange) =>
+      `${url} is limited by ${policy.name}`
+    const { url } = await serve(kind, {
+      limiters: [{ store, name: 'n', limit: 1, window: '1m', body }],
+    })
     await ask(url)
     const answer = await ask(`${url}/x`)
     expect(answer.body).toBe('/x is limited by n')

@@ -13,7 +13,9 @@ interface Step extends Ask {
   readonly afterMs?: number
 }
 
-const by = (user: string, more: Record<string, string> = {}) => ({ headers: { 'x-user': user, ...more } })
+const by = (user: string, more: Record<string, string> = {}) => ({
+  headers: { 'x-user': user, ...more },
+})
 
 const script: readonly Step[] = [
   { path: '/', ...by('ann') },
@@ -65,7 +67,9 @@ const NOT_OURS = ['date', 'connection', 'keep-alive', 'content-length', 'transfe
 async function play(kind: ServerKind): Promise<string> {
   const clock = fakeClock()
   const store = memoryStore({ clock })
-  const { url } = await serve(kind, { limiters: settings.map((one) => ({ ...one, store }) as Settings) })
+  const { url } = await serve(kind, {
+    limiters: settings.map((one) => ({ ...one, store }) as Settings),
+  })
   const transcript: string[] = []
   for (const { path, afterMs = 0, ...one } of script) {
     clock.advance(afterMs)

@@ -22,7 +22,8 @@ export function startChild(
 /** The next message. Rejects if the process ends before. */
 export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null): void => reject(new Error(`a process has ended with ${code}`))
+    const ended = (code: number | null): void =>
+      reject(new Error(`a process has ended with ${code}`))
     child.once('exit', ended)
     child.once('message', (message) => {
       child.off('exit', ended)

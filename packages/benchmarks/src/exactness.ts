@@ -19,7 +19,8 @@ export async function checkLimit(
   try {
     const left = []
     for (let i = 0; i < 3; i += 1) left.push(await subject.left(await subject.ask('one by one')))
-    if (left.some(Number.isFinite)) assert.deepEqual(left, [9, 8, 7], `${name} does not count one by one`)
+    if (left.some(Number.isFinite))
+      assert.deepEqual(left, [9, 8, 7], `${name} does not count one by one`)
     const { allowed } = subject
     if (allowed === undefined) return
     const pass = async (): Promise<boolean> => {
@@ -50,5 +51,9 @@ export async function checkCount(
 ): Promise<void> {
   const left = await subject.left(await subject.ask(key))
   if (Number.isNaN(left)) return
-  assert.equal(limit - left, decisions + 1, `${name} has counted ${limit - left} of ${decisions + 1}`)
+  assert.equal(
+    limit - left,
+    decisions + 1,
+    `${name} has counted ${limit - left} of ${decisions + 1}`,
+  )
 }

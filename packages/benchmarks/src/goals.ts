@@ -25,7 +25,11 @@ export interface Judgement {
   readonly goal: Goal
   /** What the figures were divided by, by name; the best peer is named. */
   readonly per: string | undefined
-  readonly values: readonly { readonly subject: string; readonly value: number; readonly met: boolean }[]
+  readonly values: readonly {
+    readonly subject: string
+    readonly value: number
+    readonly met: boolean
+  }[]
   /** Undefined: not measured in this run. */
   readonly met: boolean | undefined
 }
@@ -37,7 +41,8 @@ export function judge(goal: Goal, tables: readonly Table[]): Judgement {
     throw new Error(`a goal asks for ${goal.metric} of ${goal.table}, which nothing measures`)
   }
   const per = goal.per === BEST_PEER ? bestPeer(table, metric)?.subject : goal.per
-  const divisor = goal.per === undefined ? 1 : per === undefined ? undefined : figure(table, per, metric.id)
+  const divisor =
+    goal.per === undefined ? 1 : per === undefined ? undefined : figure(table, per, metric.id)
   const values: { subject: string; value: number; met: boolean }[] = []
   for (const subject of goal.of) {
     const own = figure(table, subject, metric.id)

@@ -7,8 +7,19 @@ import { dirname, join } from 'node:path'
 import { startRedis } from '@weir/testkit'
 
 const MEASURED = [
-  ...['ioredis', 'rate-limiter-flexible', 'express-rate-limit', 'rate-limit-redis', '@upstash/ratelimit'],
-  ...['koa-ratelimit', '@nestjs/throttler', '@nest-lab/throttler-storage-redis', '@fastify/rate-limit'],
+  ...[
+    'ioredis',
+    'rate-limiter-flexible',
+    'express-rate-limit',
+    'rate-limit-redis',
+    '@upstash/ratelimit',
+  ],
+  ...[
+    'koa-ratelimit',
+    '@nestjs/throttler',
+    '@nest-lab/throttler-storage-redis',
+    '@fastify/rate-limit',
+  ],
   ...['bottleneck', 'express', 'koa', '@nestjs/core'],
 ]
 

@@ -26,13 +26,18 @@ export function sectionText({ scenario, tables }: Result): string {
   return [
     `### ${scenario.title}`,
     scenario.about,
-    ...tables.flatMap((table) => [...(tables.length > 1 ? [`**${table.title}**`] : []), tableText(table)]),
+    ...tables.flatMap((table) => [
+      ...(tables.length > 1 ? [`**${table.title}**`] : []),
+      tableText(table),
+    ]),
   ].join('\n\n')
 }
 
 function goalsText(results: readonly Result[]): string {
   const rows = results
-    .flatMap(({ scenario, tables }) => scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })))
+    .flatMap(({ scenario, tables }) =>
+      scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })),
+    )
     .sort((one, other) => one.goal.number - other.goal.number)
   const lines = rows.map(({ scenario, ...judgement }) => goalText(scenario.title, judgement))
   const head = [cells(['', 'where', 'what', 'Weir', 'to reach', '']), '|---|---|---|---|---|---|']
@@ -51,7 +56,8 @@ function summary(judgements: readonly Judgement[]): string {
 
 function goalText(title: string, { goal, per, values, met }: Judgement): string {
   const measured = values.map(({ subject, value, ...judged }) => {
-    const text = goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
+    const text =
+      goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
     return `${short(subject)} ${judged.met ? text : `**${text}**`}`
   })
   const what = per === undefined ? goal.what : `${goal.what}, x ${per}`
@@ -60,7 +66,9 @@ function goalText(title: string, { goal, per, values, met }: Judgement): string 
 }
 
 function tableText(table: Table): string {
-  const titles = table.metrics.map(({ title, base }) => (base === undefined ? title : `${title} (x ${base})`))
+  const titles = table.metrics.map(({ title, base }) =>
+    base === undefined ? title : `${title} (x ${base})`,
+  )
   const lines = table.rows.map((row) => {
     const name = row.kind === 'weir' ? `**${row.subject}**` : row.subject
     return cells([name, ...table.metrics.map((metric) => cellText(table, row, metric))])
@@ -88,7 +96,10 @@ function short(subject: string): string {
 }
 
 function number(value: number, digits: number): string {
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  return value.toLocaleString('en-US', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  })
 }
 
 function cells(texts: readonly string[]): string {
@@ -106,6 +117,7 @@ export function withReport(page: string, { goals, figures }: Report): string {
 function withPart(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`the page has no place for the report: ${start} ... ${end}`)
+  if (from < 0 || to < from)
+    throw new Error(`the page has no place for the report: ${start} ... ${end}`)
   return `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`
 }

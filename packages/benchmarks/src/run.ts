@@ -35,7 +35,8 @@ if (values.write && (wanted !== undefined || values.short)) {
 }
 
 const base: Scale = { ...(values.short ? SHORT : FULL), oneCore: values['one-core'] }
-const scale: Scale = rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
+const scale: Scale =
+  rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
 
 // Before anything is measured for half an hour, there must be a place for it.
 const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
@@ -51,7 +52,9 @@ for (const scenario of chosen) {
   console.error(`${scenario.id}: ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 }
 
-const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(' ')
+const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(
+  ' ',
+)
 const head = `${await machine(command)}\n\n${LEGEND}`
 const { goals, figures } = report(results, head)
 console.log(`${head}\n\n${goals}`)

@@ -8,7 +8,10 @@ test('where the history of Weir 0.1 is missing, the command says how to fetch it
   const clone = mkdtempSync(join(tmpdir(), 'weir-reference-'))
   onTestFinished(() => rmSync(clone, { recursive: true, force: true }))
   execFileSync('git', ['init', '--quiet'], { cwd: clone })
-  cpSync(new URL('../../../tools/reference.mjs', import.meta.url), join(clone, 'tools/reference.mjs'))
+  cpSync(
+    new URL('../../../tools/reference.mjs', import.meta.url),
+    join(clone, 'tools/reference.mjs'),
+  )
   const { status, stderr } = spawnSync(process.execPath, ['tools/reference.mjs'], {
     cwd: clone,
     encoding: 'utf8',

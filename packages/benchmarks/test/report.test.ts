@@ -9,7 +9,14 @@ const table: Table = {
   id: 'cost',
   title: 'Cost',
   metrics: [
-    { id: 'us', title: 'us', digits: 1, better: 'less', base: 'floor', expected: { slow: 2, quick: 3 } },
+    {
+      id: 'us',
+      title: 'us',
+      digits: 1,
+      better: 'less',
+      base: 'floor',
+      expected: { slow: 2, quick: 3 },
+    },
     { id: 'rate', title: 'a second', digits: 0, better: 'more' },
   ],
   rows: [
@@ -26,7 +33,15 @@ const goals: readonly Goal[] = [
     ...{ number: 1, table: 'cost', metric: 'us', what: 'time', of: ['Weir'] },
     ...{ per: BEST_PEER, atMost: 0.2, aim: 0.1 },
   },
-  { number: 3, table: 'cost', metric: 'rate', what: 'rate', of: ['Weir'], per: BEST_PEER, atLeast: 5 },
+  {
+    number: 3,
+    table: 'cost',
+    metric: 'rate',
+    what: 'rate',
+    of: ['Weir'],
+    per: BEST_PEER,
+    atLeast: 5,
+  },
   { number: 3, table: 'cost', metric: 'rate', what: 'rate', of: ['Weir', 'later'], atLeast: 5 },
 ]
 
@@ -45,7 +60,9 @@ test('goals are judged by ratios of medians, against the best peer that has a fi
 })
 
 test('a goal for what nothing measures is a mistake', () => {
-  expect(() => judge({ ...(goals[0] as Goal), metric: 'bytes' }, [table])).toThrow(/nothing measures/)
+  expect(() => judge({ ...(goals[0] as Goal), metric: 'bytes' }, [table])).toThrow(
+    /nothing measures/,
+  )
 })
 
 const { goals: judged, figures } = report([{ scenario, tables: [table] }], 'Head.')
@@ -85,7 +102,9 @@ test('the page keeps what is around the report', () => {
     `One.\n<!-- goals:start -->${goalsHere}<!-- goals:end -->\nTwo.\n<!-- figures:start -->${figuresHere}<!-- figures:end -->\nThree.`
   const first = withReport(page('', '\n'), { goals: 'Few.', figures: 'Many.' })
   expect(first).toBe(page('\n\nFew.\n\n', '\n\nMany.\n\n'))
-  expect(withReport(first, { goals: 'All.', figures: 'More.' })).toBe(page('\n\nAll.\n\n', '\n\nMore.\n\n'))
+  expect(withReport(first, { goals: 'All.', figures: 'More.' })).toBe(
+    page('\n\nAll.\n\n', '\n\nMore.\n\n'),
+  )
   expect(() => withReport('no marks', { goals: '', figures: '' })).toThrow(/no place/)
 })
 

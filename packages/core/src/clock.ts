@@ -22,12 +22,16 @@ export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
  */
 export function checkedClock(clock: Clock): Clock {
   if (typeof clock?.nowUs !== 'function') {
-    throw typeError('WEIR_INVALID_CLOCK', `clock is ${quote(clock)}; give an object with nowUs(): number`)
+    throw typeError(
+      'WEIR_INVALID_CLOCK',
+      `clock is ${quote(clock)}; give an object with nowUs(): number`,
+    )
   }
   const checked: Clock = {
     nowUs() {
       const nowUs = clock.nowUs()
-      if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000) return nowUs
+      if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000)
+        return nowUs
       throw rangeError(
         'WEIR_INVALID_CLOCK',
         `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,

@@ -82,7 +82,18 @@ export function decisionOf(group: Group, answer: Answer): Decision {
   const policies = figures
   if (answer.allowed) {
     const receipt = new Receipt(group, answer, false)
-    return { allowed: true, policy, key, limit, remaining, resetAfterMs, policies, source, degraded, receipt }
+    return {
+      allowed: true,
+      policy,
+      key,
+      limit,
+      remaining,
+      resetAfterMs,
+      policies,
+      source,
+      degraded,
+      receipt,
+    }
   }
   if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
   const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
@@ -101,7 +112,11 @@ export function decisionOf(group: Group, answer: Answer): Decision {
   }
 }
 
-function unavailable({ key }: Group, { figures, source, degraded }: Answer, retryAfterMs: number): Denied {
+function unavailable(
+  { key }: Group,
+  { figures, source, degraded }: Answer,
+  retryAfterMs: number,
+): Denied {
   const { policy, limit, remaining, resetAfterMs } = scarcest(figures)
   return {
     allowed: false,

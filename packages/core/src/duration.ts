@@ -40,6 +40,7 @@ function parse(text: string): number {
 
 /** The shortest text of a duration, for names and messages: 90000 is `90s`, 60000 is `1m`. */
 export function durationText(ms: number): string {
-  const unit = (['d', 'h', 'm', 's'] as const).find((candidate) => ms % UNIT_MS[candidate] === 0) ?? 'ms'
+  const unit =
+    (['d', 'h', 'm', 's'] as const).find((candidate) => ms % UNIT_MS[candidate] === 0) ?? 'ms'
   return `${ms / UNIT_MS[unit]}${unit}`
 }

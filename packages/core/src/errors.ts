@@ -36,7 +36,11 @@ export function typeError(code: ErrorCode, message: string): TypeError & CodedEr
 export class StoreError extends Error implements CodedError {
   override readonly name = 'StoreError'
   readonly code: ErrorCode
-  constructor(code: 'WEIR_FOREIGN_KEY' | 'WEIR_STORE_FAILED', message: string, options?: { cause: unknown }) {
+  constructor(
+    code: 'WEIR_FOREIGN_KEY' | 'WEIR_STORE_FAILED',
+    message: string,
+    options?: { cause: unknown },
+  ) {
     super(message, options)
     this.code = code
   }

@@ -26,7 +26,12 @@ export type { Answer, Group, Mode, OwnKey, Plan, Store, Subject, WhenUnavailable
 export type { Breaker, BreakerState } from './stores/breaker.js'
 export type { StoreEvents, StoreListener } from './stores/events.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory.js'
-export { type RedisHealth, type RedisStore, type RedisStoreOptions, redisStore } from './stores/redis.js'
+export {
+  type RedisHealth,
+  type RedisStore,
+  type RedisStoreOptions,
+  redisStore,
+} from './stores/redis.js'
 export type { RedisLike } from './stores/redis-call.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './stores/redis-options.js'
 export type { WarningCode } from './warnings.js'

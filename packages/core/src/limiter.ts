@@ -189,7 +189,8 @@ export class RateLimiter {
     }
     const { group, answer, spent } = receipt
     if (group === undefined || group.mode === 'peek') return
-    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name) throw this.#notOurs(group.plan)
+    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name)
+      throw this.#notOurs(group.plan)
     if (spent) return
     const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
     receipt.spent = true
@@ -206,7 +207,11 @@ export class RateLimiter {
   }
 
   /** What an async method would do, without a promise beside the one that there is. */
-  #promised(key: Key, options: DecideOptions | undefined, mode: 'consume' | 'peek'): Promise<Decision> {
+  #promised(
+    key: Key,
+    options: DecideOptions | undefined,
+    mode: 'consume' | 'peek',
+  ): Promise<Decision> {
     try {
       return Promise.resolve(this.#decide(key, options, mode))
     } catch (error) {
@@ -235,18 +240,25 @@ export class RateLimiter {
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options, mode)
-    if (isPromise(resolved)) return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
+    if (isPromise(resolved))
+      return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
     return this.#askStore(resolved, key, cost, mode)
   }
 
-  #askStore(resolved: Resolved, key: string, cost: number, mode: Mode): Decision | Promise<Decision> {
+  #askStore(
+    resolved: Resolved,
+    key: string,
+    cost: number,
+    mode: Mode,
+  ): Decision | Promise<Decision> {
     const { plan } = resolved
     if (plan === undefined) return unlimitedDecision(key, resolved.first)
     const costs = costsOf(resolved, plan, cost)
     const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
     if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
     const answer = this.store.decide(group)
-    if (isPromise(answer)) return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
+    if (isPromise(answer))
+      return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
     return decisionOf(group, answer)
   }
 
@@ -273,7 +285,8 @@ export class RateLimiter {
 
   #needsPolicy(mode: Mode | 'reset'): TypeError {
     const why = `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant`
-    const byLimit = 'where limit and window choose it, that is slidingWindow({ name, limit, window })'
+    const byLimit =
+      'where limit and window choose it, that is slidingWindow({ name, limit, window })'
     return typeError(
       'WEIR_INVALID_POLICY',
       `${why}; give the policy, too: ${methodOf(mode)}(key, { policy }); ${byLimit} with the name of the limiter`,
@@ -306,7 +319,11 @@ export class RateLimiter {
   }
 
   #warnOfObserver(error: unknown): void {
-    warnOnce('WEIR_OBSERVER_FAILED', this.name, `onDecision of limiter "${this.name}" threw: ${quote(error)}`)
+    warnOnce(
+      'WEIR_OBSERVER_FAILED',
+      this.name,
+      `onDecision of limiter "${this.name}" threw: ${quote(error)}`,
+    )
   }
 
   #warnOfNamesake({ plan, ownKeys }: Resolved): void {
@@ -367,7 +384,10 @@ function countersOf(subject: Subject): Subject | undefined {
 function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
   const most = Math.max(...charged)
   if (cost > most) {
-    throw rangeError('WEIR_INVALID_COST', `cost is ${cost}, but ${most} was charged; give ${most} or less`)
+    throw rangeError(
+      'WEIR_INVALID_COST',
+      `cost is ${cost}, but ${most} was charged; give ${most} or less`,
+    )
   }
   return charged.map((each) => Math.min(each, cost))
 }

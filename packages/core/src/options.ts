@@ -14,6 +14,9 @@ export function checkedOptions(
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown !== undefined) {
-    throw typeError(code, `${what} does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`)
+    throw typeError(
+      code,
+      `${what} does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`,
+    )
   }
 }

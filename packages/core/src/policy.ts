@@ -72,7 +72,8 @@ type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature'> & {
 /** Completes and freezes a policy. For the functions in policies/ only. */
 export function makePolicy(parts: PolicyParts): Policy {
   const { algorithm, limit, timeScale } = parts
-  if (parts.name !== undefined) return finished(parts, checkedName(parts.name, 'policy name'), undefined)
+  if (parts.name !== undefined)
+    return finished(parts, checkedName(parts.name, 'policy name'), undefined)
   return finished(parts, `${algorithm}-${limit}-per-${timeScale}`, `${algorithm}-${timeScale}`)
 }
 
@@ -135,6 +136,10 @@ export function isPolicy(value: unknown): value is Policy {
 }
 
 /** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
-export function checkedPolicyOptions(options: object, algorithm: string, known: readonly string[]): void {
+export function checkedPolicyOptions(
+  options: object,
+  algorithm: string,
+  known: readonly string[],
+): void {
   checkedOptions(options, `${algorithm}()`, known, 'WEIR_INVALID_POLICY')
 }

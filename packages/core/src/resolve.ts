@@ -129,10 +129,16 @@ function warnOfAlgorithms({ name: limiter, policies }: Plan, store: Store): void
  * policy, the limit is no part of the name: it may change, and the count goes on.
  * @throws {TypeError | RangeError} as `resolve`
  */
-export function usesOf(input: PolicyInput, { limiter, isNamed }: Omit<Owner, 'store'>): readonly PolicyUse[] {
+export function usesOf(
+  input: PolicyInput,
+  { limiter, isNamed }: Omit<Owner, 'store'>,
+): readonly PolicyUse[] {
   const uses: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
   if (uses.length === 0) {
-    throw typeError('WEIR_INVALID_POLICY', `limiter "${limiter}" has no policy; give one, or unlimited()`)
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `limiter "${limiter}" has no policy; give one, or unlimited()`,
+    )
   }
   if (!isNamed) return uses
   const short = uses.map((use) => ({ ...use, policy: withoutLimitInName(use.policy) }))
@@ -141,9 +147,14 @@ export function usesOf(input: PolicyInput, { limiter, isNamed }: Omit<Owner, 'st
   return short.map((use, i) => {
     const { name } = use.policy
     const given = (uses[i] as PolicyUse).policy
-    if (given.name === name || short.filter(({ policy }) => policy.name === name).length === 1) return use
+    if (given.name === name || short.filter(({ policy }) => policy.name === name).length === 1)
+      return use
     const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so the limit is in the name`
-    warnOnce('WEIR_LIMIT_IN_NAME', limiter, `${why} and a changed limit starts a new count; give each a name`)
+    warnOnce(
+      'WEIR_LIMIT_IN_NAME',
+      limiter,
+      `${why} and a changed limit starts a new count; give each a name`,
+    )
     return uses[i] as PolicyUse
   })
 }
@@ -200,7 +211,8 @@ export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable 
 export function checkedKey(key: Key): string {
   if (typeof key === 'string' && key !== '') return key
   if (isKey(key)) return String(key)
-  const right = 'give a text that is not empty, a whole number or a bigint, which names who is limited'
+  const right =
+    'give a text that is not empty, a whole number or a bigint, which names who is limited'
   const wrong = key === '' || typeof key === 'number' ? rangeError : typeError
   throw wrong('WEIR_INVALID_KEY', `key is ${quote(key)}; ${right}`)
 }
@@ -216,7 +228,10 @@ export function checkedCost(cost: number): number {
   }
   if (!Number.isSafeInteger(cost) || cost < 0) {
     const hint = cost < 0 ? ' (to give units back, use refund)' : ''
-    throw rangeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`)
+    throw rangeError(
+      'WEIR_INVALID_COST',
+      `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`,
+    )
   }
   return cost
 }

@@ -19,7 +19,10 @@ export interface Store {
    * `decide`, and what `as` makes of the answer. A limiter calls it instead, if there is one: it spares a promise and a turn
    * of the microtask queue for each decision. `as` does not throw. A store that wraps another one has its own, or none.
    */
-  decideAs?<Result>(group: Group, as: (group: Group, answer: Answer) => Result): Result | Promise<Result>
+  decideAs?<Result>(
+    group: Group,
+    as: (group: Group, answer: Answer) => Result,
+  ): Result | Promise<Result>
   /** Forgets what was taken. */
   reset(subject: Subject): void | Promise<void>
   close?(): void | Promise<void>

@@ -32,7 +32,9 @@ export function warnOnce(code: WarningCode, subject: string, message: string): v
 }
 
 export function warn(code: WarningCode, message: string): void {
-  const { process } = globalThis as { process?: { emitWarning?(text: string, options: object): void } }
+  const { process } = globalThis as {
+    process?: { emitWarning?(text: string, options: object): void }
+  }
   if (process?.emitWarning) process.emitWarning(message, { type: 'WeirWarning', code })
   else console.warn(`${code}: ${message}`)
 }

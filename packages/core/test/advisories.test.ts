@@ -13,7 +13,9 @@ test('CVE-2026-90711: proxy-addr 1.1.0 to 2.0.7 trusted every IPv4 peer; none of
   const versions = [...lock.matchAll(/^ {2}proxy-addr@(\d+)\.(\d+)\.(\d+):$/gm)]
   expect(versions.length).toBeGreaterThan(0)
   for (const [, major, minor, patch] of versions)
-    expect(Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch)).toBeGreaterThanOrEqual(2_000_008)
+    expect(Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch)).toBeGreaterThanOrEqual(
+      2_000_008,
+    )
 })
 
 test('@nestjs/throttler PR #2695: forged keys grew a memory store for ever, or washed an exhausted one away. 1,000,000 of them do neither', () => {

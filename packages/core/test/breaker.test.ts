@@ -76,7 +76,9 @@ describe('a circuit breaker', () => {
       ['is settled', 2],
       ['cannot be settled', 1],
     ] as const
-    const call = fc.oneof(...weights.map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })))
+    const call = fc.oneof(
+      ...weights.map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })),
+    )
     const wait = fc.oneof(
       { weight: 6, arbitrary: fc.constant(0) },
       { weight: 2, arbitrary: fc.integer({ min: 1, max: 1_200 }) },
@@ -98,7 +100,10 @@ describe('a circuit breaker', () => {
             expect(breaker.state).toBe(model.state)
             seen.add(`${before} -> ${model.state}`)
             if (model.state !== 'open' || breaker.probeAtMs === beforeMs) continue
-            expect(breaker.probeAtMs - model.nowMs).toBeCloseTo(model.waitMs * (0.5 + chance / 2), 6)
+            expect(breaker.probeAtMs - model.nowMs).toBeCloseTo(
+              model.waitMs * (0.5 + chance / 2),
+              6,
+            )
           }
         },
       ),

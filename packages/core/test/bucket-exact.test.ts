@@ -77,8 +77,14 @@ interface Rate {
 
 const rate: fc.Arbitrary<Rate> = fc
   .record({
-    refill: fc.oneof(fc.constantFrom(7, 333, 99_999, 999_983), fc.integer({ min: 1, max: 100_000 })),
-    everyMs: fc.oneof(fc.constantFrom(1_000, 60_000, 86_400_000), fc.integer({ min: 1, max: 10 ** 7 })),
+    refill: fc.oneof(
+      fc.constantFrom(7, 333, 99_999, 999_983),
+      fc.integer({ min: 1, max: 100_000 }),
+    ),
+    everyMs: fc.oneof(
+      fc.constantFrom(1_000, 60_000, 86_400_000),
+      fc.integer({ min: 1, max: 10 ** 7 }),
+    ),
     capacity: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 10 ** 6 })),
   })
   .filter((numbers) => policyOf(numbers) !== undefined)
@@ -120,7 +126,9 @@ describe('the bucket and exact arithmetic', () => {
     const startMs = fc.integer({ min: EPOCH_MS, max: EPOCH_MS + 10 * 365 * 86_400_000 })
     const steps = fc.array(step, { minLength: STEPS_PER_WALK, maxLength: STEPS_PER_WALK })
     fc.assert(
-      fc.property(rate, startMs, steps, (numbers, start, taken) => walk(numbers, start, taken, sums)),
+      fc.property(rate, startMs, steps, (numbers, start, taken) =>
+        walk(numbers, start, taken, sums),
+      ),
       { numRuns: WALKS },
     )
     expect(sums.steps).toBeGreaterThanOrEqual(20_000)
@@ -153,7 +161,8 @@ function walk(
   for (const { by, verb, share, units } of steps) {
     nowUs += typeof by === 'number' ? by : edge(by, cost, rounded)
     // After a wait the same cost is asked for again.
-    if (by !== 'retry' && by !== 'beforeRetry') cost = units ?? Math.ceil((share / MILLION) * capacity)
+    if (by !== 'retry' && by !== 'beforeRetry')
+      cost = units ?? Math.ceil((share / MILLION) * capacity)
     const left = bucket.read(check, stored ? cells : undefined, 0, nowUs)
     expect(BigInt(left)).toBe(rounded.at(nowUs).left)
     expect(BigInt(bucket.retryAfterMs(check, cost))).toBe(rounded.retryAfterMs(cost))

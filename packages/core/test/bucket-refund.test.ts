@@ -18,7 +18,10 @@ test('a receipt gives back no more of a bucket than its own charge weighs, also 
     store: memoryStore({ clock }),
     policy: tokenBucket({ capacity: 10, refill: 10, every: '1s' }),
   })
-  const [first, second] = [await limiter.consume('k', { cost: 5 }), await limiter.consume('k', { cost: 5 })]
+  const [first, second] = [
+    await limiter.consume('k', { cost: 5 }),
+    await limiter.consume('k', { cost: 5 }),
+  ]
   await limiter.refund(first)
   // The second charge is over, though its receipt says that it weighs for half a second more.
   clock.advance(500)
@@ -73,13 +76,23 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
         if ((step.do === 'charge' && fits) || (step.do === 'consume' && left >= step.units)) {
           bucket.take(check, step.units)
           const untilUs = nowUs + bucket.resetAfterUs(check)
-          const charge = { units: step.units, chargedUs: nowUs, untilUs, weight: check.tat - before }
+          const charge = {
+            units: step.units,
+            chargedUs: nowUs,
+            untilUs,
+            weight: check.tat - before,
+          }
           queue.push(charge)
           receipts.push(charge)
         } else if (step.do === 'refund' && receipts.length > 0) {
           const [receipt] = receipts.splice(step.which % receipts.length, 1) as [Charge]
           const isOlder = gaveUs >= receipt.chargedUs
-          bucket.giveBack(check, receipt.units, receipt.untilUs, isOlder ? receipt.chargedUs : undefined)
+          bucket.giveBack(
+            check,
+            receipt.units,
+            receipt.untilUs,
+            isOlder ? receipt.chargedUs : undefined,
+          )
           const back = before - check.tat
           expect(back).toBeLessThanOrEqual(receipt.weight)
           // All of it, unless it is not known by how much an earlier refund has moved it.

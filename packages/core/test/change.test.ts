@@ -70,20 +70,29 @@ describe('what docs/algorithms.md says of a plan that changes', () => {
   })
   const all = [
     ...windows,
-    ['tokenBucket', (limit: number) => tokenBucket({ capacity: limit, refill: limit, every: '1m' })] as const,
+    [
+      'tokenBucket',
+      (limit: number) => tokenBucket({ capacity: limit, refill: limit, every: '1m' }),
+    ] as const,
   ]
 
   async function changed(make: (limit: number) => Policy, from: number, used: number, to: number) {
     // The grid of a sliding counter begins here.
     const clock = fakeClock(1_800_000_000_000)
-    const limiter = new RateLimiter({ name: 'plan', store: memoryStore({ clock }), policy: make(from) })
+    const limiter = new RateLimiter({
+      name: 'plan',
+      store: memoryStore({ clock }),
+      policy: make(from),
+    })
     await limiter.consume('k', { cost: used })
     const { remaining, policies } = await limiter.peek('k', { policy: make(to) })
     return [remaining, policies[0]?.retryAfterMs]
   }
 
   test.each(all)('%s, from 100 to 1,000 a minute, when 60 were used', async (name, make) => {
-    expect(await changed(make, 100, 60, 1_000)).toEqual(name === 'tokenBucket' ? [400, 0] : [940, 0])
+    expect(await changed(make, 100, 60, 1_000)).toEqual(
+      name === 'tokenBucket' ? [400, 0] : [940, 0],
+    )
   })
 
   test.each(all)('%s, from 1,000 to 100 a minute, when 600 were used', async (name, make) => {

@@ -100,7 +100,11 @@ describe.each([
     [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
     [{}, { socketTimeout: undefined }, ['socketTimeout']],
     // A node is not connected to again, and refers to its successor.
-    [{}, { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null }, []],
+    [
+      {},
+      { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null },
+      [],
+    ],
     [{ clusterNodeRetryStrategy: again }, {}, []],
     [{ clusterNodeRetryStrategy: again }, { maxRetriesPerRequest: 20 }, ['maxRetriesPerRequest']],
     [
@@ -112,9 +116,9 @@ describe.each([
     'a Cluster that differs from the recommended one in %j, and its nodes in %j',
     async (options, ofNodes, expected) => {
       const redisOptions = { ...recommendedClusterOptions.redisOptions, ...ofNodes }
-      expect(await warnedOf(cluster({ ...recommendedClusterOptions, ...options, redisOptions }))).toEqual(
-        expected,
-      )
+      expect(
+        await warnedOf(cluster({ ...recommendedClusterOptions, ...options, redisOptions })),
+      ).toEqual(expected)
     },
   )
 

@@ -20,7 +20,14 @@ afterEach(() => vi.restoreAllMocks())
 
 function denial(retryAfterMs: number): Answer {
   const figures = [{ policy, cost: 1, limit: 2, remaining: 0, retryAfterMs, resetAfterMs: 5_000 }]
-  return { allowed: false, nowUs: DECIDED_US, untilUs: [0], figures, source: 'store', degraded: false }
+  return {
+    allowed: false,
+    nowUs: DECIDED_US,
+    untilUs: [0],
+    figures,
+    source: 'store',
+    degraded: false,
+  }
 }
 
 /** A denial that was sent at 1,000 ms and read 4.5 ms later. */
@@ -43,7 +50,9 @@ test('it is remembered from when the call was sent until a ms before its wait is
 test('no wait that it tells is too short: they are counted down from when the answer was read', () => {
   const denials = denied(100)
   nowMs = 1_004.5 + 30.9
-  expect(denials.answer('k', group)?.figures).toMatchObject([{ retryAfterMs: 70, resetAfterMs: 4_970 }])
+  expect(denials.answer('k', group)?.figures).toMatchObject([
+    { retryAfterMs: 70, resetAfterMs: 4_970 },
+  ])
 })
 
 test.each([

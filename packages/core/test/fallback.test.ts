@@ -42,12 +42,18 @@ function consume(plan: Plan, key: string): Group {
 
 test('parts of a number sum up to it where ranks are known, and to no more where they are not', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 50 }), (units, count) => {
-      const ranks = Array.from({ length: count }, (_, rank) => rank)
-      const sum = (parts: number[]) => parts.reduce((total, part) => total + part, 0)
-      expect(sum(ranks.map((rank) => partOf(units, { count, rank })))).toBe(units)
-      expect(sum(ranks.map(() => partOf(units, { count, rank: undefined })))).toBeLessThanOrEqual(units)
-    }),
+    fc.property(
+      fc.integer({ min: 0, max: 10_000 }),
+      fc.integer({ min: 1, max: 50 }),
+      (units, count) => {
+        const ranks = Array.from({ length: count }, (_, rank) => rank)
+        const sum = (parts: number[]) => parts.reduce((total, part) => total + part, 0)
+        expect(sum(ranks.map((rank) => partOf(units, { count, rank })))).toBe(units)
+        expect(sum(ranks.map(() => partOf(units, { count, rank: undefined })))).toBeLessThanOrEqual(
+          units,
+        )
+      },
+    ),
   )
 })
 
@@ -169,19 +175,22 @@ describe('what could not be settled', () => {
   })
 })
 
-test.each(Object.entries(MAKERS))('a share that grew within an outage gave a new budget: %s', (_, make) => {
-  const clock = fakeClock()
-  let count = 4
-  const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
-  const plan = makePlan('p', [make(100)])
-  const seen = seenOf(memoryStore({ clock }).decide({ ...consume(plan, 'k'), costs: [80] }))
-  let passed = 0
-  for (let i = 0; i < 100; i += 1) {
-    if (i === 3) count = 1
-    if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) passed += 1
-  }
-  expect(passed).toBeLessThanOrEqual(6)
-})
+test.each(Object.entries(MAKERS))(
+  'a share that grew within an outage gave a new budget: %s',
+  (_, make) => {
+    const clock = fakeClock()
+    let count = 4
+    const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
+    const plan = makePlan('p', [make(100)])
+    const seen = seenOf(memoryStore({ clock }).decide({ ...consume(plan, 'k'), costs: [80] }))
+    let passed = 0
+    for (let i = 0; i < 100; i += 1) {
+      if (i === 3) count = 1
+      if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) passed += 1
+    }
+    expect(passed).toBeLessThanOrEqual(6)
+  },
+)
 
 test('long keys are not kept', () => {
   const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
@@ -212,9 +221,15 @@ describe('policies whose keys lie in different slots', () => {
   })
 
   test('and one of which says that the store is away, were a plain denial', async () => {
-    const away = (part: Group): Answer => ({ ...answerFor(part), allowed: false, unavailableMs: 300 })
+    const away = (part: Group): Answer => ({
+      ...answerFor(part),
+      allowed: false,
+      unavailableMs: 300,
+    })
     const answer = await decideBySlot(group, keyFormat('weir'), (part) => {
-      return part.plan.policies[0] === many && part.mode === 'consume' ? away(part) : answerFor(part)
+      return part.plan.policies[0] === many && part.mode === 'consume'
+        ? away(part)
+        : answerFor(part)
     })
     expect(answer).toMatchObject({ allowed: false, unavailableMs: 300 })
   })
@@ -236,7 +251,9 @@ test('limiters that know a key by the same text are settled apart', () => {
   const plans = ['a', 'b'].map((name) => makePlan(name, [slidingLog({ limit: 9, window: '1m' })]))
   for (const plan of plans) fallback.decide(consume(plan, 'k'), 'k', undefined)
   expect(fallback.keys).toBe(2)
-  expect(fallback.takeAdmitted(() => true).map(({ group, units }) => [group.plan.name, units])).toEqual([
+  expect(
+    fallback.takeAdmitted(() => true).map(({ group, units }) => [group.plan.name, units]),
+  ).toEqual([
     ['a', [1]],
     ['b', [1]],
   ])
@@ -286,7 +303,11 @@ describe('without the store', () => {
   })
 
   test('one that is to deny denies for all, and says when to ask again', () => {
-    expect(decide(['local', 'deny'])).toMatchObject({ allowed: false, unavailableMs: 300, degraded: true })
+    expect(decide(['local', 'deny'])).toMatchObject({
+      allowed: false,
+      unavailableMs: 300,
+      degraded: true,
+    })
   })
 
   test('one that is to allow is left out', () => {
@@ -312,8 +333,9 @@ test('the recently seen are bounded, and the last to be seen are among them', ()
     Array.from({ length: 50 }, (_, i) => 9_999 - i),
   )
   expect(
-    Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter((value) => value !== undefined)
-      .length,
+    Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter(
+      (value) => value !== undefined,
+    ).length,
   ).toBeLessThanOrEqual(100)
 })
 

@@ -18,7 +18,9 @@ const sources = files.filter((file) => file.endsWith('.ts'))
 
 function importsOf(file: string): string[] {
   const text = readFileSync(join(src, file), 'utf8')
-  const specifiers = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map((match) => match[1] as string)
+  const specifiers = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(
+    (match) => match[1] as string,
+  )
   return specifiers.map((specifier) =>
     relative(src, resolve(src, dirname(file), specifier)).replace(/\.js$/, '.ts'),
   )
@@ -66,7 +68,9 @@ function isTypeOnly(file: string, imported: string): boolean {
   const name = imported.replace(/^.*\//, '').replace(/\.ts$/, '.js')
   const text = readFileSync(join(src, file), 'utf8')
   const statements = [...text.matchAll(/(import|export)( type)? [^;]*? from '([^']+)'/g)]
-  return statements.filter((match) => match[3]?.endsWith(`/${name}`)).every((match) => match[2] === ' type')
+  return statements
+    .filter((match) => match[3]?.endsWith(`/${name}`))
+    .every((match) => match[2] === ' type')
 }
 
 test('policies, limiter and memory store run without node: modules', async () => {

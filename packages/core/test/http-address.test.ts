@@ -111,11 +111,14 @@ describe('keys', () => {
     expect(own('2001:db8:64:0:0:1:102:304')).toBe('2001:db8:64::/56')
   })
 
-  test.each(['2001:db8::/64', '1.2.3.4/96', '2001:db8::', 'x/96', ''])('nat64 %s is refused', (network) => {
-    expect(() => addressKey({ nat64: [network] })).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  })
+  test.each(['2001:db8::/64', '1.2.3.4/96', '2001:db8::', 'x/96', ''])(
+    'nat64 %s is refused',
+    (network) => {
+      expect(() => addressKey({ nat64: [network] })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
 })
 
 const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0, max: 0xffff }))
@@ -175,7 +178,23 @@ describe('properties', () => {
 
   const nearly = fc
     .array(
-      fc.constantFrom('0', '1', '255', '256', 'f', 'ffff', '00', ':', ':', ':', '::', '.', '.', 'g', '-'),
+      fc.constantFrom(
+        '0',
+        '1',
+        '255',
+        '256',
+        'f',
+        'ffff',
+        '00',
+        ':',
+        ':',
+        ':',
+        '::',
+        '.',
+        '.',
+        'g',
+        '-',
+      ),
       { maxLength: 20 },
     )
     .map((parts) => parts.join(''))
@@ -213,7 +232,9 @@ describe('properties', () => {
   test('CVE-2026-45364, better-auth before 1.4.17: 100,000 addresses of one network are one key', () => {
     const keys = new Set<string | undefined>()
     for (let i = 0; i < 100_000; i += 1) {
-      keys.add(keyOf(`2001:db8:1:${hex(0x200 + (i & 0xff))}:${hex(i & 0xffff)}::${hex((i * 7) & 0xffff)}`))
+      keys.add(
+        keyOf(`2001:db8:1:${hex(0x200 + (i & 0xff))}:${hex(i & 0xffff)}::${hex((i * 7) & 0xffff)}`),
+      )
     }
     expect([...keys]).toEqual(['2001:db8:1:200::/56'])
   })

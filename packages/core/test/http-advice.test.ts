@@ -9,7 +9,10 @@ let warnings: { code: string; message: string }[] = []
 beforeEach(() => {
   vi.resetModules()
   warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(((message: string, { code }: { code: string }) => {
+  vi.spyOn(process, 'emitWarning').mockImplementation(((
+    message: string,
+    { code }: { code: string },
+  ) => {
     warnings.push({ code, message })
   }) as typeof process.emitWarning)
 })
@@ -34,15 +37,24 @@ async function warningsOf(
 const forwarded = { 'x-forwarded-for': '9.9.9.9' }
 
 test('many issues: behind a proxy that nobody trusts, all clients share one bucket. One warning, once', async () => {
-  const requests = Array.from({ length: 5 }, () => ({ trust: 'nobody' as Trust, headers: forwarded }))
+  const requests = Array.from({ length: 5 }, () => ({
+    trust: 'nobody' as Trust,
+    headers: forwarded,
+  }))
   expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
   expect(warnings[0]?.message).toContain('x-forwarded-for')
 })
 
-test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])('%s ignored', async (name) => {
-  const requests: FakeRequest[] = [{ trust: 'nobody' }, { trust: 'nobody', headers: { [name]: '9.9.9.9' } }]
-  expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
-})
+test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
+  '%s ignored',
+  async (name) => {
+    const requests: FakeRequest[] = [
+      { trust: 'nobody' },
+      { trust: 'nobody', headers: { [name]: '9.9.9.9' } },
+    ]
+    expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
+  },
+)
 
 test.each<[Trust, string[]]>([
   ['everybody', ['WEIR_TRUST_ALL']],
@@ -67,7 +79,10 @@ test('nothing where the address is not what counts, or found otherwise', async (
 
 test('forwarded requests are noticed after any number of probes from inside', async () => {
   const plain = Array.from({ length: 1_000 }, () => ({ trust: 'nobody' as Trust }))
-  const clients = Array.from({ length: 64 }, () => ({ trust: 'nobody' as Trust, headers: forwarded }))
+  const clients = Array.from({ length: 64 }, () => ({
+    trust: 'nobody' as Trust,
+    headers: forwarded,
+  }))
   expect(await warningsOf([...plain, ...clients])).toEqual(['WEIR_FORWARDED_IGNORED'])
 })
 

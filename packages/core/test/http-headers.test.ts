@@ -42,7 +42,14 @@ function figuresOf(policy: Policy, figures: Figures): PolicyFigures {
 
 function decisionOf(allowed: boolean, policies: readonly PolicyFigures[]): Decision {
   const [binding] = policies as [PolicyFigures]
-  return { ...binding, allowed, key: 'k', policies, source: 'store', degraded: false } as unknown as Decision
+  return {
+    ...binding,
+    allowed,
+    key: 'k',
+    policies,
+    source: 'store',
+    degraded: false,
+  } as unknown as Decision
 }
 
 /** A policy as no factory makes it. */
@@ -90,9 +97,21 @@ describe('r and t', () => {
       true,
       'r=0;t=42',
     ],
-    ['fixed window: denied', fixed, { remaining: 0, retryAfterMs: 1, resetAfterMs: 1 }, false, 'r=0;t=1'],
+    [
+      'fixed window: denied',
+      fixed,
+      { remaining: 0, retryAfterMs: 1, resetAfterMs: 1 },
+      false,
+      'r=0;t=1',
+    ],
     ['fixed window: not begun', fixed, { cost: 0 }, true, 'r=100;t=60'],
-    ['sliding window: the whole window', sliding, { remaining: 40, resetAfterMs: 12_000 }, true, 'r=40;t=60'],
+    [
+      'sliding window: the whole window',
+      sliding,
+      { remaining: 40, resetAfterMs: 12_000 },
+      true,
+      'r=40;t=60',
+    ],
     [
       'sliding window: exhausted',
       sliding,
@@ -100,7 +119,13 @@ describe('r and t', () => {
       true,
       'r=0;t=1',
     ],
-    ['sliding log: the whole window', log, { remaining: 1, resetAfterMs: 12_000 }, true, 'r=1;t=60'],
+    [
+      'sliding log: the whole window',
+      log,
+      { remaining: 1, resetAfterMs: 12_000 },
+      true,
+      'r=1;t=60',
+    ],
     [
       'sliding log: denied',
       log,
@@ -108,7 +133,13 @@ describe('r and t', () => {
       false,
       'r=0;t=13',
     ],
-    ['sliding counter: the whole window', counter, { remaining: 7, resetAfterMs: 80_000 }, true, 'r=7;t=60'],
+    [
+      'sliding counter: the whole window',
+      counter,
+      { remaining: 7, resetAfterMs: 80_000 },
+      true,
+      'r=7;t=60',
+    ],
     ['token bucket: at its rate', bucket, { remaining: 13, resetAfterMs: 700 }, true, 'r=13;t=2'],
     ['token bucket: full', bucket, { remaining: 20 }, true, 'r=20;t=2'],
     [
@@ -119,7 +150,13 @@ describe('r and t', () => {
       'r=0;t=1',
     ],
     ['gcra: at its rate', cells, { remaining: 29, resetAfterMs: 1_000 }, true, 'r=29;t=29'],
-    ['leaky bucket: at its rate', leaky, { remaining: 2, resetAfterMs: 270_000 }, true, 'r=2;t=180'],
+    [
+      'leaky bucket: at its rate',
+      leaky,
+      { remaining: 2, resetAfterMs: 270_000 },
+      true,
+      'r=2;t=180',
+    ],
     [
       'a cost that does not fit yet',
       bucket,
@@ -161,7 +198,9 @@ describe('r and t', () => {
   ]
 
   test.each(rows)('%s', (_, policy, figures, allowed, expected) => {
-    expect(told([decisionOf(allowed, [figuresOf(policy, figures)])]).RateLimit).toBe(`"p";${expected}`)
+    expect(told([decisionOf(allowed, [figuresOf(policy, figures)])]).RateLimit).toBe(
+      `"p";${expected}`,
+    )
   })
 
   test('a policy whose remaining units are just the cost did not deny', () => {
@@ -179,7 +218,10 @@ describe('r and t', () => {
   test('a policy that did not deny has its own t', () => {
     const denied = decisionOf(false, [
       figuresOf(fixed, { remaining: 3, resetAfterMs: 9_000 }),
-      figuresOf(slidingLog({ name: 'q', limit: 1, window: '1m' }), { remaining: 0, retryAfterMs: 30_000 }),
+      figuresOf(slidingLog({ name: 'q', limit: 1, window: '1m' }), {
+        remaining: 0,
+        retryAfterMs: 30_000,
+      }),
     ])
     expect(told([denied]).RateLimit).toBe('"p";r=3;t=9, "q";r=0;t=30')
   })
@@ -207,14 +249,22 @@ describe('q and w', () => {
 
   test.each<[string, Policy, string]>([
     ['a window', fixedWindow({ name: 'p', limit: 120, window: '1m' }), 'q=120;w=60'],
-    ['a window that is not whole seconds', fixedWindow({ name: 'p', limit: 5, window: 1_500 }), 'q=5'],
+    [
+      'a window that is not whole seconds',
+      fixedWindow({ name: 'p', limit: 5, window: 1_500 }),
+      'q=5',
+    ],
     ['a window below a second', fixedWindow({ name: 'p', limit: 5, window: '250ms' }), 'q=5'],
     [
       'a bucket: the time to fill it',
       tokenBucket({ name: 'p', capacity: 20, refill: 10, every: '1s' }),
       'q=20;w=2',
     ],
-    ['a bucket of an odd rate', tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' }), 'q=7;w=60'],
+    [
+      'a bucket of an odd rate',
+      tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' }),
+      'q=7;w=60',
+    ],
     [
       'a bucket that fills in part of a second',
       tokenBucket({ name: 'p', capacity: 5, refill: 2, every: '1s' }),
@@ -249,7 +299,10 @@ describe('formats', () => {
     ],
     [
       'draft-7',
-      { 'RateLimit-Policy': '120;w=60, 1000;w=86400', RateLimit: 'limit=1000, remaining=300, reset=7200' },
+      {
+        'RateLimit-Policy': '120;w=60, 1000;w=86400',
+        RateLimit: 'limit=1000, remaining=300, reset=7200',
+      },
     ],
     [
       'draft-6',
@@ -283,7 +336,9 @@ describe('formats', () => {
     vi.useFakeTimers({ now: 1_800_000_000_900 })
     const one = decisionOf(true, [figuresOf(minute, { remaining: 87, resetAfterMs: 41_200 })])
     expect(told([one], ['legacy'])['X-RateLimit-Reset']).toBe('1800000043')
-    const month = decisionOf(false, [figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR })])
+    const month = decisionOf(false, [
+      figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR }),
+    ])
     expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802147424')
     vi.useRealTimers()
   })
@@ -315,10 +370,16 @@ describe('formats', () => {
   })
 
   test('of equals the first is told, a limit of 0 before any other, a policy that refused before all', () => {
-    const limitTold = (...decisions: Decision[]) => told(decisions, ['legacy-delta'])['X-RateLimit-Limit']
+    const limitTold = (...decisions: Decision[]) =>
+      told(decisions, ['legacy-delta'])['X-RateLimit-Limit']
     const half = (limit: number) =>
-      figuresOf(fixedWindow({ name: `half-${limit}`, limit, window: '1m' }), { remaining: limit / 2 })
-    const zero = figuresOf(fixedWindow({ name: 'zero', limit: 0, window: '1m' }), { cost: 0, remaining: 0 })
+      figuresOf(fixedWindow({ name: `half-${limit}`, limit, window: '1m' }), {
+        remaining: limit / 2,
+      })
+    const zero = figuresOf(fixedWindow({ name: 'zero', limit: 0, window: '1m' }), {
+      cost: 0,
+      remaining: 0,
+    })
     const spent = figuresOf(fixedWindow({ name: 'spent', limit: 7, window: '1m' }), {
       remaining: 0,
       retryAfterMs: 9,
@@ -351,7 +412,10 @@ describe('formats', () => {
 
 describe('several limiters on one request', () => {
   const one = decisionOf(true, [
-    figuresOf(fixedWindow({ name: 'one', limit: 10, window: '1m' }), { remaining: 9, resetAfterMs: 60_000 }),
+    figuresOf(fixedWindow({ name: 'one', limit: 10, window: '1m' }), {
+      remaining: 9,
+      resetAfterMs: 60_000,
+    }),
   ])
   const two = decisionOf(false, [
     figuresOf(fixedWindow({ name: 'two', limit: 5, window: '1s' }), {
@@ -361,7 +425,10 @@ describe('several limiters on one request', () => {
     }),
   ])
   const twin = decisionOf(true, [
-    figuresOf(fixedWindow({ name: 'one', limit: 99, window: '1d' }), { remaining: 98, resetAfterMs: HOUR }),
+    figuresOf(fixedWindow({ name: 'one', limit: 99, window: '1d' }), {
+      remaining: 98,
+      resetAfterMs: HOUR,
+    }),
   ])
 
   test('give one field each', () => {
@@ -377,7 +444,9 @@ describe('several limiters on one request', () => {
   })
 
   test('with policies of one name tell them apart by the limiter', () => {
-    expect(told([one, twin])['RateLimit-Policy']).toBe('"one";q=10;w=60, "limiter-1.one";q=99;w=86400')
+    expect(told([one, twin])['RateLimit-Policy']).toBe(
+      '"one";q=10;w=60, "limiter-1.one";q=99;w=86400',
+    )
     expect(told([one, twin]).RateLimit).toBe('"one";r=9;t=60, "limiter-1.one";r=98;t=3600')
     expect(told([one])['RateLimit-Policy']).toBe('"one";q=10;w=60')
   })
@@ -417,9 +486,16 @@ describe('several limiters on one request', () => {
     [
       'draft-8',
       'draft-7',
-      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
+      {
+        'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1',
+        RateLimit: '"one";r=9;t=60, "two";r=0;t=1',
+      },
     ],
-    ['legacy-delta', 'draft-8', { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' }],
+    [
+      'legacy-delta',
+      'draft-8',
+      { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
+    ],
     ['legacy-delta', 'legacy', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' }],
   ])('%s and then %s mixed two forms or left a field stale', (first, second, expected) => {
     expect(told([one, two], [[first], [second]])).toMatchObject(expected)
@@ -468,10 +544,18 @@ describe('every field parses', () => {
   const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
   const policy = fc.oneof(
     fc
-      .record({ name, limit: fc.nat({ max: 1_000_000 }), window: fc.integer({ min: 1, max: 86_400_000 }) })
+      .record({
+        name,
+        limit: fc.nat({ max: 1_000_000 }),
+        window: fc.integer({ min: 1, max: 86_400_000 }),
+      })
       .map(fixedWindow),
     fc
-      .record({ name, limit: fc.nat({ max: 100_000 }), window: fc.integer({ min: 1, max: 86_400_000 }) })
+      .record({
+        name,
+        limit: fc.nat({ max: 100_000 }),
+        window: fc.integer({ min: 1, max: 86_400_000 }),
+      })
       .map(slidingLog),
     fc
       .record({
@@ -482,7 +566,10 @@ describe('every field parses', () => {
       })
       .map(tokenBucket),
   )
-  const wait = fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.double({ min: 0, max: 1e14, noNaN: true }))
+  const wait = fc.oneof(
+    fc.constant(Number.POSITIVE_INFINITY),
+    fc.double({ min: 0, max: 1e14, noNaN: true }),
+  )
   const figures = fc
     .record({
       policy,
@@ -531,7 +618,9 @@ describe('every field parses', () => {
             .sort(),
         )
         const policies =
-          headers['RateLimit-Policy'] === undefined ? 0 : parseList(headers['RateLimit-Policy']).length
+          headers['RateLimit-Policy'] === undefined
+            ? 0
+            : parseList(headers['RateLimit-Policy']).length
         const binding = new Set(
           ['X-RateLimit-Limit', 'RateLimit-Limit'].flatMap((name) => headers[name] ?? []),
         )

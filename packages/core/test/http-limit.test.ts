@@ -81,7 +81,8 @@ describe('options', () => {
     { whenUnavailable: 'open' },
     { onDecision: 1 },
   ])('%o are refused', (options) => {
-    const allowed = options && typeof options === 'object' && !('limit' in options) ? { policy: once } : {}
+    const allowed =
+      options && typeof options === 'object' && !('limit' in options) ? { policy: once } : {}
     const given = options && typeof options === 'object' ? { ...allowed, ...options } : options
     expect(() => httpLimiter(given as never, fake)).toThrow(refused)
   })
@@ -93,7 +94,9 @@ describe('options', () => {
 
   test('neither policy nor limit, or both, are refused', () => {
     expect(() => httpLimiter({} as never, fake)).toThrow(refused)
-    expect(() => httpLimiter({ policy: once, limit: 1, window: '1m' } as never, fake)).toThrow(refused)
+    expect(() => httpLimiter({ policy: once, limit: 1, window: '1m' } as never, fake)).toThrow(
+      refused,
+    )
     expect(() => httpLimiter({ limit: 1 } as never, fake)).toThrow(/window is undefined/)
     expect(() => httpLimiter({ window: '1m' } as never, fake)).toThrow(/limit is undefined/)
   })
@@ -141,14 +144,19 @@ describe('policies of the request', () => {
     [
       'by a thenable that is no promise',
       // biome-ignore lint/suspicious/noThenProperty: what query builders return
-      (request) => ({ then: (done: (policy: PolicyInput) => void) => done(policyOf(request)) }) as never,
+      (request) =>
+        ({ then: (done: (policy: PolicyInput) => void) => done(policyOf(request)) }) as never,
     ],
   ])('%s', async (_, policy) => {
     const { send } = limitOn({ policy })
     const allowed = async (user: string) => (await send({ user })) === undefined
     expect([await allowed('free'), await allowed('free')]).toEqual([true, false])
     // One name, one count: the paid tier continues from what the free one has used.
-    expect([await allowed('paid'), await allowed('paid'), await allowed('paid')]).toEqual([true, true, false])
+    expect([await allowed('paid'), await allowed('paid'), await allowed('paid')]).toEqual([
+      true,
+      true,
+      false,
+    ])
     expect([await allowed('partner'), await allowed('partner')]).toEqual([true, true])
   })
 
@@ -261,16 +269,19 @@ describe('keys', () => {
     expect(warnings).toEqual([])
   })
 
-  test.each(MISSING)('without a usable one (%s): one shared bucket, and a warning once', async (key) => {
-    const { send } = limitOn({
-      name: `shared-${typeof key}-${MISSING.indexOf(key)}`,
-      policy: once,
-      key: () => key,
-    })
-    expect(await send()).toBeUndefined()
-    expect(await send({ address: '9.9.9.9' })).toMatchObject({ status: 429 })
-    expect(warnings).toEqual(['WEIR_NO_KEY'])
-  })
+  test.each(MISSING)(
+    'without a usable one (%s): one shared bucket, and a warning once',
+    async (key) => {
+      const { send } = limitOn({
+        name: `shared-${typeof key}-${MISSING.indexOf(key)}`,
+        policy: once,
+        key: () => key,
+      })
+      expect(await send()).toBeUndefined()
+      expect(await send({ address: '9.9.9.9' })).toMatchObject({ status: 429 })
+      expect(warnings).toEqual(['WEIR_NO_KEY'])
+    },
+  )
 
   test.each([undefined, '', 'unknown', '1.2.3.355', 'x'.repeat(8_192)])(
     'without a usable address (%s): one shared bucket, and a warning once',
@@ -290,7 +301,9 @@ describe('keys', () => {
     const skip = limitOn({ policy: once, key, onMissingKey: 'skip' })
     expect([await skip.send(), await skip.send()]).toEqual([undefined, undefined])
     const response = new FakeResponse()
-    expect(await limitOn({ policy: once, key, onMissingKey: 'deny' }).send({}, response)).toMatchObject({
+    expect(
+      await limitOn({ policy: once, key, onMissingKey: 'deny' }).send({}, response),
+    ).toMatchObject({
       status: 403,
     })
     expect(response.headers).toEqual({ 'Cache-Control': 'no-store' })
@@ -393,7 +406,9 @@ describe('methods', () => {
     for (let i = 0; i < 5; i += 1)
       expect(await send({ method: 'OPTIONS', headers: preflight })).toBeUndefined()
     expect(await send({ method: 'HEAD' })).toBeUndefined()
-    expect(await send({ method: 'OPTIONS', headers: { origin: 'https://a.example' } })).toBeUndefined()
+    expect(
+      await send({ method: 'OPTIONS', headers: { origin: 'https://a.example' } }),
+    ).toBeUndefined()
     expect(await send({ method: 'GET', headers: preflight })).toBeUndefined()
     for (const method of ['HEAD', 'OPTIONS', 'GET'])
       expect(await send({ method })).toMatchObject({ status: 429 })
@@ -457,7 +472,8 @@ describe('a refusal', () => {
     [
       {
         status: 420,
-        body: (decision: Decision, request: FakeRequest) => `${request.user}: ${decision.policy.name}`,
+        body: (decision: Decision, request: FakeRequest) =>
+          `${request.user}: ${decision.policy.name}`,
       },
       420,
       'text/plain; charset=utf-8',
@@ -490,7 +506,10 @@ describe('a refusal', () => {
       reset: () => undefined,
     }
     const response = new FakeResponse()
-    const refusal = await limitOn({ policy: once, store, status: 420, body: 'x' }).send({}, response)
+    const refusal = await limitOn({ policy: once, store, status: 420, body: 'x' }).send(
+      {},
+      response,
+    )
     expect(refusal).toMatchObject({ status: 503, mediaType: 'application/problem+json' })
     expect(refusal?.content).toMatchObject({
       type: expect.stringContaining('#temporary-reduced-capacity'),
@@ -505,7 +524,10 @@ describe('a refusal', () => {
       request,
       response,
     )
-    const { send } = limitOn({ name: 'b', policy: fixedWindow({ name: 'p', limit: 0, window: '1m' }) })
+    const { send } = limitOn({
+      name: 'b',
+      policy: fixedWindow({ name: 'p', limit: 0, window: '1m' }),
+    })
     const refusal = await send(request, response)
     expect(response.headers.RateLimit).toBe('"p";r=8;t=60, "b.p";r=0')
     expect(refusal?.content).toMatchObject({ 'violated-policies': ['b.p'] })
@@ -527,10 +549,13 @@ describe('a refusal', () => {
     expect(response.headers['Cache-Control']).toBe('no-store')
   })
 
-  test.each([undefined, null, 7])('a body function that gives %s fails its request', async (body) => {
-    const { send } = limitOn({ limit: 0, window: '1m', body: () => body as never })
-    await expect(send()).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
-  })
+  test.each([undefined, null, 7])(
+    'a body function that gives %s fails its request',
+    async (body) => {
+      const { send } = limitOn({ limit: 0, window: '1m', body: () => body as never })
+      await expect(send()).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+    },
+  )
 
   test('draft 8.2: the wait told a stranger when others had tried the account; of a hidden policy it is the window', async () => {
     const policy = [
@@ -544,7 +569,10 @@ describe('a refusal', () => {
       const response = new FakeResponse()
       const refusal = await send({ address: '6.6.6.6' }, response)
       expect(response.headers['Retry-After']).toBe('900')
-      expect(refusal).toMatchObject({ retryAfterMs: 900_000, body: expect.stringContaining('900 seconds') })
+      expect(refusal).toMatchObject({
+        retryAfterMs: 900_000,
+        body: expect.stringContaining('900 seconds'),
+      })
     }
     // A policy that is told, and refuses for longer, is told.
     const longer = fixedWindow({ name: 'address', limit: 1, window: '1h' })
@@ -634,7 +662,10 @@ describe('what is placed on the request', () => {
       if (waits[limit]) await send()
       await send(request)
     }
-    expect(request.rateLimit).toMatchObject({ limit: binding, allowed: waits[binding] === undefined })
+    expect(request.rateLimit).toMatchObject({
+      limit: binding,
+      allowed: waits[binding] === undefined,
+    })
   })
 
   test('is the denied one, before any allowed one', async () => {
@@ -654,7 +685,12 @@ describe('what is placed on the request', () => {
     expect((await limiter.peek('192.0.2.1')).remaining).toBe(2)
   })
 
-  test.each([{ limit: 10, used: 1, remaining: 9, resetTime: new Date(0), key: 'k' }, { all: [] }, 'x', null])(
+  test.each([
+    { limit: 10, used: 1, remaining: 9, resetTime: new Date(0), key: 'k' },
+    { all: [] },
+    'x',
+    null,
+  ])(
     'express-rate-limit before Weir, or whoever else left %o there, was a 500',
     async (foreign) => {
       for (const shadow of [false, true]) {
@@ -682,7 +718,11 @@ describe('what is placed on the request', () => {
 
   test('GraphQL aliases asked one limiter 10,000 times, each dearer than the one before', async () => {
     const [request, response] = [{} as FakeRequest, new FakeResponse()]
-    const { send } = limitOn({ policy: [b, { policy: a, cost: 0 }], refundWhen: () => true, name: 'aliases' })
+    const { send } = limitOn({
+      policy: [b, { policy: a, cost: 0 }],
+      refundWhen: () => true,
+      name: 'aliases',
+    })
     const set = vi.spyOn(fake, 'setHeader')
     const start = performance.now()
     for (let i = 0; i < 10_000; i += 1) await send(request, response)
@@ -704,7 +744,12 @@ describe('what is placed on the request', () => {
 
 describe('the synchronous path', () => {
   test('answers in the same turn when nothing has to be waited for', () => {
-    const { sendNow } = limitOn({ policy: () => once, key: () => 'k', cost: () => 1, skip: () => false })
+    const { sendNow } = limitOn({
+      policy: () => once,
+      key: () => 'k',
+      cost: () => 1,
+      skip: () => false,
+    })
     expect(sendNow()).toBeUndefined()
     expect(sendNow()).toMatchObject({ status: 429 })
   })
@@ -736,7 +781,9 @@ describe('the synchronous path', () => {
       const policy = fixedWindow({ limit: name === 'body' ? 0 : 1, window: '1m' })
       expect(() => limitOn({ policy, ...key, [name]: thrower }).sendNow()).toThrow(error)
       if (name === 'body') continue
-      await expect(limitOn({ policy, ...key, [name]: async () => thrower() }).send()).rejects.toBe(error)
+      await expect(limitOn({ policy, ...key, [name]: async () => thrower() }).send()).rejects.toBe(
+        error,
+      )
     }
     await expect(limitOn({ policy: once, store: failing }).send()).rejects.toThrow('no store')
   })
@@ -751,7 +798,9 @@ describe('what is no error', () => {
       }
       const error = expect.objectContaining({ code: 'WEIR_INVALID_OPTION', cause: thrown })
       expect(() => limitOn({ policy: once, key: thrower }).sendNow()).toThrow(error)
-      await expect(limitOn({ policy: once, key: async () => thrower() }).send()).rejects.toEqual(error)
+      await expect(limitOn({ policy: once, key: async () => thrower() }).send()).rejects.toEqual(
+        error,
+      )
     },
   )
 
@@ -802,7 +851,10 @@ describe('headers already sent', () => {
 })
 
 test('without a response there is the decision and nothing else', () => {
-  const { check } = httpLimiter<FakeRequest, FakeResponse>({ policy: once, refundWhen: () => true }, fake)
+  const { check } = httpLimiter<FakeRequest, FakeResponse>(
+    { policy: once, refundWhen: () => true },
+    fake,
+  )
   const request: FakeRequest = {}
   expect(check(request, undefined)).toBeUndefined()
   expect(request.rateLimit).toMatchObject({ allowed: true })
@@ -821,14 +873,17 @@ describe('shadow', () => {
     })
     const response = new FakeResponse()
     const request: FakeRequest = {}
-    expect([await send(), await send(request, response), await send({ address: '9.9.9.9' })]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ])
+    expect([
+      await send(),
+      await send(request, response),
+      await send({ address: '9.9.9.9' }),
+    ]).toEqual([undefined, undefined, undefined])
     expect(seen).toEqual([true, false, true])
     expect(request.rateLimit).toMatchObject({ allowed: false, reason: 'limit' })
-    expect(response.headers).toEqual({ 'RateLimit-Policy': '"once";q=1;w=60', RateLimit: '"once";r=0;t=60' })
+    expect(response.headers).toEqual({
+      'RateLimit-Policy': '"once";q=1;w=60',
+      RateLimit: '"once";r=0;t=60',
+    })
   })
 
   test.each([
@@ -852,7 +907,12 @@ describe('shadow', () => {
       },
     ],
   ])('lets through with %s', async (name, options) => {
-    const { send } = limitOn({ name: name.replaceAll(' ', '-'), policy: once, shadow: true, ...options })
+    const { send } = limitOn({
+      name: name.replaceAll(' ', '-'),
+      policy: once,
+      shadow: true,
+      ...options,
+    })
     expect(await send()).toBeUndefined()
     expect(await send()).toBeUndefined()
     const failed = name.includes('store') || name.includes('a key')
@@ -899,7 +959,10 @@ describe('the limiter beneath', () => {
   test('where requests tell the policy, calls that give it do what they do, and decisions are refunded', async () => {
     const account = fixedWindow({ name: 'account', limit: 3, window: '1m' })
     const { limiter, send } = limitOn({
-      policy: ({ user }) => [once, { policy: account, key: JSON.stringify(['192.0.2.1', user]), cost: 1 }],
+      policy: ({ user }) => [
+        once,
+        { policy: account, key: JSON.stringify(['192.0.2.1', user]), cost: 1 },
+      ],
       cost: 0,
     })
     const request: FakeRequest = { user: 'ann' }
@@ -918,7 +981,9 @@ describe('the limiter beneath', () => {
 
   test('a log-in that resets its account leaves the guesses at another account counted', async () => {
     const guesses = fixedWindow({ name: 'guesses', limit: 3, window: '15m' })
-    const { limiter, send } = limitOn({ policy: ({ user = '' }) => [{ policy: guesses, key: user }] })
+    const { limiter, send } = limitOn({
+      policy: ({ user = '' }) => [{ policy: guesses, key: user }],
+    })
     let tried = 0
     for (let round = 0; round < 10; round += 1) {
       // The attacker has an account of their own, and goes on guessing while that one is logged in.

@@ -19,7 +19,12 @@ describe('lists', () => {
     '10.1.2.3:5555',
     '[::ffff:10.1.2.3]:5555',
   ]
-  const SPELLINGS_OF_V6 = ['2001:db8::1', '2001:DB8:0:0:0:0:0:1', '[2001:db8::1]:443', '2001:db8::1%eth0']
+  const SPELLINGS_OF_V6 = [
+    '2001:db8::1',
+    '2001:DB8:0:0:0:0:0:1',
+    '[2001:db8::1]:443',
+    '2001:db8::1%eth0',
+  ]
 
   test.each([
     '10.1.2.3',
@@ -118,14 +123,29 @@ describe('lists', () => {
 })
 
 describe('options', () => {
-  test.each([{ allow: '10.0.0.0/8' }, { deny: ['x'] }, { allow: [1] }])('%j is refused', (options) => {
-    expect(() => limitOn(options as never)).toThrow(refused)
-  })
+  test.each([{ allow: '10.0.0.0/8' }, { deny: ['x'] }, { allow: [1] }])(
+    '%j is refused',
+    (options) => {
+      expect(() => limitOn(options as never)).toThrow(refused)
+    },
+  )
 
   test('allow: not limited; deny: 403, and before allow', async () => {
-    const { send, limiter } = limitOn({ limit: 1, window: '1m', allow: ['10.0.0.0/8'], deny: ['10.6.6.6'] })
+    const { send, limiter } = limitOn({
+      limit: 1,
+      window: '1m',
+      allow: ['10.0.0.0/8'],
+      deny: ['10.6.6.6'],
+    })
     const statuses = []
-    for (const address of ['10.1.1.1', '10.1.1.1', '::ffff:10.1.1.1', '10.6.6.6', '9.9.9.9', '9.9.9.9']) {
+    for (const address of [
+      '10.1.1.1',
+      '10.1.1.1',
+      '::ffff:10.1.1.1',
+      '10.6.6.6',
+      '9.9.9.9',
+      '9.9.9.9',
+    ]) {
       statuses.push((await send({ address }))?.status ?? 200)
     }
     expect(statuses).toEqual([200, 200, 200, 403, 200, 429])
@@ -134,7 +154,11 @@ describe('options', () => {
 
   test('a client on the deny list gets a problem document that clients do not retry', async () => {
     const refusal = await limitOn({ deny: ['0.0.0.0/0'] }).send()
-    expect(refusal).toMatchObject({ status: 403, mediaType: 'application/problem+json', decision: undefined })
+    expect(refusal).toMatchObject({
+      status: 403,
+      mediaType: 'application/problem+json',
+      decision: undefined,
+    })
     expect(JSON.parse(refusal?.body ?? '')).toMatchObject({ type: 'about:blank', status: 403 })
   })
 })
@@ -217,7 +241,9 @@ describe('the client behind proxies', () => {
     ['9.9.9.9', ''],
     ['', ''],
   ])('Forwarded: %s', (header, client) => {
-    expect(proxyResolver({ trusted: ['10.0.0.0/8'], header: 'Forwarded' })('10.0.0.1', header)).toBe(client)
+    expect(
+      proxyResolver({ trusted: ['10.0.0.0/8'], header: 'Forwarded' })('10.0.0.1', header),
+    ).toBe(client)
   })
 
   test('a Forwarded header of 16 kB takes no time to speak of', () => {
@@ -234,7 +260,9 @@ describe('the client behind proxies', () => {
     ['8.8.8.8', '9.9.9.9', '8.8.8.8'],
     ['10.0.0.1', undefined, '10.0.0.1'],
   ])('a header of one address from %s: %s', (peer, header, client) => {
-    expect(proxyResolver({ trusted: ['10.0.0.0/8'], header: 'CF-Connecting-IP' })(peer, header)).toBe(client)
+    expect(
+      proxyResolver({ trusted: ['10.0.0.0/8'], header: 'CF-Connecting-IP' })(peer, header),
+    ).toBe(client)
   })
 
   test('forged entries never change the client', () => {

@@ -114,7 +114,10 @@ test('CVE-2026-26330 (Envoy): a store that fails between decision and refund is 
   process.on('unhandledRejection', unhandled)
   for (let i = 0; i < 2; i += 1) {
     const response = new FakeResponse()
-    await limitOn({ name: 'flaky', policy, store: flaky, refundWhen: () => true }).send({}, response)
+    await limitOn({ name: 'flaky', policy, store: flaky, refundWhen: () => true }).send(
+      {},
+      response,
+    )
     await response.end()
   }
   await new Promise((resolve) => setImmediate(resolve))
@@ -192,11 +195,18 @@ describe('HTTP/2', () => {
 
   test.each<[string, Parameters<typeof http2Answers>[0], Parameters<typeof http2Answers>[1]]>([
     ['cancelled before an answer', () => undefined, (stream) => stream.close(CANCEL)],
-    ['cancelled within the answer', (response) => void response.write('a'), (stream) => stream.close(CANCEL)],
+    [
+      'cancelled within the answer',
+      (response) => void response.write('a'),
+      (stream) => stream.close(CANCEL),
+    ],
     ['given up with its connection', () => undefined, (_, client) => client.destroy()],
-  ])('a request %s was taken for one that was answered, and refunded', async (_, handler, leave) => {
-    expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
-  })
+  ])(
+    'a request %s was taken for one that was answered, and refunded',
+    async (_, handler, leave) => {
+      expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
+    },
+  )
 
   test('a stream that was gone when it was first looked at was never asked about', async () => {
     const server = createServer().listen(0, '127.0.0.1')

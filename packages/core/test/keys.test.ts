@@ -1,7 +1,14 @@
 // Which values are keys, and which counters a key means.
 
 import { describe, expect, test } from 'vitest'
-import { type Decision, fixedWindow, type Key, memoryStore, RateLimiter, type Store } from '../src/index.js'
+import {
+  type Decision,
+  fixedWindow,
+  type Key,
+  memoryStore,
+  RateLimiter,
+  type Store,
+} from '../src/index.js'
 import { fakeClock } from '../src/testing/index.js'
 
 const policy = fixedWindow({ name: 'own', limit: 10, window: '1h' })
@@ -46,7 +53,9 @@ describe('a whole number and a bigint are keys, and the same key as their text',
     })
     await limiter.consume('one')
     await limiter.consume(key)
-    expect((await limiter.consume('two')).policies.map(({ remaining }) => remaining)).toEqual([9, 97])
+    expect((await limiter.consume('two')).policies.map(({ remaining }) => remaining)).toEqual([
+      9, 97,
+    ])
   })
 
   test('two users are not one', async () => {
@@ -88,7 +97,9 @@ describe('anything else is an error with a code, before the store is asked', () 
     await expect(limiter.reset(key)).rejects.toMatchObject(refused)
     expect(() => limiter.decide(key)).toThrow(expect.objectContaining(refused))
     if (wrong === undefined) return
-    expect(() => new RateLimiter({ policy: [{ policy, key }] })).toThrow(expect.objectContaining(refused))
+    expect(() => new RateLimiter({ policy: [{ policy, key }] })).toThrow(
+      expect.objectContaining(refused),
+    )
     const tagged = [{ policy, key: 'k', tag: key }]
     expect(() => new RateLimiter({ policy: tagged })).toThrow(expect.objectContaining(refused))
   })
@@ -132,7 +143,11 @@ describe('a reset forgets the counters of its key, and of no other', () => {
   })
 
   test('where no policy counts under the key, nothing is forgotten', async () => {
-    const limiter = new RateLimiter({ name: 'only-all', store, policy: [{ policy: team, key: 'all' }] })
+    const limiter = new RateLimiter({
+      name: 'only-all',
+      store,
+      policy: [{ policy: team, key: 'all' }],
+    })
     await limiter.consume('u1')
     await limiter.reset('u1')
     expect((await limiter.peek('u1')).remaining).toBe(99)

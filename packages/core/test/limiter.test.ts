@@ -62,7 +62,11 @@ describe('misuse is refused before the store is asked', () => {
     ['an observer that is none', { policy, onDecision: 1 }, 'WEIR_INVALID_OPTION'],
     ['a name that is none', { policy, name: 'a b' }, 'WEIR_INVALID_NAME'],
     ['an option that does not exist', { policy, keyPrefix: 'x' }, 'WEIR_INVALID_OPTION'],
-    ['an own option that does not exist', { policy: [{ policy, Key: 'x' }] }, 'WEIR_INVALID_POLICY'],
+    [
+      'an own option that does not exist',
+      { policy: [{ policy, Key: 'x' }] },
+      'WEIR_INVALID_POLICY',
+    ],
     ['a look-alike of a policy', { policy: { signature: 'x' } }, 'WEIR_INVALID_POLICY'],
     [
       'an unlimited policy of the name of another',
@@ -77,7 +81,9 @@ describe('misuse is refused before the store is asked', () => {
     const odd = Object.create(null)
     const own = new RateLimiter({ store: untouched, policy, shared: true })
     await expect(own.consume(odd)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
-    await expect(own.consume('k', { cost: odd })).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+    await expect(own.consume('k', { cost: odd })).rejects.toMatchObject({
+      code: 'WEIR_INVALID_COST',
+    })
     expect(() => slidingLog({ limit: 1, window: odd })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_DURATION' }),
     )
@@ -94,15 +100,20 @@ describe('misuse is refused before the store is asked', () => {
     )
   })
 
-  test.each([0, 1.5, -1, '10', 2 ** 24 + 1, Number.NaN])('memoryStore with maxKeys %s', (maxKeys) => {
-    expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  })
+  test.each([0, 1.5, -1, '10', 2 ** 24 + 1, Number.NaN])(
+    'memoryStore with maxKeys %s',
+    (maxKeys) => {
+      expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
 
   test.each([0, 1.5, Number.NaN, -1, Date.now(), 'now'])('a clock that says %s', (now) => {
     const clock = { nowUs: () => now as number }
-    expect(() => memoryStore({ clock })).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }))
+    expect(() => memoryStore({ clock })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }),
+    )
     expect(() => memoryStore({ clock: now as never })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }),
     )
@@ -131,11 +142,20 @@ describe('a decision', () => {
       ['burst', 1],
     ])
     const second = await limiter.consume('k', { cost: 4 })
-    expect(second).toMatchObject({ allowed: false, policy: burst, retryAfterMs: 3_000, reason: 'limit' })
+    expect(second).toMatchObject({
+      allowed: false,
+      policy: burst,
+      retryAfterMs: 3_000,
+      reason: 'limit',
+    })
     clock.advance('1h')
     await limiter.consume('k', { cost: 4 })
     const third = await limiter.consume('k', { cost: 4 })
-    expect(third).toMatchObject({ allowed: false, policy: daily, retryAfterMs: 86_400_000 - 3_600_000 })
+    expect(third).toMatchObject({
+      allowed: false,
+      policy: daily,
+      retryAfterMs: 86_400_000 - 3_600_000,
+    })
     expect(await limiter.consume('k', { cost: 5 })).toMatchObject({
       policy: burst,
       reason: 'cost-exceeds-limit',
@@ -156,12 +176,19 @@ describe('a decision', () => {
 
   test('of an unlimited policy is made without the store', async () => {
     const limiter = new RateLimiter({ store: untouched, policy: unlimited() })
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: Infinity, source: 'local' })
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: true,
+      remaining: Infinity,
+      source: 'local',
+    })
     await limiter.reset('k')
   })
 
   test('may be under a policy that is chosen by key, at once or later', async () => {
-    const tiers: Record<string, Policy> = { free: slidingLog({ limit: 1, window: '1m' }), paid: unlimited() }
+    const tiers: Record<string, Policy> = {
+      free: slidingLog({ limit: 1, window: '1m' }),
+      paid: unlimited(),
+    }
     const limiter = new RateLimiter({
       name: 'tiers',
       store,
@@ -188,7 +215,10 @@ describe('the observer', () => {
   let warnings: { message: string; code: string }[]
   beforeEach(() => {
     warnings = []
-    vi.spyOn(process, 'emitWarning').mockImplementation(((message: string, { code }: { code: string }) => {
+    vi.spyOn(process, 'emitWarning').mockImplementation(((
+      message: string,
+      { code }: { code: string },
+    ) => {
       warnings.push({ message, code })
     }) as never)
   })
@@ -319,7 +349,10 @@ test('promises of another make were taken for answers', async () => {
     // biome-ignore lint/suspicious/noThenProperty: that is the point
     then: (resolve: (settled: Value) => void) => resolve(value),
   })
-  const store = { ...answers, decide: (group: never) => thenable(answers.decide(group)) } as unknown as Store
+  const store = {
+    ...answers,
+    decide: (group: never) => thenable(answers.decide(group)),
+  } as unknown as Store
   const limiter = new RateLimiter({ store, policy: (() => thenable(policy)) as never })
   expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1 })
 })
@@ -370,7 +403,11 @@ test('a limiter that is switched off allows everything, says so, and goes on cou
   const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
   await limiter.consume('k')
   limiter.enabled = false
-  expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: true, source: 'local' })
+  expect(await limiter.consume('k')).toMatchObject({
+    allowed: true,
+    degraded: true,
+    source: 'local',
+  })
   limiter.enabled = true
   expect((await limiter.consume('k')).allowed).toBe(false)
 })

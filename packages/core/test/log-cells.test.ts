@@ -12,7 +12,12 @@ function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
   const check = slidingLog.check([limit, 1_000, quantumMs])
   let cells: Cells = new Float64Array(0)
   for (const ms of times) {
-    const left = slidingLog.read(check, cells.length > 0 ? cells : undefined, 0, (EPOCH_MS + ms) * 1_000)
+    const left = slidingLog.read(
+      check,
+      cells.length > 0 ? cells : undefined,
+      0,
+      (EPOCH_MS + ms) * 1_000,
+    )
     if (left < 1) continue
     slidingLog.take(check, 1)
     cells = slidingLog.write(check, cells, 0)

@@ -26,7 +26,9 @@ describe('what was last seen', () => {
     allowed: true,
     nowUs: nowMs * 1_000,
     untilUs: [untilMs * 1_000],
-    figures: [{ policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs }],
+    figures: [
+      { policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs },
+    ],
     source: 'store',
     degraded: false,
   })
@@ -73,7 +75,10 @@ describe('what Redis says of what was settled', () => {
   function remembered(policy: Policy, ...answers: [Mode, number, number, number, number][]) {
     const seen = new LastSeen(1)
     const lost = answers.map(([mode, cost, ms, left, resetMs]) => {
-      return seen.note('k', 1, answer(groupOf(policy, mode, cost), ms, left, resetMs), mode) !== undefined
+      return (
+        seen.note('k', 1, answer(groupOf(policy, mode, cost), ms, left, resetMs), mode) !==
+        undefined
+      )
     })
     return { remaining: seen.get('k', 1)?.remaining[0], lost: lost.includes(true) }
   }
@@ -95,7 +100,11 @@ describe('what Redis says of what was settled', () => {
 
   test('shows that a bucket was lost', () => {
     const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
-    const settled = remembered(bucket, ['consume', 5, 0, 2, 480_000], ['settle', 3, 100, 7, 180_000])
+    const settled = remembered(
+      bucket,
+      ['consume', 5, 0, 2, 480_000],
+      ['settle', 3, 100, 7, 180_000],
+    )
     expect(settled).toEqual({ remaining: 2, lost: true })
   })
 

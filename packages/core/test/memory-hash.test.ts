@@ -6,7 +6,12 @@ import { describe, expect, test } from 'vitest'
 import { KeyHash, type Seed } from '../src/stores/key-hash.js'
 
 /** HalfSipHash-c-d with 64 bits of result. */
-function halfSipHash(bytes: Uint8Array, seed: Seed, c: number, d: number): readonly [number, number] {
+function halfSipHash(
+  bytes: Uint8Array,
+  seed: Seed,
+  c: number,
+  d: number,
+): readonly [number, number] {
   const v = new Uint32Array([seed[0], seed[1] ^ 0xee, seed[0] ^ 0x6c796765, seed[1] ^ 0x74656462])
   const rotated = (value: number, by: number) => (value << by) | (value >>> (32 - by))
   const xor = (i: number, value: number) => {
@@ -51,14 +56,17 @@ describe('the keyed hash', () => {
     [2, '064f39ef7c50eb57'],
     [5, 'cb9d7c3f2f3db580'],
     [63, '2ea63c71bf326087'],
-  ])('is checked against a reference that gives the published result for %s bytes', (length, result) => {
-    const bytes = Uint8Array.from({ length }, (_, i) => i)
-    const [low, high] = halfSipHash(bytes, [0x03020100, 0x07060504], 2, 4)
-    const out = Buffer.alloc(8)
-    out.writeInt32LE(low)
-    out.writeInt32LE(high, 4)
-    expect(out.toString('hex')).toBe(result)
-  })
+  ])(
+    'is checked against a reference that gives the published result for %s bytes',
+    (length, result) => {
+      const bytes = Uint8Array.from({ length }, (_, i) => i)
+      const [low, high] = halfSipHash(bytes, [0x03020100, 0x07060504], 2, 4)
+      const out = Buffer.alloc(8)
+      out.writeInt32LE(low)
+      out.writeInt32LE(high, 4)
+      expect(out.toString('hex')).toBe(result)
+    },
+  )
 
   test('is HalfSipHash-1-3 of the code units', () => {
     fc.assert(
@@ -77,7 +85,9 @@ describe('the keyed hash', () => {
 
   test('tells lone surrogates apart', () => {
     const hash = new KeyHash()
-    const texts = new Set(['\ud800', '\udfff', '\ufffd', '', '\0', '\0\0'].map((text) => hash.textOf(text)))
+    const texts = new Set(
+      ['\ud800', '\udfff', '\ufffd', '', '\0', '\0\0'].map((text) => hash.textOf(text)),
+    )
     expect(texts.size).toBe(6)
   })
 

@@ -43,7 +43,9 @@ describe('both kinds of keys', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
         const clock = fakeClock()
-        const stores = (['exact', 'fingerprint'] as const).map((keys) => memoryStore({ clock, keys }))
+        const stores = (['exact', 'fingerprint'] as const).map((keys) =>
+          memoryStore({ clock, keys }),
+        )
         for (const { mode, key, cost, advanceMs, reset } of steps) {
           clock.advance(advanceMs)
           const answers = stores.map((store): Answer => {
@@ -89,9 +91,9 @@ describe('both kinds of keys', () => {
       expect(figures[0]?.remaining).toBe(3_000 - (i + 1))
     })
     store.reset({ plan, key: '__proto__' })
-    expect(store.decide({ plan, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining).toBe(
-      3_000,
-    )
+    expect(
+      store.decide({ plan, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining,
+    ).toBe(3_000)
     store.close()
   })
 
@@ -154,11 +156,14 @@ describe('the options of a memory store', () => {
     },
   )
 
-  test.each(['', 'hash', 'EXACT', true, null, 1])('have exact keys or fingerprints, not %s', (keys) => {
-    expect(() => memoryStore({ keys: keys as 'exact' })).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  })
+  test.each(['', 'hash', 'EXACT', true, null, 1])(
+    'have exact keys or fingerprints, not %s',
+    (keys) => {
+      expect(() => memoryStore({ keys: keys as 'exact' })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
 })
 
 describe('the tables of a memory store', () => {
@@ -170,7 +175,8 @@ describe('the tables of a memory store', () => {
         makePlan('api', [fixedWindow({ name: 'short', limit: 5, window: '1s' })]),
       )
       const [one, other, late] = plans as [Plan, Plan, Plan]
-      const take = (plan: Plan) => store.decide({ plan, key: 'k', mode: 'consume', costs: [2] }).allowed
+      const take = (plan: Plan) =>
+        store.decide({ plan, key: 'k', mode: 'consume', costs: [2] }).allowed
       expect([take(one), take(other), take(one)]).toEqual([true, true, false])
       vi.advanceTimersByTime(10_000)
       expect(vi.getTimerCount()).toBe(0)
@@ -181,7 +187,9 @@ describe('the tables of a memory store', () => {
     }
   })
 
-  test('of policies whose keys were all reset or refunded take no memory', { timeout: 60_000 }, () => {
+  test('of policies whose keys were all reset or refunded take no memory', {
+    timeout: 60_000,
+  }, () => {
     const bytesNow = garbageCollector()
     const policies = Array.from({ length: 50_000 }, (_, i) =>
       fixedWindow({ name: `p${i}`, limit: 5, window: '1h' }),

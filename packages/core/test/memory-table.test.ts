@@ -62,23 +62,25 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {
-          const replies = requests.map(({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
-            const ofVersion = lanes[version] as Lane[]
-            const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-            const names = ofVersion.map(() => key)
-            const granted = decideGroup(
-              ofVersion,
-              names,
-              costs,
-              mode,
-              count,
-              untilUs,
-              mode === 'refund' ? seenUs : undefined,
-              nowUs,
-              readings,
-            )
-            return { granted, readings }
-          })
+          const replies = requests.map(
+            ({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
+              const ofVersion = lanes[version] as Lane[]
+              const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+              const names = ofVersion.map(() => key)
+              const granted = decideGroup(
+                ofVersion,
+                names,
+                costs,
+                mode,
+                count,
+                untilUs,
+                mode === 'refund' ? seenUs : undefined,
+                nowUs,
+                readings,
+              )
+              return { granted, readings }
+            },
+          )
           expect(replies).toEqual(expected)
         }
       }),
@@ -136,7 +138,8 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     const table = tableOf(bucket, { keys })
     const ask = asking(table, bucket, HOURLY)
     const before = collect()
-    for (let i = 0; i < 200_000; i += 1) ask(`key-${i}`, i % 1_000 === 0 ? NOW_MS + 2 * HOUR_MS : NOW_MS)
+    for (let i = 0; i < 200_000; i += 1)
+      ask(`key-${i}`, i % 1_000 === 0 ? NOW_MS + 2 * HOUR_MS : NOW_MS)
     const full = collect() - before
     expect(full).toBeGreaterThan(200_000 * 16)
     expect(full).toBeLessThan(200_000 * 40)
@@ -173,16 +176,19 @@ describe('a table whose numbers change under one name', () => {
   test.each([
     ['log', slidingLog, [5, HOUR_MS, 1], [5, 1_000, 1]],
     ['counter', slidingCounter, [5, HOUR_MS, 0], [5, 1_000, 0]],
-  ] as const)('keeps a state as long as it matters to whoever wrote it (%s)', (_, kernel, long, short) => {
-    const table = tableOf(kernel as Kernel, {})
-    const askShort = asking(table, kernel as Kernel, short)
-    const askLong = asking(table, kernel as Kernel, long)
-    expect(askLong('k')).toBe(4)
-    for (let i = 0; i < 1_000; i += 1) askShort(`other-${i}`, NOW_MS + 10 * i)
-    table.sweep(NOW_MS + 60_000, 5_000)
-    expect(table.size).toBe(1)
-    expect(askLong('k', NOW_MS + 60_000)).toBe(3)
-  })
+  ] as const)(
+    'keeps a state as long as it matters to whoever wrote it (%s)',
+    (_, kernel, long, short) => {
+      const table = tableOf(kernel as Kernel, {})
+      const askShort = asking(table, kernel as Kernel, short)
+      const askLong = asking(table, kernel as Kernel, long)
+      expect(askLong('k')).toBe(4)
+      for (let i = 0; i < 1_000; i += 1) askShort(`other-${i}`, NOW_MS + 10 * i)
+      table.sweep(NOW_MS + 60_000, 5_000)
+      expect(table.size).toBe(1)
+      expect(askLong('k', NOW_MS + 60_000)).toBe(3)
+    },
+  )
 
   test('never lets a key make room that is exhausted by any of them', () => {
     const table = tableOf(slidingLog as Kernel, { maxKeys: 50 })

@@ -18,7 +18,10 @@ import { type FakeRequest, FakeResponse, fake } from './http-exchange.js'
 const warnings: { code: string; text: string }[] = []
 beforeEach(() => {
   warnings.length = 0
-  vi.spyOn(process, 'emitWarning').mockImplementation(((text: string, { code }: { code: string }) => {
+  vi.spyOn(process, 'emitWarning').mockImplementation(((
+    text: string,
+    { code }: { code: string },
+  ) => {
     warnings.push({ code, text })
   }) as never)
 })
@@ -81,13 +84,19 @@ describe('a policy without a name', () => {
   })
 
   test('and one with a name: the name that it was given stays', async () => {
-    expect(await nameIn(freshName(), slidingWindow({ name: 'mine', limit: 1, window: '1m' }))).toBe('mine')
+    expect(await nameIn(freshName(), slidingWindow({ name: 'mine', limit: 1, window: '1m' }))).toBe(
+      'mine',
+    )
   })
 
   test('keeps its count when its limit changes, in a limiter that has a name', async () => {
     const store = memoryStore({ clock: fakeClock() })
     const name = freshName()
-    const before = new RateLimiter({ name, store, policy: slidingWindow({ limit: 3, window: '1m' }) })
+    const before = new RateLimiter({
+      name,
+      store,
+      policy: slidingWindow({ limit: 3, window: '1m' }),
+    })
     const after = new RateLimiter({
       name,
       store,
@@ -107,23 +116,26 @@ describe('a policy without a name', () => {
     expect(warnings).toEqual([])
   })
 
-  test.each([true, false])('and with a function for its limit counts apart, too (%s)', async (isFunction) => {
-    const store = memoryStore({ clock: fakeClock() })
-    const decided = (limit: number) => {
-      const options = {
-        store,
-        key: () => 'k',
-        limit: isFunction ? () => limit : limit,
-        window: '1m',
-      } as const
-      const request: FakeRequest = {}
-      return Promise.resolve(httpLimiter(options, fake).check(request, undefined)).then(
-        () => request.rateLimit,
-      )
-    }
-    for (let i = 0; i < 3; i += 1) await decided(3)
-    expect((await decided(4))?.remaining).toBe(3)
-  })
+  test.each([true, false])(
+    'and with a function for its limit counts apart, too (%s)',
+    async (isFunction) => {
+      const store = memoryStore({ clock: fakeClock() })
+      const decided = (limit: number) => {
+        const options = {
+          store,
+          key: () => 'k',
+          limit: isFunction ? () => limit : limit,
+          window: '1m',
+        } as const
+        const request: FakeRequest = {}
+        return Promise.resolve(httpLimiter(options, fake).check(request, undefined)).then(
+          () => request.rateLimit,
+        )
+      }
+      for (let i = 0; i < 3; i += 1) await decided(3)
+      expect((await decided(4))?.remaining).toBe(3)
+    },
+  )
 
   test('beside another of the same algorithm and time scale has its limit in its name, with a warning', async () => {
     const name = freshName()

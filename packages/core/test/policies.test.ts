@@ -84,13 +84,19 @@ describe.each(FACTORIES)('%s', (factory, make) => {
   test.each(BAD_LIMITS)('refuses a limit of %s', (limit) => {
     if (factory === 'gcra' && limit === undefined) return // it has a default
     expect(() => make(limit as number, window)).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_POLICY', message: expect.stringContaining('give') }),
+      expect.objectContaining({
+        code: 'WEIR_INVALID_POLICY',
+        message: expect.stringContaining('give'),
+      }),
     )
   })
 
   test.each(BAD_WINDOWS)('refuses a window of %s', (span) => {
     expect(() => make(10, span as Duration)).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_DURATION', message: expect.stringContaining('give') }),
+      expect.objectContaining({
+        code: 'WEIR_INVALID_DURATION',
+        message: expect.stringContaining('give'),
+      }),
     )
   })
 
@@ -131,7 +137,9 @@ test.each([
   [() => gcra({ limit: 1, period: '1s', burst: -1 }), 'burst'],
   [() => leakyBucket({ capacity: 1, leak: 0, every: '1s' }), 'leak'],
 ])('%s: an error named an option that nobody had written', (make, option) => {
-  expect(make).toThrow(expect.objectContaining({ message: expect.stringContaining(`: ${option} is `) }))
+  expect(make).toThrow(
+    expect.objectContaining({ message: expect.stringContaining(`: ${option} is `) }),
+  )
 })
 
 test('gcra with a limit of 0 was refused, and with one below 1 it denied for ever', () => {

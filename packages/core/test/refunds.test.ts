@@ -70,9 +70,13 @@ describe('a refund of a part', () => {
     const { limiter } = limiterOf()
     const decision = await limiter.consume('k', { cost: 5 })
     for (const cost of [6, 2 ** 50, -1, 0.5, '1' as never, null as never]) {
-      await expect(limiter.refund(decision, { cost })).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+      await expect(limiter.refund(decision, { cost })).rejects.toMatchObject({
+        code: 'WEIR_INVALID_COST',
+      })
     }
-    await expect(limiter.refund(decision, { cost: 6 })).rejects.toThrow('cost is 6, but 5 was charged')
+    await expect(limiter.refund(decision, { cost: 6 })).rejects.toThrow(
+      'cost is 6, but 5 was charged',
+    )
     await limiter.refund(decision)
     expect(await left(limiter)).toEqual([10])
   })
@@ -84,7 +88,10 @@ describe('a refund is of a decision that a limiter of this name on this store ha
   test.each([
     ['a clone', (decision: Decision) => structuredClone(decision)],
     ['what came out of JSON', (decision: Decision) => JSON.parse(JSON.stringify(decision))],
-    ['a copy of the receipt', (decision: Allowed) => ({ ...decision, receipt: { ...decision.receipt } })],
+    [
+      'a copy of the receipt',
+      (decision: Allowed) => ({ ...decision, receipt: { ...decision.receipt } }),
+    ],
     ['a receipt of no decision', () => ({ allowed: true, receipt: {} })],
     ['a decision without a receipt', () => ({ allowed: true })],
     ['no receipt', () => ({ allowed: true, receipt: null })],

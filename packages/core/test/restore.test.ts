@@ -31,7 +31,8 @@ const policies: Policy[] = [
 function counterOf(policy: Policy, clock = fakeClock()) {
   const store = memoryStore({ clock })
   const plan = makePlan('restore', [policy])
-  const decide = (mode: Group['mode'], cost: number) => store.decide({ plan, key: 'k', mode, costs: [cost] })
+  const decide = (mode: Group['mode'], cost: number) =>
+    store.decide({ plan, key: 'k', mode, costs: [cost] })
   return {
     consume: (cost: number) => decide('consume', cost),
     left: () => decide('peek', 1).figures[0]?.remaining as number,
@@ -44,7 +45,10 @@ function counterOf(policy: Policy, clock = fakeClock()) {
 }
 
 const steps = fc.array(
-  fc.record({ waitMs: fc.integer({ min: 0, max: 6_000 }), cost: fc.integer({ min: 1, max: LIMIT / 2 }) }),
+  fc.record({
+    waitMs: fc.integer({ min: 0, max: 6_000 }),
+    cost: fc.integer({ min: 1, max: LIMIT / 2 }),
+  }),
   { minLength: 1, maxLength: 12 },
 )
 

@@ -21,22 +21,30 @@ test.each([
   [2, 5],
   [10, 30],
   [100, 250],
-])('a share of a bucket of %i among %i peers passes again when its wait is over', (capacity, count) => {
-  const clock = fakeClock()
-  const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
-  const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
-  const group = { plan: makePlan('share', [policy]), key: 'k', mode: 'consume', costs: [1] } as const
-  expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
-  // Asked all the while, and denied.
-  const fullMs = count * (10_000 / capacity)
-  for (let ms = 0; ms < fullMs; ms += fullMs / 20) {
-    expect(fallback.decide(group, 'k', undefined).allowed).toBe(false)
-    clock.advance(fullMs / 20)
-  }
-  clock.advance(1)
-  expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
-  fallback.close()
-})
+])(
+  'a share of a bucket of %i among %i peers passes again when its wait is over',
+  (capacity, count) => {
+    const clock = fakeClock()
+    const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
+    const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
+    const group = {
+      plan: makePlan('share', [policy]),
+      key: 'k',
+      mode: 'consume',
+      costs: [1],
+    } as const
+    expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
+    // Asked all the while, and denied.
+    const fullMs = count * (10_000 / capacity)
+    for (let ms = 0; ms < fullMs; ms += fullMs / 20) {
+      expect(fallback.decide(group, 'k', undefined).allowed).toBe(false)
+      clock.advance(fullMs / 20)
+    }
+    clock.advance(1)
+    expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
+    fallback.close()
+  },
+)
 
 test.each([fixedWindow, slidingCounter, slidingLog])(
   'a share of a window has its part of the limit: $id',

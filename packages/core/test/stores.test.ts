@@ -2,7 +2,14 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, memoryStore, RateLimiter, redisStore, slidingLog, tokenBucket } from '../src/index.js'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  redisStore,
+  slidingLog,
+  tokenBucket,
+} from '../src/index.js'
 import { makePlan, type Subject, textOfSubject } from '../src/store.js'
 import { encodePart, encodeTag, keyFormat, keyNames, keysOf } from '../src/stores/keys.js'
 import { fakeClock } from '../src/testing/index.js'
@@ -17,7 +24,10 @@ describe('a full memory store', () => {
   test.each(policies)(
     'keeps an exhausted key exhausted, whatever others make up ($algorithm)',
     async (policy) => {
-      const limiter = new RateLimiter({ store: memoryStore({ maxKeys: 100, clock: fakeClock() }), policy })
+      const limiter = new RateLimiter({
+        store: memoryStore({ maxKeys: 100, clock: fakeClock() }),
+        policy,
+      })
       await limiter.consume('attacker', { cost: 5 })
       for (let i = 0; i < 5_000; i += 1) await limiter.consume(`made-up-${i}`)
       expect((await limiter.consume('attacker')).allowed).toBe(false)
@@ -232,14 +242,19 @@ describe('names of keys in Redis', () => {
     )
   })
 
-  test.each([undefined, null, {}, { evalsha() {} }])('refuse a client of another kind', (client) => {
-    expect(() => redisStore(client as never)).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  })
+  test.each([undefined, null, {}, { evalsha() {} }])(
+    'refuse a client of another kind',
+    (client) => {
+      expect(() => redisStore(client as never)).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
 
   test("refuse a client's keyPrefix that would move all keys to one slot", () => {
     const client = { callBuffer: async () => undefined, options: { keyPrefix: '{app}:' } }
-    expect(() => redisStore(client)).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+    expect(() => redisStore(client)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
   })
 })

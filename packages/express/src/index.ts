@@ -35,7 +35,10 @@ declare global {
 }
 
 /** Options of `rateLimit`. `onDenied` is called as `(decision, req, res, next)`. */
-export type RateLimitOptions<Req extends Request = Request> = HttpOptions<Req, [Response, NextFunction]>
+export type RateLimitOptions<Req extends Request = Request> = HttpOptions<
+  Req,
+  [Response, NextFunction]
+>
 
 /** The middleware. Generic, so that routes go on to infer their parameters from their paths. */
 export interface RateLimitHandler {
@@ -54,7 +57,9 @@ export interface RateLimitHandler {
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
  */
-export function rateLimit<Req extends Request = Request>(options: RateLimitOptions<Req>): RateLimitHandler {
+export function rateLimit<Req extends Request = Request>(
+  options: RateLimitOptions<Req>,
+): RateLimitHandler {
   const { check, limiter } = httpLimiter(options, express)
   const { onDenied } = options
 
@@ -66,7 +71,12 @@ export function rateLimit<Req extends Request = Request>(options: RateLimitOptio
   }
 
   /** Express 4 does not look at promises. */
-  async function answerWith(decision: Denied, req: Req, res: Response, next: NextFunction): Promise<void> {
+  async function answerWith(
+    decision: Denied,
+    req: Req,
+    res: Response,
+    next: NextFunction,
+  ): Promise<void> {
     try {
       await onDenied?.(decision, req, res, next)
     } catch (error) {

@@ -20,7 +20,13 @@ import {
   test,
   vi,
 } from 'vitest'
-import { fixedWindow, memoryStore, type RateLimitOptions, rateLimit, slidingLog } from '../src/index.js'
+import {
+  fixedWindow,
+  memoryStore,
+  type RateLimitOptions,
+  rateLimit,
+  slidingLog,
+} from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
 
 const justOne = fixedWindow({ name: 'one', limit: 1, window: '1m' })
@@ -143,7 +149,8 @@ describe.each(VERSIONS)('%s', (_, express) => {
       '/login/?y',
     ]
     const statuses = []
-    for (const path of [...paths, ...paths]) statuses.push((await get(path, { method: 'POST' })).status)
+    for (const path of [...paths, ...paths])
+      statuses.push((await get(path, { method: 'POST' })).status)
     expect(handled).toHaveBeenCalledTimes(3)
     expect(new Set(statuses)).toEqual(new Set([200, 404, 429]))
   })
@@ -151,10 +158,14 @@ describe.each(VERSIONS)('%s', (_, express) => {
   test('Strapi CVE-2025-64526: rotating the account, or a field that identifies nobody, never escapes the address', async () => {
     const login = limited({
       policy: (req: Request) => {
-        const email = typeof req.body?.email === 'string' ? req.body.email.trim().toLowerCase() : 'none'
+        const email =
+          typeof req.body?.email === 'string' ? req.body.email.trim().toLowerCase() : 'none'
         return [
           fixedWindow({ name: 'login-address', limit: 4, window: '15m' }),
-          { policy: slidingLog({ name: 'login-account', limit: 2, window: '15m' }), key: `account:${email}` },
+          {
+            policy: slidingLog({ name: 'login-account', limit: 2, window: '15m' }),
+            key: `account:${email}`,
+          },
         ]
       },
       hide: ['login-account'],
@@ -167,7 +178,10 @@ describe.each(VERSIONS)('%s', (_, express) => {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
-      return { status: response.status, text: JSON.stringify([[...response.headers], await response.text()]) }
+      return {
+        status: response.status,
+        text: JSON.stringify([[...response.headers], await response.text()]),
+      }
     }
     const replies = [
       await attempt({ email: 'ann@a.example', x: 1 }),
@@ -177,7 +191,8 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 429])
     for (const email of ['bob@a.example', 'cay@a.example'])
       expect((await attempt({ email })).status).toBe(200)
-    for (const body of [{ email: 'dan@a.example' }, { email: 7 }, {}]) replies.push(await attempt(body))
+    for (const body of [{ email: 'dan@a.example' }, { email: 7 }, {}])
+      replies.push(await attempt(body))
     expect(replies.slice(3).map(({ status }) => status)).toEqual([429, 429, 429])
     // Draft 8.2: what an account has left is a stranger's clue to its owner's traffic.
     for (const { text } of replies) expect(text).not.toMatch(/login-account|ann@|q=2\b/)
@@ -186,7 +201,12 @@ describe.each(VERSIONS)('%s', (_, express) => {
   test('CVE-2026-24398, -39409, -47674 (hono): a list of addresses missed clients by how their addresses were written', async () => {
     const app = express()
       .set('trust proxy', 'loopback')
-      .use(limited({ allow: ['10.1.2.0/24', '2001:db8:aa::/48'], deny: ['10.6.6.6', '2001:db8:bad::/48'] }))
+      .use(
+        limited({
+          allow: ['10.1.2.0/24', '2001:db8:aa::/48'],
+          deny: ['10.6.6.6', '2001:db8:bad::/48'],
+        }),
+      )
       .get('/', ok)
     const { get } = await serve(app)
     const statusesOf = async (addresses: string[]) => {
@@ -206,13 +226,21 @@ describe.each(VERSIONS)('%s', (_, express) => {
       `[::ffff:${dotted}]:5678`,
     ]
     expect(await statusesOf(spelled('10.6.6.6', '0a06:606'))).toEqual(new Set([403]))
-    expect(await statusesOf(['2001:db8:bad::1', '2001:0DB8:0BAD:0::1', '[2001:db8:bad::9]:443'])).toEqual(
-      new Set([403]),
-    )
+    expect(
+      await statusesOf(['2001:db8:bad::1', '2001:0DB8:0BAD:0::1', '[2001:db8:bad::9]:443']),
+    ).toEqual(new Set([403]))
     expect(await statusesOf(spelled('10.1.2.3', 'a01:203'))).toEqual(new Set([200]))
     expect(await statusesOf(['2001:db8:aa::1', '2001:0DB8:00AA:0::1'])).toEqual(new Set([200]))
     // What is no address is on no list, and not unlimited: all of it is one client.
-    const garbage = ['10.1.2.355', '010.1.2.3', '10.1.2', '0x0a.1.2.3', '167838211', 'unknown', '10.1.2.3/24']
+    const garbage = [
+      '10.1.2.355',
+      '010.1.2.3',
+      '10.1.2',
+      '0x0a.1.2.3',
+      '167838211',
+      'unknown',
+      '10.1.2.3/24',
+    ]
     const found = []
     for (const address of garbage)
       found.push((await get('/', { headers: { 'x-forwarded-for': address } })).status)
@@ -320,13 +348,17 @@ describe('OpenWA PR #1336: set-ups that count all clients as one, or let each be
 
   async function codesWarnedOf(setup: string, ...flags: string[]): Promise<string[]> {
     const script = join(import.meta.dirname, 'fixtures/warned.mjs')
-    const child = spawn(process.execPath, [...flags, script, setup], { stdio: ['ignore', 'inherit', 'pipe'] })
+    const child = spawn(process.execPath, [...flags, script, setup], {
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
     let output = ''
     child.stderr.on('data', (chunk) => {
       output += chunk
     })
     const [code] = await once(child, 'close')
     expect(code, output).toBe(0)
-    return [...output.matchAll(/\[(WEIR_\w+)\] WeirWarning/g)].map(([, name]) => name as string).sort()
+    return [...output.matchAll(/\[(WEIR_\w+)\] WeirWarning/g)]
+      .map(([, name]) => name as string)
+      .sort()
   }
 })

@@ -21,7 +21,14 @@ test.each(VERSIONS)(
         seen.push(new WeakRef(req), new WeakRef(res))
         next()
       })
-      .use(rateLimit({ name: 'a', limit: 1e6, window: '1m', refundWhen: (_, { status }) => status === 404 }))
+      .use(
+        rateLimit({
+          name: 'a',
+          limit: 1e6,
+          window: '1m',
+          refundWhen: (_, { status }) => status === 404,
+        }),
+      )
       .use(
         rateLimit({
           name: 'b',

@@ -74,7 +74,11 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect(replies.map(({ headers }) => headers['ratelimit-policy'])).toEqual(
         Array(3).fill('"api";q=2;w=60'),
       )
-      expect(replies.map(({ headers }) => headers['retry-after'])).toEqual([undefined, undefined, '60'])
+      expect(replies.map(({ headers }) => headers['retry-after'])).toEqual([
+        undefined,
+        undefined,
+        '60',
+      ])
       const [, , { headers, body }] = replies as [unknown, unknown, (typeof replies)[0]]
       expect(headers).toMatchObject({
         'content-type': 'application/problem+json',
@@ -160,7 +164,11 @@ describe.each(VERSIONS)('%s', (_, express) => {
         app.get('/key', limited({ key: throws }), reached)
         app.get('/later', limited({ key: async () => throws() }), reached)
         app.get('/denied', limited({ limit: 0, window: '1m', onDenied: throws }), reached)
-        app.get('/denied-later', limited({ limit: 0, window: '1m', onDenied: async () => throws() }), reached)
+        app.get(
+          '/denied-later',
+          limited({ limit: 0, window: '1m', onDenied: async () => throws() }),
+          reached,
+        )
         app.use(reached)
         const { get } = await serve(app)
         for (const path of ['key', 'later', 'denied', 'denied-later'])
@@ -184,7 +192,9 @@ describe.each(VERSIONS)('%s', (_, express) => {
 
     test('express-rate-limit on the same request was a 500: both use req.rateLimit', async () => {
       const theirs = (req: Request, _res: Response, next: NextFunction) => {
-        Object.assign(req, { rateLimit: { limit: 10, used: 1, remaining: 9, resetTime: new Date() } })
+        Object.assign(req, {
+          rateLimit: { limit: 10, used: 1, remaining: 9, resetTime: new Date() },
+        })
         next()
       }
       const app = express()
@@ -221,10 +231,12 @@ describe.each(VERSIONS)('%s', (_, express) => {
     })
 
     test('onDenied answers instead, with the headers already set', async () => {
-      const onDenied = vi.fn((decision: Decision, req: Request, res: Response, next: NextFunction) => {
-        if (req.query.pass) next()
-        else res.status(403).json({ policy: decision.policy.name })
-      })
+      const onDenied = vi.fn(
+        (decision: Decision, req: Request, res: Response, next: NextFunction) => {
+          if (req.query.pass) next()
+          else res.status(403).json({ policy: decision.policy.name })
+        },
+      )
       const app = express()
         .use(limited({ limit: 0, window: '1m', onDenied }))
         .get('/', ok)
@@ -294,7 +306,10 @@ describe.each(VERSIONS)('%s', (_, express) => {
           res.on('close', () => res.send('late'))
         })
         .get('/', ok)
-        .use((_error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).end())
+        .use(
+          (_error: Error, _req: Request, res: Response, _next: NextFunction) =>
+            void res.status(500).end(),
+        )
       const { get, port } = await serve(app)
       await get('/')
       await get('/throw')
@@ -337,7 +352,9 @@ describe.each(VERSIONS)('%s', (_, express) => {
         },
       })
       const { port } = await serve(express().use(limit).get('/', ok))
-      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))
+      const socket = connect(port, '127.0.0.1', () =>
+        socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+      )
       await here
       socket.destroy()
       await until(() => gone.mock.calls.length > 0)
@@ -349,7 +366,10 @@ describe.each(VERSIONS)('%s', (_, express) => {
   test('the ESM and the CommonJS copy of this package on one request: the second was a 500', async () => {
     const copy: typeof weir = createRequire(import.meta.url)('@weir/express')
     const app = express()
-      .use(rateLimit({ limit: 5, window: '1m' }), copy.rateLimit({ name: 'b', limit: 3, window: '1m' }))
+      .use(
+        rateLimit({ limit: 5, window: '1m' }),
+        copy.rateLimit({ name: 'b', limit: 3, window: '1m' }),
+      )
       .get('/', ok)
     const reply = await (await serve(app)).get()
     expect([reply.status, reply.headers.ratelimit]).toEqual([
@@ -398,7 +418,9 @@ describe.each(VERSIONS)('%s', (_, express) => {
       if (error === undefined) throw new Error('downstream')
     })
     const res = { setHeader: vi.fn(), headersSent: false }
-    expect(() => limit({ method: 'GET', headers: {} } as never, res as never, next)).toThrow('downstream')
+    expect(() => limit({ method: 'GET', headers: {} } as never, res as never, next)).toThrow(
+      'downstream',
+    )
     expect(next).toHaveBeenCalledTimes(1)
   })
 
@@ -420,7 +442,11 @@ describe.each(VERSIONS)('%s', (_, express) => {
 
   test('a route of its own: only its requests count', async () => {
     const app = express()
-      .get('/limited/:id', rateLimit({ policy: justOne }), (req, res) => void res.send(req.params.id))
+      .get(
+        '/limited/:id',
+        rateLimit({ policy: justOne }),
+        (req, res) => void res.send(req.params.id),
+      )
       .get('/free', ok)
     const { get } = await serve(app)
     expect(await get('/limited/7')).toMatchObject({ status: 200, body: '7' })

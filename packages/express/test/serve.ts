@@ -61,7 +61,12 @@ async function send(port: number, path: string, options: GetOptions): Promise<Re
   const [response] = await once(client, 'response')
   let body = ''
   for await (const chunk of response) body += chunk
-  return { status: response.statusCode, headers: response.headers, rawHeaders: response.rawHeaders, body }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    rawHeaders: response.rawHeaders,
+    body,
+  }
 }
 
 /** How many lines a header has. */

@@ -41,7 +41,13 @@ export function msAtLeast(what: string, value: number, bound: number): Check {
 }
 
 export function shareAtMost(what: string, value: number, bound: number): Check {
-  return { what, value: percent(value), bound: `<= ${percent(bound)}`, ok: value <= bound, kind: 'time' }
+  return {
+    what,
+    value: percent(value),
+    bound: `<= ${percent(bound)}`,
+    ok: value <= bound,
+    kind: 'time',
+  }
 }
 
 /** A time that no machine is busy enough to excuse. */

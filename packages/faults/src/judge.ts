@@ -21,7 +21,11 @@ interface Attempt {
   readonly starved: string | undefined
 }
 
-export async function judge(row: Row, length: Length, changes: Partial<Job> = {}): Promise<Verdict> {
+export async function judge(
+  row: Row,
+  length: Length,
+  changes: Partial<Job> = {},
+): Promise<Verdict> {
   const begun = now()
   const verdict = (state: Verdict['state'], { checks }: Attempt, note?: string): Verdict => {
     const base = { row, state, checks, seconds: (now() - begun) / 1_000 }

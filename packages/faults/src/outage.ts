@@ -17,7 +17,14 @@ const POLICY: PolicySettings = {
 }
 
 export function load(port: number, changes: Partial<Job> = {}): Job {
-  return { to: { port }, client: 'recommended', policy: POLICY, keys: [KEY], ratePerSecond: RATE, ...changes }
+  return {
+    to: { port },
+    client: 'recommended',
+    policy: POLICY,
+    keys: [KEY],
+    ratePerSecond: RATE,
+    ...changes,
+  }
 }
 
 /** How long the parts of a run take. */
@@ -67,8 +74,19 @@ export async function underFault(
   return runOf(reports, { from, to }, end, wire)
 }
 
-export function runOf(reports: readonly Report[], fault: Run['fault'], end: number, wire?: Wire): Run {
-  return { reports, samples: reports.flatMap(({ samples }) => samples), fault, calls: wire?.calls ?? [], end }
+export function runOf(
+  reports: readonly Report[],
+  fault: Run['fault'],
+  end: number,
+  wire?: Wire,
+): Run {
+  return {
+    reports,
+    samples: reports.flatMap(({ samples }) => samples),
+    fault,
+    calls: wire?.calls ?? [],
+    end,
+  }
 }
 
 /** A fault that strikes again and again. */

@@ -79,7 +79,14 @@ export function startClient(job: Job): ClientProcess {
     const exitMs = now() - begun
     child.kill('SIGKILL')
     const { code, signal } = await exited
-    return { ...merged(logs), closing: told?.closing, exitCode: code, exitSignal: signal, exitMs, lines }
+    return {
+      ...merged(logs),
+      closing: told?.closing,
+      exitCode: code,
+      exitSignal: signal,
+      exitMs,
+      lines,
+    }
   }
 
   const started = ask({ do: 'start', job }, 'started', START_MS).then(() => {})

@@ -16,7 +16,8 @@ export function line(verdict: Verdict): string {
 }
 
 export function summary(verdicts: readonly Verdict[]): string {
-  const of = (state: Verdict['state']): number => verdicts.filter((verdict) => verdict.state === state).length
+  const of = (state: Verdict['state']): number =>
+    verdicts.filter((verdict) => verdict.state === state).length
   return `${verdicts.length} rows: ${of('passed')} passed, ${of('failed')} failed, ${of('not judged')} not judged`
 }
 
@@ -33,7 +34,9 @@ export function markdown(verdicts: readonly Verdict[]): string {
     const figures = `${measured(checks)}${state === 'passed' ? '' : ` (**${state}**)`}`
     return `| ${[idOf(row), row.fault, row.must, row.pass, figures].map(cell).join(' | ')} |`
   })
-  return ['| # | fault | Weir must | to pass | measured |', '|---|---|---|---|---|', ...lines].join('\n')
+  return ['| # | fault | Weir must | to pass | measured |', '|---|---|---|---|---|', ...lines].join(
+    '\n',
+  )
 }
 
 const START = '<!-- faults:start -->'
@@ -42,6 +45,7 @@ const END = '<!-- faults:end -->'
 /** The page with the table between its marks. */
 export function withTable(page: string, table: string): string {
   const [start, end] = [page.indexOf(START), page.indexOf(END)]
-  if (start < 0 || end < start) throw new Error(`the page has no place for the table: ${START} ... ${END}`)
+  if (start < 0 || end < start)
+    throw new Error(`the page has no place for the table: ${START} ... ${END}`)
   return `${page.slice(0, start + START.length)}\n${table}\n${page.slice(end)}`
 }

@@ -26,9 +26,12 @@ if (named.length === 0) {
   console.error(`no such rows: ${values.rows}`)
   process.exit(2)
 }
-const chosen = values.leases ? named.filter(({ notWithLeases }) => notWithLeases === undefined) : named
+const chosen = values.leases
+  ? named.filter(({ notWithLeases }) => notWithLeases === undefined)
+  : named
 for (const row of named) {
-  if (!chosen.includes(row)) console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
+  if (!chosen.includes(row))
+    console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
 }
 
 if (values.leases && values.write) {

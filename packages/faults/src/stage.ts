@@ -116,7 +116,9 @@ export class Stage {
 }
 
 /** The driver's arguments are: number of keys, keys, clock, mode, ... */
-function scriptCall(command: readonly string[]): Pick<ScriptCall, 'name' | 'keys' | 'mode'> | undefined {
+function scriptCall(
+  command: readonly string[],
+): Pick<ScriptCall, 'name' | 'keys' | 'mode'> | undefined {
   const name = command[0]?.toUpperCase() ?? ''
   if (name !== 'EVALSHA' && name !== 'EVAL') return undefined
   const count = Number(command[2])

@@ -1,5 +1,14 @@
 // Checks that many rows share, on the log of a run.
-import { type Check, countAtMost, exactly, firm, msAtMost, none, routine, shareAtMost } from './checks.js'
+import {
+  type Check,
+  countAtMost,
+  exactly,
+  firm,
+  msAtMost,
+  none,
+  routine,
+  shareAtMost,
+} from './checks.js'
 import type { Sample, Stall } from './client/protocol.js'
 import {
   admissions,
@@ -46,7 +55,9 @@ export function sane({ reports, samples }: Run): Check[] {
       'left listeners',
       reports.flatMap(({ closing }) => closing?.leftListeners ?? []),
     ),
-    routine(firm(msAtMost('close()', worst(reports.map(({ closing }) => closing?.closeMs)), 1_000))),
+    routine(
+      firm(msAtMost('close()', worst(reports.map(({ closing }) => closing?.closeMs)), 1_000)),
+    ),
     routine(firm(msAtMost('exit', worst(reports.map(({ exitMs }) => exitMs)), EXIT_MS))),
   ]
 }
@@ -54,7 +65,9 @@ export function sane({ reports, samples }: Run): Check[] {
 function exits({ exitCode, exitSignal, lines, closing }: Run['reports'][number]): string[] {
   if (exitCode === 0) return []
   const last = lines.slice(-3).join(' / ')
-  return [`ended with ${exitCode ?? exitSignal}; alive: ${closing?.resources.join(' ') ?? '?'}; ${last}`]
+  return [
+    `ended with ${exitCode ?? exitSignal}; alive: ${closing?.resources.join(' ') ?? '?'}; ${last}`,
+  ]
 }
 
 function worst(values: readonly (number | undefined)[]): number {
@@ -62,7 +75,9 @@ function worst(values: readonly (number | undefined)[]): number {
 }
 
 /** Latencies of all processes, each without the time in which its machine stood still. */
-function latenciesOf(reports: readonly { samples: readonly Sample[]; stalls: readonly Stall[] }[]): number[] {
+function latenciesOf(
+  reports: readonly { samples: readonly Sample[]; stalls: readonly Stall[] }[],
+): number[] {
   return reports.flatMap(({ samples, stalls }) => latencies(samples, stalls))
 }
 
@@ -111,7 +126,10 @@ export function isAsUsual({ degraded, error, ms }: Sample): boolean {
 
 /** Decisions that were made because the store could not be asked. A machine that stands still makes it late, too. */
 export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
-  return { ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound), kind: 'time' }
+  return {
+    ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound),
+    kind: 'time',
+  }
 }
 
 /** Each window of the store but the last was filled, and none was overfilled. */
@@ -138,7 +156,8 @@ export function flapping({ reports, fault }: Run, perSecond: number): Check {
 export function sentWhileOpen({ reports, calls, end }: Run, keys: readonly string[]): Check {
   const decisions = calls.filter(
     (call) =>
-      call.mode === 'consume' && call.keys.some((key) => keys.some((user) => key.includes(`{${user}}`))),
+      call.mode === 'consume' &&
+      call.keys.some((key) => keys.some((user) => key.includes(`{${user}}`))),
   )
   const open = reports.flatMap(({ transitions }) => intervalsIn(transitions, ['open'], end))
   // What was written before the opening may pass the proxy a little after it.
@@ -151,7 +170,9 @@ export function sentWhileOpen({ reports, calls, end }: Run, keys: readonly strin
 
 /** There was a breaker to open, and it did. */
 export function opened({ reports }: Run): Check {
-  const processes = reports.filter(({ transitions }) => transitions.some(({ state }) => state === 'open'))
+  const processes = reports.filter(({ transitions }) =>
+    transitions.some(({ state }) => state === 'open'),
+  )
   return {
     ...countAtMost('opened', processes.length, reports.length),
     ok: processes.length === reports.length,

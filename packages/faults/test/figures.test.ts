@@ -112,7 +112,11 @@ describe('timeToNormal', () => {
   })
 
   test('what came before does not matter, and a relapse after the calm does not', () => {
-    const samples = [...every100(0, 500, bad), ...every100(500, 2_000), ...every100(2_000, 2_200, bad)]
+    const samples = [
+      ...every100(0, 500, bad),
+      ...every100(500, 2_000),
+      ...every100(2_000, 2_200, bad),
+    ]
     expect(timeToNormal(samples, 500, isNormal)).toBe(0)
   })
 
@@ -133,13 +137,20 @@ test('the longest denial runs from one admission to the next, or to the last req
 
 test('flaps are openings after the first one', () => {
   expect(flaps([])).toBe(0)
-  expect(flaps([state(0, 'closed'), state(1, 'open'), state(2, 'half-open'), state(3, 'closed')])).toBe(0)
+  expect(
+    flaps([state(0, 'closed'), state(1, 'open'), state(2, 'half-open'), state(3, 'closed')]),
+  ).toBe(0)
   expect(flaps([state(1, 'open'), state(2, 'half-open'), state(3, 'open')])).toBe(0)
   expect(flaps([state(1, 'open'), state(2, 'closed'), state(3, 'open')])).toBe(1)
 })
 
 test('intervals in a state end with the next one, or with the run', () => {
-  const transitions = [state(0, 'closed'), state(5, 'open'), state(8, 'half-open'), state(9, 'open')]
+  const transitions = [
+    state(0, 'closed'),
+    state(5, 'open'),
+    state(8, 'half-open'),
+    state(9, 'open'),
+  ]
   expect(intervalsIn(transitions, ['open'], 20).map(({ from, to }) => [from, to])).toEqual([
     [5, 8],
     [9, 20],

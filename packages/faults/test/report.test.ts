@@ -26,7 +26,10 @@ test('checks tell value and bound, and hold at the bound', () => {
     kind: 'time',
   })
   expect(msAtMost('max', 150, 150).ok).toBe(true)
-  expect(msAtMost('normal', Number.POSITIVE_INFINITY, 1_500)).toMatchObject({ value: 'never', ok: false })
+  expect(msAtMost('normal', Number.POSITIVE_INFINITY, 1_500)).toMatchObject({
+    value: 'never',
+    ok: false,
+  })
   expect(countAtMost('over', 201, 200)).toMatchObject({ value: '201', ok: false, kind: 'count' })
   expect(shareAtMost('> 50 ms', 0.0314, 0.03)).toMatchObject({ value: '3.1 %', ok: false })
   expect(none('errors', ['a', 'b', 'a'])).toMatchObject({ value: '3: a | b', ok: false })
@@ -34,7 +37,9 @@ test('checks tell value and bound, and hold at the bound', () => {
 
 test('checks that are the same in every row are told only when they fail', () => {
   expect(measured([msAtMost('max', 5, 150), none('errors', [])])).toBe('max 5 ms')
-  expect(measured([msAtMost('max', 5, 150), none('errors', ['boom'])])).toBe('max 5 ms; errors 1: boom')
+  expect(measured([msAtMost('max', 5, 150), none('errors', ['boom'])])).toBe(
+    'max 5 ms; errors 1: boom',
+  )
 })
 
 test('a line for the terminal names what failed and what it must be', () => {
@@ -68,7 +73,10 @@ test('the table goes between its marks, however often it is written', () => {
 
 test('the table in docs/resilience.md has the rows that there are', () => {
   const page = readFileSync(new URL('../../../docs/resilience.md', import.meta.url), 'utf8')
-  const table = page.slice(page.indexOf('<!-- faults:start -->'), page.indexOf('<!-- faults:end -->'))
+  const table = page.slice(
+    page.indexOf('<!-- faults:start -->'),
+    page.indexOf('<!-- faults:end -->'),
+  )
   const ids = [...table.matchAll(/^\| ([^|]+?) +\|/gm)].map((match) => match[1])
   expect(ids.slice(1)).toEqual(rows.map(idOf))
 })

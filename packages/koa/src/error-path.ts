@@ -36,7 +36,10 @@ function answerWithOurs(this: Remembering, error: HttpError | null): unknown {
   if (typeof error !== 'object' || error === null) return onerror.call(this, error as never)
   const own = Object.getOwnPropertyDescriptor(error, 'headers')
   // Reflect, as it leaves a frozen error as it is.
-  Reflect.defineProperty(error, 'headers', { value: { ...headers, ...error.headers }, configurable: true })
+  Reflect.defineProperty(error, 'headers', {
+    value: { ...headers, ...error.headers },
+    configurable: true,
+  })
   try {
     return onerror.call(this, error)
   } finally {

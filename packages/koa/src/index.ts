@@ -80,7 +80,9 @@ export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
   // Not async: a request that waits for nothing goes on in the turn of the event loop in which it came.
   function handle(ctx: Context, next: Next): Promise<void> {
     const verdict = check(ctx, ctx)
-    return isPromise(verdict) ? verdict.then((settled) => go(settled, ctx, next)) : go(verdict, ctx, next)
+    return isPromise(verdict)
+      ? verdict.then((settled) => go(settled, ctx, next))
+      : go(verdict, ctx, next)
   }
 
   return Object.assign(handle, { limiter })

@@ -136,7 +136,9 @@ describe.each(koas)('%s', (_, App) => {
     const url = await serve(app)
     const as = (user: string) => ({ headers: { 'x-user': user } })
     for (let i = 0; i < 6; i += 1) await fetch(`${url}/ok`, as('b'))
-    const pending = ['/', '/', '/free'].map((path, i) => fetch(url + path, as(['a', 'b', 'c'][i] as string)))
+    const pending = ['/', '/', '/free'].map((path, i) =>
+      fetch(url + path, as(['a', 'b', 'c'][i] as string)),
+    )
     await vi.waitFor(() => expect(arrived).toHaveBeenCalledTimes(3))
     fail(shared)
     const replies = await Promise.all(pending)
@@ -159,7 +161,9 @@ describe.each(koas)('%s', (_, App) => {
       expect((await fetch(url, { signal: AbortSignal.timeout(2_000) })).status).toBe(500)
       const denying: Koa = new App()
       denying.use(rateLimit({ store, limit: 0, window: '1m', onDenied: key }))
-      expect((await fetch(await serve(denying), { signal: AbortSignal.timeout(2_000) })).status).toBe(500)
+      expect(
+        (await fetch(await serve(denying), { signal: AbortSignal.timeout(2_000) })).status,
+      ).toBe(500)
     },
   )
 
@@ -199,7 +203,12 @@ describe.each(koas)('%s', (_, App) => {
 
   test('a cost is given back after a throw', async () => {
     const app: Koa = new App()
-    const limit = rateLimit({ store, limit: 10, window: '1m', refundWhen: (__, { status }) => status >= 500 })
+    const limit = rateLimit({
+      store,
+      limit: 10,
+      window: '1m',
+      refundWhen: (__, { status }) => status >= 500,
+    })
     app.use(limit)
     app.use((ctx) => ctx.throw(ctx.path === '/500' ? 500 : 400))
     const url = await serve(app)

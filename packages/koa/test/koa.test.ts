@@ -52,7 +52,10 @@ test.each(koas)(
 
     const answered = ask('/')
     const [headers] = await once(answered, 'response')
-    expect([headers[':status'], headers.ratelimit]).toEqual([200, '"sliding-window-10-per-1m";r=9;t=60'])
+    expect([headers[':status'], headers.ratelimit]).toEqual([
+      200,
+      '"sliding-window-10-per-1m";r=9;t=60',
+    ])
     answered.resume()
     await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: true }]))
     await expect.poll(left).toBe(10)
@@ -145,12 +148,17 @@ describe.each(koas)('%s', (_, App) => {
 
   test('onDenied may go on', async () => {
     const app = new App()
-    app.use(rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }))
+    app.use(
+      rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }),
+    )
     app.use((ctx) => {
       ctx.body = String(ctx.state.rateLimit?.allowed)
     })
     const url = await serve(app)
-    expect([await (await fetch(url)).text(), await (await fetch(url)).text()]).toEqual(['true', 'false'])
+    expect([await (await fetch(url)).text(), await (await fetch(url)).text()]).toEqual([
+      'true',
+      'false',
+    ])
   })
 
   test('leaves alone what is sent already', async () => {
@@ -197,7 +205,16 @@ describe.each(koas)('%s', (_, App) => {
     test.each([{}, { proxy: true }, { proxy: true, maxIpsCount: 1 }])(
       'koa #1413, medusa-plugin-rate-limit #23, fastapi-limiter #11: each made-up X-Forwarded-For was a new bucket (%o)',
       async (settings) => {
-        const fronts = ['1.1.1.1', '2.2.2.2', 'unknown', '', '10.0.0.1', '::1', '3.3.3.3, 4.4.4.4', ',,']
+        const fronts = [
+          '1.1.1.1',
+          '2.2.2.2',
+          'unknown',
+          '',
+          '10.0.0.1',
+          '::1',
+          '3.3.3.3, 4.4.4.4',
+          ',,',
+        ]
         const asked = ['9.9.9.9', ...fronts.map((front) => `${front}, 9.9.9.9`)]
         const refused = fronts.map(() => 429)
         expect(await answers(settings, { proxies: { trusted: ['loopback'] } }, asked)).toEqual([
@@ -225,7 +242,9 @@ describe.each(koas)('%s', (_, App) => {
 
     test('is found by trusted proxies, whatever Koa believes', async () => {
       const proxies = { trusted: ['loopback'] }
-      expect(await answers({ proxy: true }, { proxies }, [...forged, '8.8.8.8'])).toEqual([200, 429, 200])
+      expect(await answers({ proxy: true }, { proxies }, [...forged, '8.8.8.8'])).toEqual([
+        200, 429, 200,
+      ])
     })
   })
 })

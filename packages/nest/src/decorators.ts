@@ -89,7 +89,9 @@ function mark(key: symbol, value: unknown): Mark {
   return (target: object, _method?: unknown, descriptor?: { readonly value?: unknown }) => {
     const marked = (descriptor?.value ?? target) as { readonly name: string }
     if (Reflect.hasOwnMetadata(key, marked)) {
-      throw invalid(`${marked.name} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`)
+      throw invalid(
+        `${marked.name} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
+      )
     }
     Reflect.defineMetadata(key, value, marked)
   }

@@ -1,6 +1,12 @@
 // What is thrown when a request is refused, and how each transport tells it.
 
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, HttpStatus } from '@nestjs/common'
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  HttpStatus,
+} from '@nestjs/common'
 import type { Decision } from '@weir/core'
 import type { Refusal } from '@weir/core/http'
 import { throwError } from 'rxjs'
@@ -50,7 +56,8 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
 
 /** Sockets of ws know no events; Nest's own form for them is this. */
 function send(client: NestRequest, data: object): void {
-  if (typeof client.readyState === 'number') client.send(JSON.stringify({ event: 'exception', data }))
+  if (typeof client.readyState === 'number')
+    client.send(JSON.stringify({ event: 'exception', data }))
   else client.emit('exception', data)
 }
 

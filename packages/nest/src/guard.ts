@@ -85,7 +85,10 @@ export class RateLimitInterceptor implements NestInterceptor {
     this.guard = guard
   }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<ReturnType<CallHandler['handle']>> {
+  async intercept(
+    context: ExecutionContext,
+    next: CallHandler,
+  ): Promise<ReturnType<CallHandler['handle']>> {
     await this.guard.ask(context, false)
     return next.handle()
   }
@@ -99,5 +102,7 @@ function identityOf(context: ExecutionContext): object {
 
 /** Where a global guard runs, so does a global interceptor, but for fields below the root that only guards are set up for. */
 function hasInterceptors(context: ExecutionContext): boolean {
-  return context.getType<string>() !== 'graphql' || context.getArgByIndex(3)?.path?.prev === undefined
+  return (
+    context.getType<string>() !== 'graphql' || context.getArgByIndex(3)?.path?.prev === undefined
+  )
 }

@@ -12,10 +12,24 @@ export {
   type RequestDecision,
   type ResponseOutcome,
 } from '@weir/core/http'
-export { InjectRateLimiter, RateLimit, type RateLimitDecorator, SkipRateLimit } from './decorators.js'
+export {
+  InjectRateLimiter,
+  RateLimit,
+  type RateLimitDecorator,
+  SkipRateLimit,
+} from './decorators.js'
 export { RateLimitException, RateLimitFilter } from './exception.js'
 export { RateLimitGuard, RateLimitInterceptor } from './guard.js'
 export { RateLimits } from './limits.js'
-export { RateLimitModule, type RateLimitModuleExtras, type RateLimitOptionsFactory } from './module.js'
-export type { NamedPolicy, NestRequest, RateLimitModuleOptions, RateLimitOptions } from './options.js'
+export {
+  RateLimitModule,
+  type RateLimitModuleExtras,
+  type RateLimitOptionsFactory,
+} from './module.js'
+export type {
+  NamedPolicy,
+  NestRequest,
+  RateLimitModuleOptions,
+  RateLimitOptions,
+} from './options.js'
 export { type Looked, type NestResponse, RateLimitDecision } from './request.js'

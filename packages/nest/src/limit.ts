@@ -18,7 +18,8 @@ export interface Limit {
 
 export function limitOf(options: RateLimitOptions, name: string): Limit {
   const { afterGuards = false, ...others } = options
-  if (typeof afterGuards !== 'boolean') throw invalid(`afterGuards is ${afterGuards}; give true or false`)
+  if (typeof afterGuards !== 'boolean')
+    throw invalid(`afterGuards is ${afterGuards}; give true or false`)
   const { limiter, check } = httpLimiter({ ...others, name }, nest)
   return { name, options, limiter, check, seen: new WeakSet() }
 }

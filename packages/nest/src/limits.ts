@@ -1,6 +1,12 @@
 // All limiters of an application, and which of them a handler is limited by.
 
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit, type Type } from '@nestjs/common'
+import {
+  Inject,
+  Injectable,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
 import { policyNames } from '@weir/core/http'
@@ -8,7 +14,14 @@ import { type Declared, declaredOn, skippedOn } from './decorators.js'
 import { invalid } from './exception.js'
 import { type Limit, limitOf } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
-import { checkOptions, checkSetUp, type Handler, hasDefault, namedOptions, targetsIn } from './set-up.js'
+import {
+  checkOptions,
+  checkSetUp,
+  type Handler,
+  hasDefault,
+  namedOptions,
+  targetsIn,
+} from './set-up.js'
 import { OPTIONS } from './tokens.js'
 
 @Injectable()
@@ -28,7 +41,15 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     @Inject(ModulesContainer) modules: ModulesContainer,
   ) {
     checkOptions(options)
-    const { name = 'default', policy, limit, window, policies = {}, closeStore, ...settings } = options
+    const {
+      name = 'default',
+      policy,
+      limit,
+      window,
+      policies = {},
+      closeStore,
+      ...settings
+    } = options
     this.#modules = modules
     this.#store = settings.store ?? memoryStore()
     this.#closes = closeStore ?? settings.store === undefined
@@ -40,7 +61,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       limitOf({ ...this.#settings, policy: () => unlimited() }, name)
       this.#default = []
     }
-    for (const [key, named] of Object.entries(policies)) this.#add(namedOptions(named, key), key, policies)
+    for (const [key, named] of Object.entries(policies))
+      this.#add(namedOptions(named, key), key, policies)
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or handler. */
@@ -72,7 +94,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       if (declared) this.#made(declared, owner, target)
     }
     for (const { owner, target } of targets)
-      for (const name of skippedOn(target) ?? []) this.#named(name, `@SkipRateLimit of ${owner.name}`)
+      for (const name of skippedOn(target) ?? [])
+        this.#named(name, `@SkipRateLimit of ${owner.name}`)
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -96,9 +119,12 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's. */
   #made({ names, options }: Declared, owner: Type, target: Handler): readonly Limit[] {
     const automatic = target === owner ? owner.name : `${owner.name}.${target.name}`
-    if (options === undefined) return names.map((name) => this.#named(name, `@RateLimit of ${automatic}`))
+    if (options === undefined)
+      return names.map((name) => this.#named(name, `@RateLimit of ${automatic}`))
     // Under a name of its own, a decorator is one limiter wherever it is written.
-    return [this.#add(options, options.name ?? automatic, options.name === undefined ? owner : options)]
+    return [
+      this.#add(options, options.name ?? automatic, options.name === undefined ? owner : options),
+    ]
   }
 
   /** `source`: a class, where the name is made of those of the class and the method. */
@@ -123,7 +149,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       return limitOf({ ...this.#settings, ...this.#hidden(options, name), ...options }, name)
     } catch (error) {
       const { code } = error as { code?: unknown }
-      const remedy = automatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
+      const remedy =
+        automatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
       if (error instanceof Error) error.message = `limiter of ${name}: ${error.message}${remedy}`
       throw error
     }
@@ -138,7 +165,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   }
 
   #named(name: string, where: string): Limit {
-    const limit = this.#limits.get(name)?.limit ?? (name === 'default' ? this.#default[0] : undefined)
+    const limit =
+      this.#limits.get(name)?.limit ?? (name === 'default' ? this.#default[0] : undefined)
     if (limit !== undefined) return limit
     throw invalid(
       `${where}: there is no limiter "${name}"; there are ${[...this.#limits.keys()].join(', ') || 'none'}`,

@@ -28,7 +28,10 @@ export function beginMessage(context: ExecutionContext): void {
   if (carrierOf(context)[DECIDED]?.args !== context.getArgs()) placeOnMessage(context, undefined)
 }
 
-export function placeOnMessage(context: ExecutionContext, decision: RequestDecision | undefined): void {
+export function placeOnMessage(
+  context: ExecutionContext,
+  decision: RequestDecision | undefined,
+): void {
   const value: Decided = { args: context.getArgs(), decision }
   Reflect.defineProperty(carrierOf(context), DECIDED, { configurable: true, value })
 }

@@ -33,12 +33,16 @@ type Method = 'createRateLimitOptions'
 type AsyncOptions<Req> = ConfigurableModuleAsyncOptions<RateLimitModuleOptions<Req>, Method> &
   RateLimitModuleExtras
 
-const Configured: ConfigurableModuleCls<RateLimitModuleOptions, 'forRoot', Method, RateLimitModuleExtras> =
-  new ConfigurableModuleBuilder<RateLimitModuleOptions>({ optionsInjectionToken: OPTIONS })
-    .setClassMethodName('forRoot')
-    .setFactoryMethodName('createRateLimitOptions')
-    .setExtras({ global: true, guard: RateLimitGuard } as RateLimitModuleExtras, defined)
-    .build().ConfigurableModuleClass
+const Configured: ConfigurableModuleCls<
+  RateLimitModuleOptions,
+  'forRoot',
+  Method,
+  RateLimitModuleExtras
+> = new ConfigurableModuleBuilder<RateLimitModuleOptions>({ optionsInjectionToken: OPTIONS })
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createRateLimitOptions')
+  .setExtras({ global: true, guard: RateLimitGuard } as RateLimitModuleExtras, defined)
+  .build().ConfigurableModuleClass
 
 function defined(definition: DynamicModule, extras: RateLimitModuleExtras): DynamicModule {
   const { global = true, guard = RateLimitGuard } = extras
@@ -70,7 +74,9 @@ function interceptorFor(
 }
 
 /** The tokens of limiters, for `@InjectRateLimiter`. */
-function limiters(names: readonly string[]): Required<Pick<DynamicModule, 'providers' | 'exports'>> {
+function limiters(
+  names: readonly string[],
+): Required<Pick<DynamicModule, 'providers' | 'exports'>> {
   const providers = names.map((name) => ({
     provide: limiterToken(name),
     useFactory: (limits: RateLimits) => limits.get(name),
@@ -103,7 +109,10 @@ export class RateLimitModule {
   }
 
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
-    return { ...Configured.forRootAsync(options as AsyncOptions<NestRequest>), module: RateLimitModule }
+    return {
+      ...Configured.forRootAsync(options as AsyncOptions<NestRequest>),
+      module: RateLimitModule,
+    }
   }
 
   /** Makes `@InjectRateLimiter(name)` known in the module that imports it, where `forRootAsync` named the policies. */

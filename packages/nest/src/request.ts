@@ -49,7 +49,8 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   trust: trustOf,
   method: ({ method }) => (typeof method === 'string' ? method.toUpperCase() : ''),
   header: (request, name) => (request.headers ?? request.handshake?.headers)?.[name]?.toString(),
-  placed: (request, [context]) => (isMessage(context) ? placedOnMessage(context) : request.rateLimit),
+  placed: (request, [context]) =>
+    isMessage(context) ? placedOnMessage(context) : request.rateLimit,
   place: (request, decision, [context]) => {
     if (isMessage(context)) placeOnMessage(context, decision)
     else (request as { rateLimit?: RequestDecision }).rateLimit = decision

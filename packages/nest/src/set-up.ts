@@ -43,7 +43,9 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
     throw invalid(`policies.${key} is ${inspect(named)}; give a policy, several, or options`)
   }
   if (options.name !== undefined) {
-    throw invalid(`policies.${key} has the name ${JSON.stringify(options.name)}; it is called ${key}`)
+    throw invalid(
+      `policies.${key} has the name ${JSON.stringify(options.name)}; it is called ${key}`,
+    )
   }
   return options
 }
@@ -65,7 +67,9 @@ export function checkSetUp(modules: ModulesContainer): void {
 }
 
 /** The classes of an application, and their methods. */
-export function targetsIn(modules: ModulesContainer): { readonly owner: Type; readonly target: Handler }[] {
+export function targetsIn(
+  modules: ModulesContainer,
+): { readonly owner: Type; readonly target: Handler }[] {
   const all = [...modules.values()].flatMap(({ controllers, providers }) => [
     ...controllers.values(),
     ...providers.values(),
@@ -74,6 +78,9 @@ export function targetsIn(modules: ModulesContainer): { readonly owner: Type; re
   return [...classes].flatMap((owner) => {
     if (!owner?.prototype) return []
     const methods = new MetadataScanner().getAllMethodNames(owner.prototype)
-    return [owner, ...methods.map((method) => owner.prototype[method])].map((target) => ({ owner, target }))
+    return [owner, ...methods.map((method) => owner.prototype[method])].map((target) => ({
+      owner,
+      target,
+    }))
   })
 }

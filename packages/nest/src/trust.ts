@@ -14,7 +14,11 @@ export function trustOf({ app, server }: NestRequest): Trust {
 
 /** Fastify shows its trustProxy nowhere else. */
 function optionsOf(server: object): { readonly trustProxy?: unknown } {
-  for (let holder: object | null = server; holder !== null; holder = Object.getPrototypeOf(holder)) {
+  for (
+    let holder: object | null = server;
+    holder !== null;
+    holder = Object.getPrototypeOf(holder)
+  ) {
     const symbol = Object.getOwnPropertySymbols(holder).find(
       ({ description }) => description === 'fastify.options',
     )

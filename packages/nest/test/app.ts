@@ -32,11 +32,18 @@ export function moduleOf(metadata: ModuleMetadata): new () => object {
   return AppModule
 }
 
-export async function start(metadata: ModuleMetadata, options: StartOptions = {}): Promise<Running> {
+export async function start(
+  metadata: ModuleMetadata,
+  options: StartOptions = {},
+): Promise<Running> {
   const { platform = 'express', trust, prepare } = options
-  const fastify = () => new FastifyAdapter({ ...(trust !== undefined && { trustProxy: trust as string }) })
+  const fastify = () =>
+    new FastifyAdapter({ ...(trust !== undefined && { trustProxy: trust as string }) })
   const adapter = platform === 'express' ? new ExpressAdapter() : fastify()
-  const app = await NestFactory.create(moduleOf(metadata), adapter, { logger: false, abortOnError: false })
+  const app = await NestFactory.create(moduleOf(metadata), adapter, {
+    logger: false,
+    abortOnError: false,
+  })
   if (platform === 'express' && trust !== undefined)
     app.getHttpAdapter().getInstance().set('trust proxy', trust)
   prepare?.(app)

@@ -100,7 +100,9 @@ test('several policies are one decision, several names are asked one after the o
   const refused = await app.get('/one')
   expect(refused.status).toBe(429)
   // The denied request has charged neither of the two.
-  expect(refused.headers.get('RateLimit')).toMatch(/^"fixed-window-1h";r=2;t=\d+, "small";r=0;t=60$/)
+  expect(refused.headers.get('RateLimit')).toMatch(
+    /^"fixed-window-1h";r=2;t=\d+, "small";r=0;t=60$/,
+  )
   expect(await granted(app, '/two')).toBe(2)
 })
 
@@ -122,7 +124,9 @@ test('options of a decorator: cost, key, and what it inherits of the module', as
   @Controller()
   class A {
     @RateLimit({ policy: thrice, cost: 2 }) @Get('costly') costly() {}
-    @RateLimit({ limit: 1, window: '1h', key: async (req) => req.headers['x-other'] }) @Get('own') own() {}
+    @RateLimit({ limit: 1, window: '1h', key: async (req) => req.headers['x-other'] })
+    @Get('own')
+    own() {}
     @RateLimit(once) @Get('inherited') inherited() {}
   }
   const app = await started([A], {

@@ -53,12 +53,15 @@ class Greetings {
   @SkipRateLimit() @Query(() => String) free(): string {
     return 'free'
   }
-  @Subscription(() => String) async *ticks(@RateLimitDecision() { key, remaining }: RequestDecision) {
+  @Subscription(() => String) async *ticks(
+    @RateLimitDecision() { key, remaining }: RequestDecision,
+  ) {
     for (const tick of ['tick', 'tock']) yield { ticks: `${tick} ${key} ${remaining}` }
   }
 }
 
-const limited = () => RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
+const limited = () =>
+  RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
 
 async function started(context?: ApolloDriverConfig['context']) {
   const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
@@ -94,7 +97,10 @@ const refused = {
 }
 
 test('with a response in the context: by address, with headers', async () => {
-  const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({ req, res }))
+  const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({
+    req,
+    res,
+  }))
   const first = await ask('{ hello }')
   expect(first.data).toEqual({ hello: '127.0.0.1 1' })
   expect(first.headers.get('RateLimit')).toBe('"twice";r=1;t=3600')
@@ -125,7 +131,10 @@ test('decorators, and keys from arguments', async () => {
 })
 
 test('aliases of a field: each counts, and what they cost does not grow with their number', async () => {
-  const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({ req, res }))
+  const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({
+    req,
+    res,
+  }))
   const aliases = Array.from({ length: 2_000 }, (_, i) => `f${i}: hello`).join(' ')
   const { error, headers } = await ask(`{ ${aliases} }`, 429)
   expect(error).toMatchObject(refused)
@@ -164,7 +173,11 @@ test('on Fastify: by address, with headers', async () => {
 })
 
 test('a subscription counts once, by address, and not for what it sends', async () => {
-  const { url } = await started(({ req, res, extra }: Record<string, unknown>) => ({ req, res, extra }))
+  const { url } = await started(({ req, res, extra }: Record<string, unknown>) => ({
+    req,
+    res,
+    extra,
+  }))
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   onTestFinished(() => socket.close())
   const messages: { id?: string; type: string; payload?: unknown }[] = []
@@ -183,5 +196,7 @@ test('a subscription counts once, by address, and not for what it sends', async 
     ['tick', 'tock'].map((ticks) => ({ data: { ticks: `${ticks} ${decided}` } }))
   expect(await received('1')).toEqual(all('127.0.0.1 1'))
   expect(await received('2')).toEqual(all('127.0.0.1 0'))
-  expect(JSON.stringify(await received('3'))).toContain('"code":"TOO_MANY_REQUESTS","retryAfterMs":3600000')
+  expect(JSON.stringify(await received('3'))).toContain(
+    '"code":"TOO_MANY_REQUESTS","retryAfterMs":3600000',
+  )
 })

@@ -193,12 +193,24 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       ['of a controller', { controllers: [Filtered] }],
       [
         'of the application',
-        { controllers: [Plain], prepare: (app: INestApplication) => void app.useGlobalFilters(new Mine()) },
+        {
+          controllers: [Plain],
+          prepare: (app: INestApplication) => void app.useGlobalFilters(new Mine()),
+        },
       ],
-      ['by APP_FILTER', { controllers: [Plain], providers: [{ provide: APP_FILTER, useClass: Mine }] }],
+      [
+        'by APP_FILTER',
+        { controllers: [Plain], providers: [{ provide: APP_FILTER, useClass: Mine }] },
+      ],
     ] as const)('%s see it before the module does, and keep the headers', async ([, more]) => {
-      const imports = [RateLimitModule.forRoot({ policy: once, store: memoryStore({ clock: fakeClock() }) })]
-      const { controllers, providers = [], prepare } = { providers: undefined, prepare: undefined, ...more }
+      const imports = [
+        RateLimitModule.forRoot({ policy: once, store: memoryStore({ clock: fakeClock() }) }),
+      ]
+      const {
+        controllers,
+        providers = [],
+        prepare,
+      } = { providers: undefined, prepare: undefined, ...more }
       const app = await start(
         { imports, controllers: [...controllers], providers: [...(providers ?? [])] },
         { platform, ...(prepare && { prepare }) },
@@ -209,7 +221,10 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(response.headers.get('Retry-After')).toBe('3600')
       expect(response.headers.get('RateLimit')).toBe('"once";r=0;t=3600')
       expect(response.headers.get('Content-Type')).toMatch('application/json')
-      expect(await response.json()).toMatchObject({ mine: 3_600_000, body: { title: 'Too many requests' } })
+      expect(await response.json()).toMatchObject({
+        mine: 3_600_000,
+        body: { title: 'Too many requests' },
+      })
     })
 
     test('onDenied throws in its place', async () => {
@@ -221,7 +236,10 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       })
       await throwing.get('/')
       const thrown = await throwing.get('/')
-      expect([thrown.status, await thrown.json()]).toEqual([418, { wait: 3_600_000, from: '127.0.0.1' }])
+      expect([thrown.status, await thrown.json()]).toEqual([
+        418,
+        { wait: 3_600_000, from: '127.0.0.1' },
+      ])
       expect(thrown.headers.get('Retry-After')).toBe('3600')
 
       const watching = vi.fn(async () => 'whatever')
@@ -249,12 +267,16 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
     afterEach(() => void vi.restoreAllMocks())
 
-    async function forged(options: RateLimitModuleOptions, trust?: StartOptions['trust']): Promise<number[]> {
+    async function forged(
+      options: RateLimitModuleOptions,
+      trust?: StartOptions['trust'],
+    ): Promise<number[]> {
       const app = await started(
         { ...options, policy: once } as RateLimitModuleOptions,
         trust === undefined ? {} : { trust },
       )
-      const from = async (forwarded: string) => (await app.get('/', { 'X-Forwarded-For': forwarded })).status
+      const from = async (forwarded: string) =>
+        (await app.get('/', { 'X-Forwarded-For': forwarded })).status
       return [await from('6.6.6.1, 9.9.9.9'), await from('6.6.6.2, 9.9.9.9')]
     }
 
@@ -309,6 +331,9 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
 })
 
 test('no interceptor runs where nothing is asked after the guards', async () => {
-  const { app } = await start({ imports: [RateLimitModule.forRoot({ policy: once })], controllers: [Plain] })
+  const { app } = await start({
+    imports: [RateLimitModule.forRoot({ policy: once })],
+    controllers: [Plain],
+  })
   expect(app.get(ApplicationConfig).getGlobalInterceptors().filter(Boolean)).toEqual([])
 })

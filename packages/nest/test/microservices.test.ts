@@ -71,15 +71,19 @@ const refused = {
   code: 'TOO_MANY_REQUESTS',
   retryAfterMs: 3_600_000,
 }
-const limited = () => RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
+const limited = () =>
+  RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
 
 test('an application of its own: by the address of the caller', async () => {
   const port = await freePort()
-  const app = await NestFactory.createMicroservice(moduleOf({ imports: [limited()], controllers: [Sums] }), {
-    transport: Transport.TCP,
-    options: { host: '127.0.0.1', port },
-    logger: false,
-  })
+  const app = await NestFactory.createMicroservice(
+    moduleOf({ imports: [limited()], controllers: [Sums] }),
+    {
+      transport: Transport.TCP,
+      options: { host: '127.0.0.1', port },
+      logger: false,
+    },
+  )
   onTestFinished(() => app.close())
   await app.listen()
   const send = clientOf(port)
@@ -99,7 +103,11 @@ test('beside HTTP: with inheritAppConfig, or with the guard and the filter at th
     @MessagePattern('plain') plain() {
       return 'plain'
     }
-    @UseGuards(RateLimitGuard) @UseFilters(RateLimitFilter) @RateLimit(once) @MessagePattern('own') own() {
+    @UseGuards(RateLimitGuard)
+    @UseFilters(RateLimitFilter)
+    @RateLimit(once)
+    @MessagePattern('own')
+    own() {
       return 'own'
     }
   }

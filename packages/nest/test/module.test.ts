@@ -71,7 +71,10 @@ describe('forRootAsync', () => {
   })
 
   test('global: false leaves the guard to the application', async () => {
-    const module = RateLimitModule.forRootAsync({ global: false, useFactory: () => ({ policy: once }) })
+    const module = RateLimitModule.forRootAsync({
+      global: false,
+      useFactory: () => ({ policy: once }),
+    })
     const app = await start({ imports: [module], controllers: [Plain] })
     expect(await app.statuses('/', '/')).toEqual([200, 200])
   })
@@ -91,9 +94,13 @@ describe('where the guard runs', () => {
     options: RateLimitModuleOptions & RateLimitModuleExtras,
     controller: new () => object,
   ) {
-    const app = await start({ imports: [RateLimitModule.forRoot(options)], controllers: [controller] })
+    const app = await start({
+      imports: [RateLimitModule.forRoot(options)],
+      controllers: [controller],
+    })
     const statuses: number[] = []
-    for (const user of ['u1', 'u1', 'u2']) statuses.push((await app.get(path, { 'x-user': user })).status)
+    for (const user of ['u1', 'u1', 'u2'])
+      statuses.push((await app.get(path, { 'x-user': user })).status)
     return statuses
   }
 
@@ -124,10 +131,15 @@ describe('where the guard runs', () => {
   test('afterGuards: one limit by address before, one by user after', async () => {
     @Controller()
     class A {
-      @UseGuards(AuthGuard) @RateLimit.also({ policy: once, key, afterGuards: true }) @Get() get() {}
+      @UseGuards(AuthGuard)
+      @RateLimit.also({ policy: once, key, afterGuards: true })
+      @Get()
+      get() {}
     }
     expect(await left('/', { policy: twice }, A)).toEqual([200, 429, 429])
-    expect(await left('/', { policy: fixedWindow({ limit: 3, window: '1h' }) }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: fixedWindow({ limit: 3, window: '1h' }) }, A)).toEqual([
+      200, 429, 200,
+    ])
   })
 
   test('a guard that is not global asks everything where it stands', async () => {
@@ -205,7 +217,11 @@ describe('limiters in services', () => {
       @Get() get() {}
       @RateLimit(once) @Get('own') own() {}
     }
-    const { app, get } = await start({ imports: [...imports], providers: [Service], controllers: [A] })
+    const { app, get } = await start({
+      imports: [...imports],
+      providers: [Service],
+      controllers: [A],
+    })
     const { general, login, limits } = app.get(Service)
     expect([general.name, login.name]).toEqual(['api', 'login'])
     await general.consume('127.0.0.1')
@@ -275,14 +291,17 @@ describe('misuse is found at start', () => {
     ],
   ] as const)('%s', async ([, controllers, code, message]) => {
     const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
-    await expect(start({ imports: [module], controllers: [...controllers] })).rejects.toMatchObject({
-      code,
-      message: expect.stringMatching(message),
-    })
+    await expect(start({ imports: [module], controllers: [...controllers] })).rejects.toMatchObject(
+      {
+        code,
+        message: expect.stringMatching(message),
+      },
+    )
   })
 
   describe('of the module, where what is wrong was taken for no limit', () => {
-    const factory = (made: unknown) => RateLimitModule.forRootAsync({ useFactory: () => made as never })
+    const factory = (made: unknown) =>
+      RateLimitModule.forRootAsync({ useFactory: () => made as never })
     test.for<[string, () => DynamicModule, RegExp]>([
       ['a misspelt policy', () => RateLimitModule.forRoot({ polciy: once } as never), /"polciy"/],
       ['a factory that gives a misspelt policy', () => factory({ polciy: once }), /"polciy"/],
@@ -292,18 +311,34 @@ describe('misuse is found at start', () => {
         () => factory({ policy: undefined, limit: undefined }),
         /limit undefined/,
       ],
-      ['a window alone', () => RateLimitModule.forRoot({ window: '1m' } as never), /limit is undefined/],
+      [
+        'a window alone',
+        () => RateLimitModule.forRoot({ window: '1m' } as never),
+        /limit is undefined/,
+      ],
       ['a factory that gives nothing', () => factory(undefined), /was given undefined/],
       ['policies that are none', () => factory({ policies: null }), /policies is null/],
       ['a wrong header format', () => factory({ headers: 'draft-9' }), /"draft-9"/],
-      ['a policy that is nothing', () => factory({ policies: { login: undefined } }), /policies\.login/],
+      [
+        'a policy that is nothing',
+        () => factory({ policies: { login: undefined } }),
+        /policies\.login/,
+      ],
       [
         'a named policy with another name',
         () => factory({ policies: { login: { policy: once, name: 'other' } } }),
         /policies\.login.*"other"/,
       ],
-      ['afterGuards that is no switch', () => factory({ policy: once, afterGuards: 'yes' }), /afterGuards/],
-      ['a hidden policy that there is not', () => factory({ policy: once, hide: ['onec'] }), /"onec"/],
+      [
+        'afterGuards that is no switch',
+        () => factory({ policy: once, afterGuards: 'yes' }),
+        /afterGuards/,
+      ],
+      [
+        'a hidden policy that there is not',
+        () => factory({ policy: once, hide: ['onec'] }),
+        /"onec"/,
+      ],
     ])('%s', async ([, module, message]) => {
       await expect((async () => start({ imports: [module()] }))()).rejects.toMatchObject({
         code: expect.stringMatching(/^WEIR_INVALID_/),
@@ -312,7 +347,9 @@ describe('misuse is found at start', () => {
     })
 
     test('what a module hides need not be in every decorator, and is hidden there where it is', async () => {
-      const [open, hidden] = ['open', 'hidden'].map((name) => fixedWindow({ name, limit: 5, window: '1h' }))
+      const [open, hidden] = ['open', 'hidden'].map((name) =>
+        fixedWindow({ name, limit: 5, window: '1h' }),
+      )
       @Controller()
       class A {
         @RateLimit(open as Policy) @Get('one') one() {}
@@ -338,7 +375,15 @@ describe('misuse is found at start', () => {
     expect(app.app.get(Service).general.name).toBe('default')
   })
 
-  test.for([[undefined], [null], [], [7], [() => once], ['login', undefined], ['login', once]] as never[][])(
+  test.for([
+    [undefined],
+    [null],
+    [],
+    [7],
+    [() => once],
+    ['login', undefined],
+    ['login', once],
+  ] as never[][])(
     '@RateLimit(%j), as a circular import leaves it, switched limits off',
     (given) => {
       expect(() => RateLimit(...(given as [never]))).toThrow(
@@ -351,7 +396,9 @@ describe('misuse is found at start', () => {
   )
 
   test('two modules charged each request twice, or did not know the names of the other', async () => {
-    const imports = ['a', 'b'].map((name) => RateLimitModule.forRoot({ policies: { [name]: once } }))
+    const imports = ['a', 'b'].map((name) =>
+      RateLimitModule.forRoot({ policies: { [name]: once } }),
+    )
     await expect(start({ imports })).rejects.toMatchObject({
       code: 'WEIR_NAME_CLASH',
       message: expect.stringMatching(/RateLimitModule.*twice/),
@@ -362,7 +409,9 @@ describe('misuse is found at start', () => {
     const module = RateLimitModule.forRoot({ policy: once })
     @Module({ imports: [module], controllers: [Plain] })
     class Feature {}
-    expect(await (await start({ imports: [module, Feature] })).statuses('/', '/')).toEqual([200, 429])
+    expect(await (await start({ imports: [module, Feature] })).statuses('/', '/')).toEqual([
+      200, 429,
+    ])
   })
 
   test('a guard that lives as long as a request was a 500 from the second request on', async () => {
@@ -388,9 +437,9 @@ describe('misuse is found at start', () => {
       @UseGuards(Scoped) @Get() get() {}
     }
     const own = [TenantModule, RateLimitModule.forRoot({ policy: once, global: false })]
-    expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual([
-      200, 429, 429,
-    ])
+    expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual(
+      [200, 429, 429],
+    )
   })
 
   test('names tell them apart, and shared: true lets them count together', async () => {
@@ -419,7 +468,9 @@ describe('at shutdown', () => {
   ] as const)('%s', async ([, options, expected]) => {
     const calls: string[] = []
     const store = { ...memoryStore(), close: () => void calls.push('close') }
-    const { app } = await start({ imports: [RateLimitModule.forRoot({ ...options, store, policy: once })] })
+    const { app } = await start({
+      imports: [RateLimitModule.forRoot({ ...options, store, policy: once })],
+    })
     await app.close()
     expect(calls).toHaveLength(expected)
   })
@@ -454,7 +505,11 @@ test('what is written with the one module format is found by the other', async (
     constructor(@cjs.InjectRateLimiter('login') readonly login: RateLimiter) {}
   }
   const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
-  const { app, statuses } = await start({ imports: [module], controllers: [A], providers: [Service] })
+  const { app, statuses } = await start({
+    imports: [module],
+    controllers: [A],
+    providers: [Service],
+  })
   expect(await statuses('/', '/', '/', '/free', '/free')).toEqual([200, 200, 429, 200, 200])
   expect(app.get(Service).login.name).toBe('login')
 })

@@ -49,5 +49,7 @@ test('each is told once, by the platform that shows it', async () => {
 function countsHops(): boolean {
   const instance = new platform.FastifyAdapter().getInstance()
   const [major = 0, minor = 0, patch = 0] = String(instance.version).split('.').map(Number)
-  return [major, minor, patch].map((part) => String(part).padStart(4, '0')).join('.') < '0005.0012.0001'
+  return (
+    [major, minor, patch].map((part) => String(part).padStart(4, '0')).join('.') < '0005.0012.0001'
+  )
 }

@@ -95,12 +95,16 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
     const limit = fixedWindow({ limit: 2, window: '1h' })
     const app = await start(
       {
-        imports: [RateLimitModule.forRoot({ policy: limit, store: memoryStore({ clock: fakeClock() }) })],
+        imports: [
+          RateLimitModule.forRoot({ policy: limit, store: memoryStore({ clock: fakeClock() }) }),
+        ],
         providers: [Chat, ByUser],
       },
       {
         prepare: (nest) =>
-          void nest.useWebSocketAdapter(transport === 'ws' ? new WsAdapter(nest) : new IoAdapter(nest)),
+          void nest.useWebSocketAdapter(
+            transport === 'ws' ? new WsAdapter(nest) : new IoAdapter(nest),
+          ),
       },
     )
     return () => transports[transport](app.url)

@@ -12,7 +12,11 @@ export function serverBinary(): string {
 }
 
 function askFinder(): string {
-  const script = join(workspaceRoot(dirname(fileURLToPath(import.meta.url))), 'scripts', 'redis.mjs')
+  const script = join(
+    workspaceRoot(dirname(fileURLToPath(import.meta.url))),
+    'scripts',
+    'redis.mjs',
+  )
   const output = execFileSync(process.execPath, [script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -26,7 +30,9 @@ export function workspaceRoot(start: string): string {
     if (existsSync(join(folder, 'pnpm-workspace.yaml'))) return folder
     // The root of the file system is its own parent.
     if (dirname(folder) === folder) {
-      throw new Error(`no pnpm-workspace.yaml in or above ${start}; set REDIS_SERVER_BIN to a redis-server`)
+      throw new Error(
+        `no pnpm-workspace.yaml in or above ${start}; set REDIS_SERVER_BIN to a redis-server`,
+      )
     }
   }
 }

@@ -26,8 +26,15 @@ export interface ClusterOptions {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
-  const { masters: masterCount = 3, replicas: replicaCount = 3, nodeTimeoutMs = 15_000, args = [] } = options
-  const started = await Promise.all(Array.from({ length: masterCount + replicaCount }, () => startNode(args)))
+  const {
+    masters: masterCount = 3,
+    replicas: replicaCount = 3,
+    nodeTimeoutMs = 15_000,
+    args = [],
+  } = options
+  const started = await Promise.all(
+    Array.from({ length: masterCount + replicaCount }, () => startNode(args)),
+  )
   const nodes = started.map(({ server }) => server)
   const masters = nodes.slice(0, masterCount)
   const replicas = nodes.slice(masterCount)
@@ -111,7 +118,11 @@ async function attachReplicas(
 }
 
 /** The node sees all slots served and every replica in its place, and has its own copy if it is one. */
-async function isUp(node: RedisServer, masterCount: number, replicaCount: number): Promise<boolean> {
+async function isUp(
+  node: RedisServer,
+  masterCount: number,
+  replicaCount: number,
+): Promise<boolean> {
   const info = await clusterInfo(node)
   // Each shard is [first slot, last slot, master, ...replicas].
   const shards = (await node.command('CLUSTER', 'SLOTS')) as readonly (readonly Reply[])[]
@@ -133,6 +144,8 @@ async function clusterInfo(node: RedisServer): Promise<Map<string, string>> {
 function fields(reply: unknown): Map<string, string> {
   const lines = String(reply).split('\r\n')
   return new Map(
-    lines.filter((line) => line.includes(':')).map((line) => line.split(':', 2) as [string, string]),
+    lines
+      .filter((line) => line.includes(':'))
+      .map((line) => line.split(':', 2) as [string, string]),
   )
 }

@@ -1,7 +1,13 @@
 export { serverBinary } from './binary.js'
 export { type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
 export { freePort } from './ports.js'
-export { type FaultyProxy, type ProxyMode, type ProxyOptions, type ProxyStats, startProxy } from './proxy.js'
+export {
+  type FaultyProxy,
+  type ProxyMode,
+  type ProxyOptions,
+  type ProxyStats,
+  startProxy,
+} from './proxy.js'
 export { type Connection, openConnection, type Reply } from './resp.js'
 export { type RedisSentinel, type SentinelOptions, startSentinel } from './sentinel.js'
 export { type RedisServer, type ServerOptions, startRedis } from './server.js'

@@ -38,10 +38,18 @@ export interface ProxyOptions {
   readonly onCommand?: (command: readonly string[], connection: number) => void
 }
 
-export async function startProxy(targetPort: number, options: ProxyOptions = {}): Promise<FaultyProxy> {
+export async function startProxy(
+  targetPort: number,
+  options: ProxyOptions = {},
+): Promise<FaultyProxy> {
   const port = await freePort()
   let target = targetPort
-  const stats: ProxyStats = { connections: 0, bytesToServer: 0, bytesToClient: 0, commands: new Map() }
+  const stats: ProxyStats = {
+    connections: 0,
+    bytesToServer: 0,
+    bytesToClient: 0,
+    commands: new Map(),
+  }
   const sockets = new Set<Socket>()
   let mode: ProxyMode = 'pass'
   const gate = createGate()
@@ -50,7 +58,12 @@ export async function startProxy(targetPort: number, options: ProxyOptions = {})
     stats.connections++
     const connection = stats.connections
     if (mode === 'reset') return void client.resetAndDestroy()
-    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    const upstream = connect({
+      port: target,
+      host: '127.0.0.1',
+      noDelay: true,
+      allowHalfOpen: true,
+    })
     pair(client, upstream)
     const read = readRequests((command) => {
       const name = command[0]?.toUpperCase() ?? ''
@@ -97,7 +110,8 @@ export async function startProxy(targetPort: number, options: ProxyOptions = {})
     else gate.open()
     if (mode === 'refuse') server.close()
     else if (!server.listening) await listen(server, port)
-    if (mode === 'reset' || mode === 'refuse') for (const socket of sockets) socket.resetAndDestroy()
+    if (mode === 'reset' || mode === 'refuse')
+      for (const socket of sockets) socket.resetAndDestroy()
   }
 
   await listen(server, port)

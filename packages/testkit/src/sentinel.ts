@@ -28,7 +28,9 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Redi
   const name = 'weir'
   const diskless = ['--repl-diskless-sync-delay', '0', ...args]
   const master = await startRedis({ args: diskless })
-  const replica = await startRedis({ args: [...diskless, '--replicaof', '127.0.0.1', String(master.port)] })
+  const replica = await startRedis({
+    args: [...diskless, '--replicaof', '127.0.0.1', String(master.port)],
+  })
   const quorum = Math.floor(count / 2) + 1
   const sentinels = await Promise.all(
     Array.from({ length: count }, () =>

@@ -109,7 +109,12 @@ async function answers(port: number, child: ChildProcess): Promise<boolean> {
   return child.exitCode === null
 }
 
-function serverHandle(port: number, pid: number, child: ChildProcess, exited: Promise<void>): RedisServer {
+function serverHandle(
+  port: number,
+  pid: number,
+  child: ChildProcess,
+  exited: Promise<void>,
+): RedisServer {
   let connection: Connection | undefined
   const kill = (signal: NodeJS.Signals = 'SIGKILL'): void => {
     if (child.exitCode !== null) return

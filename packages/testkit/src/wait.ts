@@ -14,7 +14,8 @@ export async function waitUntil(
     } catch (error) {
       cause = error
     }
-    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause })
+    if (performance.now() > deadline)
+      throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause })
     await sleep(10)
   }
 }

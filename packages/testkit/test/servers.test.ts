@@ -1,6 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
-import { type RedisServer, startCluster, startRedis, startSentinel, waitUntil } from '../src/index.js'
+import {
+  type RedisServer,
+  startCluster,
+  startRedis,
+  startSentinel,
+  waitUntil,
+} from '../src/index.js'
 
 test('a single server answers, reports errors, and is gone after stop', async () => {
   const server = await startRedis()
@@ -38,7 +44,9 @@ test('a stopped process hangs and goes on', async () => {
 
 test('a server dies with the process that started it, even when that is killed', async () => {
   const script = `import { startRedis } from '@weir/testkit'; console.log((await startRedis()).pid)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: import.meta.dirname })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: import.meta.dirname,
+  })
   const pid = await new Promise<number>((resolve) =>
     child.stdout.once('data', (data) => resolve(Number(data))),
   )
@@ -55,10 +63,17 @@ test('a Cluster of 3 masters and 3 replicas serves every slot', async () => {
   const cluster = await startCluster()
   onTestFinished(() => cluster.stop())
   for (const node of cluster.nodes) {
-    const slots = (await node.command('CLUSTER', 'SLOTS')) as [number, number, [string, number], unknown][]
+    const slots = (await node.command('CLUSTER', 'SLOTS')) as [
+      number,
+      number,
+      [string, number],
+      unknown,
+    ][]
     const served = slots.reduce((sum, [first, last]) => sum + last - first + 1, 0)
     expect(served).toBe(16_384)
-    expect(slots.map(([, , [, port]]) => port).sort()).toEqual(cluster.masters.map((m) => m.port).sort())
+    expect(slots.map(([, , [, port]]) => port).sort()).toEqual(
+      cluster.masters.map((m) => m.port).sort(),
+    )
     expect(slots.every((shard) => shard.length === 4)).toBe(true)
   }
   for (const master of cluster.masters) expect(await writesOwnSlot(master)).toBe('OK')
@@ -83,7 +98,10 @@ test('Sentinels agree on a new master when the old one is killed', async () => {
   expect(await sentinel.masterPort()).toBe(master?.port)
   master?.kill()
   await waitUntil('a new master', async () => (await sentinel.masterPort()) === replica?.port)
-  await waitUntil('it to take writes', async () => (await replica?.command('SET', 'k', 'v')) === 'OK')
+  await waitUntil(
+    'it to take writes',
+    async () => (await replica?.command('SET', 'k', 'v')) === 'OK',
+  )
 })
 
 async function role(server: RedisServer | undefined): Promise<unknown> {
@@ -93,7 +111,9 @@ async function role(server: RedisServer | undefined): Promise<unknown> {
 /** Writes to a key of a slot that the node itself serves. */
 async function writesOwnSlot(node: RedisServer): Promise<unknown> {
   for (let i = 0; ; i++) {
-    const reply = await node.command('SET', `key-${i}`, 'value').catch((error: Error) => error.message)
+    const reply = await node
+      .command('SET', `key-${i}`, 'value')
+      .catch((error: Error) => error.message)
     if (!String(reply).startsWith('MOVED')) return reply
   }
 }
@@ -102,7 +122,9 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     // A zombie still has a pid; only its state tells.
-    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith(
+      'Z',
+    )
   } catch {
     return false
   }

@@ -17,7 +17,10 @@ import {
 
 const TRUST = { nobody: false, everybody: true, hop: 1 } as const
 
-export const expressKinds: readonly ServerKind[] = [kind('Express 4', express4), kind('Express 5', express5)]
+export const expressKinds: readonly ServerKind[] = [
+  kind('Express 4', express4),
+  kind('Express 5', express5),
+]
 
 function kind(name: string, express: () => Express): ServerKind {
   return {

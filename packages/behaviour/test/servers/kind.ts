@@ -91,7 +91,15 @@ export function optionsFor<Req>(
   exchangeOf: (request: Req) => Exchange,
 ): LimitOptions<Req> {
   const options: Record<string, unknown> = { ...settings }
-  for (const name of ['key', 'cost', 'policy', 'limit', 'window', 'skip', 'onMissingKey'] as const) {
+  for (const name of [
+    'key',
+    'cost',
+    'policy',
+    'limit',
+    'window',
+    'skip',
+    'onMissingKey',
+  ] as const) {
     const given = settings[name]
     if (typeof given === 'function') options[name] = (request: Req) => given(exchangeOf(request))
   }

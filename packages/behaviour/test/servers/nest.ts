@@ -26,7 +26,10 @@ const nest12 = { common, core, express, fastify, weir }
 type Nest = typeof nest12
 type Platform = 'Express' | 'Fastify'
 
-const versions = Object.entries({ 10: nest10, 11: nest11, 12: nest12 }) as unknown as [string, Nest][]
+const versions = Object.entries({ 10: nest10, 11: nest11, 12: nest12 }) as unknown as [
+  string,
+  Nest,
+][]
 
 export const nestKinds: readonly ServerKind[] = versions.flatMap(([version, nest]) =>
   (['Express', 'Fastify'] as const).map(
@@ -37,13 +40,21 @@ export const nestKinds: readonly ServerKind[] = versions.flatMap(([version, nest
   ),
 )
 
-async function started(nest: Nest, platform: Platform, setup: Setup): ReturnType<ServerKind['start']> {
-  const app = await nest.core.NestFactory.create(moduleOf(nest, setup), adapterOf(nest, platform, setup), {
-    logger: false,
-    // Otherwise a set-up that fails ends the process.
-    abortOnError: false,
-    forceCloseConnections: true,
-  })
+async function started(
+  nest: Nest,
+  platform: Platform,
+  setup: Setup,
+): ReturnType<ServerKind['start']> {
+  const app = await nest.core.NestFactory.create(
+    moduleOf(nest, setup),
+    adapterOf(nest, platform, setup),
+    {
+      logger: false,
+      // Otherwise a set-up that fails ends the process.
+      abortOnError: false,
+      forceCloseConnections: true,
+    },
+  )
   runAround(app, platform, setup)
   await app.listen(0, setup.host ?? '127.0.0.1')
   const { port } = app.getHttpServer().address() as AddressInfo
@@ -70,7 +81,10 @@ function moduleOf(
   )
   common.Controller()(Everything)
   const names = limiters.map(({ name = 'default' }) => name)
-  const policies = limiters.map(({ name: _, ...settings }, i) => [names[i], optionsOf(settings as Settings)])
+  const policies = limiters.map(({ name: _, ...settings }, i) => [
+    names[i],
+    optionsOf(settings as Settings),
+  ])
   const [first, ...others] = names
   if (first !== undefined) weir.RateLimit(first, ...others)(Everything)
 
@@ -117,7 +131,11 @@ const TRUST = {
   Fastify: { nobody: false, everybody: true, hop: 'loopback' },
 } as const
 
-function adapterOf(nest: Nest, platform: Platform, { trust = 'nobody' }: Setup): express.ExpressAdapter {
+function adapterOf(
+  nest: Nest,
+  platform: Platform,
+  { trust = 'nobody' }: Setup,
+): express.ExpressAdapter {
   if (platform === 'Fastify') {
     const adapter = new nest.fastify.FastifyAdapter({ trustProxy: TRUST.Fastify[trust] })
     return adapter as unknown as express.ExpressAdapter
@@ -129,7 +147,8 @@ function adapterOf(nest: Nest, platform: Platform, { trust = 'nobody' }: Setup):
 
 function runAround(app: INestApplication, platform: Platform, { around }: Setup): void {
   if (around === undefined) return
-  const run = (request: NestRequest, _: unknown, next: () => void) => void around(exchangeOf(request), next)
+  const run = (request: NestRequest, _: unknown, next: () => void) =>
+    void around(exchangeOf(request), next)
   if (platform === 'Fastify') app.getHttpAdapter().getInstance().addHook('onRequest', run)
   else app.use(run)
 }
@@ -159,6 +178,7 @@ function send({ status = 200, headers = {}, body }: Reply, response: NestRequest
   Object.assign(response, { statusCode: status })
   // Not Express's `set`, which adds a charset.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  if (stream) body.on('error', () => response.destroy()).pipe(response as unknown as NodeJS.WritableStream)
+  if (stream)
+    body.on('error', () => response.destroy()).pipe(response as unknown as NodeJS.WritableStream)
   else response.end(body)
 }

@@ -1,4 +1,9 @@
-import { type RateLimitOptions, rateLimit, recommendedRedisOptions, redisStore } from '@weir/express'
+import {
+  type RateLimitOptions,
+  rateLimit,
+  recommendedRedisOptions,
+  redisStore,
+} from '@weir/express'
 import express, { type RequestHandler } from 'express'
 import { rateLimit as expressRateLimit } from 'express-rate-limit'
 import { type RedisReply, RedisStore } from 'rate-limit-redis'
@@ -42,6 +47,11 @@ async function limiterOf({
       }),
     })
   }
-  const options: RateLimitOptions = { name, limit, window: windowMs, key: (req) => req.get(CLIENT_HEADER) }
+  const options: RateLimitOptions = {
+    name,
+    limit,
+    window: windowMs,
+    key: (req) => req.get(CLIENT_HEADER),
+  }
   return rateLimit(client ? { ...options, store: redisStore(client) } : options) as RequestHandler
 }

@@ -33,7 +33,12 @@ async function limiterOf({
       id: (ctx) => name + ctx.get(CLIENT_HEADER),
     })
   }
-  const options: RateLimitOptions = { name, limit, window: windowMs, key: (ctx) => ctx.get(CLIENT_HEADER) }
+  const options: RateLimitOptions = {
+    name,
+    limit,
+    window: windowMs,
+    key: (ctx) => ctx.get(CLIENT_HEADER),
+  }
   if (redisPort === undefined) return rateLimit(options) as Middleware
   const store = redisStore(await connected(redisPort, recommendedRedisOptions))
   return rateLimit({ ...options, store }) as Middleware

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 /** The port, once the server listens. */
 export async function listening(server: Server): Promise<number> {
-  if (!server.listening) await new Promise<void>((resolve) => server.once('listening', () => resolve()))
+  if (!server.listening)
+    await new Promise<void>((resolve) => server.once('listening', () => resolve()))
   return (server.address() as AddressInfo).port
 }

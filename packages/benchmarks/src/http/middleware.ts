@@ -80,7 +80,9 @@ export const middleware: readonly Middleware[] = [
     },
   },
   weir(WEIR, (limit) => ({ limit, window: WINDOW_MS })),
-  weir(WEIR_BUCKET, (limit) => ({ policy: tokenBucket({ capacity: limit, refill: 1, every: 15_000 }) })),
+  weir(WEIR_BUCKET, (limit) => ({
+    policy: tokenBucket({ capacity: limit, refill: 1, every: 15_000 }),
+  })),
   {
     name: 'Weir for Koa',
     kind: 'weir',

@@ -21,7 +21,12 @@ class AppModule {}
 
 export async function startNest(limit: Limit): Promise<number> {
   const { imports, providers } = await limiterOf(limit)
-  const module: DynamicModule = { module: AppModule, imports, providers, controllers: [OkController] }
+  const module: DynamicModule = {
+    module: AppModule,
+    imports,
+    providers,
+    controllers: [OkController],
+  }
   const app = await NestFactory.create<NestFastifyApplication>(module, new FastifyAdapter(), {
     logger: false,
   })

@@ -17,25 +17,36 @@ const COPIES = 1_024
 /** New keys in a millisecond: not so many that a Map's growing is what takes longest. */
 const NEWS_A_MS = 20
 
-export const exercises: Readonly<Record<Exercise, (kind: MemorySubjectKind, scale: Scale) => Promise<Turn>>> =
-  {
-    'one-key': oneKey,
-    'many-keys': manyKeys,
-    expiry,
-    churn,
-  }
+export const exercises: Readonly<
+  Record<Exercise, (kind: MemorySubjectKind, scale: Scale) => Promise<Turn>>
+> = {
+  'one-key': oneKey,
+  'many-keys': manyKeys,
+  expiry,
+  churn,
+}
 
 /** One key, on and on. */
 async function oneKey(kind: MemorySubjectKind, { turnMs }: Scale): Promise<Turn> {
   if (!kind.keyless) {
     await checkLimit(kind.name, (limit) => kind.open({ limit, windowMs: 60_000, most: 100 }), false)
   }
-  const subject = kind.open({ limit: LIMIT, windowMs: kind.onGrid === true ? DAY_MS : 15_000, most: 100 })
+  const subject = kind.open({
+    limit: LIMIT,
+    windowMs: kind.onGrid === true ? DAY_MS : 15_000,
+    most: 100,
+  })
   const warm = await askOneKey(kind, subject, 'user-00000001', turnMs)
   const before = process.cpuUsage()
   const decisions = await askOneKey(kind, subject, 'user-00000002', turnMs)
   const { user, system } = process.cpuUsage(before)
-  await checkCount(kind.name, subject, 'user-00000002', kind.keyless ? warm + decisions : decisions, LIMIT)
+  await checkCount(
+    kind.name,
+    subject,
+    'user-00000002',
+    kind.keyless ? warm + decisions : decisions,
+    LIMIT,
+  )
   subject.close()
   return { cpuNs: ((user + system) * 1_000) / decisions }
 }

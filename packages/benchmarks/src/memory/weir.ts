@@ -27,7 +27,9 @@ export const weir: readonly MemorySubjectKind[] = [
   deciding(BUCKET, bucket),
   deciding(FIXED, ({ limit, windowMs }) => fixedWindow({ limit, window: windowMs })),
   {
-    ...deciding('Weir sliding counter', ({ limit, windowMs }) => slidingCounter({ limit, window: windowMs })),
+    ...deciding('Weir sliding counter', ({ limit, windowMs }) =>
+      slidingCounter({ limit, window: windowMs }),
+    ),
     onGrid: true,
   },
   deciding(SLIDING, ({ limit, windowMs }) => slidingWindow({ limit, window: windowMs })),
@@ -45,7 +47,12 @@ export const weir: readonly MemorySubjectKind[] = [
 
 /** By `decide`, which answers at once. */
 function deciding(name: string, policy: MakePolicy): MemorySubjectKind {
-  return { name, kind: 'weir', sync: true, open: (options) => subjectOf(limiterOf(policy, options)) }
+  return {
+    name,
+    kind: 'weir',
+    sync: true,
+    open: (options) => subjectOf(limiterOf(policy, options)),
+  }
 }
 
 function limiterOf(policy: MakePolicy, options: MemoryOptions): RateLimiter {

@@ -18,6 +18,7 @@ export async function connectedToCluster(
 }
 
 async function ready<Client extends Redis | Cluster>(client: Client): Promise<Client> {
-  if (client.status !== 'ready') await new Promise<void>((resolve) => client.once('ready', () => resolve()))
+  if (client.status !== 'ready')
+    await new Promise<void>((resolve) => client.once('ready', () => resolve()))
   return client
 }

@@ -16,7 +16,12 @@ export const fastifyRateLimit: RedisSubjectKind = {
     return {
       ask: (key) =>
         new Promise<Answer>((resolve, reject) => {
-          store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer)), WINDOW_MS, limit)
+          store.incr(
+            key,
+            (error, answer) => (error ? reject(error) : resolve(answer)),
+            WINDOW_MS,
+            limit,
+          )
         }),
       left: (answer) => Math.max(0, limit - (answer as Answer).current),
       allowed: (answer) => (answer as Answer).current <= limit,

@@ -13,7 +13,11 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count`
 
 export const floors: readonly RedisSubjectKind[] = [
-  { name: INCR, kind: 'floor', open: async (port, limit) => counting(await connected(port), limit) },
+  {
+    name: INCR,
+    kind: 'floor',
+    open: async (port, limit) => counting(await connected(port), limit),
+  },
   scriptFloor('EVALSHA return 1', 'return 1', []),
   scriptFloor(MINIMAL, MINIMAL_SCRIPT, [3_600_000]),
 ]

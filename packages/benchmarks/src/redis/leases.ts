@@ -44,7 +44,9 @@ async function checkOne({ port }: RedisServer, { name, open }: RedisSubjectKind)
   const subjects: RedisSubject[] = []
   try {
     for (let i = 0; i < PROCESSES; i += 1) subjects.push(await open(port, LIMIT))
-    await calmly(disturbedIfAny(subjects), (attempt) => together(name, subjects, `leased-${attempt}`))
+    await calmly(disturbedIfAny(subjects), (attempt) =>
+      together(name, subjects, `leased-${attempt}`),
+    )
   } finally {
     await Promise.all(subjects.map((subject) => subject.close()))
   }
@@ -55,7 +57,11 @@ function disturbedIfAny(subjects: readonly RedisSubject[]): Pick<RedisSubject, '
   return { disturbed: () => subjects.map(({ disturbed }) => disturbed?.()).includes(true) }
 }
 
-async function together(name: string, subjects: readonly RedisSubject[], key: string): Promise<void> {
+async function together(
+  name: string,
+  subjects: readonly RedisSubject[],
+  key: string,
+): Promise<void> {
   let allowed = 0
   let ahead = 0
   let last: Decision | undefined

@@ -59,7 +59,9 @@ export async function underLoad(
     await turns('w', Math.min(rounds, WARM_ROUNDS))
     return turns('r', rounds)
   }
-  const samples = await (oneCore ? onOneCore([process.pid, ...servers.map(({ pid }) => pid)], all) : all())
+  const samples = await (oneCore
+    ? onOneCore([process.pid, ...servers.map(({ pid }) => pid)], all)
+    : all())
   return opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
 }
 
@@ -79,7 +81,9 @@ export async function loadTurn(
     return key
   }
   await resetStats(servers)
-  const { decisions, ...cost } = await costOf(servers, () => keepAsking(subject.ask, nextKey, forMs))
+  const { decisions, ...cost } = await costOf(servers, () =>
+    keepAsking(subject.ask, nextKey, forMs),
+  )
   const commands = (await sentCommands(servers)) / decisions
   let ofFirst = 0
   for (let i = 0; i < decisions; i += 1) if (order[i % order.length] === order[0]) ofFirst += 1

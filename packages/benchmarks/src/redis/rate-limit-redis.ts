@@ -36,7 +36,11 @@ async function send(
   return reply as RedisReply
 }
 
-async function counting(store: RedisStore, limit: number, close: () => void): Promise<RedisSubject> {
+async function counting(
+  store: RedisStore,
+  limit: number,
+  close: () => void,
+): Promise<RedisSubject> {
   await store.init({ windowMs: WINDOW_MS } as Options)
   return {
     ask: (key) => store.increment(key),

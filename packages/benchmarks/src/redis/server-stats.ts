@@ -12,7 +12,8 @@ export async function scriptTime(
   const stats = String(await server.command('INFO', 'commandstats'))
   // EVAL only of those who know no EVALSHA: Weir's heartbeat is one, now and then.
   const told =
-    /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(stats) ?? /cmdstat_eval:calls=(\d+),usec=(\d+)/.exec(stats)
+    /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(stats) ??
+    /cmdstat_eval:calls=(\d+),usec=(\d+)/.exec(stats)
   return { us: Number(told?.[2]), calls: Number(told?.[1]) }
 }
 
@@ -31,7 +32,10 @@ export async function sentCommands(servers: readonly RedisServer[]): Promise<num
 }
 
 /** The longest EVALSHA meanwhile, in ms. The time that the machine gave the server no CPU is in it. */
-export async function longestScript(server: RedisServer, work: () => Promise<unknown>): Promise<number> {
+export async function longestScript(
+  server: RedisServer,
+  work: () => Promise<unknown>,
+): Promise<number> {
   await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '10000')
   await server.command('SLOWLOG', 'RESET')
   await work()

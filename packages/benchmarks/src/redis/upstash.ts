@@ -11,10 +11,15 @@ type Answer = Awaited<ReturnType<Ratelimit['limit']>>
 export const upstash: readonly RedisSubjectKind[] = [
   subject('@upstash/ratelimit fixed window', (limit) => Ratelimit.fixedWindow(limit, '30 d')),
   subject('@upstash/ratelimit sliding window', (limit) => Ratelimit.slidingWindow(limit, '30 d')),
-  subject('@upstash/ratelimit token bucket', (limit) => Ratelimit.tokenBucket(1, `${UNIT_MS} ms`, limit)),
+  subject('@upstash/ratelimit token bucket', (limit) =>
+    Ratelimit.tokenBucket(1, `${UNIT_MS} ms`, limit),
+  ),
 ]
 
-function subject(name: string, limiter: (limit: number) => RatelimitConfig['limiter']): RedisSubjectKind {
+function subject(
+  name: string,
+  limiter: (limit: number) => RatelimitConfig['limiter'],
+): RedisSubjectKind {
   return {
     name,
     kind: 'peer',

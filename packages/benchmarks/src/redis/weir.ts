@@ -58,7 +58,10 @@ export function limiting(
   options: RedisStoreOptions = {},
 ): RedisSubject {
   const store = redisStore(client, options)
-  const limiter = new RateLimiter({ store, policy: (POLICIES[name] as (limit: number) => Policy)(limit) })
+  const limiter = new RateLimiter({
+    store,
+    policy: (POLICIES[name] as (limit: number) => Policy)(limit),
+  })
   let disturbed = false
   store.on('fallback', () => {
     disturbed = true

@@ -123,7 +123,13 @@ const distinctGoals: readonly Goal[] = [
     atMost: 0.9,
   },
   {
-    ...{ number: 2, table, metric: 'redisUs', what: 'Redis CPU of a decision', of: [BUCKET, FIXED] },
+    ...{
+      number: 2,
+      table,
+      metric: 'redisUs',
+      what: 'Redis CPU of a decision',
+      of: [BUCKET, FIXED],
+    },
     ...{ per: BEST_PEER, atMost: 0.8 },
   },
   { number: 3, table, metric: 'rate', what: 'throughput', of: WEIR, per: INCR, atLeast: 1.1 },
@@ -144,9 +150,26 @@ const hotGoals: readonly Goal[] = [
     per: BEST_PEER,
     atMost: 0.2,
   },
-  { number: 2, table, metric: 'redisUs', what: 'Redis CPU of a decision', of: WEIR, per: INCR, atMost: 0.1 },
+  {
+    number: 2,
+    table,
+    metric: 'redisUs',
+    what: 'Redis CPU of a decision',
+    of: WEIR,
+    per: INCR,
+    atMost: 0.1,
+  },
   { number: 3, table, metric: 'rate', what: 'throughput', of: WEIR, per: INCR, atLeast: 4, aim: 7 },
-  { number: 3, table, metric: 'rate', what: 'throughput', of: WEIR, per: BEST_PEER, atLeast: 5, aim: 8 },
+  {
+    number: 3,
+    table,
+    metric: 'rate',
+    what: 'throughput',
+    of: WEIR,
+    per: BEST_PEER,
+    atLeast: 5,
+    aim: 8,
+  },
 ]
 
 export const distinctKeysLoad: Scenario = {

@@ -53,12 +53,18 @@ const SLICES = 8
 async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
   return onRedis(subjects, (server, opened) => {
     const turns = (count: number): Promise<Samples[]> => {
-      return inRounds(opened, count, (one) => calmly(one.subject, () => turnOf(one, turnMs / SLICES)))
+      return inRounds(opened, count, (one) =>
+        calmly(one.subject, () => turnOf(one, turnMs / SLICES)),
+      )
     }
     return onOneCore([server.pid, process.pid], async () => {
       await turns(SLICES)
       const samples = await turns(rounds * SLICES)
-      const rows = opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+      const rows = opened.map(({ name, kind }, i) => ({
+        subject: name,
+        kind,
+        samples: samples[i] ?? {},
+      }))
       return [{ id: table, title: 'Latency', metrics, rows }]
     })
   })

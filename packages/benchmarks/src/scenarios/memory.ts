@@ -44,7 +44,14 @@ export const memoryOneKey: Scenario = {
 }
 
 const many: readonly Goal[] = [
-  { number: 7, table: 'memory', metric: 'bytes', what: 'bytes of a key', of: [BUCKET, FIXED], atMost: 40 },
+  {
+    number: 7,
+    table: 'memory',
+    metric: 'bytes',
+    what: 'bytes of a key',
+    of: [BUCKET, FIXED],
+    atMost: 40,
+  },
   {
     number: 7,
     table: 'memory',
@@ -87,7 +94,14 @@ export const memoryExpiry: Scenario = {
   about:
     'The longest turn of the event loop, in CPU time, from when all keys, asked about once, have ended, while 20 new keys come each millisecond. koa-ratelimit and @nestjs/throttler are left out: one never forgets a key, the other only once a minute, which is not in this time.',
   goals: [
-    { number: 7, table: 'memory', metric: 'longestMs', what: 'ms of the longest turn', of: WEIR, atMost: 8 },
+    {
+      number: 7,
+      table: 'memory',
+      metric: 'longestMs',
+      what: 'ms of the longest turn',
+      of: WEIR,
+      atMost: 8,
+    },
   ],
   measure: (scale) =>
     measure('expiry', scale, scale.longRounds, [
@@ -135,6 +149,10 @@ async function measure(
     const job: Job = { subject: kind.name, exercise, scale }
     return nextMessage<Turn>(startChild('memory/main.js', job))
   })
-  const rows = kinds.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+  const rows = kinds.map(({ name, kind }, i) => ({
+    subject: name,
+    kind,
+    samples: samples[i] ?? {},
+  }))
   return [{ id: 'memory', title: 'In memory', metrics, rows }]
 }

@@ -57,7 +57,11 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     const samples = await inRounds(running, rounds, (child) => middlewareTurn(child, turnMs))
     const nothing = median(samples[middleware.findIndex(({ name }) => name === NOTHING)]?.us ?? [])
     const rows = middleware.map(({ name, kind }, i) => {
-      return { subject: name, kind, samples: { us: (samples[i]?.us ?? []).map((us) => us - nothing) } }
+      return {
+        subject: name,
+        kind,
+        samples: { us: (samples[i]?.us ?? []).map((us) => us - nothing) },
+      }
     })
     return [{ id: table, title: 'What a request costs', metrics, rows: rows.slice(1) }]
   } finally {

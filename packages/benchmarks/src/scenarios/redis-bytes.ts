@@ -25,7 +25,14 @@ const logMetrics: readonly Metric[] = [
 ]
 
 const goals: readonly Goal[] = [
-  { number: 6, table: 'key', metric: 'over', what: 'bytes beyond a plain counter', of: [BUCKET], atMost: 8 },
+  {
+    number: 6,
+    table: 'key',
+    metric: 'over',
+    what: 'bytes beyond a plain counter',
+    of: [BUCKET],
+    atMost: 8,
+  },
   {
     number: 6,
     table: 'key',
@@ -34,7 +41,15 @@ const goals: readonly Goal[] = [
     of: [FIXED, COUNTER],
     atMost: 40,
   },
-  { number: 6, table: 'log', metric: 'each', what: 'bytes of a request', of: [LOG], atMost: 24, aim: 11 },
+  {
+    number: 6,
+    table: 'log',
+    metric: 'each',
+    what: 'bytes of a request',
+    of: [LOG],
+    atMost: 24,
+    aim: 11,
+  },
 ]
 
 export const redisBytes: Scenario = {
@@ -79,7 +94,8 @@ async function keysOf(server: RedisServer, part: string): Promise<readonly strin
 
 async function bytesOf(server: RedisServer, keys: readonly string[]): Promise<number> {
   let bytes = 0
-  for (const key of keys) bytes += (await server.command('MEMORY', 'USAGE', key, 'SAMPLES', '0')) as number
+  for (const key of keys)
+    bytes += (await server.command('MEMORY', 'USAGE', key, 'SAMPLES', '0')) as number
   return bytes
 }
 
@@ -109,7 +125,12 @@ async function koaLog(limit: number): Promise<Row> {
   const subject = await koaRatelimit.open(server.port, limit)
   try {
     for (let taken = 0; taken < limit; taken += 1) await subject.ask(USER)
-    return rowOf(koaRatelimit.name, 'peer', await bytesOf(server, await keysOf(server, USER)), limit)
+    return rowOf(
+      koaRatelimit.name,
+      'peer',
+      await bytesOf(server, await keysOf(server, USER)),
+      limit,
+    )
   } finally {
     await subject.close()
     await server.stop()

@@ -2,7 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { Ratelimit } from '@upstash/ratelimit'
-import { type Decision, RateLimiter, recommendedRedisOptions, redisStore, tokenBucket } from '@weir/core'
+import {
+  type Decision,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+  tokenBucket,
+} from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import type { Goal } from '../goals.js'
@@ -31,9 +37,30 @@ const metrics: readonly Metric[] = [
 
 const table = 'refused'
 const goals: readonly Goal[] = [
-  { number: 4, table, metric: 'cpuUs', what: 'us of a refusal, synchronous', of: [DECIDE], atMost: 0.3 },
-  { number: 4, table, metric: 'cpuUs', what: 'us of a refusal, through consume', of: [CONSUME], atMost: 0.6 },
-  { number: 4, table, metric: 'commands', what: 'commands to Redis', of: [DECIDE, CONSUME], atMost: 0 },
+  {
+    number: 4,
+    table,
+    metric: 'cpuUs',
+    what: 'us of a refusal, synchronous',
+    of: [DECIDE],
+    atMost: 0.3,
+  },
+  {
+    number: 4,
+    table,
+    metric: 'cpuUs',
+    what: 'us of a refusal, through consume',
+    of: [CONSUME],
+    atMost: 0.6,
+  },
+  {
+    number: 4,
+    table,
+    metric: 'commands',
+    what: 'commands to Redis',
+    of: [DECIDE, CONSUME],
+    atMost: 0,
+  },
   {
     number: 4,
     table,
@@ -80,7 +107,11 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     }
     await inRounds(refusers, 1, turn)
     const samples = await inRounds(refusers, rounds, turn)
-    const rows = refusers.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+    const rows = refusers.map(({ name, kind }, i) => ({
+      subject: name,
+      kind,
+      samples: samples[i] ?? {},
+    }))
     return [{ id: table, title: 'What a refusal costs', metrics, rows }]
   } finally {
     await Promise.all(refusers.map((refuser) => refuser.close()))
@@ -149,7 +180,8 @@ export async function weirRefuser(server: RedisServer, name: string): Promise<Re
 
   function decideUntil(end: number): number {
     for (let decisions = 1; ; decisions += 1) {
-      if ((limiter.decide(KEY) as Decision).allowed !== false) throw new Error('the refused key was let in')
+      if ((limiter.decide(KEY) as Decision).allowed !== false)
+        throw new Error('the refused key was let in')
       if (decisions % LOOK_EVERY === 0 && performance.now() >= end) return decisions
     }
   }

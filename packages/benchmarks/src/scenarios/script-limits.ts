@@ -49,10 +49,22 @@ const longest: readonly Metric[] = [
 
 export const limitsGoals: readonly Goal[] = [
   {
-    ...{ number: 5, table: flat, metric: 'growth', what: 'script time at the largest limit, x that at 10' },
+    ...{
+      number: 5,
+      table: flat,
+      metric: 'growth',
+      what: 'script time at the largest limit, x that at 10',
+    },
     ...{ of: WEIR, atMost: 1.3 },
   },
-  { number: 5, table: worst, metric: 'decision', what: 'ms of the longest decision', of: WEIR, atMost: 0.2 },
+  {
+    number: 5,
+    table: worst,
+    metric: 'decision',
+    what: 'ms of the longest decision',
+    of: WEIR,
+    atMost: 0.2,
+  },
   { number: 5, table: worst, metric: 'batch', what: 'ms of the longest call', of: WEIR, atMost: 1 },
 ]
 
@@ -113,7 +125,11 @@ async function stage(server: RedisServer, name: string, scale: Scale): Promise<S
     const store = redisStore(client, { prefix: `limits${limit}`, clock, deadlineMs: PATIENT_MS })
     stores.push(store)
     const policy = (POLICIES[name] as (limit: number) => Policy)(limit)
-    return { limiter: new RateLimiter({ name: `l${WEIR.indexOf(name)}`, store, policy }), clock, limit }
+    return {
+      limiter: new RateLimiter({ name: `l${WEIR.indexOf(name)}`, store, policy }),
+      clock,
+      limit,
+    }
   }
   const [small, large, many] = [limited(SMALL), limited(scale.largestLog), limited(scale.fullLog)]
   await fill(small, ['full'])

@@ -20,7 +20,13 @@ const CALLS = Math.ceil(BATCH / LARGEST_CALL)
 const metrics: readonly Metric[] = [
   { id: 'alone', title: 'one by one, us', digits: 2, better: 'less', base: MINIMAL },
   {
-    ...{ id: 'together', title: `${BATCH} at once, us each`, digits: 2, better: 'less', base: MINIMAL },
+    ...{
+      id: 'together',
+      title: `${BATCH} at once, us each`,
+      digits: 2,
+      better: 'less',
+      base: MINIMAL,
+    },
     expected: {
       'rate-limit-redis': 1.9,
       'rate-limiter-flexible': 2.2,
@@ -70,8 +76,15 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
     const samples = await inRounds(opened, scale.rounds, (one) =>
       calmly(one.subject, () => scriptTurn(server, one, repeats)),
     )
-    const rows = opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
-    return [{ id: table, title: 'What a decision takes', metrics, rows }, ...(await limits(server, scale))]
+    const rows = opened.map(({ name, kind }, i) => ({
+      subject: name,
+      kind,
+      samples: samples[i] ?? {},
+    }))
+    return [
+      { id: table, title: 'What a decision takes', metrics, rows },
+      ...(await limits(server, scale)),
+    ]
   })
 }
 
@@ -90,11 +103,17 @@ export async function scriptTurn(
   })
   const decisions = repeats * BATCH
   const calls = kind === 'weir' ? repeats * CALLS : decisions
-  assert.ok(isAbout(calls, atOnce.calls), `${name} made ${atOnce.calls} calls for ${decisions} decisions`)
+  assert.ok(
+    isAbout(calls, atOnce.calls),
+    `${name} made ${atOnce.calls} calls for ${decisions} decisions`,
+  )
   const alone = await scriptTime(server, async () => {
     for (let i = 0; i < repeats; i += 1) for (const key of keys) await subject.ask(key)
   })
-  assert.ok(isAbout(decisions, alone.calls), `${name} made ${alone.calls} calls for ${decisions} decisions`)
+  assert.ok(
+    isAbout(decisions, alone.calls),
+    `${name} made ${alone.calls} calls for ${decisions} decisions`,
+  )
   return { alone: alone.us / decisions, together: atOnce.us / decisions }
 }
 

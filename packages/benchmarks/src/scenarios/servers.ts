@@ -69,7 +69,12 @@ const metrics: readonly Metric[] = [
 
 function goal(framework: Framework, redis: boolean, atMost: number): Goal {
   return {
-    ...{ number: 8, table: 'servers', metric: 'addedUs', what: `CPU added to a request of ${framework}` },
+    ...{
+      number: 8,
+      table: 'servers',
+      metric: 'addedUs',
+      what: `CPU added to a request of ${framework}`,
+    },
     ...{ of: [nameOf(framework, 'Weir', redis)], per: nameOf(framework, 'peer', redis), atMost },
   }
 }
@@ -104,7 +109,11 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     const samples = await inRounds(running, rounds, (each) => turnOf(loader, each, 2 * turnMs))
     const rows = running.map((each, i): Row => {
       const bare = samples[running.findIndex((other) => isBareOf(other, each))]
-      return { subject: each.name, kind: each.kind, samples: withAdded(samples[i] ?? {}, each, bare) }
+      return {
+        subject: each.name,
+        kind: each.kind,
+        samples: withAdded(samples[i] ?? {}, each, bare),
+      }
     })
     return [{ id: 'servers', title: 'What a request costs', metrics, rows }]
   } finally {
@@ -133,11 +142,19 @@ async function started(kind: ServerKind, redisPort: number): Promise<Running> {
   return { ...kind, ...(await nextMessage<Listening>(child)), child }
 }
 
-async function turnOf(loader: ChildProcess, { child, port, name }: Running, forMs: number): Promise<Turn> {
+async function turnOf(
+  loader: ChildProcess,
+  { child, port, name }: Running,
+  forMs: number,
+): Promise<Turn> {
   const before = await usage(child)
   loader.send({ port, connections: CONNECTIONS, clients: CLIENTS, forMs } satisfies LoadJob)
   const { requests, others } = await nextMessage<Load>(loader)
-  assert.equal(others, 0, `${name} answered ${others} of ${requests} requests otherwise than by 200`)
+  assert.equal(
+    others,
+    0,
+    `${name} answered ${others} of ${requests} requests otherwise than by 200`,
+  )
   const after = await usage(child)
   return {
     cpuUs: (after.cpuUs - before.cpuUs) / requests,

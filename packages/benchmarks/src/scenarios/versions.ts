@@ -88,7 +88,9 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
       )
     }
     for (const subject of WEIR_REFUSERS) {
-      rows.push(rowOf(`${subject}, refused, client CPU, us`, await samplesOf('refused', subject), 'cpuUs'))
+      rows.push(
+        rowOf(`${subject}, refused, client CPU, us`, await samplesOf('refused', subject), 'cpuUs'),
+      )
     }
   })
   return rows
@@ -98,10 +100,14 @@ async function inMemory(scale: Scale, sides: readonly string[]): Promise<readonl
   const rows: Row[] = []
   const samplesOf = (exercise: Exercise, subject: string, rounds: number): Promise<Samples[]> => {
     const job: Job = { subject, exercise, scale }
-    return inRounds(sides, rounds, (side) => nextMessage(startChild('memory/main.js', job, [], side)))
+    return inRounds(sides, rounds, (side) =>
+      nextMessage(startChild('memory/main.js', job, [], side)),
+    )
   }
   for (const { name } of memoryWeir) {
-    rows.push(rowOf(`${name}, one key, CPU, ns`, await samplesOf('one-key', name, scale.rounds), 'cpuNs'))
+    rows.push(
+      rowOf(`${name}, one key, CPU, ns`, await samplesOf('one-key', name, scale.rounds), 'cpuNs'),
+    )
   }
   for (const name of [BUCKET, FIXED, SLIDING]) {
     const many = await samplesOf('many-keys', name, Math.ceil(scale.rounds / 2))
@@ -116,7 +122,9 @@ async function inMemory(scale: Scale, sides: readonly string[]): Promise<readonl
 async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = []
   let nothing = 0
-  for (const { name } of middleware.filter(({ name, kind }) => name === NOTHING || kind === 'weir')) {
+  for (const { name } of middleware.filter(
+    ({ name, kind }) => name === NOTHING || kind === 'weir',
+  )) {
     const job: MiddlewareJob = { name }
     const samples = await withChildren(sides, 'http/middleware-main.js', job, async (children) => {
       await inRounds(children, 2, (child) => middlewareTurn(child, 2 * turnMs))

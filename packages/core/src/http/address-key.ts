@@ -44,9 +44,14 @@ export function addressKey(
 }
 
 /** Makes the function that reads an address, with IPv4 unfolded out of IPv6. Gives `undefined` for what is none. */
-export function addressReader({ nat64 = [] }: AddressOptions = {}): (address: string) => Bits | undefined {
+export function addressReader({
+  nat64 = [],
+}: AddressOptions = {}): (address: string) => Bits | undefined {
   if (!Array.isArray(nat64)) {
-    throw typeError('WEIR_INVALID_OPTION', `nat64 is ${quote(nat64)}; give an array of IPv6 networks`)
+    throw typeError(
+      'WEIR_INVALID_OPTION',
+      `nat64 is ${quote(nat64)}; give an array of IPv6 networks`,
+    )
   }
   const prefixes = [WELL_KNOWN_NAT64, ...nat64.map(checkedNat64)]
   return (address) => {

@@ -40,7 +40,9 @@ export function admitting<Req, Res, Rest extends unknown[]>(
     const key = keyOf(request, address, rest)
     if (isKey(key)) return ask(request, response, key, rest)
     return whenAtHand(key, (found) =>
-      isKey(found) ? ask(request, response, found, rest) : withoutKey(request, response, found, rest),
+      isKey(found)
+        ? ask(request, response, found, rest)
+        : withoutKey(request, response, found, rest),
     )
   }
 
@@ -71,9 +73,13 @@ export function admitting<Req, Res, Rest extends unknown[]>(
 }
 
 /** Browsers send these by themselves, without credentials, and no page can read their refusal. Other OPTIONS count. */
-function isPreflight<Req>(request: Req, { header }: Pick<HttpAdapter<Req, never>, 'header'>): boolean {
+function isPreflight<Req>(
+  request: Req,
+  { header }: Pick<HttpAdapter<Req, never>, 'header'>,
+): boolean {
   return (
-    header(request, 'origin') !== undefined && header(request, 'access-control-request-method') !== undefined
+    header(request, 'origin') !== undefined &&
+    header(request, 'access-control-request-method') !== undefined
   )
 }
 

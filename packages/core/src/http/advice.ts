@@ -4,7 +4,13 @@ import type { Store } from '../store.js'
 import { warnOnce } from '../warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
-const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']
+const FORWARDING = [
+  'x-forwarded-for',
+  'forwarded',
+  'x-real-ip',
+  'cf-connecting-ip',
+  'true-client-ip',
+]
 /** Behind a proxy every request shows it, but for probes that come from inside: the first are looked at, then a few. */
 const FIRST_WATCHED = 100
 const THEN_EVERY = 64

@@ -28,13 +28,17 @@ export function policySource<Req, Rest extends unknown[]>(
   if (policy !== undefined) return typeof policy === 'function' ? { of: policy } : { fixed: policy }
   if (typeof limit !== 'function' && typeof window !== 'function') {
     // Named after the limiter, so that other numbers continue from the same count, and headers say what users called it.
-    return { fixed: slidingWindow({ ...(name !== undefined && { name }), limit, window } as WindowNumbers) }
+    return {
+      fixed: slidingWindow({ ...(name !== undefined && { name }), limit, window } as WindowNumbers),
+    }
   }
   const windowOf = windows(name)
   return {
     of: (...asked) =>
       whenAtHand(given(limit as Given<Req, Rest, number>, asked), (units) =>
-        whenAtHand(given(window as Given<Req, Rest, Duration>, asked), (span) => windowOf(units, span)),
+        whenAtHand(given(window as Given<Req, Rest, Duration>, asked), (span) =>
+          windowOf(units, span),
+        ),
       ),
   }
 }

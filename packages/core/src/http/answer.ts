@@ -40,7 +40,10 @@ export function answering<Req, Res, Rest extends unknown[]>(
     }
     if (shadow || (decision.allowed && sound)) return undefined
     if (decision.allowed) return sealed(badCost(decision), response, adapter)
-    const told = { waitMs: longestWaitMs(placed), violated: violatedNames(placed, decision, teller) }
+    const told = {
+      waitMs: longestWaitMs(placed),
+      violated: violatedNames(placed, decision, teller),
+    }
     return whenAtHand(denial(decision, told, options, request, rest), (refusal) =>
       sealed(refusal, response, adapter),
     )

@@ -36,7 +36,9 @@ interface Lists extends AddressOptions {
 }
 
 /** Makes the function that tells what the lists say of a client; `undefined` where there are no lists. */
-export function listing(options: Lists): ((address: Address) => 'allow' | 'deny' | undefined) | undefined {
+export function listing(
+  options: Lists,
+): ((address: Address) => 'allow' | 'deny' | undefined) | undefined {
   const { allow = [], deny = [] } = options
   const allows = networkList(allow, 'allow', options)
   const denies = networkList(deny, 'deny', options)

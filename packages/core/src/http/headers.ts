@@ -110,7 +110,8 @@ function liveItem8(row: Row): string {
 }
 
 const limitOf = (rows: readonly Row[]): string => String(integer(bindingOf(rows).figures.limit))
-const remainingOf = (rows: readonly Row[]): string => String(integer(bindingOf(rows).figures.remaining))
+const remainingOf = (rows: readonly Row[]): string =>
+  String(integer(bindingOf(rows).figures.remaining))
 
 function resetOf(rows: readonly Row[]): string | undefined {
   const ms = effectiveMs(bindingOf(rows))
@@ -125,7 +126,9 @@ const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
 
 function resetEpochOf(rows: readonly Row[]): string | undefined {
   const ms = effectiveMs(bindingOf(rows))
-  return ms === undefined ? undefined : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
+  return ms === undefined
+    ? undefined
+    : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
 }
 
 function dictionary7(rows: readonly Row[]): string {

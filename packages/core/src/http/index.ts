@@ -17,5 +17,10 @@ export type {
 } from './options.js'
 export type { RequestDecision } from './placed.js'
 export type { ProxyOptions } from './proxies.js'
-export { afterNodeResponse, type NodeResponse, type RefundWhen, type ResponseOutcome } from './refund.js'
+export {
+  afterNodeResponse,
+  type NodeResponse,
+  type RefundWhen,
+  type ResponseOutcome,
+} from './refund.js'
 export type { DenialOptions, Refusal } from './refusal.js'

@@ -31,14 +31,18 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   checkOptions(options)
   const source = policySource(options)
   const limiter = limiterOf(options, source.fixed)
-  if (source.fixed !== undefined) checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
+  if (source.fixed !== undefined)
+    checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const answer = answering(options, limiter, adapter)
   const ask = asking(options, limiter, source.of, answer)
   const admit = admitting(options, limiter.name, adapter, ask)
   return { limiter, check: caught(admit, options.shadow ? inTrial(limiter.name) : raise) }
 }
 
-function limiterOf(options: LimitSettings<never, never>, fixed: PolicyInput | undefined): RateLimiter {
+function limiterOf(
+  options: LimitSettings<never, never>,
+  fixed: PolicyInput | undefined,
+): RateLimiter {
   const { name, store, onDecision, whenUnavailable, shared } = options
   const limiter = new RateLimiter({
     ...(name !== undefined && { name }),
@@ -80,7 +84,11 @@ function caught<Req, Res, Rest extends unknown[]>(
 /** A trial must not break what it watches. */
 function inTrial(name: string): (error: unknown) => undefined {
   return (error) => {
-    warnOnce('WEIR_SHADOW_FAILED', name, `limiter "${name}" could not decide in shadow mode: ${quote(error)}`)
+    warnOnce(
+      'WEIR_SHADOW_FAILED',
+      name,
+      `limiter "${name}" could not decide in shadow mode: ${quote(error)}`,
+    )
   }
 }
 

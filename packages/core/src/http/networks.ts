@@ -56,7 +56,11 @@ function contains(network: Network, bits: Bits): boolean {
 
 const LENGTH = /^(0|[1-9]\d{0,2})$/
 
-function parseNetwork(text: string, what: string, read: (address: string) => Bits | undefined): Network {
+function parseNetwork(
+  text: string,
+  what: string,
+  read: (address: string) => Bits | undefined,
+): Network {
   const [address = '', suffix, ...rest] = String(text).split('/')
   const written = parseBare(address)
   const bits = written && read(address)

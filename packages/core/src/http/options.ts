@@ -18,7 +18,10 @@ export type Awaitable<Value> = Value | PromiseLike<Value>
 export type MaybeKey = Key | null | undefined
 
 /** A function of the request. `Rest`: what it is given besides, as the framework has it. */
-export type Asked<Req, Rest extends unknown[], Value> = (request: Req, ...rest: Rest) => Awaitable<Value>
+export type Asked<Req, Rest extends unknown[], Value> = (
+  request: Req,
+  ...rest: Rest
+) => Awaitable<Value>
 
 /** All options but what is allowed. */
 export interface LimitSettings<Req, Rest extends unknown[] = []>
@@ -69,10 +72,13 @@ interface WithLimit<Req, Rest extends unknown[]> {
 }
 
 /** What is allowed: a policy, or a limit and a window. */
-export type Allowance<Req, Rest extends unknown[] = []> = WithPolicy<Req, Rest> | WithLimit<Req, Rest>
+export type Allowance<Req, Rest extends unknown[] = []> =
+  | WithPolicy<Req, Rest>
+  | WithLimit<Req, Rest>
 
 /** All that `httpLimiter` needs to know. */
-export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> & Allowance<Req, Rest>
+export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> &
+  Allowance<Req, Rest>
 
 /** Options of an adapter. `Answering`: what its `onDenied` is given to answer with, as the framework has it. */
 export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
@@ -129,14 +135,20 @@ export function checkOptions(options: object): void {
     wrong('onMissingKey', onMissingKey, "'shared', 'skip', 'deny' or a function")
   }
   if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
-  if (hide !== undefined && !(Array.isArray(hide) && hide.every((name) => typeof name === 'string')))
+  if (
+    hide !== undefined &&
+    !(Array.isArray(hide) && hide.every((name) => typeof name === 'string'))
+  )
     wrong('hide', hide, 'an array of policy names')
   checkRefusal(given)
 }
 
 function checkRefusal({ status, body, mediaType }: DenialOptions<never>): void {
   if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599)) {
-    throw rangeError('WEIR_INVALID_OPTION', `status is ${quote(status)}; give a whole number from 400 to 599`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `status is ${quote(status)}; give a whole number from 400 to 599`,
+    )
   }
   if (body === null || !['undefined', 'string', 'object', 'function'].includes(typeof body)) {
     wrong('body', body, 'a text, an object or a function')

@@ -31,7 +31,14 @@ export function tellerOf(
   hidden: readonly string[],
   shadow = false,
 ): Teller {
-  return { name, formats, form: formats.join(), fields: fieldsOf(formats), hidden: new Set(hidden), shadow }
+  return {
+    name,
+    formats,
+    form: formats.join(),
+    fields: fieldsOf(formats),
+    hidden: new Set(hidden),
+    shadow,
+  }
 }
 
 /**
@@ -129,18 +136,25 @@ export function tell<Res>(
 
 function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[] {
   for (const { form } of tellers) {
-    if (form !== last.form && form !== '') return fieldsOf(tellers.flatMap(({ formats }) => formats))
+    if (form !== last.form && form !== '')
+      return fieldsOf(tellers.flatMap(({ formats }) => formats))
   }
   return last.fields
 }
 
 /** What a denied decision's policies that refused are called in the response, but for the hidden ones. */
-export function violatedNames(placed: RequestDecision, { policies }: Decision, teller: Teller): string[] {
+export function violatedNames(
+  placed: RequestDecision,
+  { policies }: Decision,
+  teller: Teller,
+): string[] {
   const rows = rowsOf(placed as Told)
   return policies
     .filter((figures) => isViolated(figures) && !teller.hidden.has(figures.policy.name))
     .map(({ policy: { name } }) => {
-      const row = rows.find(({ limiter, figures }) => limiter === teller.name && figures.policy.name === name)
+      const row = rows.find(
+        ({ limiter, figures }) => limiter === teller.name && figures.policy.name === name,
+      )
       return row?.name ?? name
     })
 }
@@ -158,11 +172,16 @@ export function longestWaitMs(placed: RequestDecision): number {
  * A hidden policy's wait would tell a stranger when others have used it up; in whole windows it tells nothing but how long
  * they are, and is still long enough.
  */
-function toldWaitMs({ reason, retryAfterMs, policies }: Denied, hidden: ReadonlySet<string>): number {
+function toldWaitMs(
+  { reason, retryAfterMs, policies }: Denied,
+  hidden: ReadonlySet<string>,
+): number {
   if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
-  const waits = policies.filter(isViolated).map(({ policy: { name, windowMs }, retryAfterMs: wait }) => {
-    return hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait
-  })
+  const waits = policies
+    .filter(isViolated)
+    .map(({ policy: { name, windowMs }, retryAfterMs: wait }) => {
+      return hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait
+    })
   return Math.max(...waits)
 }
 
@@ -176,7 +195,12 @@ function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
       const figures = policies[j] as PolicyFigures
       const { policy } = figures
       if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
-      const row = { limiter: name, name: policy.name, figures, violated: !allowed && isViolated(figures) }
+      const row = {
+        limiter: name,
+        name: policy.name,
+        figures,
+        violated: !allowed && isViolated(figures),
+      }
       rows = rows.length === 0 ? [row] : withRow(rows, row)
     }
   }

@@ -45,7 +45,10 @@ export function proxyResolver(
 /** The header that the options name, in lower case. */
 export function headerOf({ header = 'x-forwarded-for' }: ProxyOptions): string {
   if (typeof header !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(header)) {
-    throw rangeError('WEIR_INVALID_OPTION', `proxies.header is ${quote(header)}; give the name of a header`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `proxies.header is ${quote(header)}; give the name of a header`,
+    )
   }
   return header.toLowerCase()
 }

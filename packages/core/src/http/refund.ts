@@ -78,6 +78,11 @@ export function afterNodeResponse(response: NodeResponse, done: Done): void {
 }
 
 /** A stream of HTTP/2 that was reset says that it was written to its end. */
-function outcomeOf({ statusCode, writableEnded, writableFinished, stream }: NodeResponse): ResponseOutcome {
+function outcomeOf({
+  statusCode,
+  writableEnded,
+  writableFinished,
+  stream,
+}: NodeResponse): ResponseOutcome {
   return { status: statusCode, finished: writableEnded && writableFinished && !stream?.rstCode }
 }

@@ -57,15 +57,21 @@ export function denial<Req, Rest extends unknown[]>(
   if (body === undefined) {
     return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
   }
-  return whenAtHand(typeof body === 'function' ? body(decision, request, ...rest) : body, (content) => ({
-    ...written(content, mediaType),
-    status,
-    decision,
-    ...wait,
-  }))
+  return whenAtHand(
+    typeof body === 'function' ? body(decision, request, ...rest) : body,
+    (content) => ({
+      ...written(content, mediaType),
+      status,
+      decision,
+      ...wait,
+    }),
+  )
 }
 
-function written(content: unknown, mediaType?: string): Pick<Refusal, 'content' | 'body' | 'mediaType'> {
+function written(
+  content: unknown,
+  mediaType?: string,
+): Pick<Refusal, 'content' | 'body' | 'mediaType'> {
   if (typeof content === 'string') {
     return { content, body: content, mediaType: mediaType ?? 'text/plain; charset=utf-8' }
   }
@@ -85,7 +91,13 @@ interface Problem {
 
 function problem(content: Problem, decision: Decision | undefined): Refusal {
   const { status } = content
-  return { status, mediaType: 'application/problem+json', content, body: JSON.stringify(content), decision }
+  return {
+    status,
+    mediaType: 'application/problem+json',
+    content,
+    body: JSON.stringify(content),
+    decision,
+  }
 }
 
 function quotaExceeded(status: number, waitMs: number, violated: readonly string[]): Problem {
@@ -114,7 +126,10 @@ const unavailable: Problem = {
 
 /** The client's request led to a cost that is no cost. It was charged as 1. */
 export function badCost(decision: Decision): Refusal {
-  return problem(plain(400, 'Bad request', 'The cost of this request cannot be determined.'), decision)
+  return problem(
+    plain(400, 'Bad request', 'The cost of this request cannot be determined.'),
+    decision,
+  )
 }
 
 /** A client on the deny list. Not 429: clients would try again. */

@@ -60,7 +60,13 @@ export function rowBindsMore(row: Row, than: Row): boolean {
 }
 
 /** The part of a limit that is left. */
-export function share({ limit, remaining }: { readonly limit: number; readonly remaining: number }): number {
+export function share({
+  limit,
+  remaining,
+}: {
+  readonly limit: number
+  readonly remaining: number
+}): number {
   if (limit === Number.POSITIVE_INFINITY) return 1
   return limit > 0 ? remaining / limit : 0
 }

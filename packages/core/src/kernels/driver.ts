@@ -20,7 +20,14 @@ export interface Table {
   cellsOf(slot: number): Cells
   offsetOf(slot: number): number
   /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
-  write(key: string, slot: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void
+  write(
+    key: string,
+    slot: number,
+    kernel: Kernel,
+    check: Check,
+    nowMs: number,
+    resetMs: number,
+  ): void
   remove(key: string, slot: number): void
   /** Removes on purpose, and remembers that for a while. */
   forget(key: string, slot: number, nowUs: number): void

@@ -121,7 +121,8 @@ export const slidingCounter: Kernel<CounterCheck> = {
   retryAfterMs({ limit, spanMs, nowMs, startMs, previous, current }, cost) {
     if (cost > limit) return -1
     const room = limit - cost - current
-    if (room < 0) return startMs + 2 * spanMs - Math.floor(((limit - cost) * spanMs) / current) - nowMs
+    if (room < 0)
+      return startMs + 2 * spanMs - Math.floor(((limit - cost) * spanMs) / current) - nowMs
     if (previous <= room) return 0
     const wait = startMs + spanMs - Math.floor((room * spanMs) / previous) - nowMs
     return wait > 0 ? wait : 0

@@ -68,7 +68,8 @@ export const slidingLog: Kernel<LogCheck> = {
     const first = firstLive(check, cells)
     check.cells = cells
     check.first = first
-    check.floor = first > (cells[FIRST] as number) ? sumAt(cells, first - 1) : (cells[FLOOR] as number)
+    check.floor =
+      first > (cells[FIRST] as number) ? sumAt(cells, first - 1) : (cells[FLOOR] as number)
     check.lastTick = tickAt(cells, end - 1)
     check.lastSum = sumAt(cells, end - 1)
     if (check.lastTick - nowMs <= check.spanMs) return available(check)
@@ -81,7 +82,10 @@ export const slidingLog: Kernel<LogCheck> = {
 
   giveBack(check, units, untilUs) {
     const used = usedOf(check)
-    if (used > 0 && (untilUs === undefined || Math.floor(untilUs / 1_000) - EPOCH_MS > check.nowMs)) {
+    if (
+      used > 0 &&
+      (untilUs === undefined || Math.floor(untilUs / 1_000) - EPOCH_MS > check.nowMs)
+    ) {
       const back = units < used ? units : used
       check.first = firstReaching(check, back + 1)
       check.floor = (check.floor + back) % ROUND
@@ -132,7 +136,8 @@ export const slidingLog: Kernel<LogCheck> = {
     let end = cells[END] as number
     const appends = end === 0 || tickAt(cells, end - 1) !== lastTick
     if (cells === EMPTY) {
-      cells = stored.length === HEADER + 2 * SMALLEST ? stored : new Float64Array(HEADER + 2 * SMALLEST)
+      cells =
+        stored.length === HEADER + 2 * SMALLEST ? stored : new Float64Array(HEADER + 2 * SMALLEST)
     } else if (appends && HEADER + 2 * end === cells.length) {
       cells = withRoom(cells, first, end)
       end -= first

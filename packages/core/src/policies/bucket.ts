@@ -22,7 +22,14 @@ interface BucketOptions {
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
-export function bucketPolicy({ algorithm, name, capacity, refill, every, words }: BucketOptions): Policy {
+export function bucketPolicy({
+  algorithm,
+  name,
+  capacity,
+  refill,
+  every,
+  words,
+}: BucketOptions): Policy {
   checkedCount(capacity, `${algorithm}: ${words.capacity}`, 2 ** 50)
   const everyMs = durationMs(every, `${algorithm}: ${words.every}`)
   if (typeof refill !== 'number') {

@@ -30,6 +30,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
     return [limit, windowMs, aligned ? 1 : 0]
   }
   // Windows that begin with a request and windows of the clock are not the same time: they count apart.
-  const scaleOf = (windowMs: number): string => durationText(windowMs) + (options.aligned ? '-aligned' : '')
+  const scaleOf = (windowMs: number): string =>
+    durationText(windowMs) + (options.aligned ? '-aligned' : '')
   return windowPolicy('fixed-window', options, known, kernel, numbers, scaleOf)
 }

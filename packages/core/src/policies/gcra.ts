@@ -29,8 +29,22 @@ export function gcra(options: GcraOptions): Policy {
   const { name, limit, period, burst } = options
   // A limit of 0 denies all; how fast nothing comes back does not matter.
   if (limit === 0 && (burst === undefined || burst === 0))
-    return bucketPolicy({ algorithm: 'gcra', name, capacity: 0, refill: 1, every: period, words: WORDS })
+    return bucketPolicy({
+      algorithm: 'gcra',
+      name,
+      capacity: 0,
+      refill: 1,
+      every: period,
+      words: WORDS,
+    })
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 1
   const capacity = burst === undefined ? rounded : burst
-  return bucketPolicy({ algorithm: 'gcra', name, capacity, refill: limit, every: period, words: WORDS })
+  return bucketPolicy({
+    algorithm: 'gcra',
+    name,
+    capacity,
+    refill: limit,
+    every: period,
+    words: WORDS,
+  })
 }

@@ -27,5 +27,12 @@ const WORDS = { capacity: 'capacity', refill: 'leak', every: 'every' }
 export function leakyBucket(options: LeakyBucketOptions): Policy {
   checkedPolicyOptions(options, 'leakyBucket', ['name', 'capacity', 'leak', 'every'])
   const { name, capacity, leak, every } = options
-  return bucketPolicy({ algorithm: 'leaky-bucket', name, capacity, refill: leak, every, words: WORDS })
+  return bucketPolicy({
+    algorithm: 'leaky-bucket',
+    name,
+    capacity,
+    refill: leak,
+    every,
+    words: WORDS,
+  })
 }

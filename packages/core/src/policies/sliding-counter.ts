@@ -13,14 +13,20 @@ import { type WindowOptions, windowPolicy } from './window.js'
  * @example slidingCounter({ limit: 1_000, window: '1h' })
  */
 export function slidingCounter(options: WindowOptions): Policy {
-  return windowPolicy('sliding-counter', options, ['name', 'limit', 'window'], kernel, (limit, windowMs) => {
-    if (limit * windowMs > 2 ** 53) {
-      const product = `limit ${quote(limit)} times ${windowMs} ms`
-      throw rangeError(
-        'WEIR_INVALID_POLICY',
-        `sliding-counter: ${product} is above 2^53; give a smaller limit or window`,
-      )
-    }
-    return [limit, windowMs, 0]
-  })
+  return windowPolicy(
+    'sliding-counter',
+    options,
+    ['name', 'limit', 'window'],
+    kernel,
+    (limit, windowMs) => {
+      if (limit * windowMs > 2 ** 53) {
+        const product = `limit ${quote(limit)} times ${windowMs} ms`
+        throw rangeError(
+          'WEIR_INVALID_POLICY',
+          `sliding-counter: ${product} is above 2^53; give a smaller limit or window`,
+        )
+      }
+      return [limit, windowMs, 0]
+    },
+  )
 }

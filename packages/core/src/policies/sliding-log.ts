@@ -16,13 +16,19 @@ const MAX_ENTRIES = 100_000
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */
 export function slidingLog(options: WindowOptions): Policy {
-  return windowPolicy('sliding-log', options, ['name', 'limit', 'window'], kernel, (limit, windowMs) => {
-    if (Math.min(limit, windowMs) > MAX_ENTRIES) {
-      throw rangeError(
-        'WEIR_INVALID_POLICY',
-        `sliding-log: limit is ${quote(limit)}; give at most ${MAX_ENTRIES}, or use slidingWindow`,
-      )
-    }
-    return [limit, windowMs, 1]
-  })
+  return windowPolicy(
+    'sliding-log',
+    options,
+    ['name', 'limit', 'window'],
+    kernel,
+    (limit, windowMs) => {
+      if (Math.min(limit, windowMs) > MAX_ENTRIES) {
+        throw rangeError(
+          'WEIR_INVALID_POLICY',
+          `sliding-log: limit is ${quote(limit)}; give at most ${MAX_ENTRIES}, or use slidingWindow`,
+        )
+      }
+      return [limit, windowMs, 1]
+    },
+  )
 }

@@ -2,7 +2,13 @@
 
 import { type Duration, durationMs, durationText } from '../duration.js'
 import { type Kernel, MAX_UNITS, type PolicyNumbers } from '../kernels/kernel.js'
-import { type Algorithm, checkedCount, checkedPolicyOptions, makePolicy, type Policy } from '../policy.js'
+import {
+  type Algorithm,
+  checkedCount,
+  checkedPolicyOptions,
+  makePolicy,
+  type Policy,
+} from '../policy.js'
 
 export interface WindowOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the window, as

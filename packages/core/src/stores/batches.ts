@@ -127,7 +127,9 @@ function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
   const mayJoin = mayBeJoined(group, batch.mode)
   const [first] = batch.entries
   if (first !== undefined)
-    batch.joinable ??= new Map(mayBeJoined(first.group, batch.mode) ? [[first.group.key, first]] : [])
+    batch.joinable ??= new Map(
+      mayBeJoined(first.group, batch.mode) ? [[first.group.key, first]] : [],
+    )
   const joined = mayJoin ? batch.joinable?.get(key) : undefined
   if (joined !== undefined) {
     joined.count += 1

@@ -99,7 +99,10 @@ export function guardedBreaker(foreign: () => Breaker, node: string): Breaker {
   let breaker: Breaker | undefined
   const own = circuitBreaker()
 
-  function asked<Value>(ask: (breaker: Breaker) => Value, isSound: (value: Value) => boolean): Value {
+  function asked<Value>(
+    ask: (breaker: Breaker) => Value,
+    isSound: (value: Value) => boolean,
+  ): Value {
     try {
       breaker ??= foreign()
       const value = ask(breaker)

@@ -62,7 +62,10 @@ export class Calls {
     const node = this.#nodes.ofSlot(batch.slot)
     // It may have opened since these requests were gathered.
     if (node.breaker.state !== 'closed') {
-      failAll(batch.entries, storeFailure(new Error(`its circuit breaker is ${node.breaker.state}`)))
+      failAll(
+        batch.entries,
+        storeFailure(new Error(`its circuit breaker is ${node.breaker.state}`)),
+      )
       return
     }
     if (node.inFlight >= this.#options.maxInFlight) {
@@ -129,7 +132,8 @@ export class Calls {
   close(): void {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
-    for (const { entries } of waiting) failAll(entries, storeFailure(new Error('the store is closed')))
+    for (const { entries } of waiting)
+      failAll(entries, storeFailure(new Error('the store is closed')))
     this.#deadlines.close()
     this.#lost.close()
   }

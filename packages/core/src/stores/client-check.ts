@@ -37,7 +37,11 @@ export function checkClient(client: RedisLike): void {
   for (const [option, isSafe, why] of client.isCluster === true ? OF_A_CLUSTER : OF_A_CLIENT) {
     if (isSafe(options)) continue
     const remedy = `see recommended${client.isCluster === true ? 'Cluster' : 'Redis'}Options`
-    warnOnce('WEIR_UNSAFE_REDIS_OPTION', option, `the Redis client's ${option} is unsafe: ${why}; ${remedy}`)
+    warnOnce(
+      'WEIR_UNSAFE_REDIS_OPTION',
+      option,
+      `the Redis client's ${option} is unsafe: ${why}; ${remedy}`,
+    )
   }
 }
 
@@ -125,7 +129,10 @@ const OF_A_CLIENT: readonly Expected[] = [
 const OF_A_CLUSTER: readonly Expected[] = [
   enableOfflineQueue,
   ...OF_A_RECONNECT.map(([option, isSafe, why]): Expected => {
-    const isSafeThere = ({ clusterNodeRetryStrategy, redisOptions = {} }: ClientOptions): boolean => {
+    const isSafeThere = ({
+      clusterNodeRetryStrategy,
+      redisOptions = {},
+    }: ClientOptions): boolean => {
       return typeof clusterNodeRetryStrategy !== 'function' || isSafe(redisOptions)
     }
     return [option, isSafeThere, why]

@@ -44,10 +44,12 @@ export class Denials {
   answer(id: string, group: Group): Answer | undefined {
     if (this.#denials.isEmpty) return undefined
     const denial = this.#denials.get(id)
-    if (denial === undefined || denial.plan !== group.plan || group.mode !== 'consume') return undefined
+    if (denial === undefined || denial.plan !== group.plan || group.mode !== 'consume')
+      return undefined
     const nowUs = this.#clockUs() ?? performance.now() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
-    for (let i = 0; i < denial.costs.length; i += 1) if (denial.costs[i] !== group.costs[i]) return undefined
+    for (let i = 0; i < denial.costs.length; i += 1)
+      if (denial.costs[i] !== group.costs[i]) return undefined
     return later(denial.answer, Math.floor(nowUs - denial.atUs))
   }
 

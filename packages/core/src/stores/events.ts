@@ -53,7 +53,8 @@ export function storeEvents(log: ((line: string) => void) | undefined): Events {
       return () => some.delete(listener)
     },
     emit(name, event) {
-      for (const listener of listeners.get(name) ?? []) guarded(name, () => listener(event as never))
+      for (const listener of listeners.get(name) ?? [])
+        guarded(name, () => listener(event as never))
       if (log === undefined) return
       const nowMs = performance.now()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return

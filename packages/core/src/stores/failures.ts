@@ -19,7 +19,9 @@ export function storeFailure(cause: unknown): StoreError {
 /** What Redis, the connection or the client said, quoted. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  return quote(cause instanceof Error ? cause.message : error instanceof Error ? error.message : error)
+  return quote(
+    cause instanceof Error ? cause.message : error instanceof Error ? error.message : error,
+  )
 }
 
 /** Of several failures the same: the code of an error reply, such as `OOM`, or `no reply`. */
@@ -40,7 +42,10 @@ export function concernsNode(error: StoreError): boolean {
  * by itself, and tells in the end that there were too many redirections: what it was sent from node to node by was the same.
  */
 export function mustSplit(error: StoreError): boolean {
-  return error.cause instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.cause.message)
+  return (
+    error.cause instanceof Error &&
+    /^(TRYAGAIN|Too many Cluster redirections)/.test(error.cause.message)
+  )
 }
 
 export function timedOut(afterMs: number): StoreError {

@@ -69,7 +69,10 @@ export class Fallback {
     const admitted = this.#admitted.get(plan)?.get(id)
     if (admitted === undefined) return
     for (let i = 0; i < costs.length; i += 1) {
-      admitted.units[i] = Math.max(0, (admitted.units[i] as number) - granted * (costs[i] as number))
+      admitted.units[i] = Math.max(
+        0,
+        (admitted.units[i] as number) - granted * (costs[i] as number),
+      )
     }
   }
 
@@ -125,7 +128,12 @@ export class Fallback {
   }
 
   /** What this instance has used of its share, so that no more is left than its part of what was left. */
-  #start(group: Group, plan: Plan, { remaining, untilUs }: Seen, units: readonly number[] = []): void {
+  #start(
+    group: Group,
+    plan: Plan,
+    { remaining, untilUs }: Seen,
+    units: readonly number[] = [],
+  ): void {
     const instances = this.#shared
     const used = group.plan.policies.map(({ limit }, i) => {
       const part = partOf(limit, instances)

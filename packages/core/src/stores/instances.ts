@@ -24,7 +24,10 @@ export function checkedInstances(option: number | { count: number; rank: number 
   const known = rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
   if (!Number.isInteger(count) || count < 1 || count > 100_000 || !known) {
     const right = 'give a count from 1 to 100000, or { count, rank } with a rank below the count'
-    throw rangeError('WEIR_INVALID_OPTION', `instances is ${quote(JSON.stringify(option))}; ${right}`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `instances is ${quote(JSON.stringify(option))}; ${right}`,
+    )
   }
   return { count, rank }
 }

@@ -72,7 +72,12 @@ export class KeyHash {
   /** The hash as a text of four code units. */
   textOf(text: string): string {
     this.hash(text)
-    return String.fromCharCode(this.low & 0xffff, this.low >>> 16, this.high & 0xffff, this.high >>> 16)
+    return String.fromCharCode(
+      this.low & 0xffff,
+      this.low >>> 16,
+      this.high & 0xffff,
+      this.high >>> 16,
+    )
   }
 }
 

@@ -46,7 +46,11 @@ export function keyFormat(
 export interface KeyNames {
   readonly format: KeyFormat
   readonly head: string
-  readonly parts: readonly { readonly name: string; readonly counter: string; readonly tail: string }[]
+  readonly parts: readonly {
+    readonly name: string
+    readonly counter: string
+    readonly tail: string
+  }[]
 }
 
 export function keyNames(format: KeyFormat, plan: Plan): KeyNames {

@@ -125,7 +125,12 @@ export class LastSeen {
    * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
    * its mark keeps it from being undone.
    */
-  #isLost(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer, mode: Mode, i: number): boolean {
+  #isLost(
+    at: number,
+    { figures, nowUs, untilUs: untilNowUs }: Answer,
+    mode: Mode,
+    i: number,
+  ): boolean {
     const now = figures[i]
     const remained = this.#cells[at + HEADER + 2 * i] as number
     const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
@@ -137,7 +142,8 @@ export class LastSeen {
     // What is settled may no longer weigh.
     const took = mode === 'settle' ? 0 : cost
     if (isUsedTold && took > 0 && limit - remaining === took) return true
-    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took) return true
+    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took)
+      return true
     return policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
   }
 
@@ -181,7 +187,10 @@ export class LastSeen {
 }
 
 /** Tells a store what was last seen of a subject. */
-export function raiseOf({ plan, key, ownKeys }: Subject, { remaining, untilUs, nowUs }: Seen): Group {
+export function raiseOf(
+  { plan, key, ownKeys }: Subject,
+  { remaining, untilUs, nowUs }: Seen,
+): Group {
   const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
   return { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
 }

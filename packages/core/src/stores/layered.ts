@@ -173,7 +173,8 @@ class LayeredStore implements RedisStore, Asker {
       inFlight,
     }))
     const worst =
-      nodes.find(({ state }) => state === 'open') ?? nodes.find(({ state }) => state === 'half-open')
+      nodes.find(({ state }) => state === 'open') ??
+      nodes.find(({ state }) => state === 'half-open')
     return {
       state: this.#answered ? (worst?.state ?? 'closed') : 'never-connected',
       nodes,
@@ -266,7 +267,13 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   #ask(group: Group, waiter: Waiter): void {
-    this.#batches.ask(this.#desks.of(group.plan).line, this.#slotOf(group), group, this.#nowUs(), waiter)
+    this.#batches.ask(
+      this.#desks.of(group.plan).line,
+      this.#slotOf(group),
+      group,
+      this.#nowUs(),
+      waiter,
+    )
   }
 
   /** The store has answered. */
@@ -291,7 +298,8 @@ class LayeredStore implements RedisStore, Asker {
     return decideWithoutStore(group, {
       otherwise: this.#settings.whenUnavailable,
       cause,
-      retryAfterMs: node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
+      retryAfterMs:
+        node.breaker.state === 'open' ? node.breaker.probeAtMs - performance.now() : 1_000,
       local: (part, places) => {
         return this.#fallback.decide(part, idOf(part), this.#lastSeen(group, part, places))
       },
@@ -339,7 +347,9 @@ class LayeredStore implements RedisStore, Asker {
 
   #notUsable({ breaker: { state } }: RedisNode): StoreError {
     const why =
-      state === 'closed' ? `the client is ${this.#client.status}` : `its circuit breaker is ${state}`
+      state === 'closed'
+        ? `the client is ${this.#client.status}`
+        : `its circuit breaker is ${state}`
     return storeFailure(new Error(why))
   }
 

@@ -68,7 +68,11 @@ export class Leases {
    * @param clockUs the store's time, where it is injected
    * @param send asks Redis, and nobody waits for the answer
    */
-  constructor(options: LeaseOptions, clockUs: () => number | undefined, send: (group: Group) => void) {
+  constructor(
+    options: LeaseOptions,
+    clockUs: () => number | undefined,
+    send: (group: Group) => void,
+  ) {
     this.#options = options
     this.#clockUs = clockUs
     this.#send = send
@@ -82,7 +86,12 @@ export class Leases {
     if (lease === undefined) return undefined
     const afterUs = this.#sinceUs(lease)
     const isOver = afterUs < lease.spentAfterUs || afterUs >= lease.lastsUs
-    if (isOver || group.mode !== 'consume' || group.plan !== lease.group.plan || !areOne(group.costs)) {
+    if (
+      isOver ||
+      group.mode !== 'consume' ||
+      group.plan !== lease.group.plan ||
+      !areOne(group.costs)
+    ) {
       this.end(id)
       return undefined
     }
@@ -117,7 +126,13 @@ export class Leases {
   }
 
   /** Redis has granted so many units, beside those for which somebody waited. */
-  granted(id: string, group: Group, units: number, readings: readonly Reading[], nowUs: number): void {
+  granted(
+    id: string,
+    group: Group,
+    units: number,
+    readings: readonly Reading[],
+    nowUs: number,
+  ): void {
     const demand = this.#demands.get(id)
     // Without it the call had failed, and this answer is late: what it granted goes back.
     const askedMs = demand?.askedMs
@@ -184,7 +199,9 @@ export class Leases {
   /** Counted from when the units were asked for, so never too little: Redis took them later than that. */
   #sinceUs({ takenUs, askedMs }: Lease): number {
     const clockUs = this.#clockUs()
-    return clockUs === undefined ? Math.ceil((performance.now() - askedMs) * 1_000) : clockUs - takenUs
+    return clockUs === undefined
+      ? Math.ceil((performance.now() - askedMs) * 1_000)
+      : clockUs - takenUs
   }
 
   #mostOf({ plan }: Group): number {

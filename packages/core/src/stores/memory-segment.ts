@@ -174,7 +174,8 @@ export class Segment {
   #copy(from: Segment, place: number, to: number): void {
     const source = from.offsetOf(place)
     const target = this.offsetOf(to)
-    for (let i = 0; 2 * i < this.#width; i += 1) this.cells[target + i] = from.cells[source + i] as number
+    for (let i = 0; 2 * i < this.#width; i += 1)
+      this.cells[target + i] = from.cells[source + i] as number
     // As numbers they would not survive if they look like NaN.
     this.#setWord(to, HASH, from.#wordOf(place, HASH))
     this.#setWord(to, UNTIL, from.#wordOf(place, UNTIL))

@@ -112,7 +112,8 @@ export class Segments {
         this.#walkPlace = segment.places
       }
       this.#walkPlace = Math.min(this.#walkPlace, segment.places) - 1
-      if (segment.isUsed(this.#walkPlace)) return (this.#walkSegment << PLACE_BITS) | this.#walkPlace
+      if (segment.isUsed(this.#walkPlace))
+        return (this.#walkSegment << PLACE_BITS) | this.#walkPlace
     }
     return -1
   }

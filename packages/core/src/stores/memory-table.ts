@@ -43,7 +43,8 @@ export interface Marks {
 
 /** @param id of the table */
 export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): Marks {
-  const nameOf = (key: string): string => `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
+  const nameOf = (key: string): string =>
+    `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
   return {
     of: (key) => (marks.isEmpty ? undefined : marks.get(nameOf(key))),
     on(key) {
@@ -106,9 +107,17 @@ export class MemoryTable implements Table {
     return this.#states.offsetOf(slot)
   }
 
-  write(key: string, known: number, kernel: Kernel, check: Check, nowMs: number, resetMs: number): void {
+  write(
+    key: string,
+    known: number,
+    kernel: Kernel,
+    check: Check,
+    nowMs: number,
+    resetMs: number,
+  ): void {
     const slot = known >= 0 ? known : this.#newSlot(key)
-    if (kernel.width > 0) kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
+    if (kernel.width > 0)
+      kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
     else this.#keepLog(slot, kernel.write(check, this.#log, 0))
     this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
     if (known < 0) this.sweep(nowMs, 2)

@@ -62,7 +62,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 /** A memory store of checked options. */
-export function memoryStoreOf({ clock, ...bounds }: Bounds & { readonly clock: Clock }): MemoryStore {
+export function memoryStoreOf({
+  clock,
+  ...bounds
+}: Bounds & { readonly clock: Clock }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
   let desks = new WeakMap<Plan, Desk>()
   let lastPlan: Plan | undefined

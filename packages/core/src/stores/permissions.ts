@@ -30,7 +30,11 @@ const IN_SCRIPTS = [
 ]
 
 /** All commands that Weir itself sends. */
-export const COMMANDS: readonly string[] = ['EVALSHA', 'EVAL', ...IN_SCRIPTS.map((each) => nameOf(each))]
+export const COMMANDS: readonly string[] = [
+  'EVALSHA',
+  'EVAL',
+  ...IN_SCRIPTS.map((each) => nameOf(each)),
+]
 
 /**
  * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and since

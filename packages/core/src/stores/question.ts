@@ -59,7 +59,12 @@ export class Question<Result> implements Waiter {
   granted(ahead: number, readings: readonly Reading[], nowUs: number): void {
     const id = idOf(this.#group)
     // What is held counts as used, also if Redis cannot be asked meanwhile.
-    this.#desk.seen.note(id, this.#desk.salt, answerOf(this.#group, true, nowUs, readings), 'charge')
+    this.#desk.seen.note(
+      id,
+      this.#desk.salt,
+      answerOf(this.#group, true, nowUs, readings),
+      'charge',
+    )
     this.#desk.leases?.granted(id, this.#group, ahead, readings, nowUs)
   }
 

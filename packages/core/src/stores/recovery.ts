@@ -178,7 +178,9 @@ export class Recovery {
     const mine = fallback.takeAdmitted((admitted) => isDue(nodeOf(admitted), node))
     for (let from = 0; from < mine.length; from += CHUNK) {
       const calls = this.#calls(mine.slice(from, from + CHUNK))
-      const ends = await Promise.allSettled(calls.map(([line, some]) => this.#settleCall(line, some)))
+      const ends = await Promise.allSettled(
+        calls.map(([line, some]) => this.#settleCall(line, some)),
+      )
       ends.forEach(({ status }, i) => {
         if (status === 'fulfilled') counted((calls[i] as (typeof calls)[number])[1].length)
       })

@@ -71,7 +71,8 @@ export async function decideGroups(
   nowUs: number | undefined,
 ): Promise<Reply> {
   const call = openCall(line)
-  for (let i = 0; i < groups.length; i += 1) addKeys(line, mode, (groups[i] as CountedGroup).group, call)
+  for (let i = 0; i < groups.length; i += 1)
+    addKeys(line, mode, (groups[i] as CountedGroup).group, call)
   const stride = (call.length - CALL_HEAD) / groups.length
   closeCall(line, mode, nowUs, call)
   if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, call)
@@ -166,7 +167,11 @@ function addArguments(mode: Mode, { group, count }: CountedGroup, args: string[]
  * How many requests of the group at a place were granted, or why it could not be decided. Its readings, one for each policy,
  * are written into `into`.
  */
-export function grantedAt(reply: Reply, place: number, into: readonly Reading[]): number | StoreError {
+export function grantedAt(
+  reply: Reply,
+  place: number,
+  into: readonly Reading[],
+): number | StoreError {
   const { numbers, call, stride } = reply
   let at = 1 + place * (1 + 3 * into.length)
   const granted = numbers[at] as number
@@ -188,11 +193,16 @@ function foreignKey(key: string): StoreError {
 }
 
 /** EVALSHA; and EVAL only if the server does not know the script, in which case nothing has run yet. */
-async function evaluate(client: RedisLike, { script }: Line, call: readonly string[]): Promise<unknown> {
+async function evaluate(
+  client: RedisLike,
+  { script }: Line,
+  call: readonly string[],
+): Promise<unknown> {
   try {
     return await send(client, 'evalsha', call as string[])
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw storeFailure(error)
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT'))
+      throw storeFailure(error)
   }
   try {
     return await send(client, 'eval', [script.source, ...call.slice(1)])

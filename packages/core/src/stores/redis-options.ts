@@ -40,7 +40,10 @@ export const recommendedClusterOptions: {
   readonly retryDelayOnClusterDown: number
   readonly retryDelayOnTryAgain: number
   readonly maxRedirections: number
-  readonly redisOptions: Omit<typeof recommendedRedisOptions, 'retryStrategy' | 'enableOfflineQueue'>
+  readonly redisOptions: Omit<
+    typeof recommendedRedisOptions,
+    'retryStrategy' | 'enableOfflineQueue'
+  >
 } = {
   enableOfflineQueue: false,
   clusterRetryStrategy: backOffMs,

@@ -107,7 +107,12 @@ const KNOWN = [
 ]
 
 function settingsOf(options: RedisStoreOptions): Settings {
-  const { prefix = 'weir', deadlineMs = 100, maxInFlight = 1_000, whenUnavailable = 'local' } = options
+  const {
+    prefix = 'weir',
+    deadlineMs = 100,
+    maxInFlight = 1_000,
+    whenUnavailable = 'local',
+  } = options
   if (typeof prefix !== 'string' || !/^[A-Za-z0-9_.:-]{1,64}$/.test(prefix)) {
     const right = "give 1 to 64 letters, digits, '_', '.', ':' or '-'"
     throw rangeError('WEIR_INVALID_OPTION', `prefix is ${quote(prefix)}; ${right}`)
@@ -125,7 +130,10 @@ function settingsOf(options: RedisStoreOptions): Settings {
   }
   if (!['local', 'allow', 'deny', 'throw'].includes(whenUnavailable)) {
     const right = "give 'local', 'allow', 'deny' or 'throw'"
-    throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(whenUnavailable)}; ${right}`)
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `whenUnavailable is ${quote(whenUnavailable)}; ${right}`,
+    )
   }
   for (const [name, value, type] of [
     ['denyCache', options.denyCache, 'boolean'],
@@ -137,20 +145,30 @@ function settingsOf(options: RedisStoreOptions): Settings {
     }
   }
   const { hashTags, leases, hashKeys } = options
-  if (hashKeys !== undefined && (typeof hashKeys !== 'string' || hashKeys.length < SHORTEST_SECRET)) {
+  if (
+    hashKeys !== undefined &&
+    (typeof hashKeys !== 'string' || hashKeys.length < SHORTEST_SECRET)
+  ) {
     // The secret itself is not shown.
     const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
     throw typeError('WEIR_INVALID_OPTION', `hashKeys is no such text; ${right}`)
   }
   if (leases !== undefined) checkLeases(leases)
-  if (hashTags !== undefined && !(Number.isInteger(hashTags) && hashTags >= 2 && hashTags <= 1_024)) {
+  if (
+    hashTags !== undefined &&
+    !(Number.isInteger(hashTags) && hashTags >= 2 && hashTags <= 1_024)
+  ) {
     throw rangeError(
       'WEIR_INVALID_OPTION',
       `hashTags is ${quote(hashTags)}; give a whole number from 2 to 1024`,
     )
   }
   return {
-    format: keyFormat(prefix, hashTags === undefined ? undefined : spreadHashTags(hashTags), hashKeys),
+    format: keyFormat(
+      prefix,
+      hashTags === undefined ? undefined : spreadHashTags(hashTags),
+      hashKeys,
+    ),
     deadlineMs,
     maxInFlight,
     whenUnavailable,

@@ -30,7 +30,8 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'plainLua'>[])
   const [first] = kernels
   const plain = kernels.length === 1 ? first?.plainLua : undefined
   // Two arguments and a policy's three numbers: nothing is said of any group, so all are single requests of cost 1.
-  const shortcut = plain === undefined ? '' : `if mode == 'consume' and #ARGV == 5 then\n${plain}end\n`
+  const shortcut =
+    plain === undefined ? '' : `if mode == 'consume' and #ARGV == 5 then\n${plain}end\n`
   const sources = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const definitions = [...sources].map(([id, lua]) => `local ${id} = (function()\n${lua}\nend)()\n`)
   const list = `local kernels = { ${kernels.map(({ id }) => id).join(', ')} }\n`

@@ -9,7 +9,9 @@ import type { RedisLike } from './redis-call.js'
  */
 export function send(client: RedisLike, command: string, args: string[]): Promise<unknown> {
   if (!pipelines(client)) return client.callBuffer(command, args)
-  const { buffer } = (client.createBuiltinCommand as NonNullable<RedisLike['createBuiltinCommand']>)(command)
+  const { buffer } = (
+    client.createBuiltinCommand as NonNullable<RedisLike['createBuiltinCommand']>
+  )(command)
   return buffer.call(client, args)
 }
 

@@ -28,10 +28,16 @@ export function partsBySlot(subject: Subject, format: KeyFormat): Subject[] {
 type Decide = (part: Group) => Answer | Promise<Answer> | undefined
 
 /** Decides a group whose keys lie in several slots, the smallest limits first: what is refused there costs nobody else. */
-export async function decideBySlot(group: Group, format: KeyFormat, decide: Decide): Promise<Answer> {
+export async function decideBySlot(
+  group: Group,
+  format: KeyFormat,
+  decide: Decide,
+): Promise<Answer> {
   const smallest = (places: readonly number[]) =>
     Math.min(...places.map((i) => group.plan.policies[i]?.limit ?? 0))
-  const parts = [...slotsOf(group, format).values()].sort((one, other) => smallest(one) - smallest(other))
+  const parts = [...slotsOf(group, format).values()].sort(
+    (one, other) => smallest(one) - smallest(other),
+  )
   const asked: Asked[] = []
   let denied = false
   for (const places of parts) {

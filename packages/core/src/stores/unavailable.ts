@@ -3,7 +3,14 @@
 import type { PolicyFigures } from '../decision.js'
 import type { StoreError } from '../errors.js'
 import type { Policy } from '../policy.js'
-import { type Answer, type Group, makePlan, type Plan, type Subject, type WhenUnavailable } from '../store.js'
+import {
+  type Answer,
+  type Group,
+  makePlan,
+  type Plan,
+  type Subject,
+  type WhenUnavailable,
+} from '../store.js'
 
 export interface WithoutStore {
   /** For policies that were told nothing. */
@@ -26,7 +33,11 @@ export function decideWithoutStore(
   const told = toldOf(group.plan, otherwise)
   if (told.includes('throw')) throw cause
   if (told.includes('deny') && (group.mode === 'consume' || group.mode === 'peek')) {
-    return { ...blank(group, 0), allowed: false, unavailableMs: Math.max(1, Math.ceil(retryAfterMs)) }
+    return {
+      ...blank(group, 0),
+      allowed: false,
+      unavailableMs: Math.max(1, Math.ceil(retryAfterMs)),
+    }
   }
   const places = localPlaces(told)
   if (places.length === told.length) return local(group, places)
@@ -35,7 +46,10 @@ export function decideWithoutStore(
 }
 
 /** What each policy was told. */
-function toldOf({ policies, whenUnavailable }: Plan, otherwise: WhenUnavailable): WhenUnavailable[] {
+function toldOf(
+  { policies, whenUnavailable }: Plan,
+  otherwise: WhenUnavailable,
+): WhenUnavailable[] {
   return policies.map((_, i) => whenUnavailable?.[i] ?? otherwise)
 }
 

@@ -82,7 +82,12 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
     limit: 5,
     make: (limit, times = 1) =>
       bucketOf(limit, (refill) => {
-        return tokenBucket({ name: 'bucket', capacity: limit, refill: (refill * 7) / 5 / times, every: '1m' })
+        return tokenBucket({
+          name: 'bucket',
+          capacity: limit,
+          refill: (refill * 7) / 5 / times,
+          every: '1m',
+        })
       }),
   },
   {
@@ -90,7 +95,12 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
     limit: 20,
     make: (limit, times = 1) =>
       bucketOf(limit, (refill) => {
-        return gcra({ name: 'bucket', burst: limit, limit: (refill * 333) / 20 / times, period: '1s' })
+        return gcra({
+          name: 'bucket',
+          burst: limit,
+          limit: (refill * 333) / 20 / times,
+          period: '1s',
+        })
       }),
   },
   {
@@ -114,7 +124,8 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
   {
     label: 'fixed window, aligned',
     limit: 7,
-    make: (limit, times = 1) => fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
+    make: (limit, times = 1) =>
+      fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
   },
   {
     label: 'exact log',
@@ -124,7 +135,8 @@ const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
   {
     label: 'sliding window of 10 parts',
     limit: 30,
-    make: (limit, times = 1) => slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
+    make: (limit, times = 1) =>
+      slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
   },
   {
     label: 'sliding counter',
@@ -230,7 +242,11 @@ const CASES: readonly PolicyCase[] = [
       clock.advance(old.resetAfterMs)
       await subject.consume('k', { cost: 3 })
       await subject.refund(old)
-      same('after a refund into a later window', (await subject.peek('k')).remaining, policy.limit - 3)
+      same(
+        'after a refund into a later window',
+        (await subject.peek('k')).remaining,
+        policy.limit - 3,
+      )
     },
   ],
   [
@@ -282,9 +298,14 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
     async ({ limiter }) => {
       const address = slidingLog({ name: 'address', limit: 10, window: '1m' })
       const account = slidingLog({ name: 'account', limit: 3, window: '1m' })
-      const policies = (cost: number) => [address, { policy: account, key: 'account-7', tag: 'pair', cost }]
+      const policies = (cost: number) => [
+        address,
+        { policy: account, key: 'account-7', tag: 'pair', cost },
+      ]
       const use = (cost: number) =>
-        policies(cost).map((each) => ('policy' in each ? each : { policy: each, key: 'a1', tag: 'pair' }))
+        policies(cost).map((each) =>
+          'policy' in each ? each : { policy: each, key: 'a1', tag: 'pair' },
+        )
       await limiter(use(2)).consume('a1')
       const denied = await limiter(use(2)).consume('a1')
       same('allowed', denied.allowed, false)
@@ -318,7 +339,9 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
     'requests at once are decided one by one',
     async ({ limiter }) => {
       const subject = limiter(gcra({ limit: 1, period: '1h', burst: 10 }))
-      const decisions: Decision[] = await Promise.all(Array.from({ length: 30 }, () => subject.consume('k')))
+      const decisions: Decision[] = await Promise.all(
+        Array.from({ length: 30 }, () => subject.consume('k')),
+      )
       same('allowed', decisions.filter(({ allowed }) => allowed).length, 10)
     },
   ],

@@ -69,7 +69,8 @@ export function parseTrace(text: string): TraceStep[] {
       plan = makePlan('trace', [policyFrom(rest)])
       return
     }
-    if (plan === undefined) throw new Error(`line ${index + 1} of the trace: a call before any policy`)
+    if (plan === undefined)
+      throw new Error(`line ${index + 1} of the trace: a call before any policy`)
     steps.push({ line: index + 1, section, plan, atMs: millis(first), ...callFrom(line) })
   })
   return steps
@@ -126,5 +127,7 @@ function policyFrom([factory, ...options]: string[]): Policy {
 /** A time of a trace; unlike a duration it may be 0 or negative. */
 function millis(text: string): number {
   if (/^0(ms|s|m|h|d)?$/.test(text)) return 0
-  return text.startsWith('-') ? -durationMs(text.slice(1) as Duration) : durationMs(text as Duration)
+  return text.startsWith('-')
+    ? -durationMs(text.slice(1) as Duration)
+    : durationMs(text as Duration)
 }

@@ -25,7 +25,10 @@ export async function walk(
     const cost = [0, 1, 1, 1, 2, 3, limit, limit + 1][pick(8)] as number
     const expected = await limiter.peek(key, { cost })
     const again = await limiter.peek(key, { cost })
-    must(figuresOf(again) === figuresOf(expected), `${where}: (c) a peek changed what the next one says`)
+    must(
+      figuresOf(again) === figuresOf(expected),
+      `${where}: (c) a peek changed what the next one says`,
+    )
     const decision = await limiter.consume(key, { cost })
     must(decision.allowed === expected.allowed, `${where}: (c) peek and consume disagree`)
     if (decision.allowed) {
@@ -33,7 +36,10 @@ export async function walk(
         decision.remaining === expected.remaining - cost,
         `${where}: remaining fell by another number than the cost`,
       )
-      must(cost > 0 || figuresOf(decision) === figuresOf(expected), `${where}: (c) cost 0 changed something`)
+      must(
+        cost > 0 || figuresOf(decision) === figuresOf(expected),
+        `${where}: (c) cost 0 changed something`,
+      )
       await mustHaveLeft(limiter, key, decision, limit, where)
     } else {
       must(isSameDenial(decision, expected), `${where}: (a) a denial differs from its peek`)
@@ -70,7 +76,9 @@ export async function mixedWalk(
   const pick = (below: number) => Math.floor(random() * below)
   const most = policy.limit * 2
   const scales = [1, 3].map((times) => ({
-    limiters: [policy.limit, most, Math.ceil(policy.limit / 3)].map((limit) => limiter(make(limit, times))),
+    limiters: [policy.limit, most, Math.ceil(policy.limit / 3)].map((limit) =>
+      limiter(make(limit, times)),
+    ),
     alone: limiter(make(most, times)),
     passed: 0,
     passedAlone: 0,
@@ -86,7 +94,10 @@ export async function mixedWalk(
         if ((await chosen.consume('k', { cost })).allowed) scale.passed += cost
       }
       const bound = scale.passedAlone + most
-      must(scale.passed <= bound, `step ${step} of ${policy.name}: (k) ${scale.passed} passed of ${bound}`)
+      must(
+        scale.passed <= bound,
+        `step ${step} of ${policy.name}: (k) ${scale.passed} passed of ${bound}`,
+      )
     }
     clock.advance((random() ** 3 * policy.windowMs) / 2)
   }
@@ -100,7 +111,10 @@ async function mustHaveLeft(
   limit: number,
   where: string,
 ): Promise<void> {
-  must((await limiter.peek(key, { cost: remaining })).allowed, `${where}: (f) less can be taken than remains`)
+  must(
+    (await limiter.peek(key, { cost: remaining })).allowed,
+    `${where}: (f) less can be taken than remains`,
+  )
   if (remaining < limit) {
     must(
       !(await limiter.peek(key, { cost: remaining + 1 })).allowed,
@@ -135,7 +149,10 @@ async function mustBeFreshAfterReset(
   const { resetAfterMs } = await limiter.peek(key)
   clock.advance(resetAfterMs)
   const fresh = await limiter.peek(key, { cost: 0 })
-  must(fresh.remaining === limit && fresh.resetAfterMs === 0, `${where}: (d) not fresh after resetAfterMs`)
+  must(
+    fresh.remaining === limit && fresh.resetAfterMs === 0,
+    `${where}: (d) not fresh after resetAfterMs`,
+  )
 }
 
 /** (h) */

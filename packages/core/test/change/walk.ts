@@ -22,10 +22,13 @@ type Make = (limit: number, scale: number) => Policy
 
 /** All under one name. */
 export const makers: Readonly<Record<string, Make>> = {
-  'token bucket': (limit, scale) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: scale }),
-  gcra: (limit, scale) => gcra({ name: 'p', burst: limit, limit: (limit * 10) / scale, period: 10 }),
+  'token bucket': (limit, scale) =>
+    tokenBucket({ name: 'p', capacity: limit, refill: limit, every: scale }),
+  gcra: (limit, scale) =>
+    gcra({ name: 'p', burst: limit, limit: (limit * 10) / scale, period: 10 }),
   'fixed window': (limit, window) => fixedWindow({ name: 'p', limit, window }),
-  'fixed window, aligned': (limit, window) => fixedWindow({ name: 'p', limit, window, aligned: true }),
+  'fixed window, aligned': (limit, window) =>
+    fixedWindow({ name: 'p', limit, window, aligned: true }),
   'sliding log': (limit, window) => slidingLog({ name: 'p', limit, window }),
   'log and window': (limit, window) => {
     if (limit % 2 === 0) return slidingLog({ name: 'p', limit, window })
@@ -53,10 +56,13 @@ export interface ChangeRecipe {
 const PROCESSES = 3
 
 export const recipes: fc.Arbitrary<ChangeRecipe> = fc.record({
-  scales: fc.uniqueArray(fc.oneof(fc.integer({ min: 100, max: 10_000 }), fc.constantFrom(1_000, 60_000)), {
-    minLength: 1,
-    maxLength: 3,
-  }),
+  scales: fc.uniqueArray(
+    fc.oneof(fc.integer({ min: 100, max: 10_000 }), fc.constantFrom(1_000, 60_000)),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  ),
   limits: fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 2, maxLength: 4 }),
   pace: fc.constantFrom(1, 1, 20),
   steps: fc.array(
@@ -86,7 +92,9 @@ export async function takeChanges(
   const most = Math.max(...limits)
   const longest = Math.max(...scales)
   const counts = scales.map((scale) => new Alone(make(most, scale), clock))
-  const plans = scales.map((scale) => limits.map((limit) => makePlan(limiter, [make(limit, scale)])))
+  const plans = scales.map((scale) =>
+    limits.map((limit) => makePlan(limiter, [make(limit, scale)])),
+  )
   for (const [place, { by, scale, limit, cost, process }] of steps.entries()) {
     clock.advance((by * longest) / pace / 1_000)
     for (const count of counts) count.takeAll()
@@ -96,7 +104,10 @@ export async function takeChanges(
     const group: Group = { plan, key: 'k', mode: 'consume', costs: [cost] }
     if (await ask(process, group, clock.nowUs())) count.mixed += cost
     const bound = count.taken + most
-    assert.ok(count.mixed <= bound, `step ${place}: ${count.mixed} passed of ${bound} in ${scales[which]} ms`)
+    assert.ok(
+      count.mixed <= bound,
+      `step ${place}: ${count.mixed} passed of ${bound} in ${scales[which]} ms`,
+    )
   }
   return steps.length
 }

@@ -6,7 +6,12 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { Model } from '../redis/differential/model.js'
-import { type KernelName, kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
+import {
+  type KernelName,
+  kernelNames,
+  type WalkRecipe,
+  walks,
+} from '../redis/differential/recipe.js'
 import { replay } from '../redis/differential/replay.js'
 import { takeWalk, type Walk } from '../redis/differential/walk.js'
 

@@ -55,5 +55,7 @@ async function grantsInRedis(
       verdictsOf(client, line, request.mode, [{ ...request, plan, key }], nowUs),
     ),
   )
-  return replies.map(({ verdicts: [verdict] }) => verdict && 'granted' in verdict && verdict.granted)
+  return replies.map(
+    ({ verdicts: [verdict] }) => verdict && 'granted' in verdict && verdict.granted,
+  )
 }

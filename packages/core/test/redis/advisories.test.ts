@@ -31,7 +31,9 @@ test('GHSA-76rv-2r9v-c5m6 (zae-limiter): one abusive key kept a partition busy. 
   const start = performance.now()
   let denied = 0
   while (performance.now() - start < 1_500) {
-    const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('abuser')))
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, () => limiter.consume('abuser')),
+    )
     denied += decisions.filter(({ allowed }) => !allowed).length
   }
   const seconds = (performance.now() - start) / 1_000

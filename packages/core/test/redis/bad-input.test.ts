@@ -89,18 +89,21 @@ describe.each(stores)('on %s', (_, open) => {
     expect((await limiter.consume('k')).allowed).toBe(false)
   })
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, 'x', null, -5, 1.5])('cost %s throws', async (cost) => {
-    const limiter = new RateLimiter({
-      name: newName(),
-      store: open(),
-      policy: slidingLog({ limit: 5, window: '1m' }),
-    })
-    for (const method of ['consume', 'peek', 'penalty', 'refund'] as const) {
-      const promise = limiter[method]('k', { cost: cost as number })
-      await expect(promise).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
-    }
-    expect((await limiter.peek('k')).remaining).toBe(5)
-  })
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, 'x', null, -5, 1.5])(
+    'cost %s throws',
+    async (cost) => {
+      const limiter = new RateLimiter({
+        name: newName(),
+        store: open(),
+        policy: slidingLog({ limit: 5, window: '1m' }),
+      })
+      for (const method of ['consume', 'peek', 'penalty', 'refund'] as const) {
+        const promise = limiter[method]('k', { cost: cost as number })
+        await expect(promise).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+      }
+      expect((await limiter.peek('k')).remaining).toBe(5)
+    },
+  )
 
   test('a cost above the limit is denied for ever, and counts nothing', async () => {
     const limiter = new RateLimiter({

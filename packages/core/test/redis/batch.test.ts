@@ -21,11 +21,22 @@ function subject(plan: Plan, name: string): Pick<Counted, 'plan' | 'key' | 'ownK
   return { plan, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
 }
 
-function groupsOf({ plan, section, cost }: TraceStep, untilUs: number[] | undefined, run: string): Counted[] {
+function groupsOf(
+  { plan, section, cost }: TraceStep,
+  untilUs: number[] | undefined,
+  run: string,
+): Counted[] {
   return Array.from({ length: GROUPS }, (_, i) => {
-    if (i < COPIES) return { ...subject(plan, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
-    if (i === CORRUPT) return { ...subject(plan, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
-    return { ...subject(plan, `${run}-other-${i % 7}`), costs: [i % 5], untilUs, count: 1 + (i % 3) }
+    if (i < COPIES)
+      return { ...subject(plan, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
+    if (i === CORRUPT)
+      return { ...subject(plan, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
+    return {
+      ...subject(plan, `${run}-other-${i % 7}`),
+      costs: [i % 5],
+      untilUs,
+      count: 1 + (i % 3),
+    }
   })
 }
 
@@ -35,10 +46,20 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   for (const step of parseTrace(text)) {
     const { plan, mode, untilMs } = step
     const line = lineFor(keyFormat('weir'), plan)
-    const groups = groupsOf(step, untilMs === undefined ? undefined : [startUs + untilMs * 1_000], run)
+    const groups = groupsOf(
+      step,
+      untilMs === undefined ? undefined : [startUs + untilMs * 1_000],
+      run,
+    )
     const corrupt = keysOf(line.names, groups[CORRUPT] as Counted, [])[0] as string
     await client.set(corrupt, 'not ours', 'PX', 600_000)
-    const { nowUs, verdicts } = await verdictsOf(client, line, mode, groups, startUs + step.atMs * 1_000)
+    const { nowUs, verdicts } = await verdictsOf(
+      client,
+      line,
+      mode,
+      groups,
+      startUs + step.atMs * 1_000,
+    )
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
       const group = { ...(groups[0] as Counted), mode }

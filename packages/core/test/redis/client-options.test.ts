@@ -49,7 +49,14 @@ beforeAll(async () => {
   writeFileSync(file('key'), key)
   writeFileSync(file('cert'), cert)
   tlsPort = await freePort()
-  const tls = ['--tls-port', String(tlsPort), '--tls-cert-file', file('cert'), '--tls-key-file', file('key')]
+  const tls = [
+    '--tls-port',
+    String(tlsPort),
+    '--tls-cert-file',
+    file('cert'),
+    '--tls-key-file',
+    file('key'),
+  ]
   const noClientCert = ['--tls-auth-clients', 'no']
   const announced = ['--cluster-announce-hostname', 'hidden.test']
   const started = await Promise.all([
@@ -66,7 +73,11 @@ beforeAll(async () => {
   // Nodes learn the names of others later than their addresses.
   for (const node of hidden.nodes) {
     await waitUntil('all names to be known', async () => {
-      const shards = (await node.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][]
+      const shards = (await node.command('CLUSTER', 'SLOTS')) as [
+        number,
+        number,
+        [string, number],
+      ][]
       return shards.every(([, , [host]]) => host === 'hidden.test')
     })
   }
@@ -127,7 +138,11 @@ async function doesAll(client: RedisLike): Promise<string> {
         [true, 'store'],
         [false, 'store'],
       ])
-      expect(await theirs.peek(key)).toMatchObject({ allowed: false, remaining: 0, source: 'store' })
+      expect(await theirs.peek(key)).toMatchObject({
+        allowed: false,
+        remaining: 0,
+        source: 'store',
+      })
       await mine.refund(decisions[0] as (typeof decisions)[0])
       expect(await theirs.peek(key)).toMatchObject({ allowed: true, remaining: 1 })
       await theirs.penalty(key, { cost: 1 })
@@ -189,11 +204,14 @@ describe.each<[string, object]>([
     },
   )
 
-  test.each([false, true])('keeps its keys in its db (auto pipelining: %s)', async (enableAutoPipelining) => {
-    const prefix = await doesAll(redis({ ...base, enableAutoPipelining, db: 3 }))
-    expect(await keysIn(3, `${prefix}:*`)).toContain(`${prefix}:{instances}`)
-    expect(await keysIn(0, `${prefix}:*`)).toEqual([])
-  })
+  test.each([false, true])(
+    'keeps its keys in its db (auto pipelining: %s)',
+    async (enableAutoPipelining) => {
+      const prefix = await doesAll(redis({ ...base, enableAutoPipelining, db: 3 }))
+      expect(await keysIn(3, `${prefix}:*`)).toContain(`${prefix}:{instances}`)
+      expect(await keysIn(0, `${prefix}:*`)).toEqual([])
+    },
+  )
 
   test('works with tls', async () => {
     const tls = { ca: readFileSync(file('cert')) }
@@ -262,20 +280,25 @@ describe.each<[string, AnyOptions]>([
     },
   )
 
-  test.each([false, true])('works with a natMap (auto pipelining: %s)', async (enableAutoPipelining) => {
-    const natMap = Object.fromEntries(
-      hidden.ports.map((port) => [`hidden.test:${port}`, { host: '127.0.0.1', port }]),
-    )
-    const startup = [{ host: '127.0.0.1', port: hidden.ports[0] as number }]
-    const client = clusterAt(startup, { ...base, natMap, enableAutoPipelining })
-    // To a node that is still connecting ioredis sends nothing, but to any other one, and what that
-    // one refers to is not in its map.
-    await waitUntil('all nodes to be known', async () => {
-      return client.nodes('master').length === hidden.ports.length
-    })
-    await Promise.all(client.nodes('master').map((node) => node.connect().catch(() => node.ping())))
-    await doesAll(client)
-  })
+  test.each([false, true])(
+    'works with a natMap (auto pipelining: %s)',
+    async (enableAutoPipelining) => {
+      const natMap = Object.fromEntries(
+        hidden.ports.map((port) => [`hidden.test:${port}`, { host: '127.0.0.1', port }]),
+      )
+      const startup = [{ host: '127.0.0.1', port: hidden.ports[0] as number }]
+      const client = clusterAt(startup, { ...base, natMap, enableAutoPipelining })
+      // To a node that is still connecting ioredis sends nothing, but to any other one, and what that
+      // one refers to is not in its map.
+      await waitUntil('all nodes to be known', async () => {
+        return client.nodes('master').length === hidden.ports.length
+      })
+      await Promise.all(
+        client.nodes('master').map((node) => node.connect().catch(() => node.ping())),
+      )
+      await doesAll(client)
+    },
+  )
 })
 
 describe('what cannot work is refused when the client is handed in', () => {
@@ -290,7 +313,10 @@ describe('what cannot work is refused when the client is handed in', () => {
   ])('%s', (_, options, remedy) => {
     const client = redis({ ...recommendedRedisOptions, ...options, lazyConnect: true })
     expect(() => redisStore(client)).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION', message: expect.stringContaining(remedy) }),
+      expect.objectContaining({
+        code: 'WEIR_INVALID_OPTION',
+        message: expect.stringContaining(remedy),
+      }),
     )
   })
 

@@ -2,14 +2,21 @@
 
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
-import { type RedisLike, type RedisStore, type RedisStoreOptions, redisStore } from '../../src/index.js'
+import {
+  type RedisLike,
+  type RedisStore,
+  type RedisStoreOptions,
+  redisStore,
+} from '../../src/index.js'
 import { patientClusterOptions, patientOptions } from './patient.js'
 
 const { port, clusterPorts } = inject('redis')
 const nodes = clusterPorts.map((each) => ({ host: '127.0.0.1', port: each }))
 const single = new Redis(port, patientOptions)
 const cluster = new Cluster(nodes, patientClusterOptions)
-await Promise.all([single, cluster].map((client) => new Promise((resolve) => client.once('ready', resolve))))
+await Promise.all(
+  [single, cluster].map((client) => new Promise((resolve) => client.once('ready', resolve))),
+)
 
 afterAll(() => {
   single.disconnect()

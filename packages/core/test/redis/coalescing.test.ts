@@ -89,8 +89,15 @@ describe('on a single server', () => {
       policy: slidingLog({ name: 'p', limit: 1, window: '1m' }),
     })
     await client.set(`weir:{bad}:${name}:p:log1-1m`, 'x', 'PX', 60_000)
-    const settled = await Promise.allSettled(['a', 'bad', 'b', 'bad'].map((key) => limiter.consume(key)))
-    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    const settled = await Promise.allSettled(
+      ['a', 'bad', 'b', 'bad'].map((key) => limiter.consume(key)),
+    )
+    expect(settled.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ])
     expect(settled[1]).toMatchObject({ reason: { code: 'WEIR_FOREIGN_KEY' } })
   })
 
@@ -141,25 +148,28 @@ describe('on a single server', () => {
     ['1m', 7],
     ['1s', 333],
     ['1d', 99_999],
-  ] as const)('a receipt of merged requests gave back a unit less: %s, %s', async (every, refill) => {
-    const policy = tokenBucket({ capacity: 5, refill, every })
-    for (const afterMs of [0, 1, 50]) {
-      const seen = []
-      const clock = fakeClock()
-      for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
-        const limiter = new RateLimiter({ name: newName(), store, policy })
-        const decisions = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
-        clock.advance(afterMs)
-        for (const decision of decisions) {
-          await limiter.refund(decision)
-          seen.push((await limiter.peek('k')).remaining)
+  ] as const)(
+    'a receipt of merged requests gave back a unit less: %s, %s',
+    async (every, refill) => {
+      const policy = tokenBucket({ capacity: 5, refill, every })
+      for (const afterMs of [0, 1, 50]) {
+        const seen = []
+        const clock = fakeClock()
+        for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
+          const limiter = new RateLimiter({ name: newName(), store, policy })
+          const decisions = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
+          clock.advance(afterMs)
+          for (const decision of decisions) {
+            await limiter.refund(decision)
+            seen.push((await limiter.peek('k')).remaining)
+          }
+          clock.advance(-afterMs)
         }
-        clock.advance(-afterMs)
+        expect(seen.slice(3)).toEqual(seen.slice(0, 3))
+        if (afterMs === 0) expect(seen.slice(0, 3)).toEqual([3, 4, 5])
       }
-      expect(seen.slice(3)).toEqual(seen.slice(0, 3))
-      if (afterMs === 0) expect(seen.slice(0, 3)).toEqual([3, 4, 5])
-    }
-  })
+    },
+  )
 
   test('requests of other costs, and penalties, had the figures of the last of them', async () => {
     const figures = []
@@ -175,7 +185,11 @@ describe('on a single server', () => {
         ...[0, 1, 2].map(() => limiter.penalty('bad', { cost: 2 })),
       ])
       figures.push(
-        decisions.map(({ allowed, policies: [each] }) => [allowed, each?.remaining, each?.retryAfterMs]),
+        decisions.map(({ allowed, policies: [each] }) => [
+          allowed,
+          each?.remaining,
+          each?.retryAfterMs,
+        ]),
       )
     }
     expect(figures[1]).toEqual(figures[0])
@@ -197,7 +211,9 @@ describe('on a single server', () => {
     const results = []
     for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {
       const limiter = new RateLimiter({ name: newName(), store, policy })
-      const decisions: Decision[] = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('k')))
+      const decisions: Decision[] = await Promise.all(
+        Array.from({ length: 10 }, () => limiter.consume('k')),
+      )
       clock.advance('4s')
       await Promise.all(decisions.map((decision) => limiter.refund(decision)))
       const { remaining, resetAfterMs } = await limiter.peek('k')

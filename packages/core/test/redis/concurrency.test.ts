@@ -31,7 +31,10 @@ afterAll(async () => {
  * What a bucket must have granted, at least and at the most, until a request that it denied. While it is full, as it may
  * be again between the first requests on a busy machine, it does not refill.
  */
-function bounds({ firstUs, fullUs, lastDenialUs, lastGrantUs }: Report, perSecond: number): [number, number] {
+function bounds(
+  { firstUs, fullUs, lastDenialUs, lastGrantUs }: Report,
+  perSecond: number,
+): [number, number] {
   const refilled = (fromUs: number, untilUs: number) => ((untilUs - fromUs) / 1e6) * perSecond
   // Less by the unit that was not quite there at the denial, and the one that was not quite missing when it was full.
   const least = LIMIT + Math.floor(refilled(fullUs, lastDenialUs)) - 2
@@ -77,7 +80,9 @@ describe.each(subjectNames)('%s', (subject) => {
   test('admits exactly the limit in memory', async () => {
     const store = memoryStore({ clock: { nowUs: () => NOW_US } })
     const limiter = new RateLimiter({ store, policy: subjects[subject].policy })
-    const decisions = await Promise.all(Array.from({ length: 20_000 }, () => limiter.consume('key')))
+    const decisions = await Promise.all(
+      Array.from({ length: 20_000 }, () => limiter.consume('key')),
+    )
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(LIMIT)
     await store.close?.()
   })

@@ -35,12 +35,15 @@ describe.each([
   ['a single server', () => singleClient(), undefined],
   ['a Cluster, hash tags', () => clusterClient(), 16],
 ] as const)('on %s', (_, client: () => RedisLike, hashTags) => {
-  test.each(policies)('one process gets with leases what it gets without: $algorithm', async (policy) => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
-    const { leases, differences } = await walk(client(), hashTags, policy, seed)
-    expect(differences, `seed ${seed}`).toEqual([])
-    expect(leases).toBeGreaterThan(500)
-  })
+  test.each(policies)(
+    'one process gets with leases what it gets without: $algorithm',
+    async (policy) => {
+      const seed = Math.floor(Math.random() * 2 ** 31)
+      const { leases, differences } = await walk(client(), hashTags, policy, seed)
+      expect(differences, `seed ${seed}`).toEqual([])
+      expect(leases).toBeGreaterThan(500)
+    },
+  )
 })
 
 /** Bursts, and now and then something else. What was different in which step, and how many decisions leases made. */
@@ -51,7 +54,9 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
   const store = strictStore(client, hashTags === undefined ? options : { ...options, hashTags })
   const memory = memoryStore({ clock })
   const name = `l${seed}-${process.pid}`
-  const limiters = [store, memory].map((each) => new RateLimiter({ name, store: each, policy, shared: true }))
+  const limiters = [store, memory].map(
+    (each) => new RateLimiter({ name, store: each, policy, shared: true }),
+  )
   const ask = async (call: (limiter: RateLimiter) => Promise<Decision>): Promise<Both> => {
     const [leased, plain] = await Promise.all(limiters.map(call))
     return { leased: leased as Decision, plain: plain as Decision }
@@ -60,7 +65,8 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
   let leases = 0
   const compare = (step: number, what: string, { leased, plain }: Both): void => {
     // What was denied a moment ago may be told from memory, with less left.
-    const same = leased.allowed === plain.allowed && (!plain.allowed || leased.remaining === plain.remaining)
+    const same =
+      leased.allowed === plain.allowed && (!plain.allowed || leased.remaining === plain.remaining)
     if (!same) differences.push(`${step} ${what}: ${leased.remaining}, not ${plain.remaining}`)
     if (leased.allowed && leased.source === 'local') leases += 1
   }
@@ -78,7 +84,8 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
     const other = below(8)
     const cost = 1 + below(30)
     if (other === 0) compare(step, 'cost', await ask((limiter) => limiter.consume('k', { cost })))
-    else if (other === 1) compare(step, 'penalty', await ask((limiter) => limiter.penalty('k', { cost })))
+    else if (other === 1)
+      compare(step, 'penalty', await ask((limiter) => limiter.penalty('k', { cost })))
     else if (other === 2) for (const limiter of limiters) await limiter.reset('k')
     else if (other === 3) {
       const both = given[below(given.length)]

@@ -9,7 +9,10 @@ const variants: readonly (readonly [string, RedisStoreOptions])[] = [
   ['with hash tags', { hashTags: 16 }],
   // Held for so long that a lease spans the calls of a case.
   ['with leases', { leases: { units: 50, holdMs: 1_000 }, instances: 1 }],
-  ['with hash tags and leases', { hashTags: 16, leases: { units: 50, holdMs: 1_000 }, instances: 1 }],
+  [
+    'with hash tags and leases',
+    { hashTags: 16, leases: { units: 50, holdMs: 1_000 }, instances: 1 },
+  ],
 ]
 
 describe.each(variants)(
@@ -21,8 +24,11 @@ describe.each(variants)(
   },
 )
 
-describe.each(variants)('the Redis store on a Cluster keeps the contract of a store, %s', (_, options) => {
-  const client = clusterClient()
-  const cases = storeConformance((clock) => strictStore(client, { ...options, clock }))
-  for (const { name, run } of cases) test(name, run)
-})
+describe.each(variants)(
+  'the Redis store on a Cluster keeps the contract of a store, %s',
+  (_, options) => {
+    const client = clusterClient()
+    const cases = storeConformance((clock) => strictStore(client, { ...options, clock }))
+    for (const { name, run } of cases) test(name, run)
+  },
+)

@@ -56,7 +56,12 @@ return count`
   ])('of $algorithm', async (policy, batched, alone) => {
     const plan = makePlan('cost', [policy])
     const line = lineFor(keyFormat('weir'), plan)
-    const groups = Array.from({ length: KEYS }, (_, i) => ({ plan, key: `u${i}`, costs: [1], count: 1 }))
+    const groups = Array.from({ length: KEYS }, (_, i) => ({
+      plan,
+      key: `u${i}`,
+      costs: [1],
+      count: 1,
+    }))
     const minimal = await client.script('LOAD', MINIMAL)
     const ask = (some: typeof groups) => verdictsOf(client, line, 'consume', some, undefined)
     await ask(groups)

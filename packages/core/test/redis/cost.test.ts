@@ -136,9 +136,9 @@ describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, pee
     const clock = fakeClock()
     const [limiter] = limiterFor(policy, clock)
     await limiter.penalty('denied', { cost: policy.limit })
-    expect(await commandsOf(() => Promise.all(['a', 'denied', 'b'].map((key) => limiter.consume(key))))).toBe(
-      sumOf([first, denied, first]),
-    )
+    expect(
+      await commandsOf(() => Promise.all(['a', 'denied', 'b'].map((key) => limiter.consume(key)))),
+    ).toBe(sumOf([first, denied, first]))
   })
 
   test('the server is asked for the time once', async () => {
@@ -150,15 +150,22 @@ describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, pee
   test('bytes of a key', async () => {
     const [limiter, key] = limiterFor(policy)
     await limiter.consume(KEY)
-    expect(Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'))).toBeLessThanOrEqual(bytes)
+    expect(Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'))).toBeLessThanOrEqual(
+      bytes,
+    )
   })
 })
 
 describe('an exact log', () => {
   /** A full log with an entry a millisecond, and a clock at which the oldest is about to die. */
-  async function fullLog(most: number): Promise<{ limiter: RateLimiter; key: string; clock: FakeClock }> {
+  async function fullLog(
+    most: number,
+  ): Promise<{ limiter: RateLimiter; key: string; clock: FakeClock }> {
     const clock = fakeClock()
-    const [limiter, key] = limiterFor(slidingLog({ name: 'p', limit: most, window: 10 * most }), clock)
+    const [limiter, key] = limiterFor(
+      slidingLog({ name: 'p', limit: most, window: 10 * most }),
+      clock,
+    )
     const taken: Promise<unknown>[] = []
     for (let i = 0; i < most; i += 1) {
       clock.advance(10)

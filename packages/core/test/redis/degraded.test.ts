@@ -43,7 +43,10 @@ function limiterAt(port: number): { store: RedisStore; limiter: RateLimiter } {
   return { store, limiter: new RateLimiter({ name: 'degraded', store, policy }) }
 }
 
-async function until(state: string, { store, limiter }: ReturnType<typeof limiterAt>): Promise<void> {
+async function until(
+  state: string,
+  { store, limiter }: ReturnType<typeof limiterAt>,
+): Promise<void> {
   await waitUntil(`the breaker is ${state}`, async () => {
     await limiter.consume('k')
     return [...store.health().nodes].some((node) => node.state === state)

@@ -86,7 +86,9 @@ test.each([
   [
     'under other numbers',
     (limiter: RateLimiter) =>
-      limiter.consume('k', { policy: tokenBucket({ name: 'burst', capacity: 9, refill: 1, every: '1s' }) }),
+      limiter.consume('k', {
+        policy: tokenBucket({ name: 'burst', capacity: 9, refill: 1, every: '1s' }),
+      }),
   ],
   ['that only looks', (limiter: RateLimiter) => limiter.peek('k')],
   ['that charges in any case', (limiter: RateLimiter) => limiter.penalty('k')],
@@ -140,7 +142,10 @@ test('a cost that can never pass is refused without a call, too', async () => {
 
 test('a flood of one refused key costs Redis one call a second', async () => {
   const { clock, limiter, callsOf } = bench()
-  await limiter.penalty('k', { cost: 10, policy: slidingLog({ name: 'l', limit: 5, window: '1h' }) })
+  await limiter.penalty('k', {
+    cost: 10,
+    policy: slidingLog({ name: 'l', limit: 5, window: '1h' }),
+  })
   const calls = await callsOf(async () => {
     for (let i = 0; i < 5_000; i += 1) {
       clock.advance(1)
@@ -199,7 +204,11 @@ describe('a denial that was under way when units came back is not remembered', (
   test.each<[string, PolicyInput, (limiter: RateLimiter) => Promise<unknown>]>([
     ['a reset', burst, (limiter) => limiter.reset('k')],
     ['a refund', burst, (limiter) => limiter.refund('k')],
-    ['a reset of a shared key', [{ policy: shared, key: 'all' }], (limiter) => limiter.reset('all')],
+    [
+      'a reset of a shared key',
+      [{ policy: shared, key: 'all' }],
+      (limiter) => limiter.reset('all'),
+    ],
     [
       'a reset of a shared key by another policy set',
       [{ policy: shared, key: 'all' }],
@@ -255,7 +264,11 @@ function twins(policy: PolicyInput, latencyMs: () => number) {
   }
   runs += 1
   const name = `t${Date.now().toString(36)}${runs}`
-  const cached = new RateLimiter({ name, policy, store: strictStore(slow, { clock, instances: 1 }) })
+  const cached = new RateLimiter({
+    name,
+    policy,
+    store: strictStore(slow, { clock, instances: 1 }),
+  })
   const exact = new RateLimiter({
     name,
     policy,
@@ -310,14 +323,18 @@ test('a change that another process makes shows within a second', async () => {
     expect((await cached.consume('k')).source).toBe('local')
     await exact.reset('k')
     const sinceUs = clock.nowUs()
-    while (!(await cached.peek('k')).allowed || !(await cached.consume('k')).allowed) clock.advance(1)
+    while (!(await cached.peek('k')).allowed || !(await cached.consume('k')).allowed)
+      clock.advance(1)
     expect(clock.nowUs() - sinceUs).toBeLessThanOrEqual(1_002_000)
   }
 })
 
 test('gcra of 2,000 a second and burst 1 lets as much through as without', async () => {
   async function passed(denyCache: boolean): Promise<number> {
-    const { clock, cached, exact } = twins(gcra({ limit: 2_000, period: '1s', burst: 1 }), () => 0.04)
+    const { clock, cached, exact } = twins(
+      gcra({ limit: 2_000, period: '1s', burst: 1 }),
+      () => 0.04,
+    )
     const limiter = denyCache ? cached : exact
     const endUs = clock.nowUs() + 500_000
     let allowed = 0

@@ -54,7 +54,9 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
   await checkSameStates(client, walk, `merged${walked}`, `single${walked}`)
   // The stores are asked step by step, which takes the time of a round trip each: not in every walk.
   const steady =
-    !walk.wentBack && recipe.versions.length === 1 && walk.calls.every(({ mode }) => mode !== 'raise')
+    !walk.wentBack &&
+    recipe.versions.length === 1 &&
+    walk.calls.every(({ mode }) => mode !== 'raise')
   if (steady) await checkStores(client, walk, `stores${walked}`)
   return walk
 }
@@ -65,7 +67,9 @@ describe.each(kernelNames)('%s', (kernel) => {
     await check(recipe)
   })
 
-  test(`memory and Redis agree over ${STEPS} random steps`, { timeout: 60_000 + STEPS * 10 }, async () => {
+  test(`memory and Redis agree over ${STEPS} random steps`, {
+    timeout: 60_000 + STEPS * 10,
+  }, async () => {
     const first = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
     onTestFailed(() => console.log(`${kernel}: WEIR_SEED=${first} takes the same walks`))
     const sums = { steps: 0, denials: 0, onTheDot: 0 }
@@ -76,7 +80,11 @@ describe.each(kernelNames)('%s', (kernel) => {
       sums.onTheDot += walk.onTheDot
     })
     for (let seed = first; sums.steps < STEPS; seed += 1) {
-      const details = await fc.check(property, { seed, numRuns: WALKS_PER_ROUND, includeErrorInReport: true })
+      const details = await fc.check(property, {
+        seed,
+        numRuns: WALKS_PER_ROUND,
+        includeErrorInReport: true,
+      })
       if (!details.failed) continue
       const [recipe] = details.counterexample as [WalkRecipe]
       appendFileSync(failureFile, `${JSON.stringify({ kernel, seed, recipe })}\n`)

@@ -47,7 +47,13 @@ class Twins {
     return keysOf(this.line.names, { plan: this.line.plan, key: 'k' }, [])[0] as string
   }
 
-  async redis({ mode = 'consume', atMs = 0, cost = 1, untilMs, seenMs = 1e9 }: Ask): Promise<Verdict> {
+  async redis({
+    mode = 'consume',
+    atMs = 0,
+    cost = 1,
+    untilMs,
+    seenMs = 1e9,
+  }: Ask): Promise<Verdict> {
     const { plan } = this.line
     const group = {
       plan,
@@ -131,7 +137,13 @@ describe('what Weir did not write', () => {
     ],
     [
       'fixed1',
-      ['1:1', `1:${far}`, `007:${far}`, `1125899906842624:${far}`, '12345678901234567:1234567890123456'],
+      [
+        '1:1',
+        `1:${far}`,
+        `007:${far}`,
+        `1125899906842624:${far}`,
+        '12345678901234567:1234567890123456',
+      ],
       [
         '',
         '1',
@@ -237,7 +249,11 @@ describe('the form of a state', () => {
       `2:${START_MS + 60_000}`,
     ],
     ['start, previous, current', slidingCounter({ name: 'p', limit, window }), `${START_MS}:0:2`],
-    ['tick, weight, sum', slidingLog({ name: 'p', limit, window }), [`${START_MS + 7 - EPOCH_MS}:2:2`]],
+    [
+      'tick, weight, sum',
+      slidingLog({ name: 'p', limit, window }),
+      [`${START_MS + 7 - EPOCH_MS}:2:2`],
+    ],
     [
       'tick of a sub-window',
       slidingWindow({ name: 'p', limit, window, parts: 2 }),
@@ -249,7 +265,9 @@ describe('the form of a state', () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 2, atMs: 7 })
     const list = (await client.type(twins.key)) === 'list'
-    expect(list ? await client.lrange(twins.key, 0, -1) : await client.get(twins.key)).toEqual(state)
+    expect(list ? await client.lrange(twins.key, 0, -1) : await client.get(twins.key)).toEqual(
+      state,
+    )
   })
 })
 
@@ -280,30 +298,36 @@ describe('huge counts', () => {
       const [last] = await client.lrange(twins.key, -1, -1)
       sums.push(Number(last?.split(':')[2]))
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 4, atMs: i * 700 + 1 })
-      expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(2 ** 20 - 20)
+      expect((await twins.ask({ mode: 'peek', atMs: i * 700 + 2 })).left).toBeGreaterThan(
+        2 ** 20 - 20,
+      )
     }
     expect(Math.max(...sums)).toBeLessThan(2 * MAX_UNITS)
     expect(sums.filter((sum, i) => sum < (sums[i - 1] ?? 0)).length).toBeGreaterThan(3)
   })
 
-  test.each([1, 30])('of a log are the same near that place, with sub-windows of %d ms', async (part) => {
-    const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
-    const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
-    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 1 })
-    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 2 })
-    await twins.ask({ mode: 'charge', cost: MAX_UNITS - 9 })
-    await twins.ask({ mode: 'refund', cost: MAX_UNITS - 9 })
-    for (let i = 1; i < 60; i += 1) {
-      const atMs = i * 37
-      const cost = 1 + ((i * 7) % 4)
-      await twins.ask({ atMs, cost })
-      await twins.ask({ mode: 'peek', atMs, cost: 1 + (i % limit) })
-      if (i % 5 === 0) await twins.ask({ mode: 'refund', atMs, cost: 1 + (i % 3) })
-      if (i % 9 === 0) await twins.ask({ mode: 'raise', atMs, cost: 2, untilMs: atMs + 20 })
-      if (i % 9 === 4) await twins.ask({ mode: 'settle', atMs, cost: 2, untilMs: atMs + 500 })
-    }
-    for (const entry of await client.lrange(twins.key, 0, -1)) expect(entry).toMatch(/^\d+:\d+:\d+$/)
-  })
+  test.each([1, 30])(
+    'of a log are the same near that place, with sub-windows of %d ms',
+    async (part) => {
+      const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
+      const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
+      await twins.ask({ mode: 'charge', cost: MAX_UNITS - 1 })
+      await twins.ask({ mode: 'refund', cost: MAX_UNITS - 2 })
+      await twins.ask({ mode: 'charge', cost: MAX_UNITS - 9 })
+      await twins.ask({ mode: 'refund', cost: MAX_UNITS - 9 })
+      for (let i = 1; i < 60; i += 1) {
+        const atMs = i * 37
+        const cost = 1 + ((i * 7) % 4)
+        await twins.ask({ atMs, cost })
+        await twins.ask({ mode: 'peek', atMs, cost: 1 + (i % limit) })
+        if (i % 5 === 0) await twins.ask({ mode: 'refund', atMs, cost: 1 + (i % 3) })
+        if (i % 9 === 0) await twins.ask({ mode: 'raise', atMs, cost: 2, untilMs: atMs + 20 })
+        if (i % 9 === 4) await twins.ask({ mode: 'settle', atMs, cost: 2, untilMs: atMs + 500 })
+      }
+      for (const entry of await client.lrange(twins.key, 0, -1))
+        expect(entry).toMatch(/^\d+:\d+:\d+$/)
+    },
+  )
 })
 
 describe('a counter that is intact', () => {
@@ -349,7 +373,10 @@ describe('a receipt of a bucket', () => {
     })
     expect(await twins.ask({ atMs: 1_000, cost: 10 })).toMatchObject({ granted: 1, left: 0 })
     const second: Ask = { mode: 'refund', cost: 10, untilMs: 2_000, seenMs: 0 }
-    expect(await twins.ask({ ...second, atMs: 1_000 })).toMatchObject({ left: 0, resetUs: 1_000_000 })
+    expect(await twins.ask({ ...second, atMs: 1_000 })).toMatchObject({
+      left: 0,
+      resetUs: 1_000_000,
+    })
   })
 
   test('gives back all that still weighs of it', async () => {
@@ -440,12 +467,21 @@ describe('a log that is raised', () => {
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
     expect(await client.llen(twins.key)).toBe(4)
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6 })
-    expect(await twins.ask({ mode: 'peek', cost: 6, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 350 })
-    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_150 })).toMatchObject({ granted: 0, waitMs: 450 })
+    expect(await twins.ask({ mode: 'peek', cost: 6, atMs: 1_150 })).toMatchObject({
+      granted: 0,
+      waitMs: 350,
+    })
+    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_150 })).toMatchObject({
+      granted: 0,
+      waitMs: 450,
+    })
     expect(await twins.ask({ atMs: 1_200, cost: 4 })).toMatchObject({ granted: 1, left: 0 })
     expect(await twins.ask({ mode: 'peek', atMs: 1_500 })).toMatchObject({ left: 3 })
     expect(await twins.ask({ mode: 'refund', cost: 4, atMs: 1_500 })).toMatchObject({ left: 7 })
-    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_501 })).toMatchObject({ granted: 0, waitMs: 699 })
+    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_501 })).toMatchObject({
+      granted: 0,
+      waitMs: 699,
+    })
   })
 
   test('in sub-windows, too', async () => {
@@ -484,7 +520,11 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
       [`${now - 5}:3:${round - 1}`],
       [`${now - 5}:3:${round - 1}`, `${now}:1:0`],
     ],
-    ['a tick as far ahead as a clock may be behind', [`${now + window}:3:3`], [`${now + window}:4:4`]],
+    [
+      'a tick as far ahead as a clock may be behind',
+      [`${now + window}:3:3`],
+      [`${now + window}:4:4`],
+    ],
     ['a tick that is further ahead', [`${now + window + 1}:3:3`], [`${now}:4:4`]],
   ])('%s', async (_, before, after) => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
@@ -535,7 +575,14 @@ describe('several groups of one call', () => {
     const groupsOf = ({ line }: Twins) =>
       costs.map((cost, i) => {
         const untilUs = mode === 'consume' ? undefined : [usOf(1_200)]
-        return { plan: line.plan, key: `k${i}`, costs: [cost], count: 1, untilUs, seenUs: usOf(1e9) }
+        return {
+          plan: line.plan,
+          key: `k${i}`,
+          costs: [cost],
+          count: 1,
+          untilUs,
+          seenUs: usOf(1e9),
+        }
       })
     for (const { line } of [together, apart]) {
       const { plan } = line
@@ -551,7 +598,13 @@ describe('several groups of one call', () => {
         }
       }
     }
-    const { verdicts } = await verdictsOf(client, together.line, mode, groupsOf(together), usOf(1_100))
+    const { verdicts } = await verdictsOf(
+      client,
+      together.line,
+      mode,
+      groupsOf(together),
+      usOf(1_100),
+    )
     const singly = []
     for (const group of groupsOf(apart)) {
       singly.push(...(await verdictsOf(client, apart.line, mode, [group], usOf(1_100))).verdicts)
@@ -564,7 +617,8 @@ describe('several groups of one call', () => {
       expect(await client.exists(one)).toBe(await client.exists(other))
       if ((await client.type(one)) === 'list') {
         expect(await client.lrange(one, 0, -1)).toEqual(await client.lrange(other, 0, -1))
-      } else if ((await client.exists(one)) > 0) expect(await client.get(one)).toBe(await client.get(other))
+      } else if ((await client.exists(one)) > 0)
+        expect(await client.get(one)).toBe(await client.get(other))
     }
   }
 
@@ -680,7 +734,14 @@ describe('a mark', () => {
 
 test('without a clock of ours, the time is that of the server, in microseconds', async () => {
   const { line } = new Twins(fixedWindow({ name: 'p', limit, window }))
-  const group = { plan: line.plan, key: 'k', costs: [1], count: 1, untilUs: undefined, seenUs: undefined }
+  const group = {
+    plan: line.plan,
+    key: 'k',
+    costs: [1],
+    count: 1,
+    untilUs: undefined,
+    seenUs: undefined,
+  }
   const before = Date.now()
   const { nowUs } = await verdictsOf(client, line, 'peek', [group], undefined)
   expect(nowUs / 1_000).toBeGreaterThan(before - 1_000)

@@ -24,10 +24,21 @@ describe('with a secret', () => {
     watcher.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
     try {
       const store = strictStore(client, { hashKeys: SECRET })
-      const uses = (cost: number): { policy: Policy; key?: string; tag?: string; cost: number }[] => [
+      const uses = (
+        cost: number,
+      ): { policy: Policy; key?: string; tag?: string; cost: number }[] => [
         { policy, cost },
-        { policy: tokenBucket({ name: 'q', capacity: 9, refill: 1, every: '1m' }), key: 'carol', cost },
-        { policy: slidingLog({ name: 'r', limit: 9, window: '1m' }), key: 'dave', tag: 'carol', cost },
+        {
+          policy: tokenBucket({ name: 'q', capacity: 9, refill: 1, every: '1m' }),
+          key: 'carol',
+          cost,
+        },
+        {
+          policy: slidingLog({ name: 'r', limit: 9, window: '1m' }),
+          key: 'dave',
+          tag: 'carol',
+          cost,
+        },
       ]
       const limiter = new RateLimiter({ name: 'hashed', store, policy: uses(1) })
       const decision = await limiter.consume('alice')
@@ -62,7 +73,9 @@ describe('with a secret', () => {
       store,
       policy: [policy, { policy: own, key: 'everybody', tag: 'u42' }],
     })
-    expect((await limiter.consume('u42')).policies.map(({ remaining }) => remaining)).toEqual([1, 2])
+    expect((await limiter.consume('u42')).policies.map(({ remaining }) => remaining)).toEqual([
+      1, 2,
+    ])
   })
 
   for (const { name, run } of storeConformance((clock) =>
@@ -71,8 +84,11 @@ describe('with a secret', () => {
     test(name, run)
 })
 
-test.each(['', 'too short', 42, null, {}])('the secret %j is refused, and not shown', (hashKeys) => {
-  const make = () => redisStore(singleClient(), { hashKeys: hashKeys as string })
-  expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
-  expect(make).toThrow('hashKeys is no such text')
-})
+test.each(['', 'too short', 42, null, {}])(
+  'the secret %j is refused, and not shown',
+  (hashKeys) => {
+    const make = () => redisStore(singleClient(), { hashKeys: hashKeys as string })
+    expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+    expect(make).toThrow('hashKeys is no such text')
+  },
+)

@@ -16,7 +16,10 @@ function newName(): string {
 /** EVALSHAs that all masters have run so far. */
 async function callsSoFar(): Promise<number> {
   const infos = await Promise.all(client.nodes('master').map((node) => node.info('commandstats')))
-  return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0)
+  return infos.reduce(
+    (sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0),
+    0,
+  )
 }
 
 describe.each([2, 3, 16, 64, 1_024])('%i hash tags', (count) => {
@@ -47,7 +50,8 @@ test('decisions of one turn share calls', async () => {
       store,
       policy: tokenBucket({ capacity: 2, refill: 1, every: '1h' }),
     })
-    const consumeAll = () => Promise.all(Array.from({ length: 200 }, (_, i) => limiter.consume(`k${i}`)))
+    const consumeAll = () =>
+      Promise.all(Array.from({ length: 200 }, (_, i) => limiter.consume(`k${i}`)))
     await consumeAll()
     const before = await callsSoFar()
     const decisions = await consumeAll()

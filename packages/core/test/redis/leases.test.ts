@@ -90,7 +90,9 @@ describe.each(policies)('$algorithm', (policy) => {
     const decisions = []
     for (let i = 0; i < 20; i += 1) decisions.push(await limiter.consume('k'))
     expect(decisions.some(({ source }) => source === 'local')).toBe(true)
-    expect(decisions.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 20 }, (_, i) => 299 - i))
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(
+      Array.from({ length: 20 }, (_, i) => 299 - i),
+    )
     expect((await limiter.peek('k')).remaining).toBe(280)
     for (let i = 0; i < 20; i += 1) await limiter.consume('k')
     for (const decision of decisions) await limiter.refund(decision)
@@ -218,7 +220,8 @@ test('a small limit, a short window and a bucket are not leased', async () => {
     tokenBucket({ capacity: 1e6, refill: 1e6, every: '1m' }),
   ]) {
     const [process] = processesOf(1, policy, clock) as [Process]
-    for (let i = 0; i < 30; i += 1) expect((await process.limiter.consume('k')).source).toBe('store')
+    for (let i = 0; i < 30; i += 1)
+      expect((await process.limiter.consume('k')).source).toBe('store')
     await process.store.close()
   }
 })
@@ -237,14 +240,18 @@ test('a lease ends by itself, and what is left goes back', async () => {
   expect((await theirs.peek('k')).remaining).toBe(359)
 })
 
-test.each([{}, { units: 1, holdMs: 1 }, { units: 10, holdMs: 0 }, { units: 10, holdMs: 5_000 }, null, 5])(
-  'the leases %j are refused',
-  (wrong) => {
-    expect(() => redisStore(client, { leases: wrong as never })).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  },
-)
+test.each([
+  {},
+  { units: 1, holdMs: 1 },
+  { units: 10, holdMs: 0 },
+  { units: 10, holdMs: 5_000 },
+  null,
+  5,
+])('the leases %j are refused', (wrong) => {
+  expect(() => redisStore(client, { leases: wrong as never })).toThrow(
+    expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+  )
+})
 
 describe('a store with leases keeps the contract of a store', () => {
   const open = (clock: FakeClock) => strictStore(client, { clock, instances: 1, leases })

@@ -33,7 +33,9 @@ test('requests for keys of a slot on its way were all decided locally', async ()
   const [from, to] = servers.masters as [(typeof servers.masters)[0], (typeof servers.masters)[0]]
   const names = (await from.command('KEYS', 'weir:{t*')) as string[]
   const slot = Number(await from.command('CLUSTER', 'KEYSLOT', String(names[0])))
-  const [fromId, toId] = await Promise.all([from, to].map((node) => node.command('CLUSTER', 'MYID')))
+  const [fromId, toId] = await Promise.all(
+    [from, to].map((node) => node.command('CLUSTER', 'MYID')),
+  )
   await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(fromId))
   await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(toId))
   for (const name of names.slice(0, Math.floor(names.length / 2))) {

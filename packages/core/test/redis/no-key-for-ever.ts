@@ -22,7 +22,9 @@ export async function teardown(): Promise<void> {
     connection.close()
     if (names.length === 0) continue
     process.exitCode = 1
-    console.error(`FAIL  the tests left ${names.length} keys without a TTL: ${names.slice(0, 5).join(' ')}`)
+    console.error(
+      `FAIL  the tests left ${names.length} keys without a TTL: ${names.slice(0, 5).join(' ')}`,
+    )
   }
 }
 
@@ -32,7 +34,10 @@ export async function keysWithoutTtl(server: Ask): Promise<string[]> {
   const forever: string[] = []
   let cursor = '0'
   do {
-    const [next, names] = (await server.command('SCAN', cursor, 'COUNT', 1_000)) as [string, string[]]
+    const [next, names] = (await server.command('SCAN', cursor, 'COUNT', 1_000)) as [
+      string,
+      string[],
+    ]
     const ttls = await Promise.all(names.map((name) => server.command('PTTL', name)))
     forever.push(...names.filter((_, i) => ttls[i] === -1))
     cursor = next

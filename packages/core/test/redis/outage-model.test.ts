@@ -37,7 +37,9 @@ const DEADLINE_MS = 100
 const WINDOW_MS = 60_000
 const LIMIT = 10
 /** The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so many new ones (4 min). */
-const WALKS = process.env.WEIR_RUNS ? { numRuns: Number(process.env.WEIR_RUNS) } : { numRuns: 400, seed: 1 }
+const WALKS = process.env.WEIR_RUNS
+  ? { numRuns: Number(process.env.WEIR_RUNS) }
+  : { numRuns: 400, seed: 1 }
 /** A walk goes on as soon as nothing is to be done but by a timer, which on a busy machine takes its time to be known. */
 const TIMEOUT_MS = 60_000 + 500 * WALKS.numRuns
 const START_MS = Date.UTC(2026, 0, 1)
@@ -132,7 +134,8 @@ class Wire extends EventEmitter implements RedisLike {
   callBuffer(command: string, args: string[]): Promise<unknown> {
     const { mode, parts } = readCall(args)
     this.#watcher.called(mode, parts)
-    if (this.#fault === 'refuse' || this.#fault === 'not ready') return Promise.reject(connectionLost())
+    if (this.#fault === 'refuse' || this.#fault === 'not ready')
+      return Promise.reject(connectionLost())
     return new Promise((resolve, reject) => {
       const held = this.#fault === 'slow'
       const run = () => real.callBuffer(command, args)
@@ -176,7 +179,11 @@ class Wire extends EventEmitter implements RedisLike {
       call.sent = true
       void this.#send(call)
     }
-    while (this.#fault !== 'mute' && this.#calls[0]?.held === false && this.#calls[0].deliver !== undefined) {
+    while (
+      this.#fault !== 'mute' &&
+      this.#calls[0]?.held === false &&
+      this.#calls[0].deliver !== undefined
+    ) {
       const { mode, startedMs, deliver } = this.#calls.shift() as Call
       if (performance.now() - startedMs >= DEADLINE_MS) this.#watcher.missed(mode, 'late')
       deliver?.()
@@ -267,7 +274,12 @@ interface Outage {
 
 const clock = { nowUs: () => Math.floor((START_MS + performance.now()) * 1_000) }
 
-const TRANSITIONS = ['closed -> open', 'open -> half-open', 'half-open -> closed', 'half-open -> open']
+const TRANSITIONS = [
+  'closed -> open',
+  'open -> half-open',
+  'half-open -> closed',
+  'half-open -> open',
+]
 
 /** What the random steps must have come by. */
 const EXPECTED = [
@@ -278,7 +290,9 @@ const EXPECTED = [
   'settled to the unit',
   'reset',
   'a reset is refused',
-  ...['consume', 'charge', 'peek', 'probe', 'settle'].map((mode) => `the reply to a ${mode} is late`),
+  ...['consume', 'charge', 'peek', 'probe', 'settle'].map(
+    (mode) => `the reply to a ${mode} is late`,
+  ),
   ...['consume', 'charge'].map((mode) => `the reply to a ${mode} is lost`),
 ]
 
@@ -312,7 +326,11 @@ class Run {
         this.#seen.add(`the reply to a ${mode} is ${how}`)
       },
     })
-    this.store = redisStore(this.wire, { clock, deadlineMs: DEADLINE_MS, instances: { count: 1, rank: 0 } })
+    this.store = redisStore(this.wire, {
+      clock,
+      deadlineMs: DEADLINE_MS,
+      instances: { count: 1, rank: 0 },
+    })
     this.store.on('breaker', ({ state }) => this.#changed(state))
     this.#limiter = new RateLimiter({ name: 'outage', store: this.store, policy: outage.policy })
   }
@@ -383,7 +401,10 @@ class Run {
   /** Redis has had its time: all is well again, and it counts what was admitted. */
   async recovered(): Promise<void> {
     const { state, localKeys } = this.store.health()
-    this.#must(state === 'closed' || state === 'never-connected', `the breaker is ${state} in the end`)
+    this.#must(
+      state === 'closed' || state === 'never-connected',
+      `the breaker is ${state} in the end`,
+    )
     this.#must(localKeys === 0, `${localKeys} keys are not settled`)
     for (const [key, book] of this.#books) {
       if (book.isMurky) continue
@@ -392,7 +413,8 @@ class Run {
       const admitted = sum(admissions)
       const used = sum(admissions.filter(({ askedMs }) => this.#outage.weighs(askedMs, nowMs)))
       this.#must(book.counted >= admitted, `${key}: ${admitted} admitted, ${book.counted} counted`)
-      if (!this.#ghosts) this.#must(book.counted === admitted, `${key}: ${book.counted} for ${admitted}`)
+      if (!this.#ghosts)
+        this.#must(book.counted === admitted, `${key}: ${book.counted} for ${admitted}`)
       const { remaining, source } = await this.#settledPeek(key)
       this.#must(source === 'store', `a peek in the end is ${source}`)
       const least = Math.max(0, LIMIT - used)
@@ -400,7 +422,8 @@ class Run {
       const isExact = !this.#ghosts && !book.wasReset && nowMs < WINDOW_MS
       if (!isExact) continue
       this.#must(remaining === least, `${key}: ${used} in use, and only ${remaining} remain`)
-      if (admissions.some(({ by }) => by === 'local') && remaining > 0) this.#seen.add('settled to the unit')
+      if (admissions.some(({ by }) => by === 'local') && remaining > 0)
+        this.#seen.add('settled to the unit')
     }
   }
 
@@ -442,10 +465,15 @@ class Run {
       return each === admission || (each.askedMs <= atMs && this.#outage.weighs(each.askedMs, atMs))
     })
     // Redis may have decided before it was told in the same instant; the fallback is told first.
-    const untold = live.filter(({ by, toldMs }) => by !== source && (local ? toldMs > atMs : toldMs >= atMs))
+    const untold = live.filter(
+      ({ by, toldMs }) => by !== source && (local ? toldMs > atMs : toldMs >= atMs),
+    )
     const bound = LIMIT + sum(untold)
     if (sum(live) > LIMIT) this.#seen.add(`over the limit, ${source}`)
-    this.#must(sum(live) <= bound, `${key} at ${atMs}: ${sum(live)} admitted, ${bound} allowed, by ${source}`)
+    this.#must(
+      sum(live) <= bound,
+      `${key} at ${atMs}: ${sum(live)} admitted, ${bound} allowed, by ${source}`,
+    )
   }
 
   /** A local decision. The first one of an outage makes the fallback begin with what was last seen of the key. */
@@ -480,7 +508,8 @@ class Run {
     this.#must(this.wire.status === 'ready', `${mode} is sent on a connection that is not ready`)
     const { state } = this.store.health().nodes[0] as { state: string }
     // What was begun to be settled is settled.
-    if (state === 'open') this.#must(mode === 'probe' || mode === 'settle', `${mode} is sent while open`)
+    if (state === 'open')
+      this.#must(mode === 'probe' || mode === 'settle', `${mode} is sent while open`)
     if (state === 'closed' && (mode === 'raise' || mode === 'settle')) {
       for (const { key } of parts) this.#bookOf(key).takenAt ??= this.#decisions
     }
@@ -555,7 +584,11 @@ async function pass(wire: Wire, ms: number): Promise<void> {
 }
 
 type Step =
-  | { readonly do: 'ask'; readonly at: 'once' | 'one by one'; readonly requests: readonly Request[] }
+  | {
+      readonly do: 'ask'
+      readonly at: 'once' | 'one by one'
+      readonly requests: readonly Request[]
+    }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'fault'; readonly fault: Fault }
   | { readonly do: 'reset'; readonly key: (typeof KEYS)[number] }
@@ -604,8 +637,14 @@ const anyStep: fc.Arbitrary<Step[]> = fc
     { weight: 3, arbitrary: waited(DEADLINE_MS, DEADLINE_MS) },
     { weight: 3, arbitrary: waited(41, 1_200) },
     { weight: 1, arbitrary: waited(WINDOW_MS, WINDOW_MS) },
-    { weight: 5, arbitrary: faulty('none', 'none', 'none', 'hang', 'mute', 'slow', 'refuse', 'not ready') },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('reset' as const), key: fc.constantFrom(...KEYS) }) },
+    {
+      weight: 5,
+      arbitrary: faulty('none', 'none', 'none', 'hang', 'mute', 'slow', 'refuse', 'not ready'),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('reset' as const), key: fc.constantFrom(...KEYS) }),
+    },
   )
   .map((one) => [one])
 
@@ -677,7 +716,12 @@ async function outage(
     // The documentation promises no more than within a second.
     await pass(run.wire, CLOSING_MS)
     run.check()
-    expect([run.pending, run.wire.pending, vi.getTimerCount(), run.wire.eventNames()]).toEqual([0, 0, 0, []])
+    expect([run.pending, run.wire.pending, vi.getTimerCount(), run.wire.eventNames()]).toEqual([
+      0,
+      0,
+      0,
+      [],
+    ])
   } finally {
     vi.useRealTimers()
     vi.restoreAllMocks()
@@ -791,11 +835,16 @@ describe.each(OUTAGES)('an outage, with a $policy.algorithm', (what) => {
   test('gave a new budget when it was the second one in a window', async () => {
     const steps: Step[] = [...PLAIN, { do: 'fault', fault: 'none' }, { do: 'wait', ms: 1_000 }]
     steps.push({ do: 'ask', at: 'once', requests: [consume('a', 4), consume('a', 1)] })
-    steps.push({ do: 'fault', fault: 'refuse' }, { do: 'ask', at: 'once', requests: [consume('a', 4)] })
+    steps.push(
+      { do: 'fault', fault: 'refuse' },
+      { do: 'ask', at: 'once', requests: [consume('a', 4)] },
+    )
     await outage(what, steps, 'in peace', 0, new Set())
   })
 
-  test('of the data lets through the limit and what was in flight', { timeout: TIMEOUT_MS }, async () => {
+  test('of the data lets through the limit and what was in flight', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const seen = new Set<string>()
     const turns = fc.array(
       fc.record({

@@ -4,11 +4,17 @@
 import { Redis } from 'ioredis'
 import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/stores/redis.js'
 import type { RedisLike } from '../../src/stores/redis-call.js'
-import { recommendedClusterOptions, recommendedRedisOptions } from '../../src/stores/redis-options.js'
+import {
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+} from '../../src/stores/redis-options.js'
 
 const PATIENCE = { connectTimeout: 5_000, socketTimeout: 60_000 }
 
-export const patientOptions: typeof recommendedRedisOptions = { ...recommendedRedisOptions, ...PATIENCE }
+export const patientOptions: typeof recommendedRedisOptions = {
+  ...recommendedRedisOptions,
+  ...PATIENCE,
+}
 
 export const patientClusterOptions: typeof recommendedClusterOptions = {
   ...recommendedClusterOptions,

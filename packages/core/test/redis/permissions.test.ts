@@ -3,7 +3,13 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type RedisCluster, type RedisServer, startCluster, startRedis, waitUntil } from '@weir/testkit'
+import {
+  type RedisCluster,
+  type RedisServer,
+  startCluster,
+  startRedis,
+  waitUntil,
+} from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import {
   afterAll,
@@ -122,7 +128,11 @@ async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void
     await limiter.reset('k')
   }
   // As short as there are: what has ended is cleared away.
-  const short = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 2, window: 20 }) })
+  const short = new RateLimiter({
+    name: newName(),
+    store,
+    policy: slidingLog({ limit: 2, window: 20 }),
+  })
   for (let i = 0; i < 6; i += 1) {
     await short.consume('k')
     await new Promise((resolve) => setTimeout(resolve, 15))
@@ -146,19 +156,24 @@ test('the documented rules name all commands that Weir sends, and no other but w
     .join('\n')
   const called = [...texts.matchAll(/call\('([A-Z]+)'/g)].map((match) => match[1] as string)
   expect([...new Set([...called, 'EVAL', 'EVALSHA'])].sort()).toEqual([...new Set(COMMANDS)].sort())
-  const named = RULES.filter((rule) => rule.startsWith('+')).map((rule) => rule.slice(1).toUpperCase())
+  const named = RULES.filter((rule) => rule.startsWith('+')).map((rule) =>
+    rule.slice(1).toUpperCase(),
+  )
   expect(named.sort()).toEqual([...COMMANDS, 'INFO'].sort())
 })
 
 describe('with the documented rules and nothing else', () => {
-  test.each(POLICIES.map((policy) => [policy.name, policy] as const))('%s: all works', async (_, policy) => {
-    await newUser(server)
-    const store = storeOn(redis())
-    await doAll(store, policy)
-    await waitUntil('it is counted', async () => store.health().instances >= 1)
-    expect(await refusals(server)).toEqual([])
-    expect(warnings()).toEqual([])
-  })
+  test.each(POLICIES.map((policy) => [policy.name, policy] as const))(
+    '%s: all works',
+    async (_, policy) => {
+      await newUser(server)
+      const store = storeOn(redis())
+      await doAll(store, policy)
+      await waitUntil('it is counted', async () => store.health().instances >= 1)
+      expect(await refusals(server)).toEqual([])
+      expect(warnings()).toEqual([])
+    },
+  )
 
   test('what was admitted in an outage is counted, and what was lost is restored', async () => {
     const other = await startRedis()
@@ -170,7 +185,10 @@ describe('with the documented rules and nothing else', () => {
     await other.command('FLUSHALL')
     for (const limiter of limiters) await limiter.consume('k')
     for (const limiter of limiters) {
-      await waitUntil('what was lost is there', async () => (await limiter.peek('k')).remaining <= 18)
+      await waitUntil(
+        'what was lost is there',
+        async () => (await limiter.peek('k')).remaining <= 18,
+      )
     }
     // Answers nobody, and forgets nothing.
     await other.command('CONFIG', 'SET', 'maxmemory', 1)
@@ -198,10 +216,16 @@ describe('with the documented rules and nothing else', () => {
       slidingLog({ name: 'b', limit: 20, window }),
     ])
     // A slot on its way: the key is not there any more, so its call is asked again of the other one.
-    const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 2, window }) })
+    const limiter = new RateLimiter({
+      name: newName(),
+      store,
+      policy: slidingLog({ limit: 2, window }),
+    })
     const slot = (await cluster.nodes[0]?.command('CLUSTER', 'KEYSLOT', 'on%20its%20way')) as number
     const [from, to] = slot < 8_192 ? cluster.masters : [...cluster.masters].reverse()
-    const [fromId, toId] = await Promise.all([from, to].map((node) => node?.command('CLUSTER', 'MYID')))
+    const [fromId, toId] = await Promise.all(
+      [from, to].map((node) => node?.command('CLUSTER', 'MYID')),
+    )
     await to?.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(fromId))
     await from?.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(toId))
     expect((await limiter.consume('on its way')).source).toBe('store')

@@ -133,7 +133,10 @@ describe('keys of an outage', () => {
     await limiter.consume('k0')
     away = true
     for (const [i, key] of keys.entries()) {
-      expect(await limiter.consume(key, { cost: costOf(i) })).toMatchObject({ allowed: true, degraded: true })
+      expect(await limiter.consume(key, { cost: costOf(i) })).toMatchObject({
+        allowed: true,
+        degraded: true,
+      })
     }
     expect(store.health()).toMatchObject({ state: 'open', localKeys: 3_000 })
     away = false
@@ -157,7 +160,9 @@ describe('a settlement that is cut off', () => {
   const keys = Array.from({ length: 250 }, (_, i) => `k${i}`)
 
   /** Takes of all keys before and in an outage, and lets the way spoil the settlement: `nth` counts its calls. */
-  async function outage(way: (call: Call, send: () => Promise<unknown>, nth: number) => Promise<unknown>) {
+  async function outage(
+    way: (call: Call, send: () => Promise<unknown>, nth: number) => Promise<unknown>,
+  ) {
     let away = false
     let nth = 0
     const client = clientBy((call, send) => {
@@ -213,7 +218,10 @@ describe('a settlement that is cut off', () => {
       if (nth === 2) await new Promise<void>((resolve) => (release = resolve))
       return reply
     })
-    await waitUntil('it failed', async () => run.states.filter((state) => state === 'open').length === 2)
+    await waitUntil(
+      'it failed',
+      async () => run.states.filter((state) => state === 'open').length === 2,
+    )
     expect(run.store.health().localKeys).toBe(150)
     release()
     await isIn('closed', run.store)
@@ -224,7 +232,10 @@ describe('a settlement that is cut off', () => {
   test('after what was last seen was told again adds nothing', async () => {
     let cut = true
     const run = await outage((call, send) => (cut && call.mode === 'settle' ? lost() : send()))
-    await waitUntil('it failed', async () => run.states.filter((state) => state === 'open').length === 2)
+    await waitUntil(
+      'it failed',
+      async () => run.states.filter((state) => state === 'open').length === 2,
+    )
     expect(await counted(run.name, keys)).toEqual(keys.map(() => 1))
     cut = false
     await isIn('closed', run.store)
@@ -276,7 +287,10 @@ function twoShards() {
 /** Two of x0, x1, ... whose slots are among those of a shard. */
 function tagsIn(from: number, to: number): [string, string] {
   const tags = Array.from({ length: 100 }, (_, n) => `x${n}`)
-  return tags.filter((tag) => slotOf(tag) >= from && slotOf(tag) < to).slice(0, 2) as [string, string]
+  return tags.filter((tag) => slotOf(tag) >= from && slotOf(tag) < to).slice(0, 2) as [
+    string,
+    string,
+  ]
 }
 
 const [ON_A, ALSO_ON_A] = tagsIn(0, 8_192)
@@ -285,82 +299,94 @@ const [ON_B, ALSO_ON_B] = tagsIn(8_192, 16_384)
 describe.each([
   ['the smaller limit', 3, 5],
   ['the larger limit', 5, 3],
-])('policies on two shards, and that with %s is on the one that is away', (_, limitOfA, limitOfB) => {
-  const [onA, onB] = [
-    fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
-    fixedWindow({ name: 'on-b', limit: limitOfB, window: '5m' }),
-  ]
-
-  const isAllowed = (decision: object) => 'allowed' in decision && decision.allowed === true
-  const isDegraded = (decision: object) => 'degraded' in decision && decision.degraded === true
-
-  /** Eight requests while A is away, and what each shard has counted when it is back. */
-  async function eight(ofStore: WhenUnavailable, ofA?: WhenUnavailable) {
-    const { client, away } = twoShards()
-    const store = storeOn(client, { whenUnavailable: ofStore, denyCache: false })
-    const policies = [
-      { policy: onA, key: ON_A, ...(ofA && { whenUnavailable: ofA }) },
-      { policy: onB, key: ON_B },
+])(
+  'policies on two shards, and that with %s is on the one that is away',
+  (_, limitOfA, limitOfB) => {
+    const [onA, onB] = [
+      fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
+      fixedWindow({ name: 'on-b', limit: limitOfB, window: '5m' }),
     ]
-    const limiter = new RateLimiter({ name: newName(), store, policy: policies })
-    away.add('a:1')
-    const decisions = []
-    for (let i = 0; i < 8; i += 1) {
-      decisions.push(await limiter.consume('k').catch(({ code }) => ({ failed: code })))
-    }
-    away.clear()
-    await waitUntil('A is back', async () => store.health().nodes.every(({ state }) => state === 'closed'))
-    await waitUntil('nothing is left', async () => store.health().localKeys === 0)
-    const { policies: figures, degraded } = await limiter.peek('k')
-    expect(degraded).toBe(false)
-    return { decisions, counted: figures.map(({ limit, remaining }) => limit - remaining) }
-  }
 
-  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
-    ['the store', 'local'],
-    ['the policy', 'throw', 'local'],
-  ])('local, as %s was told: both limits hold, and both count what was allowed', async (_, ...told) => {
-    const { decisions, counted } = await eight(...told)
-    expect(decisions.map(isAllowed)).toEqual([...Array(3).fill(true), ...Array(5).fill(false)])
-    expect(decisions.every(isDegraded)).toBe(true)
-    expect(decisions[7]).toMatchObject({
-      reason: 'limit',
-      policy: { name: limitOfA === 3 ? 'on-a' : 'on-b' },
+    const isAllowed = (decision: object) => 'allowed' in decision && decision.allowed === true
+    const isDegraded = (decision: object) => 'degraded' in decision && decision.degraded === true
+
+    /** Eight requests while A is away, and what each shard has counted when it is back. */
+    async function eight(ofStore: WhenUnavailable, ofA?: WhenUnavailable) {
+      const { client, away } = twoShards()
+      const store = storeOn(client, { whenUnavailable: ofStore, denyCache: false })
+      const policies = [
+        { policy: onA, key: ON_A, ...(ofA && { whenUnavailable: ofA }) },
+        { policy: onB, key: ON_B },
+      ]
+      const limiter = new RateLimiter({ name: newName(), store, policy: policies })
+      away.add('a:1')
+      const decisions = []
+      for (let i = 0; i < 8; i += 1) {
+        decisions.push(await limiter.consume('k').catch(({ code }) => ({ failed: code })))
+      }
+      away.clear()
+      await waitUntil('A is back', async () =>
+        store.health().nodes.every(({ state }) => state === 'closed'),
+      )
+      await waitUntil('nothing is left', async () => store.health().localKeys === 0)
+      const { policies: figures, degraded } = await limiter.peek('k')
+      expect(degraded).toBe(false)
+      return { decisions, counted: figures.map(({ limit, remaining }) => limit - remaining) }
+    }
+
+    test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+      ['the store', 'local'],
+      ['the policy', 'throw', 'local'],
+    ])(
+      'local, as %s was told: both limits hold, and both count what was allowed',
+      async (_, ...told) => {
+        const { decisions, counted } = await eight(...told)
+        expect(decisions.map(isAllowed)).toEqual([...Array(3).fill(true), ...Array(5).fill(false)])
+        expect(decisions.every(isDegraded)).toBe(true)
+        expect(decisions[7]).toMatchObject({
+          reason: 'limit',
+          policy: { name: limitOfA === 3 ? 'on-a' : 'on-b' },
+        })
+        expect(counted).toEqual([3, 3])
+      },
+    )
+
+    test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+      ['the store', 'allow'],
+      ['the policy', 'throw', 'allow'],
+    ])('allow, as %s was told: the other limit holds', async (_, ...told) => {
+      const { decisions, counted } = await eight(...told)
+      expect(decisions.filter(isAllowed).length).toBe(limitOfB)
+      expect(decisions.every(isDegraded)).toBe(true)
+      expect(counted).toEqual([0, limitOfB])
     })
-    expect(counted).toEqual([3, 3])
-  })
 
-  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
-    ['the store', 'allow'],
-    ['the policy', 'throw', 'allow'],
-  ])('allow, as %s was told: the other limit holds', async (_, ...told) => {
-    const { decisions, counted } = await eight(...told)
-    expect(decisions.filter(isAllowed).length).toBe(limitOfB)
-    expect(decisions.every(isDegraded)).toBe(true)
-    expect(counted).toEqual([0, limitOfB])
-  })
+    test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+      ['the store', 'deny'],
+      ['the policy', 'allow', 'deny'],
+    ])('deny, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
+      const { decisions, counted } = await eight(...told)
+      for (const decision of decisions) {
+        expect(decision).toMatchObject({
+          allowed: false,
+          reason: 'store-unavailable',
+          degraded: true,
+        })
+        expect((decision as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(0)
+      }
+      expect(counted).toEqual([0, 0])
+    })
 
-  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
-    ['the store', 'deny'],
-    ['the policy', 'allow', 'deny'],
-  ])('deny, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
-    const { decisions, counted } = await eight(...told)
-    for (const decision of decisions) {
-      expect(decision).toMatchObject({ allowed: false, reason: 'store-unavailable', degraded: true })
-      expect((decision as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(0)
-    }
-    expect(counted).toEqual([0, 0])
-  })
-
-  test.each<[string, WhenUnavailable, WhenUnavailable?]>([
-    ['the store', 'throw'],
-    ['the policy', 'allow', 'throw'],
-  ])('throw, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
-    const { decisions, counted } = await eight(...told)
-    expect(decisions).toEqual(Array(8).fill({ failed: 'WEIR_STORE_FAILED' }))
-    expect(counted).toEqual([0, 0])
-  })
-})
+    test.each<[string, WhenUnavailable, WhenUnavailable?]>([
+      ['the store', 'throw'],
+      ['the policy', 'allow', 'throw'],
+    ])('throw, as %s was told: nobody passes, and nothing is charged', async (_, ...told) => {
+      const { decisions, counted } = await eight(...told)
+      expect(decisions).toEqual(Array(8).fill({ failed: 'WEIR_STORE_FAILED' }))
+      expect(counted).toEqual([0, 0])
+    })
+  },
+)
 
 describe('the probe of a node', () => {
   const isProbe = ({ mode, keys }: Call) =>
@@ -372,7 +398,8 @@ describe('the probe of a node', () => {
     const limiter = new RateLimiter({ name: newName(), store, policy })
     // The tag 'probe' lies on the other node: a probe of that would say that all is well.
     const [other] = slots[slotOf('probe')] as [string]
-    const [node, key, another] = other === 'a:1' ? ['b:1', ON_B, ALSO_ON_B] : ['a:1', ON_A, ALSO_ON_A]
+    const [node, key, another] =
+      other === 'a:1' ? ['b:1', ON_B, ALSO_ON_B] : ['a:1', ON_A, ALSO_ON_A]
     away.add(node)
     for (let i = 0; i < 5; i += 1) await limiter.consume(key)
     slots[slotOf(key)] = [other]
@@ -428,7 +455,9 @@ describe('the number of instances', () => {
 
   test('is less by one that vanished after 20 to 26 s', async () => {
     let alive = true
-    const beats = [() => true, () => true, () => alive].map((usable) => heartbeat(patient, prefix, usable))
+    const beats = [() => true, () => true, () => alive].map((usable) =>
+      heartbeat(patient, prefix, usable),
+    )
     open.push({ close: () => Promise.all(beats.map((each) => each.stop())) })
     for (const each of beats) each.start()
     await beat()
@@ -481,7 +510,8 @@ describe('the number of instances', () => {
     const { client, away } = twoShards()
     const node = slotOf(INSTANCES_TAG) < 8_192 ? 'a:1' : 'b:1'
     const key = node === 'a:1' ? ON_A : ON_B
-    for (const peer of ['peer-1', 'peer-2']) await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
+    for (const peer of ['peer-1', 'peer-2'])
+      await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
     const store = redisStore(client, { prefix, deadlineMs: 10_000 })
     open.push(store)
     const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -544,7 +574,10 @@ test('a probe was made on another node when the slot of its key had moved there 
   away.add(node)
   for (let i = 0; i < 5; i += 1) await limiter.consume(key)
   slots[slotOf(key)] = [other]
-  await waitUntil('it is probed', async () => calls.filter(({ mode }) => mode === 'charge').length >= 2)
+  await waitUntil(
+    'it is probed',
+    async () => calls.filter(({ mode }) => mode === 'charge').length >= 2,
+  )
   expect(new Set(calls.filter(({ mode }) => mode === 'charge').map((call) => call.node))).toEqual(
     new Set([node]),
   )
@@ -576,7 +609,11 @@ test('a key of which one request had failed before was given a new budget in an 
   late = undefined
   await waitUntil('the reply is here', async () => arrived === 2)
   for (let left = 7; left >= 0; left -= 1) {
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: false, remaining: left })
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: true,
+      degraded: false,
+      remaining: left,
+    })
   }
   away = true
   expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
@@ -629,7 +666,10 @@ describe('what was settled', () => {
     expect(await take(3)).toMatchObject({ allowed: true, degraded: true })
     away = false
     expect(await take(4)).toMatchObject({ allowed: true, degraded: false })
-    await waitUntil('it was given up', async () => settlements > 0 && store.health().localKeys === 1)
+    await waitUntil(
+      'it was given up',
+      async () => settlements > 0 && store.health().localKeys === 1,
+    )
     release()
     await waitUntil('it was settled after all', async () => store.health().state === 'closed')
     away = true
@@ -718,7 +758,10 @@ describe('what was lost', () => {
       return limiter.consume('k', { cost: 1 + (i % 3 === 2 ? 1 : 0) })
     })
     const decisions = await Promise.all(asked)
-    return decisions.reduce((sum, { allowed }, i) => sum + (allowed ? 1 + (i % 3 === 2 ? 1 : 0) : 0), 0)
+    return decisions.reduce(
+      (sum, { allowed }, i) => sum + (allowed ? 1 + (i % 3 === 2 ? 1 : 0) : 0),
+      0,
+    )
   }
 
   /** What passes of requests that come one after the other. */
@@ -777,7 +820,10 @@ describe('what was lost', () => {
 
   test('was taken from all policies, when units of one were given back by another process', async () => {
     let nowUs = Date.UTC(2026, 0, 1) * 1_000
-    const policy = [fixedWindow({ limit: 100, window: '10m' }), slidingLog({ limit: 10, window: '30s' })]
+    const policy = [
+      fixedWindow({ limit: 100, window: '10m' }),
+      slidingLog({ limit: 10, window: '30s' }),
+    ]
     const name = newName()
     const [one, other] = [0, 1].map(() => {
       const store = storeOn(
@@ -825,22 +871,25 @@ describe('what was seen', () => {
   test.each([
     ['a window', fixedWindow({ limit: 100, window: '5m' })],
     ['a log', slidingLog({ limit: 100, window: '5m' })],
-  ])('is given up if it could not be restored, so that a limit passes anew: %s', async (_, some) => {
-    let raises = 0
-    const client = clientBy(({ mode }, send) => {
-      if (mode !== 'raise') return send()
-      raises += 1
-      return lost()
-    })
-    const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
-    for (let i = 0; i < 60; i += 1) await limiter.consume('k')
-    // A log that is lost within the millisecond of its last entry cannot be told from one that is not.
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    await redis.flushall()
-    let allowed = 0
-    for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
-    expect([raises, allowed]).toEqual([1, 100])
-  })
+  ])(
+    'is given up if it could not be restored, so that a limit passes anew: %s',
+    async (_, some) => {
+      let raises = 0
+      const client = clientBy(({ mode }, send) => {
+        if (mode !== 'raise') return send()
+        raises += 1
+        return lost()
+      })
+      const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
+      for (let i = 0; i < 60; i += 1) await limiter.consume('k')
+      // A log that is lost within the millisecond of its last entry cannot be told from one that is not.
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await redis.flushall()
+      let allowed = 0
+      for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
+      expect([raises, allowed]).toEqual([1, 100])
+    },
+  )
 
   test('and is being restored while the key is reset, is forgotten', async () => {
     const modes: string[] = []
@@ -968,7 +1017,9 @@ test('calls that were split had their whole time anew', async () => {
   const store = storeOn(
     clientBy(async () => {
       await new Promise((resolve) => setTimeout(resolve, 80))
-      throw new Error('Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request')
+      throw new Error(
+        'Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request',
+      )
     }),
     { deadlineMs: 100 },
   )

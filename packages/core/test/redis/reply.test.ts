@@ -32,7 +32,9 @@ test('numbers come back from cmsgpack as they went, in arrays of any length', as
   const client = singleClient()
   const echo = async (numbers: readonly number[]) => {
     const script = 'local t = {} for i = 1, #ARGV do t[i] = ARGV[i] + 0 end return cmsgpack.pack(t)'
-    return unpackNumbers((await client.callBuffer('eval', [script, '0', ...numbers.map(String)])) as Buffer)
+    return unpackNumbers(
+      (await client.callBuffer('eval', [script, '0', ...numbers.map(String)])) as Buffer,
+    )
   }
   expect(await echo(EDGES)).toEqual(EDGES)
   for (const length of [1, 15, 16, 17, 255, 4_000]) {

@@ -72,14 +72,29 @@ describe('with Redis absent from the start', () => {
   async function limiterWith(whenUnavailable?: WhenUnavailable): Promise<RateLimiter> {
     const store = storeOn(connect(await deadPort()))
     expect(store.health().state).toBe('never-connected')
-    return new RateLimiter({ name: newName(), store, policy, ...(whenUnavailable && { whenUnavailable }) })
+    return new RateLimiter({
+      name: newName(),
+      store,
+      policy,
+      ...(whenUnavailable && { whenUnavailable }),
+    })
   }
 
   test('limits hold locally by default, from the first request', async () => {
     const limiter = await limiterWith()
-    const decisions = [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
+    const decisions = [
+      await limiter.consume('k'),
+      await limiter.consume('k'),
+      await limiter.consume('k'),
+    ]
     expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
-    expect(decisions[0]).toMatchObject({ source: 'local', degraded: true, limit: 2, remaining: 1, policy })
+    expect(decisions[0]).toMatchObject({
+      source: 'local',
+      degraded: true,
+      limit: 2,
+      remaining: 1,
+      policy,
+    })
   })
 
   test('a limiter may allow, deny or throw instead', async () => {
@@ -96,7 +111,9 @@ describe('with Redis absent from the start', () => {
   })
 
   test('a reset says that it could not be done', async () => {
-    await expect((await limiterWith()).reset('k')).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+    await expect((await limiterWith()).reset('k')).rejects.toMatchObject({
+      code: 'WEIR_STORE_FAILED',
+    })
   })
 })
 
@@ -152,7 +169,11 @@ test('what is admitted without Redis is counted in it when it is back', async ()
   await stop()
   await waitUntil('the store is not asked', async () => (await limiter.peek('k')).degraded)
   for (let i = 0; i < 5; i += 1)
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: true, remaining: 7 - i })
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: true,
+      degraded: true,
+      remaining: 7 - i,
+    })
   const again = await startRedis({ port })
   await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
   expect(settled).toEqual([1])
@@ -185,7 +206,10 @@ test('a key that Redis lost is raised to what was last seen; one that was reset 
     await peer.consume('reset')
     await peer.reset('reset')
     await limiter.consume('refunded')
-    await waitUntil('the key is raised', async () => (await limiter.peek('refunded')).remaining === 5)
+    await waitUntil(
+      'the key is raised',
+      async () => (await limiter.peek('refunded')).remaining === 5,
+    )
     await peer.refund('refunded', { cost: 9 })
     for (const key of ['reset', 'refunded']) await limiter.consume(key)
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -202,36 +226,46 @@ const KERNELS = [
   slidingCounter({ name: 'c', limit: 5, window: '5m' }),
 ]
 
-describe.each(KERNELS)('a reset or refund by another process was taken for a loss: $algorithm', (policy) => {
-  function twoProcesses(client: Redis): [mine: RateLimiter, theirs: RateLimiter, losses: string[]] {
-    const stores = [storeOn(client, { deadlineMs: 10_000 }), storeOn(client, { deadlineMs: 10_000 })] as const
-    const losses: string[] = []
-    stores[0].on('data-loss', ({ key }) => losses.push(key))
-    const name = newName()
-    const [mine, theirs] = stores.map((store) => new RateLimiter({ name, store, policy, shared: true }))
-    return [mine as RateLimiter, theirs as RateLimiter, losses]
-  }
+describe.each(KERNELS)(
+  'a reset or refund by another process was taken for a loss: $algorithm',
+  (policy) => {
+    function twoProcesses(
+      client: Redis,
+    ): [mine: RateLimiter, theirs: RateLimiter, losses: string[]] {
+      const stores = [
+        storeOn(client, { deadlineMs: 10_000 }),
+        storeOn(client, { deadlineMs: 10_000 }),
+      ] as const
+      const losses: string[] = []
+      stores[0].on('data-loss', ({ key }) => losses.push(key))
+      const name = newName()
+      const [mine, theirs] = stores.map(
+        (store) => new RateLimiter({ name, store, policy, shared: true }),
+      )
+      return [mine as RateLimiter, theirs as RateLimiter, losses]
+    }
 
-  test('and a request that was charged was denied', async () => {
-    const [mine, theirs, losses] = twoProcesses(await ready(connect(server.port)))
-    await mine.consume('u', { cost: 5 })
-    await theirs.reset('u')
-    const decisions = await Promise.all([mine.consume('u'), mine.consume('u')])
-    expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
-      [true, 4],
-      [true, 3],
-    ])
-    expect(losses).toEqual([])
-  })
+    test('and a request that was charged was denied', async () => {
+      const [mine, theirs, losses] = twoProcesses(await ready(connect(server.port)))
+      await mine.consume('u', { cost: 5 })
+      await theirs.reset('u')
+      const decisions = await Promise.all([mine.consume('u'), mine.consume('u')])
+      expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+        [true, 4],
+        [true, 3],
+      ])
+      expect(losses).toEqual([])
+    })
 
-  test('and what was given back was taken again', async () => {
-    const [mine, theirs, losses] = twoProcesses(await ready(connect(server.port)))
-    await mine.consume('u', { cost: 5 })
-    await theirs.refund('u', { cost: 4 })
-    for (const left of [3, 2]) expect((await mine.consume('u')).remaining).toBe(left)
-    expect(losses).toEqual([])
-  })
-})
+    test('and what was given back was taken again', async () => {
+      const [mine, theirs, losses] = twoProcesses(await ready(connect(server.port)))
+      await mine.consume('u', { cost: 5 })
+      await theirs.refund('u', { cost: 4 })
+      for (const left of [3, 2]) expect((await mine.consume('u')).remaining).toBe(left)
+      expect(losses).toEqual([])
+    })
+  },
+)
 
 test('a bucket of which another process gave something back was raised when the rest had drained', async () => {
   const client = await ready(connect(server.port))
@@ -275,7 +309,9 @@ test('a set of instances that was lost made whoever was heard of first take the 
   const prefix = newName()
   const beats = [0, 1, 2].map(() => heartbeat(client, prefix, () => true))
   for (const beat of beats) beat.start()
-  await waitUntil('all are counted', async () => beats.every(({ instances }) => instances.count === 3))
+  await waitUntil('all are counted', async () =>
+    beats.every(({ instances }) => instances.count === 3),
+  )
   await client.del(`${prefix}:{instances}`)
   const newcomer = heartbeat(client, prefix, () => true)
   newcomer.start()
@@ -294,7 +330,11 @@ test('with a client that queues, a reset in a hang, and a decision pending when 
   open.push({ close: () => client.disconnect() })
   await ready(client)
   const store = redisStore(client, { instances: 1 })
-  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 9, window: '1m' }) })
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: slidingLog({ limit: 9, window: '1m' }),
+  })
   await limiter.consume('k')
   other.kill('SIGSTOP')
   const startedMs = performance.now()
@@ -322,7 +362,11 @@ test('a breaker of the user that throws broke decisions', async () => {
       },
     }) as never
   const store = storeOn(client, { deadlineMs: 10_000, breaker })
-  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 9, window: '1m' }) })
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: slidingLog({ limit: 9, window: '1m' }),
+  })
   for (let i = 0; i < 3; i += 1)
     expect(await limiter.consume('k')).toMatchObject({ source: 'store', remaining: 8 - i })
   expect(warn.mock.calls.filter(([message]) => String(message).includes('breaker')).length).toBe(1)
@@ -334,10 +378,15 @@ test('stores count each other, and leave when they are closed', async () => {
   const prefix = newName()
   const stores = [0, 1, 2].map(() => redisStore(client, { prefix }))
   for (const store of stores)
-    await new RateLimiter({ store, policy: slidingLog({ limit: 9, window: '1m' }), shared: true }).consume(
-      'k',
-    )
-  await waitUntil('all are counted', async () => (await client.zcard(`${prefix}:{instances}`)) === 3)
+    await new RateLimiter({
+      store,
+      policy: slidingLog({ limit: 9, window: '1m' }),
+      shared: true,
+    }).consume('k')
+  await waitUntil(
+    'all are counted',
+    async () => (await client.zcard(`${prefix}:{instances}`)) === 3,
+  )
   await stores[2]?.close()
   expect(await client.zcard(`${prefix}:{instances}`)).toBe(2)
   await Promise.all(stores.map((store) => store.close()))
@@ -381,7 +430,9 @@ test('policies whose keys lie in different slots of a Cluster are all charged, o
   })
   expect((await limiter.peek('a1')).remaining).toBe(3)
   await limiter.refund(decisions[0] as (typeof decisions)[0])
-  expect((await limiter.peek('a1', { policy })).policies.map(({ remaining }) => remaining)).toEqual([4, 1])
+  expect((await limiter.peek('a1', { policy })).policies.map(({ remaining }) => remaining)).toEqual(
+    [4, 1],
+  )
 })
 
 test('a reset of policies whose keys lie in different slots of a Cluster was refused with CROSSSLOT', async () => {
@@ -449,7 +500,11 @@ test('a listener that throws breaks no decision', async () => {
   store.on('fallback', () => {
     throw new Error('metrics are down')
   })
-  const limiter = new RateLimiter({ name: newName(), store, policy: slidingLog({ limit: 1, window: '1m' }) })
+  const limiter = new RateLimiter({
+    name: newName(),
+    store,
+    policy: slidingLog({ limit: 1, window: '1m' }),
+  })
   expect((await limiter.consume('k')).allowed).toBe(true)
   expect(warn).toHaveBeenCalledTimes(1)
   warn.mockRestore()
@@ -468,7 +523,11 @@ test('the first request after Redis lost an exhausted key passes, and no other',
       await aMoment()
       await client.flushall()
       expect((await limiter.consume('k')).allowed).toBe(true)
-      expect(await limiter.consume('k')).toMatchObject({ allowed: false, reason: 'limit', remaining: 0 })
+      expect(await limiter.consume('k')).toMatchObject({
+        allowed: false,
+        reason: 'limit',
+        remaining: 0,
+      })
     }
   }
 })

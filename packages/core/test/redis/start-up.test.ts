@@ -56,7 +56,9 @@ function redis(options: object = {}, at: number = port): Redis {
 
 function bySentinel(options: object): Redis {
   const sentinels = sentinel.sentinelPorts.map((each) => ({ host: '127.0.0.1', port: each }))
-  return opened(new Redis({ ...recommendedRedisOptions, sentinels, name: sentinel.name, ...options }))
+  return opened(
+    new Redis({ ...recommendedRedisOptions, sentinels, name: sentinel.name, ...options }),
+  )
 }
 
 function cluster(options: object): Cluster {
@@ -112,16 +114,22 @@ test('peers that were asked while they connected know of each other', async () =
     return store
   })
   await Promise.all(
-    stores.map((store) => new RateLimiter({ name: 'peers', store, policy, shared: true }).consume('k')),
+    stores.map((store) =>
+      new RateLimiter({ name: 'peers', store, policy, shared: true }).consume('k'),
+    ),
   )
-  await waitUntil('both to be counted', async () => stores.every((store) => store.health().instances === 2))
+  await waitUntil('both to be counted', async () =>
+    stores.every((store) => store.health().instances === 2),
+  )
 })
 
 test('any number of stores wait for one client, which then has no listeners of theirs', async () => {
   const client = redis({})
   const stores = Array.from({ length: 12 }, () => storeOn(client, { deadlineMs: 10_000 }))
   const listeners = () => ['ready', 'close', 'end'].map((event) => client.listenerCount(event))
-  const asked = stores.map((store) => new RateLimiter({ name: newName(), store, policy }).consume('k'))
+  const asked = stores.map((store) =>
+    new RateLimiter({ name: newName(), store, policy }).consume('k'),
+  )
   await new Promise((resolve) => setImmediate(resolve))
   // ioredis has some of its own.
   expect(Math.max(...listeners())).toBeLessThan(5)

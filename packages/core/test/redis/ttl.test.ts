@@ -44,7 +44,10 @@ function limiterFor(policy: Policy, options: object = {}): [limiter: RateLimiter
 }
 
 /** What the limiter says about the reset, and what the server says about the TTL, at one instant. */
-async function ttlAfter(decide: () => Promise<{ resetAfterMs: number }>, key: string): Promise<Ttl> {
+async function ttlAfter(
+  decide: () => Promise<{ resetAfterMs: number }>,
+  key: string,
+): Promise<Ttl> {
   const before = performance.now()
   const { resetAfterMs } = await decide()
   const ttlMs = await client.pttl(key)
@@ -89,7 +92,8 @@ describe.each(policies)('$algorithm', (policy) => {
       clock.advance(WINDOW_MS / 11)
       const cost = i % 3
       const took = await limiter.consume('u', { cost })
-      if (took.allowed && cost > 0) expectTtl(await ttlAfter(() => limiter.peek('u'), key), SLACK_MS)
+      if (took.allowed && cost > 0)
+        expectTtl(await ttlAfter(() => limiter.peek('u'), key), SLACK_MS)
     }
   })
 

@@ -13,7 +13,9 @@ import {
 /** A group and how often it is asked for, in one. */
 export type Counted = CountedGroup['group'] & Pick<CountedGroup, 'count'>
 
-export type Verdict = { readonly granted: number; readonly readings: readonly Reading[] } | StoreError
+export type Verdict =
+  | { readonly granted: number; readonly readings: readonly Reading[] }
+  | StoreError
 
 export async function verdictsOf(
   client: RedisLike,

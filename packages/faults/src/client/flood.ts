@@ -31,7 +31,15 @@ export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> 
   const exhaustedAdmitted = await ask('exhausted')
   latencies.sort()
   const at = (share: number): number => latencies[Math.min(keys - 1, Math.floor(keys * share))] ?? 0
-  return { p50: at(0.5), p99: at(0.99), heapGrowthMb, longestTurnMs, errors, admitted, exhaustedAdmitted }
+  return {
+    p50: at(0.5),
+    p99: at(0.99),
+    heapGrowthMb,
+    longestTurnMs,
+    errors,
+    admitted,
+    exhaustedAdmitted,
+  }
 }
 
 /** Lets everybody else on the event loop have a turn, and tells the CPU time that they took. */

@@ -12,10 +12,14 @@ export class Journal {
   readonly #timer: NodeJS.Timeout = setInterval(() => this.flush(), EVERY_MS)
 
   constructor() {
-    process.on('uncaughtException', (error) => this.#log.crashes.push(String(error?.stack ?? error)))
+    process.on('uncaughtException', (error) =>
+      this.#log.crashes.push(String(error?.stack ?? error)),
+    )
     process.on('unhandledRejection', (error) => this.#log.rejections.push(String(error)))
     process.on('warning', (warning) => {
-      this.#log.warnings.push(`${(warning as { code?: string }).code ?? warning.name}: ${warning.message}`)
+      this.#log.warnings.push(
+        `${(warning as { code?: string }).code ?? warning.name}: ${warning.message}`,
+      )
     })
   }
 
@@ -59,7 +63,15 @@ export class Journal {
 const EVENTS = ['breaker', 'settled', 'data-loss', 'key-error'] as const
 
 function emptyLog(): Open<Log> {
-  return { samples: [], stalls: [], transitions: [], events: [], crashes: [], rejections: [], warnings: [] }
+  return {
+    samples: [],
+    stalls: [],
+    transitions: [],
+    events: [],
+    crashes: [],
+    rejections: [],
+    warnings: [],
+  }
 }
 
 function brief(detail: unknown): string {

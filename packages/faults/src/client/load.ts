@@ -29,7 +29,8 @@ export function openLoop(
     const used = process.cpuUsage(cpu)
     cpu = process.cpuUsage()
     const late = at - expected
-    if (late > LATE_MS) onStall({ at: expected, ms: late, ownMs: (used.user + used.system) / 1_000 })
+    if (late > LATE_MS)
+      onStall({ at: expected, ms: late, ownMs: (used.user + used.system) / 1_000 })
     if (begun !== undefined) {
       const due = Math.floor(((at - begun) * ratePerSecond) / 1_000)
       for (; sent + atOnce <= due; sent += atOnce) for (let i = 0; i < atOnce; i += 1) send()

@@ -37,7 +37,8 @@ export class Requests {
     this.#waiting.set(id, { at, key })
     target.limiter.consume(key).then(
       (decision) => this.#answered(id, target, this.#sampleOf(at, key, decision)),
-      (error) => this.#answered(id, target, { ...nothing(at, key), ms: now() - at, error: String(error) }),
+      (error) =>
+        this.#answered(id, target, { ...nothing(at, key), ms: now() - at, error: String(error) }),
     )
   }
 
@@ -52,7 +53,8 @@ export class Requests {
   /** Waits for the answers that are still out. */
   async drain(patienceMs: number): Promise<void> {
     const until = now() + patienceMs
-    while (this.#waiting.size > 0 && now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
+    while (this.#waiting.size > 0 && now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
   /** Takes down the answers that have not come as such that never will. */

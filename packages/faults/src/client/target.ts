@@ -35,7 +35,11 @@ export function openTarget(job: Job): Target {
 
 /** A limiter without Redis. */
 export function memoryLimiter(policy: PolicySettings): weir.RateLimiter {
-  return new weir.RateLimiter({ name: 'memory', store: weir.memoryStore(), policy: makePolicy(policy) })
+  return new weir.RateLimiter({
+    name: 'memory',
+    store: weir.memoryStore(),
+    policy: makePolicy(policy),
+  })
 }
 
 function openClient(to: Address, kind: Job['client']): Redis | Cluster {
@@ -58,7 +62,10 @@ function makePolicy({ make, options }: PolicySettings): weir.Policy {
 
 /** As a reply that is lost once: the command is refused before it is sent. */
 function failFirst(client: Redis | Cluster, command: string): void {
-  const through = client.callBuffer.bind(client) as (name: string, args: string[]) => Promise<unknown>
+  const through = client.callBuffer.bind(client) as (
+    name: string,
+    args: string[],
+  ) => Promise<unknown>
   let failed = false
   const wrapped = (name: string, args: string[]): Promise<unknown> => {
     if (failed || name !== command) return through(name, args)

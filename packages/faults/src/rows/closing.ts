@@ -32,7 +32,9 @@ function closingRow(variant: string, ail: Ail, upAtStart = true): Row {
       await sleep(1_000)
       const reports = [first, await late.stop({ drainMs: 0 })]
       const run = runOf(reports, { from, to: now() }, now(), wire)
-      const slowest = Math.max(...reports.map(({ closing }) => closing?.closeMs ?? Number.POSITIVE_INFINITY))
+      const slowest = Math.max(
+        ...reports.map(({ closing }) => closing?.closeMs ?? Number.POSITIVE_INFINITY),
+      )
       return [firm(msAtMost('close()', slowest, 1_000)), ...sane(run)]
     },
   }

@@ -11,9 +11,44 @@ const LIMIT = 5
 
 /** Shapes that empty, move or break a hash tag, a protocol line or a table. */
 const HOSTILE = [
-  ...['}', '{', '{}', '}a', '{x}y', '}{', 'a{b', 'a}b', '{a}{b}', ':', '*', '%', '%7B', ' ', '.', '..', '#'],
-  ...['\0', '\n', '\r\n$3\r\nfoo\r\n', '\u001b[31m', '\u{1F600}', 'e\u0301', '\u00e9', '\uD800', '\uDFFF'],
-  ...['__proto__', 'constructor', 'toString', 'x'.repeat(128), 'x'.repeat(129), 'y'.repeat(2 ** 20)],
+  ...[
+    '}',
+    '{',
+    '{}',
+    '}a',
+    '{x}y',
+    '}{',
+    'a{b',
+    'a}b',
+    '{a}{b}',
+    ':',
+    '*',
+    '%',
+    '%7B',
+    ' ',
+    '.',
+    '..',
+    '#',
+  ],
+  ...[
+    '\0',
+    '\n',
+    '\r\n$3\r\nfoo\r\n',
+    '\u001b[31m',
+    '\u{1F600}',
+    'e\u0301',
+    '\u00e9',
+    '\uD800',
+    '\uDFFF',
+  ],
+  ...[
+    '__proto__',
+    'constructor',
+    'toString',
+    'x'.repeat(128),
+    'x'.repeat(129),
+    'y'.repeat(2 ** 20),
+  ],
 ]
 /** One tag for all, if tags were taken from what users send. */
 const STEERING = [...Array(120).keys()].map((i) => `{same}${i}`)
@@ -28,10 +63,17 @@ export const hostileKeys: Row = {
     const keys = [...HOSTILE, ...STEERING]
     const policy = { make: 'fixedWindow', options: { name: 'hour', limit: LIMIT, window: '1h' } }
     const job = load(0, { to: { cluster: cluster.ports }, keys, policy, ratePerSecond: 600 })
-    const course = { ...length, warmUpMs: ((2 * LIMIT * keys.length) / 600) * 1_000, faultMs: 0, afterMs: 0 }
+    const course = {
+      ...length,
+      warmUpMs: ((2 * LIMIT * keys.length) / 600) * 1_000,
+      faultMs: 0,
+      afterMs: 0,
+    }
     const run = await underFault(stage, course, [job], NO_FAULT)
     const counts = keys.map((key) => run.samples.filter((s) => s.key === key && s.allowed).length)
-    const sizes = await Promise.all(cluster.masters.map(async (m) => Number(await m.command('DBSIZE'))))
+    const sizes = await Promise.all(
+      cluster.masters.map(async (m) => Number(await m.command('DBSIZE'))),
+    )
     return [
       exactly('least for a key', Math.min(...counts), LIMIT),
       exactly('most for a key', Math.max(...counts), LIMIT),
@@ -55,7 +97,10 @@ export const resharding: Row = {
   async run(stage, length) {
     const cluster = await stage.cluster({ nodeTimeoutMs: 1_000 })
     const keys = [...Array(100).keys()].map((i) => `user-${i}`)
-    const policy = { make: 'fixedWindow', options: { name: 'load', limit: LIMIT, window: WINDOW_MS } }
+    const policy = {
+      make: 'fixedWindow',
+      options: { name: 'load', limit: LIMIT, window: WINDOW_MS },
+    }
     const job = load(0, { to: { cluster: cluster.ports }, keys, policy, ratePerSecond: 500 })
     let moved = 0
     const fault: Fault = {
@@ -78,7 +123,10 @@ export const resharding: Row = {
 }
 
 function perKey(run: Run, keys: readonly string[]): Check[] {
-  const runs = keys.map((key) => ({ ...run, samples: run.samples.filter((sample) => sample.key === key) }))
+  const runs = keys.map((key) => ({
+    ...run,
+    samples: run.samples.filter((sample) => sample.key === key),
+  }))
   const over = runs.map(({ samples }) => mostInAnyWindow(admissions(samples), WINDOW_MS))
   const tooMany = runs.map((of) => admitted(of, LIMIT)).filter(({ ok }) => !ok)
   return [
@@ -97,7 +145,9 @@ async function reshard({ masters }: RedisCluster): Promise<number> {
   const ids = await Promise.all([from, to].map((node) => node.command('CLUSTER', 'MYID')))
   const [fromId, toId] = ids.map(String) as [string, string]
   const keys = (await from.command('KEYS', '*')) as readonly string[]
-  const slots = new Set(await Promise.all(keys.map((key) => from.command('CLUSTER', 'KEYSLOT', key))))
+  const slots = new Set(
+    await Promise.all(keys.map((key) => from.command('CLUSTER', 'KEYSLOT', key))),
+  )
   for (const slot of [...slots].map(Number)) {
     await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)
     await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)

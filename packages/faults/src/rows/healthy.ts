@@ -13,7 +13,8 @@ const MARGIN_MS = 1
 export const none: Row = {
   number: '1',
   fault: 'none',
-  notWithLeases: 'windows are told apart by their ends, which a decision out of a lease knows less exactly',
+  notWithLeases:
+    'windows are told apart by their ends, which a decision out of a lease knows less exactly',
   must: 'exact',
   pass: 'p99 at most 1 ms above the best peer (5 ms), or above a plain INCR beside it; the limit in each window',
   async run(stage, length) {

@@ -21,7 +21,11 @@ const windows = ['fixedWindow', 'slidingWindow', 'slidingLog'].map((make) => ({
 }))
 
 /** Its windows lie on the minute: if one begins within the run, what was used in the one before fades. */
-const counter = { make: 'slidingCounter', options: { name, limit: LIMIT, window }, refill: LIMIT / WINDOW_S }
+const counter = {
+  make: 'slidingCounter',
+  options: { name, limit: LIMIT, window },
+  refill: LIMIT / WINDOW_S,
+}
 
 const buckets = [
   { make: 'tokenBucket', options: { name, capacity: LIMIT, refill: LIMIT, every: window } },

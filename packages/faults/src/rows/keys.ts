@@ -70,7 +70,10 @@ export const noTtl: Row = {
 }
 
 /** The only key in Redis that counts for a user. */
-async function keyOf(server: { command(...args: string[]): Promise<Reply> }, user: string): Promise<string> {
+async function keyOf(
+  server: { command(...args: string[]): Promise<Reply> },
+  user: string,
+): Promise<string> {
   const found = (await server.command('KEYS', `*{${user}}*`)) as readonly string[]
   // What was given back, out of a lease say, has left a mark.
   const keys = found.filter((key) => !key.endsWith(':mark'))
@@ -83,5 +86,6 @@ function ofKey(run: Run, key: string): Run {
 }
 
 function openings({ reports }: Run): number {
-  return reports.flatMap(({ transitions }) => transitions).filter(({ state }) => state === 'open').length
+  return reports.flatMap(({ transitions }) => transitions).filter(({ state }) => state === 'open')
+    .length
 }

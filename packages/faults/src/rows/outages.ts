@@ -72,7 +72,10 @@ const stop: Outage = {
   number: '3',
   fault: 'SIGSTOP',
   must: 'deadline, then breaker',
-  provoke: ({ server }) => ({ begin: () => server.kill('SIGSTOP'), end: () => server.kill('SIGCONT') }),
+  provoke: ({ server }) => ({
+    begin: () => server.kill('SIGSTOP'),
+    end: () => server.kill('SIGCONT'),
+  }),
   ...HUNG,
 }
 
@@ -82,7 +85,10 @@ const blackHole: Outage = {
   must: 'the same, and give the socket up',
   provoke: ({ wire }) => ({ begin: () => wire.set('blackhole'), end: () => wire.set('pass') }),
   pass: HUNG.pass,
-  judge: (run, { wire }) => [...HUNG.judge(run), countAtLeast('connections', wire.stats.connections, 2)],
+  judge: (run, { wire }) => [
+    ...HUNG.judge(run),
+    countAtLeast('connections', wire.stats.connections, 2),
+  ],
 }
 
 const restart: Outage = {
@@ -100,7 +106,12 @@ const restart: Outage = {
       end() {},
     }
   },
-  judge: (run) => [over(run, 2 * LIMIT - 1), slowest(run, 150), normalWithin(run, 1_500), ...sane(run)],
+  judge: (run) => [
+    over(run, 2 * LIMIT - 1),
+    slowest(run, 150),
+    normalWithin(run, 1_500),
+    ...sane(run),
+  ],
 }
 
 const latency200: Outage = {
@@ -108,7 +119,10 @@ const latency200: Outage = {
   fault: '+200 ms',
   must: 'breaker by deadline; local',
   pass: 'p50 <= 2 ms, p99 <= 110 ms; over <= 2L',
-  provoke: ({ wire }) => ({ begin: () => wire.set({ latencyMs: 100 }), end: () => wire.set('pass') }),
+  provoke: ({ wire }) => ({
+    begin: () => wire.set({ latencyMs: 100 }),
+    end: () => wire.set('pass'),
+  }),
   judge: (run) => [median(run, 2), latency(run, 0.99, 110), over(run, 2 * LIMIT), ...gone(run)],
 }
 
@@ -142,7 +156,10 @@ const coldStart: Outage = {
   judge: (run) => [slowest(run, 150), over(run, 2 * LIMIT), normalWithin(run, 1_500), ...sane(run)],
 }
 
-function rowOf({ upAtStart, provoke, judge, ...row }: Outage, client: 'recommended' | 'plain'): Row {
+function rowOf(
+  { upAtStart, provoke, judge, ...row }: Outage,
+  client: 'recommended' | 'plain',
+): Row {
   return {
     ...row,
     async run(stage, length) {

@@ -26,7 +26,10 @@ function crowd(port: number, skewMs: number, connections: number): Job {
   })
 }
 
-function together(row: Pick<Row, 'number' | 'fault' | 'must' | 'pass'>, skewsMs: readonly number[]): Row {
+function together(
+  row: Pick<Row, 'number' | 'fault' | 'must' | 'pass'>,
+  skewsMs: readonly number[],
+): Row {
   return {
     ...row,
     async run(stage, length) {
@@ -41,7 +44,9 @@ function together(row: Pick<Row, 'number' | 'fault' | 'must' | 'pass'>, skewsMs:
 
 /** Reset times are told as durations, which no wrong clock can spoil. */
 function resetsRight({ samples }: Run): Check[] {
-  const off = samples.flatMap(({ resetOffMs }) => (resetOffMs === undefined ? [] : [Math.abs(resetOffMs)]))
+  const off = samples.flatMap(({ resetOffMs }) =>
+    resetOffMs === undefined ? [] : [Math.abs(resetOffMs)],
+  )
   return [firm(msAtMost('reset off by', Math.max(...off), 1_000))]
 }
 
@@ -98,7 +103,12 @@ function inTotal({ reports, fault }: Run): number {
 export const processes: readonly Row[] = [
   ...[100, 3].flatMap((limit) => [
     withStoreDown({ number: '17', variant: `limit ${limit}, instances given`, limit, ...GIVEN }),
-    withStoreDown({ number: '17', variant: `limit ${limit}, instances counted`, limit, ...COUNTED }),
+    withStoreDown({
+      number: '17',
+      variant: `limit ${limit}, instances counted`,
+      limit,
+      ...COUNTED,
+    }),
   ]),
   together(
     { number: '18', fault: '4 processes, concurrency', must: 'exact', pass: '= L in each window' },

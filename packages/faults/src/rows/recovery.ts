@@ -42,8 +42,14 @@ export const ghosts: Row = {
 }
 
 /** What Redis counts beyond what was admitted, or less. Requests that were under way at the peek may be in or not. */
-function countedTwice({ reports, samples, fault }: Run, peekedAt: number, counted: number): Check[] {
-  const openedAt = reports[0]?.transitions.find(({ at, state }) => at >= fault.from && state === 'open')?.at
+function countedTwice(
+  { reports, samples, fault }: Run,
+  peekedAt: number,
+  counted: number,
+): Check[] {
+  const openedAt = reports[0]?.transitions.find(
+    ({ at, state }) => at >= fault.from && state === 'open',
+  )?.at
   // Redis stops a little before its signal is known to be sent.
   const sent = samples.filter(({ at, degraded }) => {
     return degraded && at > fault.from - 20 && at <= (openedAt ?? fault.to)
@@ -85,13 +91,18 @@ export const cutRecovery: Row = {
     await sleep(length.faultMs)
     await wire.set('pass')
     // One that never begins is seen from its number.
-    await waitUntil('the settlement to be cut', async () => end !== undefined, 5_000).catch(() => {})
+    await waitUntil('the settlement to be cut', async () => end !== undefined, 5_000).catch(
+      () => {},
+    )
     await end
     await wire.set('pass')
     const to = now()
     await sleep(length.afterMs)
     const before = now()
-    const counted = (await client.peek()).reduce((sum, remaining) => sum + LONG_LIMIT - remaining, 0)
+    const counted = (await client.peek()).reduce(
+      (sum, remaining) => sum + LONG_LIMIT - remaining,
+      0,
+    )
     const report = await client.stop()
     const run = runOf([report], { from, to }, before, wire)
     return [
@@ -132,7 +143,9 @@ export const stampede: Row = {
     const settlements = firsts(after.filter(({ mode }) => mode !== 'consume'))
     return [
       msAtLeast('first calls spread over', spread(firsts(after)), 500),
-      ...(settlements.length > 1 ? [msAtLeast('probes and settlements', spread(settlements), 500)] : []),
+      ...(settlements.length > 1
+        ? [msAtLeast('probes and settlements', spread(settlements), 500)]
+        : []),
       countAtMost('instances not back', ADAPTERS - storesBack(run), 0),
       slowest(run, 150),
       over(run, 2 * LIMIT),

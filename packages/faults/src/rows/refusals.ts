@@ -8,7 +8,16 @@ import { type Check, countAtLeast } from '../checks.js'
 import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
-import { flapping, median, normalWithin, opened, over, sane, sentWhileOpen, slowest } from '../verdicts.js'
+import {
+  flapping,
+  median,
+  normalWithin,
+  opened,
+  over,
+  sane,
+  sentWhileOpen,
+  slowest,
+} from '../verdicts.js'
 
 interface Refusal {
   readonly number: string
@@ -76,7 +85,9 @@ const misconf: Refusal = {
         await mkdir(join(String(folder), 'dump.rdb'))
         await server.command('BGSAVE')
         await waitUntil('the snapshot to fail', async () => {
-          return String(await server.command('INFO', 'persistence')).includes('last_bgsave_status:err')
+          return String(await server.command('INFO', 'persistence')).includes(
+            'last_bgsave_status:err',
+          )
         })
         await config(server, 'save', '3600 1')
       },
@@ -115,7 +126,14 @@ async function slowToLoad(server: RedisServer, stage: Stage): Promise<string[]> 
   await other.command('SAVE')
   server.kill()
   await sleep(50)
-  return ['--dir', folder, '--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024']
+  return [
+    '--dir',
+    folder,
+    '--key-load-delay',
+    '1000',
+    '--loading-process-events-interval-bytes',
+    '1024',
+  ]
 }
 
 const clusterDown: Refusal = {
@@ -161,7 +179,8 @@ const busy: Refusal = {
 function rowOf({ args = [], prepare, provoke, judge, ...row }: Refusal): Row {
   return {
     ...row,
-    must: row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
+    must:
+      row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
     pass: '<= 1 flap per s; max <= 150 ms',
     async run(stage, length) {
       const server = await stage.redis({ args })

@@ -1,7 +1,15 @@
 // Failover and lost shards, with real Sentinels and real Clusters.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
-import { type Check, countAtLeast, countAtMost, exactly, msAtMost, named, routine } from '../checks.js'
+import {
+  type Check,
+  countAtLeast,
+  countAtMost,
+  exactly,
+  msAtMost,
+  named,
+  routine,
+} from '../checks.js'
 import type { PolicySettings } from '../client/protocol.js'
 import { now } from '../client/time.js'
 import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
@@ -40,7 +48,8 @@ const sentinelFailover: Row = {
     const to = { sentinels: sentinel.sentinelPorts, name: sentinel.name }
     const fault: Fault = {
       begin: () => primary?.kill(),
-      end: () => waitUntil('the failover', async () => (await sentinel.masterPort()) !== primary?.port),
+      end: () =>
+        waitUntil('the failover', async () => (await sentinel.masterPort()) !== primary?.port),
     }
     return checksOf(await underFault(stage, length, [load(0, { to })], fault))
   },
@@ -64,7 +73,10 @@ const clusterFailover: Row = {
       end: () => waitUntil('the failover', () => allServed(cluster)),
     }
     const run = await underFault(stage, length, [job], fault)
-    const perUser = users.map((user) => ({ ...run, samples: run.samples.filter(({ key }) => key === user) }))
+    const perUser = users.map((user) => ({
+      ...run,
+      samples: run.samples.filter(({ key }) => key === user),
+    }))
     return [
       msAtMost(
         'longest denial',
@@ -81,11 +93,14 @@ const clusterFailover: Row = {
 
 /** A replica has taken the dead node's place, as the others see it. */
 async function allServed({ masters }: RedisCluster): Promise<boolean> {
-  const infos = await Promise.all(masters.slice(1).map((master) => master.command('CLUSTER', 'NODES')))
+  const infos = await Promise.all(
+    masters.slice(1).map((master) => master.command('CLUSTER', 'NODES')),
+  )
   return infos.every((info) => {
     const lines = String(info).split('\n')
     return (
-      lines.filter((line) => /master/.test(line) && !/fail/.test(line) && /\d+-\d+/.test(line)).length >= 3
+      lines.filter((line) => /master/.test(line) && !/fail/.test(line) && /\d+-\d+/.test(line))
+        .length >= 3
     )
   })
 }
@@ -107,17 +122,24 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
       const cluster = await stage.cluster({ replicas: 0, args })
       const users = [...Array(12).keys()].map((i) => `user-${i}`)
       const [victim] = cluster.masters as readonly [RedisServer]
-      const slots = await Promise.all(users.map((user) => victim.command('CLUSTER', 'KEYSLOT', `{${user}}`)))
+      const slots = await Promise.all(
+        users.map((user) => victim.command('CLUSTER', 'KEYSLOT', `{${user}}`)),
+      )
       // The first master serves the first third of the slots.
       const spared = users.filter((_, i) => Number(slots[i]) >= Math.floor(SLOTS / 3))
       const fault: Fault = {
         begin: () => victim.kill(signal),
         end: () => (signal === 'SIGSTOP' ? victim.kill('SIGCONT') : undefined),
       }
-      const policy = { make: 'fixedWindow', options: { name: 'load', limit: 10, window: WINDOW_MS } }
+      const policy = {
+        make: 'fixedWindow',
+        options: { name: 'load', limit: 10, window: WINDOW_MS },
+      }
       const job = load(0, { to: { cluster: cluster.ports }, keys: users, policy })
       const run = await underFault(stage, length, [job], fault)
-      const samples = run.samples.filter(({ at, key }) => at >= run.fault.from && spared.includes(key))
+      const samples = run.samples.filter(
+        ({ at, key }) => at >= run.fault.from && spared.includes(key),
+      )
       const perUser = users.map((user) => ({
         ...run,
         samples: run.samples.filter(({ key }) => key === user),
@@ -149,7 +171,10 @@ const splitDecision: Row = {
   must: 'do as it was told for that policy, and charge the other one for what it allowed',
   pass: 'charged = allowed; denied or thrown where told so, and else not',
   async run(stage, length) {
-    const cluster = await stage.cluster({ replicas: 0, args: ['--cluster-require-full-coverage', 'no'] })
+    const cluster = await stage.cluster({
+      replicas: 0,
+      args: ['--cluster-require-full-coverage', 'no'],
+    })
     const [victim] = cluster.masters as readonly [RedisServer]
     const isOnVictim = async (key: string): Promise<boolean> => {
       const slot = await victim.command('CLUSTER', 'KEYSLOT', `{${key}}`)
@@ -193,13 +218,20 @@ const splitDecision: Row = {
       ])
     })
     // What is thrown is meant to be.
-    const others = reports.filter((_, i) => SETTINGS[i] !== 'throw').flatMap(({ samples }) => samples)
+    const others = reports
+      .filter((_, i) => SETTINGS[i] !== 'throw')
+      .flatMap(({ samples }) => samples)
     return [...checks, slowest(run, 150), ...sane({ ...run, samples: others })]
   },
 }
 
 /** What the spared shard has counted; requests that were under way at the peek may be in or not. */
-function chargedForAllowed(samples: Run['samples'], counted: number, before: number, after: number): Check[] {
+function chargedForAllowed(
+  samples: Run['samples'],
+  counted: number,
+  before: number,
+  after: number,
+): Check[] {
   const allowed = samples.filter(({ allowed }) => allowed)
   const surely = allowed.filter(({ at, ms }) => at + ms < before - 50).length
   const perhaps = allowed.filter(({ at }) => at < after + 50).length

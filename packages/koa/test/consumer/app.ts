@@ -1,7 +1,13 @@
 // Compiled by types.test.ts as an app's own code would be, with the types of Koa 3 and of Koa 2. It never runs.
 
 import Koa, { type Context, type DefaultContext } from 'koa'
-import { fixedWindow, memoryStore, type RateLimitState, rateLimit, unlimited } from '../../src/index.js'
+import {
+  fixedWindow,
+  memoryStore,
+  type RateLimitState,
+  rateLimit,
+  unlimited,
+} from '../../src/index.js'
 
 const app = new Koa()
 
@@ -55,7 +61,11 @@ typed.use((ctx) => {
 })
 
 // `use` is generic itself, so inside its brackets there is nothing to infer from: by name.
-const limit = rateLimit<State, Extras>({ limit: 1, window: '1s', key: ({ state }) => state.user.id })
+const limit = rateLimit<State, Extras>({
+  limit: 1,
+  window: '1s',
+  key: ({ state }) => state.user.id,
+})
 typed.use(limit)
 void limit.limiter.reset('u1')
 

@@ -29,7 +29,11 @@ interface Grant {
 export interface Raid {
   /** Units in the worst window. */
   readonly held: number
-  readonly calls: readonly { readonly request: Request; readonly nowUs: number; readonly granted: number }[]
+  readonly calls: readonly {
+    readonly request: Request
+    readonly nowUs: number
+    readonly granted: number
+  }[]
 }
 
 const START_MS = EPOCH_MS + 500 * 86_400_000
@@ -56,7 +60,8 @@ export function raid(policy: Policy, blows: readonly Blow[]): Raid {
     const [{ waitMs: wait, resetUs }] = readings as [(typeof readings)[number]]
     waitMs = wait
     if (grant !== undefined) grant.units = 0
-    else if (granted > 0) grants.push({ atMs, units: granted, untilUs: [nowUs + resetUs], seenUs: nowUs })
+    else if (granted > 0)
+      grants.push({ atMs, units: granted, untilUs: [nowUs + resetUs], seenUs: nowUs })
   }
   return { held: worstWindow(grants, spanMs), calls }
 }
@@ -133,7 +138,11 @@ export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
   const giveBack = (grant: number): Blow => ({ when: 'gap', n: grant, units: 0 })
   const phantoms = Array.from({ length: limit - 1 }, (_, i) => i)
   for (const i of phantoms) {
-    blows.push({ when: 'gap', n: 0, units: limit - 1 - i }, { when: 'gap', n: 0, units: 1 }, giveBack(2 * i))
+    blows.push(
+      { when: 'gap', n: 0, units: limit - 1 - i },
+      { when: 'gap', n: 0, units: 1 },
+      giveBack(2 * i),
+    )
   }
   blows.push({ when: 'gap', n: windowMs - windowMs / limit, units: limit })
   blows.push(...phantoms.map((i) => giveBack(2 * i + 1)))
@@ -187,8 +196,11 @@ function change(blows: readonly Blow[], some: () => Blow, random: Random): reado
 }
 
 function someBlow(policy: Policy, random: Random): Blow {
-  const when = (['gap', 'gap', 'edge', 'span', 'retry'] as const)[Math.floor(random() * 5)] as Blow['when']
-  const n = when === 'gap' ? Math.floor(random() ** 3 * policy.windowMs) : Math.floor(random() * 4) - 2
+  const when = (['gap', 'gap', 'edge', 'span', 'retry'] as const)[
+    Math.floor(random() * 5)
+  ] as Blow['when']
+  const n =
+    when === 'gap' ? Math.floor(random() ** 3 * policy.windowMs) : Math.floor(random() * 4) - 2
   const amount = random()
   if (amount < 0.15) return { when, n: Math.floor(random() * 16), units: 0 }
   return { when, n, units: amount < 0.6 ? policy.limit : 1 + Math.floor(random() * policy.limit) }

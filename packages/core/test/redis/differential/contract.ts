@@ -21,7 +21,10 @@ export function checkStep(step: Step): void {
   const { mode, costs, count } = request
   const lefts = leftsOf(reply)
   lefts.forEach((left, i) => {
-    assert.ok(Number.isInteger(left) && left >= 0 && left <= limitOf(policies, i), `left is ${left}`)
+    assert.ok(
+      Number.isInteger(left) && left >= 0 && left <= limitOf(policies, i),
+      `left is ${left}`,
+    )
   })
   reply.readings.forEach(({ resetUs }, i) => {
     assert.ok(
@@ -48,7 +51,11 @@ function checkConsume({ request, policies, before, reply }: Step): void {
   assert.equal(before.granted, granted > 0 ? count : 0, '(c) a peek and a consume disagree')
   costs.forEach((cost, i) => {
     const left = leftOf(before, i)
-    assert.equal(leftOf(reply, i), left - granted * cost, '(a, i) taken is what was granted, of every policy')
+    assert.equal(
+      leftOf(reply, i),
+      left - granted * cost,
+      '(a, i) taken is what was granted, of every policy',
+    )
   })
   if (granted < count) {
     assert.ok(
@@ -85,7 +92,10 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
     const limit = limitOf(policies, i)
     if (left < 1 && reply.granted === request.count && waitMs > 0) {
       assert.ok(peek(alone(1, i), nowUs + waitMs * 1_000), '(b) no unit when the wait was over')
-      assert.ok(!peek(alone(1, i), nowUs + waitMs * 1_000 - 1_000), '(b) a unit before the wait was over')
+      assert.ok(
+        !peek(alone(1, i), nowUs + waitMs * 1_000 - 1_000),
+        '(b) a unit before the wait was over',
+      )
     }
     assert.ok(peek(alone(limit, i), nowUs + resetUs), '(d) not as fresh after the reset')
     if (resetUs >= 1_000 && limit > 0) {

@@ -2,7 +2,13 @@
 // time as far as it likes.
 
 import { bucket } from '../../../src/kernels/bucket.js'
-import { decideGroup, type Lane, type Mode, type Reading, type Table } from '../../../src/kernels/driver.js'
+import {
+  decideGroup,
+  type Lane,
+  type Mode,
+  type Reading,
+  type Table,
+} from '../../../src/kernels/driver.js'
 import { fixedWindow } from '../../../src/kernels/fixed-window.js'
 import type { Cells, Check, Kernel } from '../../../src/kernels/kernel.js'
 import { slidingCounter } from '../../../src/kernels/sliding-counter.js'
@@ -50,7 +56,12 @@ export class Model {
     this.#lanes = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
-        return { kernel: on.kernels[kernel], check: on.kernels[kernel].check(numbers), table, slot: -1 }
+        return {
+          kernel: on.kernels[kernel],
+          check: on.kernels[kernel].check(numbers),
+          table,
+          slot: -1,
+        }
       }),
     )
     this.#decide = on.decideGroup
@@ -61,7 +72,17 @@ export class Model {
     const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
     const keys = lanes.map(() => key)
     const chargedUs = mode === 'refund' ? seenUs : undefined
-    const granted = this.#decide(lanes, keys, costs, mode, count, untilUs ?? [], chargedUs, nowUs, readings)
+    const granted = this.#decide(
+      lanes,
+      keys,
+      costs,
+      mode,
+      count,
+      untilUs ?? [],
+      chargedUs,
+      nowUs,
+      readings,
+    )
     return { granted, readings }
   }
 }
@@ -100,7 +121,11 @@ class PlainTable implements Table {
     this.#writes.push(stateOf(key, this.#place))
     const place = slot >= 0 ? slot : this.#cells.length
     this.#slots.set(key, place)
-    this.#cells[place] = kernel.write(check, this.#cells[place] ?? new Float64Array(kernel.width), 0)
+    this.#cells[place] = kernel.write(
+      check,
+      this.#cells[place] ?? new Float64Array(kernel.width),
+      0,
+    )
   }
 
   remove(key: string): void {

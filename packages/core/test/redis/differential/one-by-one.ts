@@ -27,7 +27,11 @@ function mergedOf(walk: Walk): Merged[] {
 }
 
 /** Both drivers, without the probes, count 1 each. */
-export async function checkDriversOneByOne(client: Redis, walk: Walk, prefix: string): Promise<void> {
+export async function checkDriversOneByOne(
+  client: Redis,
+  walk: Walk,
+  prefix: string,
+): Promise<void> {
   const lines = linesOf(plansOf(walk.versions), prefix)
   const model = new Model(walk.versions)
   const inRedis: Promise<unknown>[] = []
@@ -68,7 +72,11 @@ function checkMerged(
     reply.readings.forEach(({ left }, place) => {
       const later = Math.max(0, granted - 1 - i) * (costs[place] as number)
       if (mode === 'consume')
-        assert.equal(left, (readings[place]?.left as number) + later, 'merged: what remains for each')
+        assert.equal(
+          left,
+          (readings[place]?.left as number) + later,
+          'merged: what remains for each',
+        )
     })
     if (mode === 'peek' || i === count - 1)
       assert.deepEqual(reply.readings, readings, 'merged: what the last one gets')
@@ -86,7 +94,9 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
     const { version, key, mode, costs, untilUs, seenUs, count } = request
     clock.us = nowUs
     const group = { plan: plans[version] as Plan, key, mode, costs, untilUs, seenUs }
-    const memory = Array.from({ length: count }, () => (inMemory.get(key) as Store).decide(group)) as Answer[]
+    const memory = Array.from({ length: count }, () =>
+      (inMemory.get(key) as Store).decide(group),
+    ) as Answer[]
     const redis = await Promise.all(Array.from({ length: count }, () => inRedis.decide(group)))
     // Of merged requests only the last one is sure to get its own waits.
     if (count === 1) assert.deepEqual(redis, memory)
@@ -105,7 +115,12 @@ function shortened({ allowed, figures }: Answer): object {
 }
 
 /** A merged and a one-by-one walk left the same states in Redis. */
-export async function checkSameStates(client: Redis, walk: Walk, one: string, other: string): Promise<void> {
+export async function checkSameStates(
+  client: Redis,
+  walk: Walk,
+  one: string,
+  other: string,
+): Promise<void> {
   for (const key of KEYS) {
     const [states, others] = await Promise.all(
       [one, other].map((prefix) => {

@@ -80,13 +80,18 @@ export type KernelName = (typeof kernelNames)[number]
 export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
   const others = fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 2, arbitrary: fc.array(fc.constantFrom(...kernelNames), { minLength: 1, maxLength: 2 }) },
+    {
+      weight: 2,
+      arbitrary: fc.array(fc.constantFrom(...kernelNames), { minLength: 1, maxLength: 2 }),
+    },
   )
   return fc.tuple(others, fc.integer({ min: 1, max: 3 })).chain(([more, versions]) => {
     const places = [kernel, ...more].map((name, i) => policies[name](`policy${i}`, versions))
     return fc.record({
       versions: fc.tuple(...places).map((drawn) => {
-        return Array.from({ length: versions }, (_, n) => drawn.map((each) => each[n] as DrawnPolicy))
+        return Array.from({ length: versions }, (_, n) =>
+          drawn.map((each) => each[n] as DrawnPolicy),
+        )
       }),
       startUs: fc.integer({ min: 0, max: 10 * 365 * 86_400_000 }).chain(startIn),
       steps: fc.array(step, { minLength: 1, maxLength: 120, size: 'max' }),
@@ -188,7 +193,9 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 10,
     arbitrary: fc.record({
-      to: fc.constantFrom(...(['stay', 'stay', 'micros', 'millis', 'bit', 'part', 'part', 'part'] as const)),
+      to: fc.constantFrom(
+        ...(['stay', 'stay', 'micros', 'millis', 'bit', 'part', 'part', 'part'] as const),
+      ),
       n: fc.integer({ min: 1, max: 12 }),
     }),
   },
@@ -224,9 +231,14 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
 
 const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   const costs =
-    chosen === 'charge' ? fc.oneof({ weight: 4, arbitrary: cost }, { weight: 1, arbitrary: most }) : cost
+    chosen === 'charge'
+      ? fc.oneof({ weight: 4, arbitrary: cost }, { weight: 1, arbitrary: most })
+      : cost
   const group = fc.record({
-    key: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
+    key: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constant(1) },
+    ),
     costs: fc.oneof(
       { weight: 2, arbitrary: fc.tuple(costs) },
       { weight: 1, arbitrary: fc.tuple(costs, costs, costs) },
@@ -239,7 +251,10 @@ const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   return fc.record({
     move,
     mode: fc.constant(chosen),
-    version: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) }),
+    version: fc.oneof(
+      { weight: 5, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.nat(2) },
+    ),
     groups: fc.oneof(
       { weight: 6, arbitrary: fc.tuple(group) },
       { weight: 1, arbitrary: fc.array(group, { minLength: 2, maxLength: 4 }) },

@@ -79,10 +79,12 @@ async function checkTtls(
     ttls.forEach((ttl, place) => {
       assert.notEqual(ttl, -1, '(e) a key without a TTL')
       // A clock that goes back makes what is written once a window too short by as much.
-      if (walk.wentBack || groups.length > 1 || !call.written.includes(stateOf(group.key, place))) return
+      if (walk.wentBack || groups.length > 1 || !call.written.includes(stateOf(group.key, place)))
+        return
       const resetMs = Math.ceil((readings[place]?.resetUs as number) / 1_000)
       if (resetMs === 0) assert.equal(ttl, -2, 'a key with nothing in it')
-      else assert.ok(ttl >= resetMs + SLACK_MS, `(e) a TTL of ${ttl} ms, and ${resetMs} ms to reset`)
+      else
+        assert.ok(ttl >= resetMs + SLACK_MS, `(e) a TTL of ${ttl} ms, and ${resetMs} ms to reset`)
     })
   })
   await Promise.all(written)

@@ -14,7 +14,9 @@ export interface Crowd {
 /** Starts a process for each skew: how far ahead of the true time its host's clock is. */
 export async function startCrowd(skewsMs: readonly number[]): Promise<Crowd> {
   const members = skewsMs.map(startMember)
-  await Promise.all(members.map(({ child, ended }) => Promise.race([once(child, 'message'), ended])))
+  await Promise.all(
+    members.map(({ child, ended }) => Promise.race([once(child, 'message'), ended])),
+  )
   return {
     async hammer(job) {
       const reports = await Promise.all(members.map((member) => reportOf(member, job)))

@@ -49,7 +49,14 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
   process.send?.('ready')
 }
 
-async function hammer({ subject, prefix, connections, inFlight, requests, clock }: Job): Promise<Report> {
+async function hammer({
+  subject,
+  prefix,
+  connections,
+  inFlight,
+  requests,
+  clock,
+}: Job): Promise<Report> {
   const report: Report = {
     granted: 0,
     denied: 0,
@@ -85,7 +92,8 @@ function watched(store: Store, report: Report): Store {
   const note = (answer: Answer): Answer => {
     const { allowed, nowUs, figures } = answer
     report.firstUs = Math.min(report.firstUs, nowUs)
-    if (allowed && figures[0]?.remaining === LIMIT - 1) report.fullUs = Math.max(report.fullUs, nowUs)
+    if (allowed && figures[0]?.remaining === LIMIT - 1)
+      report.fullUs = Math.max(report.fullUs, nowUs)
     if (allowed) report.granted += 1
     else report.denied += 1
     if (allowed) report.lastGrantUs = Math.max(report.lastGrantUs, nowUs)

@@ -32,7 +32,10 @@ export const LIMIT = 1_000
 const limit = LIMIT
 
 export const subjects: Readonly<Record<SubjectName, Subject>> = {
-  tokenBucket: { policy: tokenBucket({ capacity: limit, refill: 300, every: '1s' }), perSecond: 300 },
+  tokenBucket: {
+    policy: tokenBucket({ capacity: limit, refill: 300, every: '1s' }),
+    perSecond: 300,
+  },
   gcra: { policy: gcra({ burst: limit, limit: 7, period: '1m' }), perSecond: 7 / 60 },
   leakyBucket: { policy: leakyBucket({ capacity: limit, leak: 333, every: '1s' }), perSecond: 333 },
   fixedWindow: { policy: fixedWindow({ limit, window: '1h' }), perSecond: 0 },
@@ -41,7 +44,10 @@ export const subjects: Readonly<Record<SubjectName, Subject>> = {
   slidingLog: { policy: slidingLog({ limit, window: '1h' }), perSecond: 0 },
   slidingCounter: { policy: slidingCounter({ limit, window: '3650d' }), perSecond: 0 },
   /** Counts all that passes. */
-  counting: { policy: fixedWindow({ name: 'counting', limit: 2 ** 40, window: '1h' }), perSecond: 0 },
+  counting: {
+    policy: fixedWindow({ name: 'counting', limit: 2 ** 40, window: '1h' }),
+    perSecond: 0,
+  },
   severalPolicies: {
     policy: [
       slidingLog({ limit, window: '1h' }),
