@@ -143,9 +143,10 @@ describe('policies of the request', () => {
     ['later', async (request) => policyOf(request)],
     [
       'by a thenable that is no promise',
-      // biome-ignore lint/suspicious/noThenProperty: what query builders return
-      (request) =>
-        ({ then: (done: (policy: PolicyInput) => void) => done(policyOf(request)) }) as never,
+      (request) => {
+        // biome-ignore lint/suspicious/noThenProperty: what query builders return
+        return { then: (done: (policy: PolicyInput) => void) => done(policyOf(request)) } as never
+      },
     ],
   ])('%s', async (_, policy) => {
     const { send } = limitOn({ policy })
