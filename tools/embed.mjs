@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 
 const src = fileURLToPath(new URL('../packages/core/src/', import.meta.url))
 
-const lua = [...files('kernels', '.lua'), ...files('stores', '.lua')].map(
-  ({ name, text }) =>
-    `export const ${camelCase(name)}Lua: string = ${JSON.stringify(stripLua(name, text))}\n`,
+const lua = files('.lua').map(
+  ({ folder, name, text }) =>
+    `export const ${camelCase(nameOf(folder, name))}Lua: string = ${JSON.stringify(stripLua(name, text))}\n`,
 )
-writeIfChanged('lua.generated.ts', lua.join('') || 'export {}\n')
+writeIfChanged('algorithms/lua.generated.ts', lua.join(''))
 
-const traces = files('kernels', '.trace').map(
+const traces = files('.trace').map(
   ({ name, text }) => `  ${JSON.stringify(name)}: ${JSON.stringify(text)},\n`,
 )
 writeIfChanged(
@@ -20,21 +20,21 @@ writeIfChanged(
   `export const traces: Readonly<Record<string, string>> = {\n${traces.join('')}}\n`,
 )
 
-/** The files of one folder with one ending, sorted, so that the output does not depend on the file system. */
-function files(folder, ending) {
-  let names = []
-  try {
-    names = readdirSync(join(src, folder))
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error
-  }
-  return names
+/** The files of the algorithms with one ending, sorted, so that the output does not depend on the file system. */
+function files(ending) {
+  return readdirSync(join(src, 'algorithms'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(ending))
     .sort()
     .map((file) => ({
+      folder: dirname(file),
       name: basename(file, ending),
-      text: readFileSync(join(src, folder, file), 'utf8'),
+      text: readFileSync(join(src, 'algorithms', file), 'utf8'),
     }))
+}
+
+/** `bucket/kernel.lua` is called after its folder, `sliding-log/entries.lua` after both. */
+function nameOf(folder, name) {
+  return folder === '.' ? name : name.replace(/^(?!kernel)/, '.').replace(/^kernel/, '').replace(/^/, folder)
 }
 
 /** Comments are for the reader of the .lua file: they need not travel to Redis. */

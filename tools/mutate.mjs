@@ -101,9 +101,11 @@ async function main() {
 }
 
 function mutatedFiles() {
-  const kernels = readdirSync(join(core, 'src/kernels')).filter((file) => /\.(ts|lua)$/.test(file))
-  const files = [...kernels.map((file) => `src/kernels/${file}`), 'src/stores/driver.lua']
-  return files.filter((file) => file.includes(wanted))
+  return readdirSync(join(core, 'src/algorithms'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(kernel(\.plain)?|entries|driver)\.(ts|lua)$/.test(file))
+    .sort()
+    .map((file) => `src/algorithms/${file}`)
+    .filter((file) => file.includes(wanted))
 }
 
 /** What is left of TypeScript when its types are gone; Lua as it is. */
@@ -132,7 +134,7 @@ function copyOfCore() {
 async function withMutant(file, { text }, act) {
   const path = join(core, file)
   const original = readFileSync(path, 'utf8')
-  const generated = join(core, 'src/lua.generated.ts')
+  const generated = join(core, 'src/algorithms/lua.generated.ts')
   const embedded = readFileSync(generated, 'utf8')
   writeFileSync(path, text)
   if (file.endsWith('.lua')) await run('node', [join(folder, 'tools/embed.mjs')])

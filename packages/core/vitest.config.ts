@@ -9,7 +9,15 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/*.test.ts'], testTimeout: 30_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/redis/**'],
+          testTimeout: 30_000,
+        },
+      },
       {
         extends: true,
         test: {

@@ -1,9 +1,9 @@
 // The public surface of @weir/core, in the order of the concepts.
 
-export type { Clock } from './clock.js'
-export type { Allowed, Decision, Denied, PolicyFigures, Receipt } from './decision.js'
-export type { Duration } from './duration.js'
-export { type CodedError, type ErrorCode, StoreError } from './errors.js'
+export type { Clock } from './base/clock.js'
+export type { Allowed, Decision, Denied, PolicyFigures, Receipt } from './limiter/decision.js'
+export type { Duration } from './base/duration.js'
+export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export {
   type DecideOptions,
   type Key,
@@ -11,27 +11,27 @@ export {
   type PolicyUse,
   RateLimiter,
   type RateLimiterOptions,
-} from './limiter.js'
-export { type FixedWindowOptions, fixedWindow } from './policies/fixed-window.js'
-export { type GcraOptions, gcra } from './policies/gcra.js'
-export { type LeakyBucketOptions, leakyBucket } from './policies/leaky-bucket.js'
-export { slidingCounter } from './policies/sliding-counter.js'
-export { slidingLog } from './policies/sliding-log.js'
-export { type SlidingWindowOptions, slidingWindow } from './policies/sliding-window.js'
-export { type TokenBucketOptions, tokenBucket } from './policies/token-bucket.js'
-export { unlimited } from './policies/unlimited.js'
-export type { WindowOptions } from './policies/window.js'
-export type { Algorithm, Policy } from './policy.js'
+} from './limiter/limiter.js'
+export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
+export { type GcraOptions, gcra } from './algorithms/bucket/gcra.js'
+export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-bucket.js'
+export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
+export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
+export { type SlidingWindowOptions, slidingWindow } from './algorithms/sliding-log/sliding-window.js'
+export { type TokenBucketOptions, tokenBucket } from './algorithms/bucket/token-bucket.js'
+export { unlimited } from './algorithms/unlimited.js'
+export type { WindowOptions } from './algorithms/window-policy.js'
+export type { Algorithm, Policy } from './algorithms/policy.js'
 export type { Answer, Group, Mode, OwnKey, Plan, Store, Subject, WhenUnavailable } from './store.js'
-export type { Breaker, BreakerState } from './stores/breaker.js'
-export type { StoreEvents, StoreListener } from './stores/events.js'
-export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory.js'
+export type { Breaker, BreakerState } from './layers/resilience/breaker.js'
+export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export {
   type RedisHealth,
   type RedisStore,
   type RedisStoreOptions,
   redisStore,
-} from './stores/redis.js'
-export type { RedisLike } from './stores/redis-call.js'
-export { recommendedClusterOptions, recommendedRedisOptions } from './stores/redis-options.js'
-export type { WarningCode } from './warnings.js'
+} from './redis/store.js'
+export type { RedisLike } from './redis/transport/script-call.js'
+export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
+export type { WarningCode } from './base/warnings.js'

@@ -2,12 +2,12 @@
 // answer denials locally, to survive its failure, ...) keeps the same contract.
 // `storeConformance` in @weir/core/testing checks a store against it.
 
-import type { PolicyFigures } from './decision.js'
-import { rangeError } from './errors.js'
-import type { Mode, Reading } from './kernels/driver.js'
-import type { Policy } from './policy.js'
+import type { PolicyFigures } from './limiter/decision.js'
+import { rangeError } from './base/errors.js'
+import type { Mode, Reading } from './algorithms/driver.js'
+import type { Policy } from './algorithms/policy.js'
 
-export type { Mode } from './kernels/driver.js'
+export type { Mode } from './algorithms/driver.js'
 
 export interface Store {
   /**

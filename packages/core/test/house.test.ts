@@ -8,7 +8,7 @@ import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
 import { makePlan } from '../src/store.js'
-import { scriptOf } from '../src/stores/script.js'
+import { scriptOf } from '../src/redis/transport/script.js'
 
 const src = resolve(import.meta.dirname, '../src')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
@@ -28,13 +28,11 @@ function importsOf(file: string): string[] {
 
 /** Lower layers first; a file may import from its own layer and those before it. */
 const LAYERS: RegExp[] = [
-  /^(errors|duration|options|promise|clock|warnings|lua\.generated)\.ts$/,
-  /^kernels\//,
-  /^policy\.ts$/,
-  /^policies\//,
-  /^(store|decision)\.ts$/,
-  /^stores\//,
-  /^(limiter|resolve)\.ts$/,
+  /^base\//,
+  /^algorithms\//,
+  /^(store|limiter\/decision)\.ts$/,
+  /^(memory|layers|redis)\//,
+  /^limiter\//,
   /^(http|testing)\//,
   /^index\.ts$/,
 ]
@@ -74,7 +72,7 @@ function isTypeOnly(file: string, imported: string): boolean {
 }
 
 test('policies, limiter and memory store run without node: modules', async () => {
-  const entry = join(src, 'limiter.ts')
+  const entry = join(src, 'limiter/limiter.ts')
   const result = await build({
     logLevel: 'silent',
     build: {
@@ -82,7 +80,7 @@ test('policies, limiter and memory store run without node: modules', async () =>
       lib: {
         entry: [
           entry,
-          ...sources.filter((file) => file.startsWith('policies/')).map((file) => join(src, file)),
+          ...sources.filter((file) => file.startsWith('algorithms/')).map((file) => join(src, file)),
         ],
         formats: ['es'],
       },
@@ -110,7 +108,7 @@ describe('Lua', () => {
     'us',
     'slack',
   ])
-  /** What sliding-log.entries.lua sets. */
+  /** What sliding-log/entries.lua sets. */
   const OF_LOGS = new Set(['call', 'floor', 'entry', 'seek', 'MAX_UNITS', 'ROUND'])
 
   test.each(files.filter((file) => file.endsWith('.lua')))(

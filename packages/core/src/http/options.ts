@@ -1,15 +1,15 @@
 // The options that every adapter has, with one meaning in all of them.
 
-import type { Denied } from '../decision.js'
-import type { Duration } from '../duration.js'
-import { quote, rangeError, typeError } from '../errors.js'
-import type { Key, PolicyInput, RateLimiterOptions } from '../limiter.js'
-import { checkedOptions } from '../options.js'
-import type { AddressOptions } from './address-key.js'
-import { type HeaderFormat, isHeaderFormat } from './headers.js'
-import type { ProxyOptions } from './proxies.js'
-import type { RefundWhen } from './refund.js'
-import type { DenialOptions } from './refusal.js'
+import type { Denied } from '../limiter/decision.js'
+import type { Duration } from '../base/duration.js'
+import { quote, rangeError, typeError } from '../base/errors.js'
+import type { Key, PolicyInput, RateLimiterOptions } from '../limiter/limiter.js'
+import { checkedOptions } from '../base/options.js'
+import type { AddressOptions } from './client/address-key.js'
+import { type HeaderFormat, isHeaderFormat } from './response/headers.js'
+import type { ProxyOptions } from './client/proxies.js'
+import type { RefundWhen } from './response/refund.js'
+import type { DenialOptions } from './response/refusal.js'
 
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | PromiseLike<Value>

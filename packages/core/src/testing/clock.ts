@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js'
-import { type Duration, durationMs } from '../duration.js'
+import type { Clock } from '../base/clock.js'
+import { type Duration, durationMs } from '../base/duration.js'
 
 /** A clock that moves only when told to. */
 export interface FakeClock extends Clock {

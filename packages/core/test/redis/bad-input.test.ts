@@ -15,7 +15,7 @@ import {
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
-import { type FakeRequest, limitOn } from '../http-exchange.js'
+import { type FakeRequest, limitOn } from '../http/exchange.js'
 import { singleClient, strictStore } from './clients.js'
 
 const client = singleClient()

@@ -2,10 +2,10 @@
 
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { StoreError } from '../../src/errors.js'
+import { StoreError } from '../../src/base/errors.js'
 import { answerOf, type Plan } from '../../src/store.js'
-import { keyFormat, keysOf } from '../../src/stores/keys.js'
-import { lineFor } from '../../src/stores/redis-call.js'
+import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
+import { lineFor } from '../../src/redis/transport/script-call.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'

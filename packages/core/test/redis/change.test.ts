@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RedisStore } from '../../src/index.js'
-import { type Ask, makers, recipes, takeChanges } from '../change/walk.js'
+import { type Ask, makers, recipes, takeChanges } from '../algorithms/change-walk.js'
 import { singleClient, strictStore } from './clients.js'
 
 const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length

@@ -11,8 +11,8 @@ import {
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
-import { counterOf } from '../../src/policy.js'
-import { slotOf } from '../../src/stores/slots.js'
+import { counterOf } from '../../src/algorithms/policy.js'
+import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 

@@ -2,8 +2,8 @@
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RateLimiter } from '../../src/limiter.js'
-import { memoryStore } from '../../src/stores/memory.js'
+import { RateLimiter } from '../../src/limiter/limiter.js'
+import { memoryStore } from '../../src/memory/store.js'
 import { type Crowd, startCrowd } from './hammer/crowd.js'
 import type { Report } from './hammer/hammer.js'
 import { LIMIT, subjectNames, subjects } from './hammer/subjects.js'

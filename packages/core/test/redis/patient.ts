@@ -2,12 +2,12 @@
 // asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
 import { Redis } from 'ioredis'
-import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/stores/redis.js'
-import type { RedisLike } from '../../src/stores/redis-call.js'
+import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/redis/store.js'
+import type { RedisLike } from '../../src/redis/transport/script-call.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
-} from '../../src/stores/redis-options.js'
+} from '../../src/redis/client/recommended.js'
 
 const PATIENCE = { connectTimeout: 5_000, socketTimeout: 60_000 }
 

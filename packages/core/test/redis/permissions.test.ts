@@ -39,7 +39,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { COMMANDS } from '../../src/stores/permissions.js'
+import { COMMANDS } from '../../src/redis/client/permissions.js'
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/resilience.md'), 'utf8')
 /** The rules of the documented lines. */
@@ -151,7 +151,7 @@ test('the documented rules name all commands that Weir sends, and no other but w
   const src = resolve(import.meta.dirname, '../../src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const texts = files
-    .filter((file) => /\.lua$|instances\.ts$/.test(file))
+    .filter((file) => /\.lua$|peers\.ts$/.test(file))
     .map((file) => readFileSync(join(src, file), 'utf8'))
     .join('\n')
   const called = [...texts.matchAll(/call\('([A-Z]+)'/g)].map((match) => match[1] as string)

@@ -20,8 +20,8 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { heartbeat, INSTANCES_TAG } from '../../src/stores/instances.js'
-import { slotOf } from '../../src/stores/slots.js'
+import { heartbeat, INSTANCES_TAG } from '../../src/layers/resilience/peers.js'
+import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 let server: RedisServer

@@ -15,7 +15,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { heartbeat } from '../../src/stores/instances.js'
+import { heartbeat } from '../../src/layers/resilience/peers.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 

@@ -1,14 +1,14 @@
 // A call of the driver and all that it says, as values: what the store itself reads one group at a time.
 
-import type { StoreError } from '../../src/errors.js'
-import type { Mode, Reading } from '../../src/kernels/driver.js'
+import type { StoreError } from '../../src/base/errors.js'
+import type { Mode, Reading } from '../../src/algorithms/driver.js'
 import {
   type CountedGroup,
   decideGroups,
   grantedAt,
   type Line,
   type RedisLike,
-} from '../../src/stores/redis-call.js'
+} from '../../src/redis/transport/script-call.js'
 
 /** A group and how often it is asked for, in one. */
 export type Counted = CountedGroup['group'] & Pick<CountedGroup, 'count'>

@@ -1,18 +1,18 @@
 // What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
 // time as far as it likes.
 
-import { bucket } from '../../../src/kernels/bucket.js'
+import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import {
   decideGroup,
   type Lane,
   type Mode,
   type Reading,
   type Table,
-} from '../../../src/kernels/driver.js'
-import { fixedWindow } from '../../../src/kernels/fixed-window.js'
-import type { Cells, Check, Kernel } from '../../../src/kernels/kernel.js'
-import { slidingCounter } from '../../../src/kernels/sliding-counter.js'
-import { slidingLog } from '../../../src/kernels/sliding-log.js'
+} from '../../../src/algorithms/driver.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
+import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
+import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */

@@ -2,10 +2,10 @@
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
-import { makePolicy } from '../../../src/policy.js'
+import { makePolicy } from '../../../src/algorithms/policy.js'
 import { makePlan, type Plan } from '../../../src/store.js'
-import { keyFormat, keysOf } from '../../../src/stores/keys.js'
-import { type Line, lineFor } from '../../../src/stores/redis-call.js'
+import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
+import { type Line, lineFor } from '../../../src/redis/transport/script-call.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'

@@ -1,8 +1,8 @@
 // The side of a child process: hammers one key over many connections, and reports what was granted.
 
 import type { Redis } from 'ioredis'
-import { systemClock } from '../../../src/clock.js'
-import { RateLimiter } from '../../../src/limiter.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { RateLimiter } from '../../../src/limiter/limiter.js'
 import type { Answer, Store } from '../../../src/store.js'
 import { patientOptions, patientStore } from '../patient.js'
 import { LIMIT, type SubjectName, subjects } from './subjects.js'

@@ -1,0 +1,50 @@
+import type { Duration } from '../../base/duration.js'
+import { checkedPolicyOptions, type Policy } from '../policy.js'
+import { bucketPolicy } from './policy.js'
+
+export interface GcraOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time in which it fills up,
+   *  as `gcra-10s`; in a limiter without a name with the capacity, as `gcra-20-per-10s`. */
+  readonly name?: string
+  /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
+  readonly limit: number
+  readonly period: Duration
+  /** The most units that can pass at once. Whole, >= 0. Default: `limit`, rounded down, and at least 1. */
+  readonly burst?: number
+}
+
+const WORDS = { capacity: 'burst', refill: 'limit', every: 'period' }
+
+/**
+ * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up to `burst`. The same
+ * arithmetic as `tokenBucket`, in the words of traffic shaping. At most `burst + limit * t / period` in any time t.
+ *
+ * Changed numbers keep the share that is used where a full burst takes as long to come back (burst * period / limit);
+ * else they are another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, and up to 3 at once after a pause
+ */
+export function gcra(options: GcraOptions): Policy {
+  checkedPolicyOptions(options, 'gcra', ['name', 'limit', 'period', 'burst'])
+  const { name, limit, period, burst } = options
+  // A limit of 0 denies all; how fast nothing comes back does not matter.
+  if (limit === 0 && (burst === undefined || burst === 0))
+    return bucketPolicy({
+      algorithm: 'gcra',
+      name,
+      capacity: 0,
+      refill: 1,
+      every: period,
+      words: WORDS,
+    })
+  const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 1
+  const capacity = burst === undefined ? rounded : burst
+  return bucketPolicy({
+    algorithm: 'gcra',
+    name,
+    capacity,
+    refill: limit,
+    every: period,
+    words: WORDS,
+  })
+}

@@ -1,0 +1,84 @@
+// What token bucket, GCRA and leaky bucket share: one kernel, three vocabularies.
+
+import { type Duration, durationMs, durationText } from '../../base/duration.js'
+import { quote, rangeError, typeError } from '../../base/errors.js'
+import { bucket } from './kernel.js'
+import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
+
+/** Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
+const MAX_FULL_MS = 1_826 * 86_400_000
+const TICKS_PER_MS = 8_000
+const MAX_ROUNDING = 0.01
+
+interface BucketOptions {
+  readonly algorithm: Algorithm
+  readonly name: string | undefined
+  readonly capacity: number
+  /** Units that come back every `every`. A rate, so it may be a fraction. */
+  readonly refill: number
+  readonly every: Duration
+  /** What the algorithm's users call these. */
+  readonly words: { readonly capacity: string; readonly refill: string; readonly every: string }
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
+export function bucketPolicy({
+  algorithm,
+  name,
+  capacity,
+  refill,
+  every,
+  words,
+}: BucketOptions): Policy {
+  checkedCount(capacity, `${algorithm}: ${words.capacity}`, 2 ** 50)
+  const everyMs = durationMs(every, `${algorithm}: ${words.every}`)
+  if (typeof refill !== 'number') {
+    throw typeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
+    )
+  }
+  if (!(refill > 0 && refill <= 2 ** 50)) {
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
+    )
+  }
+  const exact = (everyMs * TICKS_PER_MS) / refill
+  const price = Math.ceil(exact)
+  if (price - exact > MAX_ROUNDING * exact) {
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${quote(refill)} per ${everyMs} ms cannot be kept within 1 %; give at most 79000 per millisecond, or a divisor of 8000`,
+    )
+  }
+  // An infinite price is none either: 0 times that is no number.
+  if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
+    const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
+      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${words.capacity} or a larger ${words.refill}`,
+    )
+  }
+  // Before the price is rounded, so that equal settings in other words are of one time scale.
+  const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
+  const span = capacity * price
+  return makePolicy({
+    name,
+    algorithm,
+    limit: capacity,
+    windowMs: span / TICKS_PER_MS,
+    timeScale: durationText(fullMs),
+    unitMs: price / TICKS_PER_MS,
+    kernel: bucket,
+    numbers: [price, capacity, reachOf(span, fullMs)],
+  })
+}
+
+/**
+ * How far ahead of now any bucket of the time scale can have put the state: two full resets. That of another one may be longer
+ * than this one's by its rounding: half a ms of the time scale, and then up to 1 % of its price.
+ */
+function reachOf(span: number, fullMs: number): number {
+  return Math.ceil(2 * Math.max(span, (1 + MAX_ROUNDING) * (fullMs + 0.5) * TICKS_PER_MS))
+}

@@ -1,0 +1,152 @@
+// The driver: one group of one decision on the TypeScript kernels. Twin of driver.lua, which does the same for many
+// groups in one call.
+
+import type { Cells, Check, Kernel } from './algorithm.js'
+
+/**
+ * - consume: take if all policies allow it
+ * - peek: judge as consume would, change nothing
+ * - refund: give back
+ * - charge: take, past the limit if need be
+ * - settle: take what was taken elsewhere meanwhile, as far as it still weighs
+ * - raise: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
+ */
+export type Mode = 'consume' | 'peek' | 'refund' | 'charge' | 'settle' | 'raise'
+
+/** Where states of one policy live in this process. */
+export interface Table {
+  /** The slot of a key; -1: it has none. */
+  slotOf(key: string, nowUs: number): number
+  cellsOf(slot: number): Cells
+  offsetOf(slot: number): number
+  /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
+  write(
+    key: string,
+    slot: number,
+    kernel: Kernel,
+    check: Check,
+    nowMs: number,
+    resetMs: number,
+  ): void
+  remove(key: string, slot: number): void
+  /** Removes on purpose, and remembers that for a while. */
+  forget(key: string, slot: number, nowUs: number): void
+  /** When a key was last forgotten on purpose; undefined: not lately. */
+  forgottenUs(key: string): number | undefined
+  /** Remembers for a while when units of a key were last given back. */
+  gave(key: string, nowUs: number): void
+  /** When units of a key were last given back; undefined: not lately. */
+  gaveUs(key: string): number | undefined
+}
+
+/** One policy of a decision: its arithmetic, its numbers with scratch, its states. */
+export interface Lane {
+  readonly kernel: Kernel
+  readonly check: Check
+  readonly table: Table
+  slot: number
+}
+
+/** What a kernel says of one policy, before it becomes part of a decision. -1 as a wait: never. */
+export interface Reading {
+  left: number
+  waitMs: number
+  resetUs: number
+}
+
+/**
+ * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
+ * Fills a reading for each lane and returns how many of the requests are granted; to raise, 0 if nothing was lost.
+ * @param chargedUs to refund by receipt: when it was charged
+ */
+export function decideGroup(
+  lanes: readonly Lane[],
+  keys: readonly string[],
+  costs: readonly number[],
+  mode: Mode,
+  count: number,
+  untilUs: readonly (number | undefined)[],
+  chargedUs: number | undefined,
+  nowUs: number,
+  readings: readonly Reading[],
+): number {
+  const judged = mode === 'consume' || mode === 'peek'
+  let granted = count
+  for (let i = 0; i < lanes.length; i += 1) {
+    const lane = lanes[i] as Lane
+    const cost = costs[i] as number
+    const left = read(lane, keys[i] as string, nowUs)
+    ;(readings[i] as Reading).left = left
+    if (judged && left < granted * cost) granted = Math.floor(left / cost)
+  }
+  if (mode === 'peek' && granted > 0) granted = count
+
+  for (let i = 0; i < lanes.length; i += 1) {
+    const lane = lanes[i] as Lane
+    const { kernel, check } = lane
+    const reading = readings[i] as Reading
+    const cost = costs[i] as number
+    const units = granted * cost
+    if (units > 0 && mode !== 'peek' && !wasForgotten(lane, keys[i] as string, chargedUs)) {
+      reading.left = move(lane, keys[i] as string, mode, units, untilUs[i], chargedUs)
+    }
+    reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(check, cost) : 0
+    if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
+    reading.resetUs = kernel.resetAfterUs(check)
+  }
+
+  if (mode === 'peek') return granted
+  let changed = 0
+  for (let i = 0; i < lanes.length; i += 1) {
+    const lane = lanes[i] as Lane
+    if (!lane.check.dirty || costs[i] === 0) continue
+    write(lane, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
+    changed = 1
+  }
+  return mode === 'raise' ? changed : granted
+}
+
+/** What was charged until a key was forgotten is not given back: it would be the units of others. */
+function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefined): boolean {
+  return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) >= chargedUs
+}
+
+function move(
+  { kernel, check, table }: Lane,
+  key: string,
+  mode: Mode,
+  units: number,
+  untilUs: number | undefined,
+  chargedUs: number | undefined,
+): number {
+  if (mode === 'refund') {
+    const isOlder = chargedUs !== undefined && (table.gaveUs(key) ?? 0) >= chargedUs
+    return kernel.giveBack(check, units, untilUs, isOlder ? chargedUs : undefined)
+  }
+  if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
+  if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
+  return kernel.take(check, units)
+}
+
+function read(lane: Lane, key: string, nowUs: number): number {
+  const { kernel, check, table } = lane
+  const slot = table.slotOf(key, nowUs)
+  lane.slot = slot
+  if (slot < 0) return kernel.read(check, undefined, 0, nowUs)
+  return kernel.read(check, table.cellsOf(slot), table.offsetOf(slot), nowUs)
+}
+
+function write(
+  { kernel, check, table, slot }: Lane,
+  key: string,
+  mode: Mode,
+  nowUs: number,
+  resetUs: number,
+): void {
+  if (mode === 'refund') table.gave(key, nowUs)
+  if (resetUs > 0)
+    table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+  // What is charged in the same instant is charged after it.
+  else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs - 1)
+  else if (slot >= 0) table.remove(key, slot)
+}

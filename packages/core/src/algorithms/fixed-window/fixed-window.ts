@@ -1,0 +1,36 @@
+import { durationText } from '../../base/duration.js'
+import { quote, typeError } from '../../base/errors.js'
+import { fixedWindow as kernel } from './kernel.js'
+import type { PolicyNumbers } from '../algorithm.js'
+import type { Policy } from '../policy.js'
+import { type WindowOptions, windowPolicy } from '../window-policy.js'
+
+export interface FixedWindowOptions extends WindowOptions {
+  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False, the default: a
+   *  key's window starts with its first request. */
+  readonly aligned?: boolean
+}
+
+/**
+ * `limit` units in each window; then nothing until the window ends. The cheapest policy and the usual one for long
+ * quotas. Up to twice the limit can pass around the edge of two windows: where that matters, use `slidingWindow`.
+ *
+ * A changed limit keeps the count and the end of the running window; another window is another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
+ */
+export function fixedWindow(options: FixedWindowOptions): Policy {
+  const known = ['name', 'limit', 'window', 'aligned'] as const
+  const numbers = (limit: number, windowMs: number): PolicyNumbers => {
+    const { aligned = false } = options
+    if (typeof aligned !== 'boolean') {
+      const problem = `fixed-window: aligned is ${quote(aligned)}; give true or false`
+      throw typeError('WEIR_INVALID_POLICY', problem)
+    }
+    return [limit, windowMs, aligned ? 1 : 0]
+  }
+  // Windows that begin with a request and windows of the clock are not the same time: they count apart.
+  const scaleOf = (windowMs: number): string =>
+    durationText(windowMs) + (options.aligned ? '-aligned' : '')
+  return windowPolicy('fixed-window', options, known, kernel, numbers, scaleOf)
+}

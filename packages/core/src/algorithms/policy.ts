@@ -1,0 +1,145 @@
+// A policy says what is allowed: a frozen value, made by one of the factories of an algorithm.
+
+import { quote, rangeError, typeError } from '../base/errors.js'
+import type { Kernel, PolicyNumbers } from './algorithm.js'
+import { checkedOptions } from '../base/options.js'
+
+export type Algorithm =
+  | 'unlimited'
+  | 'token-bucket'
+  | 'gcra'
+  | 'leaky-bucket'
+  | 'fixed-window'
+  | 'sliding-window'
+  | 'sliding-log'
+  | 'sliding-counter'
+
+/** What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by hand. */
+export interface Policy {
+  readonly name: string
+  readonly algorithm: Algorithm
+  /** The most units that can pass at once: the limit of a window, the capacity of a bucket. `Infinity`: unlimited. */
+  readonly limit: number
+  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. */
+  readonly windowMs: number
+  /**
+   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`. Part of the counter's identity:
+   * policies of one name, algorithm and time scale share what was used, whatever their limits; others do not.
+   */
+  readonly timeScale: string
+  /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by one. */
+  readonly unitMs: number
+  /** The arithmetic; undefined: there is none, all is allowed. */
+  readonly kernel: Kernel | undefined
+  readonly numbers: PolicyNumbers
+  /** What it is called in a limiter that has a name, where the user did not name it: algorithm and time scale, so that a
+   *  changed limit continues from the same count. Undefined: the user named it. */
+  readonly nameWithoutLimit: string | undefined
+  /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
+  readonly signature: string
+}
+
+/** Kernel, version of its state, and time scale: the last part of a counter's identity, after the names and the key. */
+export function counterOf({ kernel, timeScale }: Pick<Policy, 'kernel' | 'timeScale'>): string {
+  return `${kernel?.id}-${timeScale}`
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+
+/**
+ * A name of a limiter or policy: fit for keys, headers, metric labels and log lines as it is.
+ * @throws {TypeError | RangeError} WEIR_INVALID_NAME
+ */
+export function checkedName(name: string, what: string): string {
+  if (typeof name !== 'string') {
+    throw typeError('WEIR_INVALID_NAME', `${what} is ${quote(name)}; give a string`)
+  }
+  if (!NAME.test(name)) {
+    throw rangeError(
+      'WEIR_INVALID_NAME',
+      `${what} is ${quote(name)}; give a letter and then at most 63 letters, digits, '_', '.' or '-'`,
+    )
+  }
+  return name
+}
+
+/** What a factory says of a policy. */
+type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature'> & {
+  /** As the user named it; undefined: it is named by what it is. */
+  readonly name: string | undefined
+}
+
+/** Completes and freezes a policy. For factories only. */
+export function makePolicy(parts: PolicyParts): Policy {
+  const { algorithm, limit, timeScale } = parts
+  if (parts.name !== undefined)
+    return finished(parts, checkedName(parts.name, 'policy name'), undefined)
+  return finished(parts, `${algorithm}-${limit}-per-${timeScale}`, `${algorithm}-${timeScale}`)
+}
+
+function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
+  const { kernel, numbers, ...shown } = parts
+  const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
+  // Decisions carry their policies, and are logged: what computes is no part of the picture.
+  return Object.freeze(
+    Object.defineProperties(
+      { ...shown, name, signature },
+      {
+        kernel: { value: kernel },
+        numbers: { value: numbers },
+        nameWithoutLimit: { value: nameWithoutLimit },
+      },
+    ),
+  ) as Policy
+}
+
+const shortened: WeakMap<Policy, Policy> = new WeakMap()
+
+/** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
+export function withoutLimitInName(policy: Policy): Policy {
+  const { kernel, numbers, nameWithoutLimit } = policy
+  if (nameWithoutLimit === undefined) return policy
+  let short = shortened.get(policy)
+  if (short === undefined) {
+    short = finished({ ...policy, kernel, numbers }, nameWithoutLimit, undefined)
+    shortened.set(policy, short)
+  }
+  return short
+}
+
+/** An equal part of a policy for each of `instances`: `limit` units of the whole, of the same name and time scale. */
+export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
+  const kernel = policy.kernel as NonNullable<typeof policy.kernel>
+  const numbers = kernel.share(policy.numbers, limit, instances)
+  return finished({ ...policy, limit, kernel, numbers }, policy.name, undefined)
+}
+
+/**
+ * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY
+ */
+export function checkedCount(value: number, what: string, most: number, least = 0): number {
+  const right = `give a whole number from ${least} to ${most}`
+  if (typeof value !== 'number')
+    throw typeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}`)
+  if (!Number.isInteger(value) || value < least || value > most) {
+    const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
+    throw rangeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}${hint}`)
+  }
+  return value
+}
+
+/** Whether a policy is one; not a look-alike, and maybe one of another copy of this package. */
+export function isPolicy(value: unknown): value is Policy {
+  const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
+  return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
+export function checkedPolicyOptions(
+  options: object,
+  algorithm: string,
+  known: readonly string[],
+): void {
+  checkedOptions(options, `${algorithm}()`, known, 'WEIR_INVALID_POLICY')
+}

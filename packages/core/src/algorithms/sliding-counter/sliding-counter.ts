@@ -1,0 +1,32 @@
+import { quote, rangeError } from '../../base/errors.js'
+import { slidingCounter as kernel } from './kernel.js'
+import type { Policy } from '../policy.js'
+import { type WindowOptions, windowPolicy } from '../window-policy.js'
+
+/**
+ * About `limit` units in any window: the running window's count plus the part of the previous one that still overlaps.
+ * Three numbers a key whatever the limit. It is an estimate: with evenly spread requests it holds, and somebody who
+ * aims at the edges can get up to twice the limit into one window. Where that matters, use `slidingWindow`.
+ *
+ * A changed limit keeps the counts; another window is another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example slidingCounter({ limit: 1_000, window: '1h' })
+ */
+export function slidingCounter(options: WindowOptions): Policy {
+  return windowPolicy(
+    'sliding-counter',
+    options,
+    ['name', 'limit', 'window'],
+    kernel,
+    (limit, windowMs) => {
+      if (limit * windowMs > 2 ** 53) {
+        const product = `limit ${quote(limit)} times ${windowMs} ms`
+        throw rangeError(
+          'WEIR_INVALID_POLICY',
+          `sliding-counter: ${product} is above 2^53; give a smaller limit or window`,
+        )
+      }
+      return [limit, windowMs, 0]
+    },
+  )
+}

@@ -1,0 +1,21 @@
+import { checkedPolicyOptions, makePolicy, type Policy } from './policy.js'
+
+/**
+ * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
+ * @throws {TypeError | RangeError} WEIR_INVALID_NAME
+ * @example new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : slidingWindow({ limit: 100, window: '1m' })) })
+ */
+export function unlimited(options: { readonly name?: string } = {}): Policy {
+  checkedPolicyOptions(options, 'unlimited', ['name'])
+  const { name = 'unlimited' } = options
+  return makePolicy({
+    name,
+    algorithm: 'unlimited',
+    limit: Number.POSITIVE_INFINITY,
+    windowMs: 0,
+    timeScale: '',
+    unitMs: 0,
+    kernel: undefined,
+    numbers: [0, 0, 0],
+  })
+}

@@ -1,0 +1,47 @@
+// What the policies with a limit and a window share.
+
+import { type Duration, durationMs, durationText } from '../base/duration.js'
+import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
+import {
+  type Algorithm,
+  checkedCount,
+  checkedPolicyOptions,
+  makePolicy,
+  type Policy,
+} from './policy.js'
+
+export interface WindowOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the window, as
+   *  `sliding-window-1m`; in a limiter without a name with the limit, as `sliding-window-100-per-1m`. */
+  readonly name?: string
+  /** Units allowed in a window. Whole, >= 0; 0 denies all. */
+  readonly limit: number
+  readonly window: Duration
+}
+
+/**
+ * @param scaleOf the time scale of a window
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ */
+export function windowPolicy<Options extends WindowOptions>(
+  algorithm: Algorithm,
+  options: Options,
+  known: readonly (keyof Options & string)[],
+  kernel: Kernel,
+  numbers: (limit: number, windowMs: number) => PolicyNumbers,
+  scaleOf: (windowMs: number) => string = durationText,
+): Policy {
+  checkedPolicyOptions(options, algorithm, known)
+  const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
+  const windowMs = durationMs(options.window, `${algorithm}: window`)
+  return makePolicy({
+    name: options.name,
+    algorithm,
+    limit,
+    windowMs,
+    timeScale: scaleOf(windowMs),
+    unitMs: 0,
+    kernel,
+    numbers: numbers(limit, windowMs),
+  })
+}

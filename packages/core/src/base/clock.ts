@@ -1,0 +1,43 @@
+import { quote, rangeError, typeError } from './errors.js'
+
+/** A source of time: whole microseconds since the Unix epoch, between the years 2025 and 2045. */
+export interface Clock {
+  nowUs(): number
+}
+
+/**
+ * The origin of times inside stored state: 2025-01-01T00:00:00Z. A fixed recent epoch keeps eighths of a microsecond
+ * exact in a double until 2045 (algorithms/bucket) and log entries two digits shorter. Never change it: state would
+ * change its meaning.
+ */
+export const EPOCH_MS = 1_735_689_600_000
+const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
+
+/** The host's clock. */
+export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
+
+/**
+ * A clock that a user handed in, with its readings checked: one that goes wrong later must not switch limits off.
+ * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK, now or from `nowUs`
+ */
+export function checkedClock(clock: Clock): Clock {
+  if (typeof clock?.nowUs !== 'function') {
+    throw typeError(
+      'WEIR_INVALID_CLOCK',
+      `clock is ${quote(clock)}; give an object with nowUs(): number`,
+    )
+  }
+  const checked: Clock = {
+    nowUs() {
+      const nowUs = clock.nowUs()
+      if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000)
+        return nowUs
+      throw rangeError(
+        'WEIR_INVALID_CLOCK',
+        `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
+      )
+    },
+  }
+  checked.nowUs()
+  return checked
+}

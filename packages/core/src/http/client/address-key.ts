@@ -1,0 +1,91 @@
+// The key that a client is counted by when nothing better than its address is known.
+
+import { quote, rangeError, typeError } from '../../base/errors.js'
+import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
+
+export interface AddressOptions {
+  /** IPv6 clients count together by the first so many bits of their address, 32 to 128. Default 56: an end site has at
+   *  least 64 bits to itself and often 72, so a full address limits nobody. */
+  readonly ipv6Prefix?: number
+  /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the well-known `64:ff9b::/96`. */
+  readonly nat64?: readonly string[]
+}
+
+const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
+
+/**
+ * Makes the function that turns an address into the key of its client: IPv4 (also mapped or translated into IPv6) as
+ * `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`); ports, brackets and zones dropped. Gives `undefined` for
+ * what is no address.
+ * @throws {RangeError} WEIR_INVALID_OPTION
+ * @example
+ * const clientKey = addressKey()
+ * rateLimit({ limit: 100, window: '1m', key: (req) => req.user?.id ?? clientKey(req.ip) })
+ */
+export function addressKey(
+  options: AddressOptions = {},
+): (address: string | undefined) => string | undefined {
+  const { ipv6Prefix = 56 } = options
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `ipv6Prefix is ${quote(ipv6Prefix)}; give a whole number from 32 to 128`,
+    )
+  }
+  const read = addressReader(options)
+  return (address) => {
+    if (typeof address !== 'string') return undefined
+    if (isIpv4(address)) return address
+    // What a server that listens on all addresses sees of an IPv4 client: so common that it has a way of its own.
+    if (address.startsWith('::ffff:') && isIpv4(address.slice(7))) return address.slice(7)
+    const bits = read(address)
+    return bits && keyOf(bits, ipv6Prefix)
+  }
+}
+
+/** Makes the function that reads an address, with IPv4 unfolded out of IPv6. Gives `undefined` for what is none. */
+export function addressReader({
+  nat64 = [],
+}: AddressOptions = {}): (address: string) => Bits | undefined {
+  if (!Array.isArray(nat64)) {
+    throw typeError(
+      'WEIR_INVALID_OPTION',
+      `nat64 is ${quote(nat64)}; give an array of IPv6 networks`,
+    )
+  }
+  const prefixes = [WELL_KNOWN_NAT64, ...nat64.map(checkedNat64)]
+  return (address) => {
+    const bits = parseAddress(address)
+    if (bits === undefined || isMapped(bits)) return bits
+    if (!prefixes.some((prefix) => sameNetwork(bits, prefix, 96))) return bits
+    return [0, 0, 0, 0, 0, 0xffff, bits[6] as number, bits[7] as number]
+  }
+}
+
+function checkedNat64(network: string): Bits {
+  const [address = '', length] = String(network).split('/')
+  const bits = parseAddress(address)
+  if (bits === undefined || isMapped(bits) || length !== '96') {
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `nat64 has ${quote(network)}; give IPv6 networks of 96 bits, such as '2001:db8:64::/96'`,
+    )
+  }
+  return bits
+}
+
+function keyOf(bits: Bits, prefix: number): string {
+  if (isMapped(bits) || isLoopback(bits)) return addressText(bits)
+  const kept = bits.map((group, i) => group & masked(prefix - 16 * i))
+  return `${addressText(kept)}/${prefix}`
+}
+
+function isLoopback(bits: Bits): boolean {
+  return bits[7] === 1 && bits.every((group, i) => i === 7 || group === 0)
+}
+
+/** A group's mask when `length` bits are kept from its start on. */
+function masked(length: number): number {
+  if (length >= 16) return 0xffff
+  return length <= 0 ? 0 : (0xffff << (16 - length)) & 0xffff
+}

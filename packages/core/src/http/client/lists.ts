@@ -1,0 +1,82 @@
+// Lists of networks: whom to let through, whom to turn away, which proxies to believe.
+
+import { quote, rangeError, typeError } from '../../base/errors.js'
+import { type Bits, isMapped, parseBare, sameNetwork } from './address.js'
+import { type AddressOptions, addressReader } from './address-key.js'
+
+interface Network {
+  readonly bits: Bits
+  readonly length: number
+  readonly v4: boolean
+}
+
+const NAMED: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  'link-local': ['169.254.0.0/16', 'fe80::/10'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+/**
+ * Makes the function that tells whether an address is in one of these networks: addresses, CIDR ranges, `'loopback'`,
+ * `'link-local'` or `'private'`. What is no address is in none. An IPv4 client matches IPv4 networks only, however its
+ * address is written. With `partial`, a range that is a whole address family is refused.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
+ */
+export function networkList(
+  networks: readonly string[],
+  what: string,
+  options: AddressOptions = {},
+  partial = false,
+): (address: string | undefined) => boolean {
+  if (!Array.isArray(networks)) {
+    throw typeError(
+      'WEIR_INVALID_OPTION',
+      `${what} is ${quote(networks)}; give an array of addresses and CIDR ranges`,
+    )
+  }
+  const read = addressReader(options)
+  const known = networks
+    .flatMap((text) => NAMED[text] ?? [text])
+    .map((text) => parseNetwork(text, what, read))
+  if (partial && known.some(({ length, v4 }) => length === (v4 ? 96 : 0))) {
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `${what} has a range of all addresses; give the networks that are meant`,
+    )
+  }
+  return (address) => {
+    const bits = typeof address === 'string' ? read(address) : undefined
+    return bits !== undefined && known.some((network) => contains(network, bits))
+  }
+}
+
+function contains(network: Network, bits: Bits): boolean {
+  return network.v4 === isMapped(bits) && sameNetwork(bits, network.bits, network.length)
+}
+
+const LENGTH = /^(0|[1-9]\d{0,2})$/
+
+function parseNetwork(
+  text: string,
+  what: string,
+  read: (address: string) => Bits | undefined,
+): Network {
+  const [address = '', suffix, ...rest] = String(text).split('/')
+  const written = parseBare(address)
+  const bits = written && read(address)
+  const most = address.includes(':') ? 128 : 32
+  const length = suffix === undefined ? most : LENGTH.test(suffix) ? Number(suffix) : Number.NaN
+  if (bits === undefined || rest.length > 0 || !(length <= most)) {
+    const right = "give addresses and CIDR ranges such as '10.0.0.0/8' or '2001:db8::/32'"
+    throw rangeError('WEIR_INVALID_OPTION', `${what} has ${quote(text)}; ${right}`)
+  }
+  const prefix = length + 128 - most
+  // Shorter, the range would reach from IPv4 into IPv6 (CVE-2026-90711), which nobody means.
+  if (isMapped(bits) && prefix < 96) {
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `${what} has ${quote(text)}; write IPv4 ranges as IPv4, such as '10.0.0.0/8'`,
+    )
+  }
+  return { bits, length: prefix, v4: isMapped(bits) }
+}

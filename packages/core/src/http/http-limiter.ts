@@ -1,0 +1,107 @@
+// What a rate limit means to an HTTP request, once for all frameworks. Three steps: admit.ts says whether the request
+// is limited and by which key, ask.ts gets the decision, answer.ts does to the response what the decision means. A
+// framework's adapter reads requests and writes responses, and decides nothing.
+
+import { quote, typeError } from '../base/errors.js'
+import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
+import { isPromise } from '../base/promise.js'
+import { warnOnce } from '../base/warnings.js'
+import type { Check, HttpAdapter, Verdict } from './adapter.js'
+import { type Admit, admitting } from './identify.js'
+import { adviseOnStore } from './client/advice.js'
+import { policyNames, policySource } from './policy-source.js'
+import { answering } from './respond.js'
+import { asking } from './consume.js'
+import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
+
+export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
+  /** The limiter beneath, to peek, refund, charge or reset a key, or to switch it off. */
+  readonly limiter: RateLimiter
+  readonly check: Check<Req, Res, Rest>
+}
+
+/**
+ * A limiter of requests, for adapters of frameworks.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
+ */
+export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
+  options: LimitOptions<Req, Rest>,
+  adapter: HttpAdapter<Req, Res, Rest>,
+): HttpLimiter<Req, Res, Rest> {
+  checkOptions(options)
+  const source = policySource(options)
+  const limiter = limiterOf(options, source.fixed)
+  if (source.fixed !== undefined)
+    checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
+  const answer = answering(options, limiter, adapter)
+  const ask = asking(options, limiter, source.of, answer)
+  const admit = admitting(options, limiter.name, adapter, ask)
+  return { limiter, check: caught(admit, options.shadow ? inTrial(limiter.name) : raise) }
+}
+
+function limiterOf(
+  options: LimitSettings<never, never>,
+  fixed: PolicyInput | undefined,
+): RateLimiter {
+  const { name, store, onDecision, whenUnavailable, shared } = options
+  const limiter = new RateLimiter({
+    ...(name !== undefined && { name }),
+    policy: fixed ?? policyOfRequests,
+    ...(store !== undefined && { store }),
+    ...(onDecision !== undefined && { onDecision }),
+    ...(whenUnavailable !== undefined && { whenUnavailable }),
+    ...(shared !== undefined && { shared }),
+  })
+  adviseOnStore(limiter.store)
+  return limiter
+}
+
+/** A name that is misspelt would show what is to be hidden. */
+function checkHidden(hide: readonly string[], names: readonly string[]): void {
+  const [unknown] = hide.filter((name) => !names.includes(name)).map(quote)
+  if (unknown === undefined) return
+  throw typeError(
+    'WEIR_INVALID_OPTION',
+    `hide has ${unknown}, but there is no such policy; there are ${names.join(', ')}`,
+  )
+}
+
+/** The whole check, with something done about all that it throws or rejects with. */
+function caught<Req, Res, Rest extends unknown[]>(
+  admit: Admit<Req, Res, Rest>,
+  failed: (error: unknown) => Verdict,
+): Check<Req, Res, Rest> {
+  return (request, response, ...rest) => {
+    try {
+      const verdict = admit(request, response, rest)
+      return isPromise(verdict) ? verdict.then(undefined, failed) : verdict
+    } catch (error) {
+      return failed(error)
+    }
+  }
+}
+
+/** A trial must not break what it watches. */
+function inTrial(name: string): (error: unknown) => undefined {
+  return (error) => {
+    warnOnce(
+      'WEIR_SHADOW_FAILED',
+      name,
+      `limiter "${name}" could not decide in shadow mode: ${quote(error)}`,
+    )
+  }
+}
+
+function raise(error: unknown): never {
+  throw asThrown(error)
+}
+
+/**
+ * What was thrown, as something that a framework takes for an error: `next(undefined)` and `next('route')` of Express would
+ * let the request go on, and Koa would never answer it. For adapters, around what they call themselves.
+ */
+export function asThrown(error: unknown): object {
+  if (typeof error === 'object' && error !== null) return error
+  const message = `a function of the options threw ${quote(error)}; throw an Error`
+  return Object.assign(typeError('WEIR_INVALID_OPTION', message), { cause: error })
+}

@@ -1,0 +1,64 @@
+// The last step: what a decision means to the request and its response.
+
+import type { Decision } from '../limiter/decision.js'
+import type { RateLimiter } from '../limiter/limiter.js'
+import type { HttpAdapter, Verdict } from './adapter.js'
+import { whenAtHand } from '../base/maybe-async.js'
+import { headerFormats, type LimitOptions } from './options.js'
+import { longestWaitMs, tell, tellerOf, violatedNames, withDecision } from './response/request-decision.js'
+import { settleRefund } from './response/refund.js'
+import { badCost, denial, type Refusal } from './response/refusal.js'
+import { retryAfterSeconds } from './response/header-item.js'
+
+/** `sound`: the cost was one, and not charged as 1 because it was none. */
+export type Answer<Req, Res, Rest extends unknown[]> = (
+  request: Req,
+  response: Res | undefined,
+  decision: Decision,
+  sound: boolean,
+  rest: Rest,
+) => Verdict | Promise<Verdict>
+
+export function answering<Req, Res, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
+  limiter: RateLimiter,
+  adapter: HttpAdapter<Req, Res, Rest>,
+): Answer<Req, Res, Rest> {
+  const { refundWhen, shadow = false } = options
+  const teller = tellerOf(limiter.name, headerFormats(options.headers), options.hide ?? [], shadow)
+
+  return (request, response, decision, sound, rest) => {
+    const placed = withDecision(adapter.placed(request, rest), decision, teller)
+    adapter.place(request, placed, rest)
+    if (response !== undefined) {
+      if (!adapter.headersSent(response)) tell(placed, teller, response, adapter.setHeader)
+      if (refundWhen !== undefined && decision.allowed && sound) {
+        adapter.afterResponse(response, (outcome) => {
+          void settleRefund(limiter, decision, () => refundWhen(request, outcome, ...rest))
+        })
+      }
+    }
+    if (shadow || (decision.allowed && sound)) return undefined
+    if (decision.allowed) return sealed(badCost(decision), response, adapter)
+    const told = {
+      waitMs: longestWaitMs(placed),
+      violated: violatedNames(placed, decision, teller),
+    }
+    return whenAtHand(denial(decision, told, options, request, rest), (refusal) =>
+      sealed(refusal, response, adapter),
+    )
+  }
+}
+
+/** Puts the headers of a refusal on the response: when to come again, and that no cache may keep it. */
+export function sealed<Res>(
+  refusal: Refusal,
+  response: Res | undefined,
+  { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,
+): Refusal {
+  if (response === undefined || headersSent(response)) return refusal
+  const wait = retryAfterSeconds(refusal.retryAfterMs ?? Number.POSITIVE_INFINITY)
+  if (wait !== undefined) setHeader(response, 'Retry-After', String(wait))
+  setHeader(response, 'Cache-Control', 'no-store')
+  return refusal
+}

@@ -1,0 +1,88 @@
+// Giving a request's cost back once its response is known.
+
+import type { Decision } from '../../limiter/decision.js'
+import { quote } from '../../base/errors.js'
+import type { RateLimiter } from '../../limiter/limiter.js'
+import { warnOnce } from '../../base/warnings.js'
+import type { Awaitable } from '../options.js'
+
+/** How a response ended. */
+export interface ResponseOutcome {
+  /** The status that was sent, or would have been. */
+  readonly status: number
+  /** False: the connection closed before the whole response was handed over, so the status may not have been sent. */
+  readonly finished: boolean
+}
+
+/** Whether the request's cost is to be given back. Asked once, when the response has ended or its connection has closed. */
+export type RefundWhen<Req, Rest extends unknown[] = []> = (
+  request: Req,
+  outcome: ResponseOutcome,
+  ...rest: Rest
+) => Awaitable<boolean>
+
+/** Never rejects: the response has long been sent, so a failure can only be warned of. */
+export async function settleRefund(
+  limiter: RateLimiter,
+  decision: Decision,
+  isWanted: () => Awaitable<boolean>,
+): Promise<void> {
+  try {
+    if (await isWanted()) await limiter.refund(decision)
+  } catch (error) {
+    const { name } = limiter
+    warnOnce(
+      'WEIR_REFUND_FAILED',
+      name,
+      `a refund of limiter "${name}" failed, so the cost stays charged: ${quote(error)}`,
+    )
+  }
+}
+
+/** The part of a Node response that tells when it is over, and how. */
+export interface NodeResponse {
+  readonly statusCode: number
+  readonly writableEnded: boolean
+  readonly writableFinished: boolean
+  readonly closed?: boolean
+  /** HTTP/2 only, where a response does not know by itself that it was cut off. */
+  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
+  once(event: 'close', listener: () => void): unknown
+}
+
+type Done = (outcome: ResponseOutcome) => void
+
+/** Whom to call when a response is over: with a listener for each, Node would warn of a leak. */
+const waiting: WeakMap<NodeResponse, Done[]> = new WeakMap()
+
+/**
+ * Calls back once when a Node response has ended, in whatever way: sent whole, cut off, aborted, or never begun; over
+ * HTTP/1 and HTTP/2. For adapters, as their `afterResponse`.
+ */
+export function afterNodeResponse(response: NodeResponse, done: Done): void {
+  // A client that left while its decision was on the way has closed the response already: no event will come.
+  if (response.closed ?? response.stream?.destroyed) {
+    done(outcomeOf(response))
+    return
+  }
+  const others = waiting.get(response)
+  if (others !== undefined) {
+    others.push(done)
+    return
+  }
+  const all = [done]
+  waiting.set(response, all)
+  response.once('close', () => {
+    for (const each of all) each(outcomeOf(response))
+  })
+}
+
+/** A stream of HTTP/2 that was reset says that it was written to its end. */
+function outcomeOf({
+  statusCode,
+  writableEnded,
+  writableFinished,
+  stream,
+}: NodeResponse): ResponseOutcome {
+  return { status: statusCode, finished: writableEnded && writableFinished && !stream?.rstCode }
+}

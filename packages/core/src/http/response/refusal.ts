@@ -1,0 +1,147 @@
+// What a refused request is told: status, body and media type. Problem documents are RFC 9457, their types the
+// RateLimit draft's. Nobody's key, address or figures are in them.
+
+import type { Decision, Denied } from '../../limiter/decision.js'
+import { quote, typeError } from '../../base/errors.js'
+import { whenAtHand } from '../../base/maybe-async.js'
+import type { Awaitable } from '../options.js'
+import { retryAfterSeconds } from './header-item.js'
+
+/** A request that is not let through. The headers that go with it are already on the response, but for Content-Type. */
+export interface Refusal {
+  readonly status: number
+  /** For Content-Type. */
+  readonly mediaType: string
+  /** What the body says: a text, or an object for JSON. */
+  readonly content: string | object
+  /** The content as text, to be sent as it is. */
+  readonly body: string
+  /** Absent where no limit was asked: a client on the deny list, or one that could not be identified. */
+  readonly decision: Decision | undefined
+  /** When to come again, in ms. Not the decision's where that would tell a hidden policy's figures. Absent where waiting
+   *  cannot help. */
+  readonly retryAfterMs?: number
+}
+
+export interface DenialOptions<Req, Rest extends unknown[] = []> {
+  /** Status of a denial. Default 429. */
+  readonly status?: number
+  /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default: a problem document. */
+  readonly body?:
+    | string
+    | object
+    | ((decision: Denied, request: Req, ...rest: Rest) => Awaitable<string | object>)
+  /** Media type of `body`. Default: `text/plain; charset=utf-8` or `application/json`. */
+  readonly mediaType?: string
+}
+
+const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
+
+/** What a denied request's client may know besides. */
+export interface Told {
+  readonly waitMs: number
+  readonly violated: readonly string[]
+}
+
+/** The refusal of a denied request. */
+export function denial<Req, Rest extends unknown[]>(
+  decision: Denied,
+  { waitMs, violated }: Told,
+  options: DenialOptions<Req, Rest>,
+  request: Req,
+  rest: Rest,
+): Refusal | Promise<Refusal> {
+  const wait = Number.isFinite(waitMs) ? { retryAfterMs: waitMs } : {}
+  if (decision.reason === 'store-unavailable') return { ...problem(unavailable, decision), ...wait }
+  const { status = 429, body, mediaType } = options
+  if (body === undefined) {
+    return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
+  }
+  return whenAtHand(
+    typeof body === 'function' ? body(decision, request, ...rest) : body,
+    (content) => ({
+      ...written(content, mediaType),
+      status,
+      decision,
+      ...wait,
+    }),
+  )
+}
+
+function written(
+  content: unknown,
+  mediaType?: string,
+): Pick<Refusal, 'content' | 'body' | 'mediaType'> {
+  if (typeof content === 'string') {
+    return { content, body: content, mediaType: mediaType ?? 'text/plain; charset=utf-8' }
+  }
+  if (typeof content !== 'object' || content === null) {
+    throw typeError('WEIR_INVALID_OPTION', `body gave ${quote(content)}; give a text or an object`)
+  }
+  return { content, body: JSON.stringify(content), mediaType: mediaType ?? 'application/json' }
+}
+
+interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly 'violated-policies'?: readonly string[]
+}
+
+function problem(content: Problem, decision: Decision | undefined): Refusal {
+  const { status } = content
+  return {
+    status,
+    mediaType: 'application/problem+json',
+    content,
+    body: JSON.stringify(content),
+    decision,
+  }
+}
+
+function quotaExceeded(status: number, waitMs: number, violated: readonly string[]): Problem {
+  const wait = retryAfterSeconds(waitMs)
+  return {
+    type: `${PROBLEM_TYPES}quota-exceeded`,
+    title: 'Too many requests',
+    status,
+    detail: wait === undefined ? NEVER : `Try again in ${inWords(wait)}.`,
+    ...(violated.length > 0 && { 'violated-policies': violated }),
+  }
+}
+
+const NEVER = 'This request takes more than the limit ever allows, so trying again does not help.'
+
+function inWords(seconds: number): string {
+  return seconds === 1 ? '1 second' : `${seconds} seconds`
+}
+
+const unavailable: Problem = {
+  type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
+  title: 'Service unavailable',
+  status: 503,
+  detail: 'Requests cannot be counted at present, so this one was refused.',
+}
+
+/** The client's request led to a cost that is no cost. It was charged as 1. */
+export function badCost(decision: Decision): Refusal {
+  return problem(
+    plain(400, 'Bad request', 'The cost of this request cannot be determined.'),
+    decision,
+  )
+}
+
+/** A client on the deny list. Not 429: clients would try again. */
+export function barred(): Refusal {
+  return problem(plain(403, 'Forbidden', 'Requests from this address are not accepted.'), undefined)
+}
+
+/** A request without a key, where such are denied. */
+export function unidentified(): Refusal {
+  return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
+}
+
+function plain(status: number, title: string, detail: string): Problem {
+  return { type: 'about:blank', title, status, detail }
+}

@@ -1,0 +1,224 @@
+// What a request carries of the decisions made on it, and how they are told in its response's headers.
+
+import type { Allowed, Decision, Denied, PolicyFigures } from '../../limiter/decision.js'
+import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
+import { type Row, rowBindsMore, share } from './header-item.js'
+
+/**
+ * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with the longest wait, else
+ * the one with the smallest share left. `all` has every limiter's decision, in the order in which they were made.
+ */
+export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Decision[] }
+
+/** How one limiter's decisions are told. */
+export interface Teller {
+  /** The limiter's name, which tells its policies from those of the same name in another one. */
+  readonly name: string
+  readonly formats: readonly HeaderFormat[]
+  /** The formats as one text: most often all limiters have the same. */
+  readonly form: string
+  /** None: this limiter tells nothing. */
+  readonly fields: readonly Field[]
+  /** Names of policies that are not told. */
+  readonly hidden: ReadonlySet<string>
+  /** True if its denials refuse nothing. */
+  readonly shadow: boolean
+}
+
+export function tellerOf(
+  name: string,
+  formats: readonly HeaderFormat[],
+  hidden: readonly string[],
+  shadow = false,
+): Teller {
+  return {
+    name,
+    formats,
+    form: formats.join(),
+    fields: fieldsOf(formats),
+    hidden: new Set(hidden),
+    shadow,
+  }
+}
+
+/**
+ * Who tells each of `all`. Under a symbol, as it is nobody else's business, but one that the ESM and the CommonJS copy of
+ * this module share. Its number changes with what is under it: another version's decision counts as somebody else's.
+ */
+const TELLERS: unique symbol = Symbol.for('@weir/core:tellers-1')
+
+type Told = RequestDecision & { [TELLERS]: readonly Teller[] }
+
+/** False of what other libraries call their own by the same name. */
+function isTold(found: unknown): found is Told {
+  return typeof found === 'object' && found !== null && TELLERS in found
+}
+
+/**
+ * The request's decision, with one more made on it. A limiter that is asked again about one request, as for each of many
+ * fields of a GraphQL query, has the one of its decisions in `all` that binds: what a request holds must not grow with it.
+ */
+export function withDecision(found: unknown, decision: Decision, teller: Teller): RequestDecision {
+  if (!isTold(found)) return place(decision, [decision], [teller])
+  const { all, [TELLERS]: tellers } = found
+  const binding = bindsMore(decision, found) ? decision : found
+  const at = tellers.indexOf(teller)
+  if (at < 0) return place(binding, [...all, decision], [...tellers, teller])
+  const earlier = all[at] as Decision
+  return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), tellers)
+}
+
+function place(decision: Decision, all: readonly Decision[], tellers: readonly Teller[]): Told {
+  const placed = copyOf(decision, all) as Told
+  // Not within the literals of the copy, where a computed name costs as much as the two headers.
+  placed[TELLERS] = tellers
+  return placed
+}
+
+/** Field by field: a copy by `...` costs more than the decision itself, over two microseconds. */
+function copyOf(decision: Decision, all: readonly Decision[]): RequestDecision {
+  const { policy, key, limit, remaining, resetAfterMs, policies, source, degraded } = decision
+  if (decision.allowed) {
+    return {
+      allowed: true,
+      policy,
+      key,
+      limit,
+      remaining,
+      resetAfterMs,
+      policies,
+      source,
+      degraded,
+      receipt: decision.receipt,
+      all,
+    }
+  }
+  return {
+    allowed: false,
+    reason: decision.reason,
+    policy,
+    key,
+    limit,
+    remaining,
+    retryAfterMs: decision.retryAfterMs,
+    resetAfterMs,
+    policies,
+    source,
+    degraded,
+    all,
+  }
+}
+
+function bindsMore(decision: Decision, than: Decision): boolean {
+  if (decision.allowed !== than.allowed) return !decision.allowed
+  if (decision.allowed || than.allowed) return share(decision) < share(than)
+  return decision.retryAfterMs > than.retryAfterMs
+}
+
+/**
+ * Writes all fields, each whole, in the formats of all limiters so far: a field that an earlier limiter wrote is replaced
+ * by one that says what it said and more, so there is never a second line, nor one that is out of date.
+ */
+export function tell<Res>(
+  placed: RequestDecision,
+  teller: Teller,
+  response: Res,
+  setHeader: (response: Res, name: string, value: string) => void,
+): void {
+  if (teller.fields.length === 0) return
+  const rows = rowsOf(placed as Told)
+  if (rows.length === 0) return
+  for (const field of fieldsOfAll((placed as Told)[TELLERS], teller)) {
+    const value = field.write(rows)
+    if (value !== undefined) setHeader(response, field.name, value)
+  }
+}
+
+function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[] {
+  for (const { form } of tellers) {
+    if (form !== last.form && form !== '')
+      return fieldsOf(tellers.flatMap(({ formats }) => formats))
+  }
+  return last.fields
+}
+
+/** What a denied decision's policies that refused are called in the response, but for the hidden ones. */
+export function violatedNames(
+  placed: RequestDecision,
+  { policies }: Decision,
+  teller: Teller,
+): string[] {
+  const rows = rowsOf(placed as Told)
+  return policies
+    .filter((figures) => isViolated(figures) && !teller.hidden.has(figures.policy.name))
+    .map(({ policy: { name } }) => {
+      const row = rows.find(
+        ({ limiter, figures }) => limiter === teller.name && figures.policy.name === name,
+      )
+      return row?.name ?? name
+    })
+}
+
+/** The longest wait that may be told, in ms, of all limiters that refused the request and not in a trial. */
+export function longestWaitMs(placed: RequestDecision): number {
+  const { all, [TELLERS]: tellers } = placed as Told
+  return all.reduce((longest, decision, i) => {
+    const { shadow, hidden } = tellers[i] as Teller
+    return decision.allowed || shadow ? longest : Math.max(longest, toldWaitMs(decision, hidden))
+  }, 0)
+}
+
+/**
+ * A hidden policy's wait would tell a stranger when others have used it up; in whole windows it tells nothing but how long
+ * they are, and is still long enough.
+ */
+function toldWaitMs(
+  { reason, retryAfterMs, policies }: Denied,
+  hidden: ReadonlySet<string>,
+): number {
+  if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
+  const waits = policies
+    .filter(isViolated)
+    .map(({ policy: { name, windowMs }, retryAfterMs: wait }) => {
+      return hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait
+    })
+  return Math.max(...waits)
+}
+
+function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
+  let rows: readonly Row[] = NONE
+  for (let i = 0; i < all.length; i += 1) {
+    const { fields, hidden, name } = tellers[i] as Teller
+    if (fields.length === 0) continue
+    const { allowed, policies } = all[i] as Decision
+    for (let j = 0; j < policies.length; j += 1) {
+      const figures = policies[j] as PolicyFigures
+      const { policy } = figures
+      if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
+      const row = {
+        limiter: name,
+        name: policy.name,
+        figures,
+        violated: !allowed && isViolated(figures),
+      }
+      rows = rows.length === 0 ? [row] : withRow(rows, row)
+    }
+  }
+  return rows
+}
+
+const NONE: readonly Row[] = []
+
+function withRow(rows: readonly Row[], own: Row): readonly Row[] {
+  const { limiter } = own
+  const taken = rows.some((other) => other.name === own.name && other.limiter !== limiter)
+  const row = taken ? { ...own, name: `${limiter}.${own.name}` } : own
+  // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
+  const twin = rows.findIndex(({ name }) => name === row.name)
+  if (twin < 0) return [...rows, row]
+  return rowBindsMore(row, rows[twin] as Row) ? rows.with(twin, row) : rows
+}
+
+function isViolated({ remaining, cost }: PolicyFigures): boolean {
+  return remaining < cost
+}

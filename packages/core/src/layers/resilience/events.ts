@@ -1,0 +1,75 @@
+// What happens to a Redis store, for those who watch it. No listener can break a decision.
+
+import { quote } from '../../base/errors.js'
+import { isPromise } from '../../base/promise.js'
+import { warnOnce } from '../../base/warnings.js'
+
+export interface StoreEvents {
+  /** A node's breaker changed its state. */
+  readonly breaker: {
+    readonly node: string
+    readonly state: 'closed' | 'open' | 'half-open'
+    readonly cause?: unknown
+  }
+  /** A decision was made without the store. */
+  readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
+  /** A key in Redis holds something that Weir did not write. */
+  readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
+  /** What was admitted without the store has been counted in it. */
+  readonly settled: { readonly node: string; readonly keys: number }
+  /** Redis had forgotten a key before its time, and what was last seen of it was restored. */
+  readonly 'data-loss': { readonly limiter: string; readonly key: string }
+}
+
+export type StoreListener<Name extends keyof StoreEvents> = (event: StoreEvents[Name]) => void
+
+export interface Events {
+  on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
+  emit<Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]): void
+  clear(): void
+}
+
+/** @param log called with a line of text at most once a second for each kind of event */
+export function storeEvents(log: ((line: string) => void) | undefined): Events {
+  const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
+  const lastLineMs = new Map<keyof StoreEvents, number>()
+
+  function guarded(name: string, call: () => unknown): void {
+    const failed = (error: unknown) =>
+      warnOnce('WEIR_OBSERVER_FAILED', name, `a listener for "${name}" threw: ${quote(error)}`)
+    try {
+      const done = call()
+      if (isPromise(done)) Promise.resolve(done).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  return {
+    on(name, listener) {
+      const some = listeners.get(name) ?? new Set()
+      listeners.set(name, some)
+      some.add(listener)
+      return () => some.delete(listener)
+    },
+    emit(name, event) {
+      for (const listener of listeners.get(name) ?? [])
+        guarded(name, () => listener(event as never))
+      if (log === undefined) return
+      const nowMs = performance.now()
+      if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
+      lastLineMs.set(name, nowMs)
+      guarded('log', () => log(lineOf(name, event)))
+    },
+    clear() {
+      listeners.clear()
+    },
+  }
+}
+
+function lineOf(name: string, event: object): string {
+  const parts = Object.entries(event).map(([field, value]) => {
+    return `${field} ${quote(value instanceof Error ? value.message : value)}`
+  })
+  return `weir: ${name}: ${parts.join(', ')}`
+}

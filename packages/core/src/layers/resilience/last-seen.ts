@@ -1,0 +1,196 @@
+// What was last seen of the subjects of all plans with as many policies, in a table of fixed size without objects: every
+// answer passes here, and remembering the answers themselves would cost more in garbage collection than all the rest of a
+// decision.
+//
+// Subjects are told apart by 53 bits of a hash with a secret seed. That any two of a full table share them has a chance of
+// 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
+
+import type { Answer, Group, Mode, Subject } from '../../store.js'
+import { keyHash } from '../../base/key-hash.js'
+
+/** A power of two. */
+const SETS = 8_192
+const WAYS = 2
+/** Of a way: hash, when, and then for each policy what remained and until when what was used weighs. */
+const HEADER = 2
+
+/** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
+const LOSS_MARGIN_US = 50_000
+
+export interface Seen {
+  readonly nowUs: number
+  readonly remaining: readonly number[]
+  readonly untilUs: readonly number[]
+}
+
+export class LastSeen {
+  readonly #policies: number
+  readonly #width: number
+  readonly #cells: Float64Array
+  /** The last text that was hashed: equal requests are answered one after the other. */
+  #id = ''
+  #salt = 0
+  #hash = 0
+  /** Where the set of #hash begins. */
+  #set = 0
+
+  constructor(policies: number) {
+    this.#policies = policies
+    this.#width = HEADER + 2 * policies
+    this.#cells = new Float64Array(SETS * WAYS * this.#width)
+  }
+
+  /** @param salt tells plans apart */
+  get(id: string, salt: number): Seen | undefined {
+    const hash = this.#hashOf(id, salt)
+    const at = this.#find(hash)
+    return this.#cells[at] === hash ? this.#seenAt(at) : undefined
+  }
+
+  /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
+  note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
+    const cells = this.#cells
+    const hash = this.#hashOf(id, salt)
+    const at = this.#find(hash, answer.nowUs)
+    const isThere = cells[at] === hash
+    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
+    if (isThere && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
+    // Where the clock has stepped back, what was seen says nothing of now.
+    const known = isThere && (cells[at + 1] as number) <= answer.nowUs + LOSS_MARGIN_US
+    // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
+    if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
+    const taken = mode === 'consume' || mode === 'charge' || mode === 'settle'
+    const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
+    // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
+    if (known && (mode === 'settle' || !answer.allowed) && this.#tellsLess(at, answer)) return lost
+    cells[at] = hash
+    cells[at + 1] = answer.nowUs
+    for (let i = 0; i < this.#policies; i += 1) {
+      cells[at + HEADER + 2 * i] = answer.figures[i]?.remaining as number
+      cells[at + HEADER + 2 * i + 1] = answer.untilUs[i] as number
+    }
+    return lost
+  }
+
+  forget(id: string, salt: number): void {
+    const hash = this.#hashOf(id, salt)
+    const at = this.#find(hash)
+    if (this.#cells[at] === hash) this.#cells[at] = 0
+  }
+
+  #hashOf(id: string, salt: number): number {
+    if (id !== this.#id || salt !== this.#salt) {
+      this.#id = id
+      this.#salt = salt
+      keyHash.hash(id)
+      // 53 bits, never 0. The golden ratio's bits spread the salts.
+      const low = (keyHash.low ^ Math.imul(salt, 0x9e3779b1)) >>> 0
+      this.#hash = low * 2 ** 21 + (keyHash.high >>> 11) + 1
+      this.#set = (low & (SETS - 1)) * WAYS * this.#width
+    }
+    return this.#hash
+  }
+
+  /** Where the subject is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
+   *  or whoever makes up keys could have his own forgotten. */
+  #find(hash: number, nowUs: number = 0): number {
+    const cells = this.#cells
+    const first = this.#set
+    const second = first + this.#width
+    if (cells[first] === hash) return first
+    if (cells[second] === hash) return second
+    const isFirstOut = this.#isExhausted(first, nowUs)
+    if (isFirstOut !== this.#isExhausted(second, nowUs)) return isFirstOut ? second : first
+    return (cells[first + 1] as number) <= (cells[second + 1] as number) ? first : second
+  }
+
+  #isExhausted(at: number, nowUs: number): boolean {
+    if (this.#cells[at] === 0) return false
+    for (let i = at + HEADER; i < at + this.#width; i += 2) {
+      if (this.#cells[i] === 0 && (this.#cells[i + 1] as number) > nowUs) return true
+    }
+    return false
+  }
+
+  #lostAt(at: number, answer: Answer, mode: Mode): Seen | undefined {
+    for (let i = 0; i < this.#policies; i += 1) {
+      if (this.#isLost(at, answer, mode, i)) return this.#seenAt(at)
+    }
+    return undefined
+  }
+
+  /**
+   * Whether the store forgot the subject: of a policy less is in use than can be, for what was in use before should have
+   * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
+   * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
+   * its mark keeps it from being undone.
+   */
+  #isLost(
+    at: number,
+    { figures, nowUs, untilUs: untilNowUs }: Answer,
+    mode: Mode,
+    i: number,
+  ): boolean {
+    const now = figures[i]
+    const remained = this.#cells[at + HEADER + 2 * i] as number
+    const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+    if (now === undefined || now.cost === 0 || remained >= now.limit) return false
+    if (untilUs <= nowUs + LOSS_MARGIN_US) return false
+    const { cost, limit, remaining, policy } = now
+    // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
+    const isUsedTold = mode !== 'charge' || remaining > 0
+    // What is settled may no longer weigh.
+    const took = mode === 'settle' ? 0 : cost
+    if (isUsedTold && took > 0 && limit - remaining === took) return true
+    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took)
+      return true
+    return policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+  }
+
+  /** Whether less is in use than was seen. */
+  #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
+    for (let i = 0; i < this.#policies; i += 1) {
+      const remained = this.#cells[at + HEADER + 2 * i] as number
+      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      const now = figures[i]
+      if (now === undefined || remained >= now.limit || untilUs <= nowUs + LOSS_MARGIN_US) continue
+      const isLess =
+        now.policy.unitMs > 0
+          ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+          : now.remaining > remained
+      if (isLess) return true
+    }
+    return false
+  }
+
+  /** Whether nothing is in use any more, though more was than the refund is of, and should have lasted longer. */
+  #isGone(at: number, { figures, nowUs }: Answer): boolean {
+    for (let i = 0; i < this.#policies; i += 1) {
+      const now = figures[i]
+      const remained = this.#cells[at + HEADER + 2 * i] as number
+      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      if (now === undefined || now.remaining < now.limit) continue
+      if (now.limit - remained > now.cost && untilUs > nowUs + LOSS_MARGIN_US) return true
+    }
+    return false
+  }
+
+  #seenAt(at: number): Seen {
+    const remaining: number[] = []
+    const untilUs: number[] = []
+    for (let i = 0; i < this.#policies; i += 1) {
+      remaining.push(this.#cells[at + HEADER + 2 * i] as number)
+      untilUs.push(this.#cells[at + HEADER + 2 * i + 1] as number)
+    }
+    return { nowUs: this.#cells[at + 1] as number, remaining, untilUs }
+  }
+}
+
+/** Tells a store what was last seen of a subject. */
+export function raiseOf(
+  { plan, key, ownKeys }: Subject,
+  { remaining, untilUs, nowUs }: Seen,
+): Group {
+  const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
+  return { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
+}

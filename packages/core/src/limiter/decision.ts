@@ -1,0 +1,184 @@
+// The answer to a request. A denial is a value like any other; only misuse and failures are thrown.
+
+import type { Policy } from '../algorithms/policy.js'
+import type { Answer, Group } from '../store.js'
+
+/** What one policy of a decision says. */
+export interface PolicyFigures {
+  readonly policy: Policy
+  /** Units that the request took, or would have taken, of this policy. */
+  readonly cost: number
+  readonly limit: number
+  /** Units that could still be taken at the moment of the decision. */
+  readonly remaining: number
+  /** Where the request was denied because `remaining` is below `cost`: ms until this cost fits. Else, where nothing remains,
+   *  also of a policy to which it costs 0: ms until a unit does. Else 0. `Infinity`: never. */
+  readonly retryAfterMs: number
+  /** Ms until the policy has forgotten all that was taken. */
+  readonly resetAfterMs: number
+}
+
+interface DecisionBase {
+  /** The binding policy: when denied, the one with the longest wait; else the one with the smallest share left. */
+  readonly policy: Policy
+  readonly key: string
+  /** Limit, remaining and reset of the binding policy; `policies` has those of all. */
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAfterMs: number
+  /** Every policy's own figures, in the order in which they were given. */
+  readonly policies: readonly PolicyFigures[]
+  /** Where it was decided: by the store, or in this process without asking it. */
+  readonly source: 'store' | 'local'
+  /** True if the shared store was not asked, because it could not be or the limiter is switched off: the limit is kept
+   *  less exactly, or not at all. */
+  readonly degraded: boolean
+}
+
+export interface Allowed extends DecisionBase {
+  readonly allowed: true
+  /** What was charged, and when: pass the decision to `refund` to give it back. */
+  readonly receipt: Receipt
+}
+
+export interface Denied extends DecisionBase {
+  readonly allowed: false
+  /** - `limit`: wait `retryAfterMs`
+   *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
+   *  - `store-unavailable`: the store could not decide and the limiter was told to deny then */
+  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable'
+  /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
+  readonly retryAfterMs: number
+}
+
+export type Decision = Allowed | Denied
+
+/**
+ * Proof of a charge. It is good for one refund, of all or of a part, by a limiter of the same name
+ * on the same store. A copy of it (`structuredClone`, JSON) is none.
+ */
+export class Receipt {
+  readonly group: Group | undefined
+  readonly answer: Answer
+  spent: boolean
+
+  constructor(group: Group | undefined, answer: Answer, spent: boolean) {
+    this.group = group
+    this.answer = answer
+    this.spent = spent
+  }
+
+  /** Nothing: a decision that is logged shows what was decided, and not what it takes to undo it. */
+  toJSON(): undefined {}
+}
+
+/** The decision that an answer of a store amounts to. */
+export function decisionOf(group: Group, answer: Answer): Decision {
+  const { figures, source, degraded } = answer
+  const { key } = group
+  const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
+    ? scarcest(figures)
+    : slowest(figures)
+  const policies = figures
+  if (answer.allowed) {
+    const receipt = new Receipt(group, answer, false)
+    return {
+      allowed: true,
+      policy,
+      key,
+      limit,
+      remaining,
+      resetAfterMs,
+      policies,
+      source,
+      degraded,
+      receipt,
+    }
+  }
+  if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
+  const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
+  return {
+    allowed: false,
+    reason,
+    policy,
+    key,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    policies,
+    source,
+    degraded,
+  }
+}
+
+function unavailable(
+  { key }: Group,
+  { figures, source, degraded }: Answer,
+  retryAfterMs: number,
+): Denied {
+  const { policy, limit, remaining, resetAfterMs } = scarcest(figures)
+  return {
+    allowed: false,
+    reason: 'store-unavailable',
+    policy,
+    key,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    policies: figures,
+    source,
+    degraded,
+  }
+}
+
+/** The decision where no policy limits anything. */
+export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
+  const limit = Number.POSITIVE_INFINITY
+  const figures = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
+  const answer: Answer = {
+    allowed: true,
+    nowUs: 0,
+    untilUs: [],
+    figures: [figures],
+    source: 'local',
+    degraded,
+  }
+  return {
+    allowed: true,
+    policy,
+    key,
+    limit,
+    remaining: limit,
+    resetAfterMs: 0,
+    policies: answer.figures,
+    source: 'local',
+    degraded,
+    receipt: new Receipt(undefined, answer, true),
+  }
+}
+
+/** The smallest share left; of equals the first. A limit of 0 has nothing left. */
+function scarcest(figures: readonly PolicyFigures[]): PolicyFigures {
+  let binding = figures[0] as PolicyFigures
+  for (let i = 1; i < figures.length; i += 1) {
+    const other = figures[i] as PolicyFigures
+    if (share(other) < share(binding)) binding = other
+  }
+  return binding
+}
+
+function share({ limit, remaining }: PolicyFigures): number {
+  return limit > 0 ? remaining / limit : 0
+}
+
+/** The longest wait among the policies that denied; of equals the first. */
+function slowest(figures: readonly PolicyFigures[]): PolicyFigures {
+  let binding: PolicyFigures | undefined
+  for (const other of figures) {
+    if (other.remaining >= other.cost) continue
+    if (binding === undefined || other.retryAfterMs > binding.retryAfterMs) binding = other
+  }
+  return binding ?? (figures[0] as PolicyFigures)
+}

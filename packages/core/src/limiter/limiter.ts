@@ -1,0 +1,393 @@
+import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
+import { quote, rangeError, typeError } from '../base/errors.js'
+import { checkedOptions } from '../base/options.js'
+import { unlimited } from '../algorithms/unlimited.js'
+import { checkedName, counterOf } from '../algorithms/policy.js'
+import { isPromise } from '../base/promise.js'
+import {
+  checkedCost,
+  checkedKey,
+  checkedWhen,
+  costsOf,
+  type Key,
+  type PolicyInput,
+  type Resolved,
+  Resolver,
+  storeOf,
+  subjectOf,
+} from './policy-set.js'
+import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from '../store.js'
+import { shortName } from '../base/key-hash.js'
+import { memoryStore } from '../memory/store.js'
+import { Recent } from '../base/cache.js'
+import { partOfSubject } from '../layers/resilience/unavailable.js'
+import { warnOnce } from '../base/warnings.js'
+
+export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
+
+export interface RateLimiterOptions {
+  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`, and then the
+   *  limits of policies without a name are in their names, so that two such limiters on one store stay apart. */
+  readonly name?: string
+  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
+  readonly store?: Store
+  /** What is allowed; or a function of the key, as a text, that tells. */
+  readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
+  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
+  readonly whenUnavailable?: WhenUnavailable
+  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its promise rejects with,
+   *  becomes a warning, never a failed decision. */
+  readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
+  /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
+  readonly shared?: boolean
+}
+
+export interface DecideOptions {
+  /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
+  readonly cost?: number
+  /** What is allowed, for this call only; or a function that tells. */
+  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>)
+}
+
+/**
+ * Limits how often things may happen. Most callers want `consume`.
+ *
+ * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its
+ * text.
+ *
+ * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and
+ * WEIR_INVALID_OPTION, as TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if
+ * a policy function fails for a key that it has never been asked about, and a `StoreError` if the
+ * store cannot decide. A limiter whose policy is a function of the request (those of middlewares
+ * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
+ * WEIR_INVALID_POLICY.
+ * @example
+ * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
+ * const decision = await limiter.consume('u42')
+ * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
+ */
+export class RateLimiter {
+  readonly name: string
+  readonly store: Store
+  readonly #policy: RateLimiterOptions['policy']
+  readonly #onDecision: RateLimiterOptions['onDecision']
+  readonly #resolver: Resolver
+  readonly #fixed: Resolved | undefined
+  /** What a policy function said of the keys seen lately. */
+  readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
+  /** Checked: adapters give the same object each time, and the check takes a twentieth of a
+   *  decision in memory. */
+  #lastOptions: DecideOptions | undefined
+  #enabled = true
+
+  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
+  constructor(options: RateLimiterOptions) {
+    checkedOptions(options, 'RateLimiter', OPTIONS)
+    const { name, store = memoryStore(), policy, onDecision, shared = false } = options
+    if (typeof store?.decide !== 'function') {
+      throw typeError(
+        'WEIR_INVALID_OPTION',
+        `store is ${quote(store)}; give memoryStore(), redisStore(...) or your own`,
+      )
+    }
+    if (onDecision !== undefined && typeof onDecision !== 'function') {
+      throw typeError('WEIR_INVALID_OPTION', `onDecision is ${quote(onDecision)}; give a function`)
+    }
+    this.name = name === undefined ? 'default' : checkedName(name, 'limiter name')
+    this.store = store
+    this.#policy = policy
+    this.#onDecision = onDecision
+    const owner = { limiter: this.name, isNamed: name !== undefined, store }
+    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
+    if (typeof policy !== 'function') {
+      this.#fixed = this.#resolver.resolve(policy)
+      if (!shared) this.#warnOfNamesake(this.#fixed)
+    }
+  }
+
+  /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
+  consume(key: Key, options?: DecideOptions): Promise<Decision> {
+    return this.#promised(key, options, 'consume')
+  }
+
+  /** What `consume` would answer now. Takes nothing. */
+  peek(key: Key, options?: DecideOptions): Promise<Decision> {
+    return this.#promised(key, options, 'peek')
+  }
+
+  /**
+   * `consume` without a promise where the store answers at once, as the memory store does: for adapters that want to
+   * go on in the same turn of the event loop. Throws, or rejects, what `consume` rejects.
+   */
+  decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
+    return this.#decide(key, options, 'consume')
+  }
+
+  /**
+   * Gives units back, as far as they still weigh and never into a later window.
+   *
+   * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
+   * A decision is good for one refund, of all or of a part: the rest stays charged, and another
+   * refund does nothing. Nor does that of a denied decision, or of one of `peek`, which charged
+   * nothing. Throws WEIR_INVALID_COST for a `cost` above what was charged, and WEIR_INVALID_RECEIPT
+   * for a copy of a decision (`structuredClone`, JSON) and for a decision of another limiter, which
+   * is one of another name or on another store.
+   *
+   * Of a key: `cost`, default 1, of each policy, as far as there is anything to give back.
+   * @example await limiter.refund(decision)
+   * @example await limiter.refund(decision, { cost: 1 })
+   * @example await limiter.refund('u42', { cost: 2 })
+   */
+  async refund(decision: Decision, options?: Pick<DecideOptions, 'cost'>): Promise<void>
+  async refund(key: Key, options?: DecideOptions): Promise<void>
+  async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
+    if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
+    await this.#ask(checkedKey(of), options, 'refund')
+  }
+
+  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
+  async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
+    return this.#ask(checkedKey(key), options, 'charge')
+  }
+
+  /**
+   * Forgets what was taken under a key, as if it had never been seen: the counters of the policies
+   * that have no key of their own, and of those whose own key it is, under whatever tag. Counters
+   * of other keys stay as they are, so `reset('u42')` leaves alone what a policy with the key
+   * `'all'` counts, and `reset('all')` forgets it.
+   * @example await limiter.reset('u42')
+   */
+  async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    const text = checkedKey(key)
+    if (options !== undefined) checkedOptions(options, 'reset()', RESET)
+    const resolved = await this.#resolveFor(text, options, 'reset')
+    if (resolved.plan === undefined) return
+    const subject = countersOf(subjectOf(resolved, resolved.plan, text))
+    if (subject !== undefined) await this.store.reset(subject)
+  }
+
+  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
+  get enabled(): boolean {
+    return this.#enabled
+  }
+
+  set enabled(on: boolean) {
+    this.#enabled = on
+  }
+
+  async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
+    if (options !== undefined) checkedOptions(options, 'refund() of a decision', REFUND)
+    const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
+    if (decision.allowed === false) return
+    const { receipt } = decision
+    if (!(receipt instanceof Receipt)) {
+      throw typeError(
+        'WEIR_INVALID_RECEIPT',
+        'refund() was given an object without a receipt, such as a copy of a decision by structuredClone or JSON; ' +
+          'give the decision itself, or a key',
+      )
+    }
+    const { group, answer, spent } = receipt
+    if (group === undefined || group.mode === 'peek') return
+    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name)
+      throw this.#notOurs(group.plan)
+    if (spent) return
+    const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
+    receipt.spent = true
+    const { untilUs, nowUs } = answer
+    await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
+  }
+
+  #notOurs({ name }: Plan): TypeError {
+    const whose = name === this.name ? 'that name on another store' : `the name "${name}"`
+    return typeError(
+      'WEIR_INVALID_RECEIPT',
+      `refund() of limiter "${this.name}" was given a decision of a limiter of ${whose}; refund it there`,
+    )
+  }
+
+  /** What an async method would do, without a promise beside the one that there is. */
+  #promised(
+    key: Key,
+    options: DecideOptions | undefined,
+    mode: 'consume' | 'peek',
+  ): Promise<Decision> {
+    try {
+      return Promise.resolve(this.#decide(key, options, mode))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #decide(
+    key: Key,
+    options: DecideOptions | undefined,
+    mode: 'consume' | 'peek',
+  ): Decision | Promise<Decision> {
+    const text = checkedKey(key)
+    const decision = this.#ask(text, options, mode)
+    if (this.#onDecision === undefined) return decision
+    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, text, mode))
+    return this.#observed(decision, text, mode)
+  }
+
+  #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
+    if (options !== this.#lastOptions) {
+      checkCall(options, mode)
+      // Others may hold a request.
+      if (options?.policy === undefined) this.#lastOptions = options
+    }
+    const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
+    if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
+    const resolved = this.#resolveFor(key, options, mode)
+    if (isPromise(resolved))
+      return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
+    return this.#askStore(resolved, key, cost, mode)
+  }
+
+  #askStore(
+    resolved: Resolved,
+    key: string,
+    cost: number,
+    mode: Mode,
+  ): Decision | Promise<Decision> {
+    const { plan } = resolved
+    if (plan === undefined) return unlimitedDecision(key, resolved.first)
+    const costs = costsOf(resolved, plan, cost)
+    const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
+    if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
+    const answer = this.store.decide(group)
+    if (isPromise(answer))
+      return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
+    return decisionOf(group, answer)
+  }
+
+  #resolveFor(
+    key: string,
+    options: DecideOptions | undefined,
+    mode: Mode | 'reset',
+  ): Resolved | Promise<Resolved> {
+    const own = options?.policy
+    if (own === undefined && this.#fixed !== undefined) return this.#fixed
+    if (own !== undefined && typeof own !== 'function') return this.#resolver.resolve(own)
+    if (own === undefined && this.#policy === policyOfRequests) throw this.#needsPolicy(mode)
+    const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
+    try {
+      const input = choose(key)
+      if (!isPromise(input)) return this.#known(key, this.#resolver.resolve(input))
+      return Promise.resolve(input)
+        .then((settled) => this.#known(key, this.#resolver.resolve(settled)))
+        .catch((error) => this.#lastGood(key, error))
+    } catch (error) {
+      return this.#lastGood(key, error)
+    }
+  }
+
+  #needsPolicy(mode: Mode | 'reset'): TypeError {
+    const why = `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant`
+    const byLimit =
+      'where limit and window choose it, that is slidingWindow({ name, limit, window })'
+    return typeError(
+      'WEIR_INVALID_POLICY',
+      `${why}; give the policy, too: ${methodOf(mode)}(key, { policy }); ${byLimit} with the name of the limiter`,
+    )
+  }
+
+  #known(key: string, resolved: Resolved): Resolved {
+    this.#chosen.set(shortName(key), resolved)
+    return resolved
+  }
+
+  /** The policy function threw or returned no policy: what it said last of this key holds, never "unlimited". */
+  #lastGood(key: string, cause: unknown): Resolved {
+    const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
+    const resolved = this.#chosen.get(shortName(key))
+    if (resolved === undefined)
+      throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
+    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)
+    return resolved
+  }
+
+  #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
+    try {
+      const done: unknown = this.#onDecision?.(Object.freeze({ ...decision }), key, mode)
+      if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
+    } catch (error) {
+      this.#warnOfObserver(error)
+    }
+    return decision
+  }
+
+  #warnOfObserver(error: unknown): void {
+    warnOnce(
+      'WEIR_OBSERVER_FAILED',
+      this.name,
+      `onDecision of limiter "${this.name}" threw: ${quote(error)}`,
+    )
+  }
+
+  #warnOfNamesake({ plan, ownKeys }: Resolved): void {
+    const counters = countersOn.get(this.store) ?? new Set()
+    countersOn.set(this.store, counters)
+    for (const [i, policy] of (plan?.policies ?? []).entries()) {
+      // Keys of their own may well be different ones.
+      if (ownKeys?.[i] !== undefined) continue
+      const counter = `${this.name}/${policy.name}/${counterOf(policy)}`
+      if (counters.has(counter)) {
+        const what = `two limiters named "${this.name}" on one store share the counters of policy "${policy.name}"`
+        const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
+        warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
+      }
+      if (counters.size >= MAX_CHOSEN) counters.clear()
+      counters.add(counter)
+    }
+  }
+}
+
+const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
+const ASK = ['cost', 'policy']
+const REFUND = ['cost']
+const RESET = ['policy']
+const MAX_CHOSEN = 10_000
+const DISABLED = unlimited({ name: 'disabled' })
+/** What the policies of all limiters count under, by store: those that are the same for all requests. */
+const countersOn: WeakMap<Store, Set<string>> = new WeakMap()
+
+/** In place of a policy: each call brings one, as it is a function of the request. */
+export function policyOfRequests(): never {
+  throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
+}
+
+function methodOf(mode: Mode | 'reset'): string {
+  return mode === 'charge' ? 'penalty' : mode
+}
+
+function checkCall(options: object | undefined, mode: Mode): void {
+  if (options === undefined) return
+  // Not by the list of names, which would make an array for each decision.
+  let isRight = typeof options === 'object' && options !== null
+  for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
+  if (!isRight) checkedOptions(options, `${methodOf(mode)}()`, ASK)
+}
+
+/** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is
+ *  none of this key. */
+function countersOf(subject: Subject): Subject | undefined {
+  const { key, ownKeys } = subject
+  if (ownKeys === undefined) return subject
+  const places = [...ownKeys.keys()].filter((i) => (ownKeys[i]?.key ?? key) === key)
+  return places.length === 0 ? undefined : partOfSubject(subject, places)
+}
+
+/** Of each policy at most what it was charged: one with a cost of its own may have been charged
+ *  less than others. */
+function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
+  const most = Math.max(...charged)
+  if (cost > most) {
+    throw rangeError(
+      'WEIR_INVALID_COST',
+      `cost is ${cost}, but ${most} was charged; give ${most} or less`,
+    )
+  }
+  return charged.map((each) => Math.min(each, cost))
+}

@@ -1,0 +1,185 @@
+// The memory store: the TypeScript kernels over tables in this process.
+
+import { type Clock, checkedClock, systemClock } from '../base/clock.js'
+import { quote, rangeError, storeClosed } from '../base/errors.js'
+import { decideGroup, type Lane, type Reading } from '../algorithms/driver.js'
+import type { Kernel } from '../algorithms/algorithm.js'
+import { checkedOptions } from '../base/options.js'
+import { counterOf, type Policy } from '../algorithms/policy.js'
+import {
+  type Answer,
+  answerOf,
+  type Group,
+  type Plan,
+  type Store,
+  type Subject,
+  textOfKey,
+  textOfOwnKey,
+} from '../store.js'
+import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
+import { Recent } from '../base/cache.js'
+import { sweeper } from './sweeper.js'
+
+export interface MemoryStoreOptions {
+  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used least make room; an
+   *  exhausted key never does. Default 100,000. A key takes about 35 bytes beside its text, 80 for a sliding window. */
+  readonly maxKeys?: number
+  /** How keys are told apart.
+   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256 characters, 128 bits of a hash.)
+   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept: less memory, and no
+   *    personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million. */
+  readonly keys?: 'exact' | 'fingerprint'
+  /** Time, for tests and simulations. Default: the host's clock. */
+  readonly clock?: Clock
+}
+
+/** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */
+export interface MemoryStore extends Store {
+  decide(group: Group): Answer
+  reset(subject: Subject): void
+  close(): void
+}
+
+/**
+ * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own. Answers at once.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
+  const { maxKeys = 100_000, keys = 'exact' } = options
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+  if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
+    throw rangeError(
+      'WEIR_INVALID_OPTION',
+      `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`,
+    )
+  }
+  if (keys !== 'exact' && keys !== 'fingerprint') {
+    throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
+  }
+  const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
+  return memoryStoreOf({ clock, maxKeys, keys, slackMs })
+}
+
+/** A memory store of checked options. */
+export function memoryStoreOf({
+  clock,
+  ...bounds
+}: Bounds & { readonly clock: Clock }): MemoryStore {
+  const tables = new Map<string, MemoryTable>()
+  let desks = new WeakMap<Plan, Desk>()
+  let lastPlan: Plan | undefined
+  let lastDesk: Desk | undefined
+  const marks = new Recent<Mark>(MAX_MARKS)
+  let closed = false
+  const sweeping = sweeper(tables, clock, () => {
+    // Desks may be at tables that are no more.
+    desks = new WeakMap()
+    lastPlan = undefined
+  })
+
+  function marksOf(id: string): Marks {
+    return marksIn(id, bounds.keys, marks)
+  }
+
+  function tableOf(id: string, { kernel, numbers }: KernelPolicy): MemoryTable {
+    let table = tables.get(id)
+    if (table === undefined) {
+      table = new MemoryTable(kernel, bounds, marksOf(id))
+      tables.set(id, table)
+    }
+    table.use(numbers)
+    return table
+  }
+
+  function deskFor(plan: Plan): Desk {
+    const lanes = (plan.policies as readonly KernelPolicy[]).map((policy) => {
+      const { kernel, numbers } = policy
+      const table = tableOf(tableId(plan, policy), policy)
+      return { kernel, check: kernel.check(numbers), table, slot: -1 }
+    })
+    return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
+  }
+
+  function deskOf(plan: Plan): Desk {
+    if (plan === lastPlan) return lastDesk as Desk
+    let desk = desks.get(plan)
+    if (desk === undefined) {
+      desk = deskFor(plan)
+      desks.set(plan, desk)
+    }
+    lastPlan = plan
+    lastDesk = desk
+    return desk
+  }
+
+  /** Without its counters, each limit would begin anew. */
+  function mustBeOpen(): void {
+    if (closed) throw storeClosed()
+  }
+
+  return {
+    local: true,
+    decide(group: Group): Answer {
+      mustBeOpen()
+      const { lanes, readings, keys } = deskOf(group.plan)
+      const nowUs = clock.nowUs()
+      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
+      const granted = decideGroup(
+        lanes,
+        keys,
+        group.costs,
+        group.mode,
+        1,
+        group.untilUs ?? NONE,
+        group.mode === 'refund' ? group.seenUs : undefined,
+        nowUs,
+        readings,
+      )
+      sweeping.start()
+      return answerOf(group, granted > 0, nowUs, readings)
+    },
+    reset(subject: Subject) {
+      mustBeOpen()
+      const nowUs = clock.nowUs()
+      // A table is not made for what is forgotten: names of policies may be made up.
+      subject.plan.policies.forEach((policy, i) => {
+        const id = tableId(subject.plan, policy)
+        marksOf(id).on(keyOf(subject, i)).forgottenUs = nowUs
+        tables.get(id)?.reset(keyOf(subject, i))
+      })
+    },
+    close() {
+      closed = true
+      sweeping.stop()
+      for (const table of tables.values()) table.clear()
+    },
+  }
+}
+
+/** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
+const INJECTED_SLACK_MS = 600_000
+const NONE: readonly undefined[] = []
+/** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
+const MAX_MARKS = 10_000
+
+/** What a policy counts under, but for the key. */
+function tableId({ name }: Plan, policy: Policy): string {
+  return `${name}:${policy.name}:${counterOf(policy)}`
+}
+
+/** Whom the i-th policy limits. */
+function keyOf({ key, ownKeys }: Subject, i: number): string {
+  const own = ownKeys?.[i]
+  return own === undefined ? textOfKey(key) : textOfOwnKey(own)
+}
+
+/** A policy that limits anything: plans have no others. */
+type KernelPolicy = Policy & { readonly kernel: Kernel }
+
+/** What a plan's decisions are worked out on: made once, used by each in turn. */
+interface Desk {
+  readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
+  readonly readings: readonly Reading[]
+  readonly keys: string[]
+}

@@ -1,0 +1,65 @@
+// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in slices, only while there
+// are keys, and never the reason why a process stays alive.
+
+import type { Clock } from '../base/clock.js'
+import type { MemoryTable } from './table.js'
+
+const EVERY_MS = 1_000
+/** When a slice dropped all that it may, the next one follows so soon: others have their turn in between. */
+const SOON_MS = 5
+/** Keys looked at in a slice, and dropped: a millisecond, or a few before the code is compiled. */
+const LOOKS = 10_000
+const DROPS = 1_000
+
+/**
+ * A sweeper of these tables. `start` may be called as often as one likes.
+ * @param tablesDropped called after tables with nothing in them were dropped
+ */
+export function sweeper(
+  tables: Map<string, MemoryTable>,
+  clock: Clock,
+  tablesDropped: () => void,
+): { start(): void; stop(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function slice(): void {
+    timer = undefined
+    let nowMs = Number.NEGATIVE_INFINITY
+    try {
+      nowMs = clock.nowUs() / 1_000
+    } catch {
+      // A clock of the user's that went wrong. Decisions say so; here, nothing is over.
+    }
+    let looks = LOOKS
+    let drops = DROPS
+    const before = tables.size
+    let left = before
+    for (const [id, table] of tables) {
+      if (left === 0 || looks <= 0 || drops <= 0) break
+      left -= 1
+      const some = Math.min(looks, table.size)
+      drops -= table.sweep(nowMs, some, drops)
+      looks -= some + 1
+      // Behind those that this slice does not come to: the next one begins with them.
+      tables.delete(id)
+      if (table.size > 0) tables.set(id, table)
+    }
+    if (tables.size < before) tablesDropped()
+    if (tables.size > 0) later(drops > 0 && looks > 0 ? EVERY_MS : SOON_MS)
+  }
+
+  function later(ms: number): void {
+    timer = setTimeout(slice, ms)
+    ;(timer as { unref?(): void }).unref?.()
+  }
+
+  return {
+    start() {
+      if (timer === undefined) later(EVERY_MS)
+    },
+    stop() {
+      clearTimeout(timer)
+      timer = undefined
+    },
+  }
+}

@@ -1,0 +1,231 @@
+// The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
+
+import { EPOCH_MS } from '../base/clock.js'
+import type { Table } from '../algorithms/driver.js'
+import type { Cells, Check, Kernel, PolicyNumbers } from '../algorithms/algorithm.js'
+import { keyHash, shortName } from '../base/key-hash.js'
+import { Segments } from './segments.js'
+import type { Recent } from '../base/cache.js'
+
+/** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
+const OVERFLOW = ''
+/** How many keys are looked at to find the one that was used least. */
+const CANDIDATES = 8
+/** By how many policies a key is judged to be exhausted: the numbers may change under one name. */
+const MAX_PROBES = 8
+/** Slots keep the end of a state in 32 bits: that is 34 years of these. */
+const TICK_MS = 256
+const LAST_TICK = 2 ** 32 - 1
+/** A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are kept as they are. */
+const SMALL_LOG = 7
+const KEPT_OF_LOG = 5
+
+export interface Bounds {
+  readonly maxKeys: number
+  /** How much longer than it matters a state is kept. */
+  readonly slackMs: number
+  readonly keys: 'exact' | 'fingerprint'
+}
+
+/** When a key was last forgotten on purpose, and when units of it were last given back; 0: never. */
+export interface Mark {
+  forgottenUs: number
+  gaveUs: number
+}
+
+/** The marks of a table's keys. One collection of them serves all tables of a store, so that their number is bounded. */
+export interface Marks {
+  /** Undefined: there is none. */
+  of(key: string): Mark | undefined
+  /** The mark of a key, made if there is none. */
+  on(key: string): Mark
+}
+
+/** @param id of the table */
+export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): Marks {
+  const nameOf = (key: string): string =>
+    `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
+  return {
+    of: (key) => (marks.isEmpty ? undefined : marks.get(nameOf(key))),
+    on(key) {
+      const name = nameOf(key)
+      const mark = marks.get(name) ?? { forgottenUs: 0, gaveUs: 0 }
+      marks.set(name, mark)
+      return mark
+    },
+  }
+}
+
+export class MemoryTable implements Table {
+  readonly #kernel: Kernel
+  readonly #bounds: Bounds
+  readonly #states: Segments
+  /** For looking at keys that nobody asked about: the policies that have this name, or the last of them. */
+  readonly #probes: { readonly numbers: PolicyNumbers; readonly check: Check }[] = []
+  #nextProbe = 0
+  /** Where the log that is being decided on is unpacked. */
+  readonly #log: Cells
+  /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
+  #victim = -1
+  readonly #marks: Marks
+
+  constructor(kernel: Kernel, bounds: Bounds, marks: Marks) {
+    this.#kernel = kernel
+    this.#bounds = bounds
+    this.#marks = marks
+    const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
+    this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
+    this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
+  }
+
+  get size(): number {
+    return this.#states.count
+  }
+
+  /** Makes numbers known that its states are judged by. */
+  use(numbers: PolicyNumbers): void {
+    if (this.#probes.some((probe) => probe.numbers.every((each, i) => each === numbers[i]))) return
+    this.#probes[this.#nextProbe] = { numbers, check: this.#kernel.check(numbers) }
+    this.#nextProbe = (this.#nextProbe + 1) % MAX_PROBES
+  }
+
+  slotOf(key: string, nowUs: number): number {
+    const slot = this.#states.find(key)
+    if (slot >= 0) return slot
+    this.#victim = -1
+    if (this.#states.count < this.#bounds.maxKeys) return -1
+    const overflow = this.#states.find(OVERFLOW)
+    this.#victim = this.#findVictim(overflow, nowUs)
+    return this.#victim >= 0 ? -1 : overflow
+  }
+
+  cellsOf(slot: number): Cells {
+    return this.#kernel.width > 0 ? this.#states.cellsOf(slot) : this.#logOf(slot)
+  }
+
+  offsetOf(slot: number): number {
+    return this.#states.offsetOf(slot)
+  }
+
+  write(
+    key: string,
+    known: number,
+    kernel: Kernel,
+    check: Check,
+    nowMs: number,
+    resetMs: number,
+  ): void {
+    const slot = known >= 0 ? known : this.#newSlot(key)
+    if (kernel.width > 0)
+      kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
+    else this.#keepLog(slot, kernel.write(check, this.#log, 0))
+    this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
+    if (known < 0) this.sweep(nowMs, 2)
+  }
+
+  remove(_key: string, slot: number): void {
+    this.#states.remove(slot)
+  }
+
+  forget(key: string, slot: number, nowUs: number): void {
+    const mark = this.#marks.on(key)
+    // A reset in this very instant was later.
+    if (nowUs > mark.forgottenUs) mark.forgottenUs = nowUs
+    this.remove(key, slot)
+  }
+
+  forgottenUs(key: string): number | undefined {
+    return this.#marks.of(key)?.forgottenUs
+  }
+
+  gave(key: string, nowUs: number): void {
+    this.#marks.on(key).gaveUs = nowUs
+  }
+
+  gaveUs(key: string): number | undefined {
+    return this.#marks.of(key)?.gaveUs
+  }
+
+  /** Forgets a key, if it is known. */
+  reset(key: string): void {
+    const slot = this.#states.find(key)
+    if (slot >= 0) this.remove(key, slot)
+  }
+
+  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how many those were. */
+  sweep(nowMs: number, looks: number, most: number = looks): number {
+    let dropped = 0
+    for (let look = 0; look < looks && dropped < most && this.#states.count > 0; look += 1) {
+      const slot = this.#states.walk()
+      if (slot < 0 || this.#states.untilOf(slot) * TICK_MS + EPOCH_MS > nowMs) continue
+      this.#states.remove(slot)
+      dropped += 1
+    }
+    return dropped
+  }
+
+  clear(): void {
+    this.#states.clear()
+  }
+
+  #newSlot(key: string): number {
+    this.#log.fill(0)
+    if (this.#victim >= 0) this.#states.remove(this.#victim)
+    return this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
+  }
+
+  #logOf(slot: number): Cells {
+    // Also beside a large log, in whose place a small one may be written.
+    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
+    const large = this.#states.largeOf(slot)
+    if (large !== undefined) return large
+    const cells = this.#states.cellsOf(slot)
+    const offset = this.#states.offsetOf(slot)
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
+    return this.#log
+  }
+
+  #keepLog(slot: number, log: Cells): void {
+    const isSmall = log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
+    this.#states.setLarge(slot, isSmall ? undefined : log === this.#log ? log.slice() : log)
+    if (!isSmall) return
+    const cells = this.#states.cellsOf(slot)
+    const offset = this.#states.offsetOf(slot)
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+  }
+
+  /**
+   * The slot of a key that may make room for another: of the next few keys the first that is over, else the one with the
+   * most left; -1: none. An exhausted key stays, so nobody can wash away his own count by making up keys.
+   */
+  #findVictim(overflow: number, nowUs: number): number {
+    let victim = -1
+    let most = 0
+    for (let step = 0; step < CANDIDATES; step += 1) {
+      const slot = this.#states.walk()
+      if (slot < 0 || slot === overflow) continue
+      const left = this.#leftOf(slot, nowUs)
+      if (left === Number.POSITIVE_INFINITY) return slot
+      if (left > most) {
+        victim = slot
+        most = left
+      }
+    }
+    return victim
+  }
+
+  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them it is over. */
+  #leftOf(slot: number, nowUs: number): number {
+    let least = Number.POSITIVE_INFINITY
+    for (const { check } of this.#probes) {
+      const left = this.#kernel.read(check, this.cellsOf(slot), this.offsetOf(slot), nowUs)
+      if (left < least && this.#kernel.resetAfterUs(check) > 0) least = left
+    }
+    return least
+  }
+}
+
+/** Rounded up: a state may be kept longer than it matters, never shorter. */
+function tickAfter(ms: number): number {
+  return Math.min(Math.ceil((ms - EPOCH_MS) / TICK_MS), LAST_TICK)
+}

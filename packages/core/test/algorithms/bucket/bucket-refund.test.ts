@@ -1,0 +1,113 @@
+// What the receipts of a bucket give back, against a queue of charges that drain one after the other. Whatever was given back
+// before, a receipt never gives back more than what is left of its own charge in the queue.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.js'
+import { bucket } from '../../../src/algorithms/bucket/kernel.js'
+import { fakeClock } from '../../../src/testing/index.js'
+
+const CAPACITY = 10
+/** A unit comes back in 100 ms. */
+const PRICE = 800_000
+const START_US = Date.UTC(2026, 0, 1) * 1_000
+
+test('a receipt gives back no more of a bucket than its own charge weighs, also after an earlier refund', async () => {
+  const clock = fakeClock()
+  const limiter = new RateLimiter({
+    store: memoryStore({ clock }),
+    policy: tokenBucket({ capacity: 10, refill: 10, every: '1s' }),
+  })
+  const [first, second] = [
+    await limiter.consume('k', { cost: 5 }),
+    await limiter.consume('k', { cost: 5 }),
+  ]
+  await limiter.refund(first)
+  // The second charge is over, though its receipt says that it weighs for half a second more.
+  clock.advance(500)
+  let passed = 0
+  for (let i = 0; i < 10; i += 1) if ((await limiter.consume('k')).allowed) passed += 1
+  await limiter.refund(second)
+  for (let i = 0; i < 10; i += 1) if ((await limiter.consume('k')).allowed) passed += 1
+  expect(passed).toBe(CAPACITY)
+})
+
+interface Charge {
+  readonly units: number
+  readonly chargedUs: number
+  readonly untilUs: number
+  /** What is left of it, in ticks. */
+  weight: number
+}
+
+const steps = fc.array(
+  fc.record({
+    waitUs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400_000 })),
+    do: fc.constantFrom('consume', 'charge', 'refund'),
+    units: fc.integer({ min: 1, max: CAPACITY }),
+    which: fc.nat({ max: 50 }),
+  }),
+  { minLength: 1, maxLength: 60 },
+)
+
+test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
+  let givenBack = 0
+  fc.assert(
+    fc.property(steps, (walk) => {
+      const check = bucket.check([price, CAPACITY, 3 * CAPACITY * price])
+      const cells = new Float64Array(1)
+      let nowUs = START_US
+      const queue: Charge[] = []
+      const receipts: Charge[] = []
+      let gaveUs = 0
+      for (const step of walk) {
+        nowUs += step.waitUs
+        let drained = step.waitUs * 8
+        for (const charge of queue) {
+          const some = Math.min(drained, charge.weight)
+          charge.weight -= some
+          drained -= some
+        }
+        const left = bucket.read(check, cells, 0, nowUs)
+        const before = check.tat
+        expect(before - check.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
+        // A penalty that would go beyond two buckets is cut off there, and given back whole.
+        const fits = before + step.units * price <= check.now + 2 * CAPACITY * price
+        if ((step.do === 'charge' && fits) || (step.do === 'consume' && left >= step.units)) {
+          bucket.take(check, step.units)
+          const untilUs = nowUs + bucket.resetAfterUs(check)
+          const charge = {
+            units: step.units,
+            chargedUs: nowUs,
+            untilUs,
+            weight: check.tat - before,
+          }
+          queue.push(charge)
+          receipts.push(charge)
+        } else if (step.do === 'refund' && receipts.length > 0) {
+          const [receipt] = receipts.splice(step.which % receipts.length, 1) as [Charge]
+          const isOlder = gaveUs >= receipt.chargedUs
+          bucket.giveBack(
+            check,
+            receipt.units,
+            receipt.untilUs,
+            isOlder ? receipt.chargedUs : undefined,
+          )
+          const back = before - check.tat
+          expect(back).toBeLessThanOrEqual(receipt.weight)
+          // All of it, unless it is not known by how much an earlier refund has moved it.
+          if (!isOlder || receipt.chargedUs === nowUs) {
+            expect(back).toBeGreaterThanOrEqual(receipt.weight - 16)
+          }
+          receipt.weight -= back
+          if (back === 0) continue
+          givenBack += 1
+          gaveUs = nowUs
+        }
+        if (check.dirty) bucket.write(check, cells, 0)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(givenBack).toBeGreaterThan(500)
+})

@@ -1,0 +1,103 @@
+// Settings that change under one name, in memory and in a process that decides without its store. In Redis: redis/change.test.ts.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { Fallback } from '../../src/layers/resilience/fallback.js'
+import type { Instances } from '../../src/layers/resilience/peers.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { makers, recipes, takeChanges } from './change-walk.js'
+
+const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
+
+describe.each(Object.entries(makers))('%s', (_, make) => {
+  test('in memory: of each time scale as much passes as the most generous limit alone allows, and one limit', {
+    timeout: 60_000 + STEPS * 10,
+  }, async () => {
+    let steps = 0
+    const property = fc.asyncProperty(recipes, async (recipe) => {
+      let nowUs = 0
+      const store = memoryStore({ clock: { nowUs: () => nowUs || 1_800_000_000_000_000 } })
+      steps += await takeChanges(recipe, make, (_process, group, atUs) => {
+        nowUs = atUs
+        return store.decide(group).allowed
+      })
+    })
+    while (steps < STEPS) await fc.assert(property, { numRuns: 10 })
+    expect(steps).toBeGreaterThanOrEqual(STEPS)
+  })
+
+  test('without the store: the same, while the number of peers changes', {
+    timeout: 60_000 + STEPS * 10,
+  }, async () => {
+    let steps = 0
+    const property = fc.asyncProperty(
+      recipes,
+      fc.uniqueArray(fc.nat(5), { minLength: 1 }).map((some) => some.sort()),
+      async (recipe, peers) => {
+        let nowUs = 0
+        let asked = 0
+        const instances = (): Instances => {
+          const count = 1 + (peers[Math.floor(asked / 8) % peers.length] as number)
+          return { count, rank: asked % count }
+        }
+        const fallback = new Fallback({ nowUs: () => nowUs || 1_800_000_000_000_000 }, instances)
+        steps += await takeChanges(recipe, make, (_process, group, atUs) => {
+          nowUs = atUs
+          asked += 1
+          return fallback.decide(group, 'k', undefined).allowed
+        })
+        fallback.close()
+      },
+    )
+    while (steps < STEPS) await fc.assert(property, { numRuns: 10 })
+    expect(steps).toBeGreaterThanOrEqual(STEPS)
+  })
+})
+
+describe('what docs/algorithms.md says of a plan that changes', () => {
+  const windows = [slidingWindow, slidingLog, slidingCounter, fixedWindow].map((make) => {
+    return [make.name, (limit: number) => make({ limit, window: '1m' })] as const
+  })
+  const all = [
+    ...windows,
+    [
+      'tokenBucket',
+      (limit: number) => tokenBucket({ capacity: limit, refill: limit, every: '1m' }),
+    ] as const,
+  ]
+
+  async function changed(make: (limit: number) => Policy, from: number, used: number, to: number) {
+    // The grid of a sliding counter begins here.
+    const clock = fakeClock(1_800_000_000_000)
+    const limiter = new RateLimiter({
+      name: 'plan',
+      store: memoryStore({ clock }),
+      policy: make(from),
+    })
+    await limiter.consume('k', { cost: used })
+    const { remaining, policies } = await limiter.peek('k', { policy: make(to) })
+    return [remaining, policies[0]?.retryAfterMs]
+  }
+
+  test.each(all)('%s, from 100 to 1,000 a minute, when 60 were used', async (name, make) => {
+    expect(await changed(make, 100, 60, 1_000)).toEqual(
+      name === 'tokenBucket' ? [400, 0] : [940, 0],
+    )
+  })
+
+  test.each(all)('%s, from 1,000 to 100 a minute, when 600 were used', async (name, make) => {
+    const waits: Record<string, number> = { slidingCounter: 110_100, slidingWindow: 60_999 }
+    const expected = name === 'tokenBucket' ? [40, 0] : [0, waits[name] ?? 60_000]
+    expect(await changed(make, 1_000, 600, 100)).toEqual(expected)
+  })
+})

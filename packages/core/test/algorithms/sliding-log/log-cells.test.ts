@@ -1,0 +1,38 @@
+// How much memory the log takes in this process: as many numbers as it needs, whatever was asked for before.
+
+import { expect, test } from 'vitest'
+import { EPOCH_MS } from '../../../src/base/clock.js'
+import type { Cells } from '../../../src/algorithms/algorithm.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+
+const limit = 10
+
+/** The cells after a request at each of these times. */
+function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
+  const check = slidingLog.check([limit, 1_000, quantumMs])
+  let cells: Cells = new Float64Array(0)
+  for (const ms of times) {
+    const left = slidingLog.read(
+      check,
+      cells.length > 0 ? cells : undefined,
+      0,
+      (EPOCH_MS + ms) * 1_000,
+    )
+    if (left < 1) continue
+    slidingLog.take(check, 1)
+    cells = slidingLog.write(check, cells, 0)
+  }
+  return cells
+}
+
+test('requests of one tick are one entry', () => {
+  expect(cellsAfter([5]).length).toBe(cellsAfter(Array(limit).fill(5)).length)
+  expect(cellsAfter([5]).length).toBe(cellsAfter([5, 50, 99], 100).length)
+})
+
+test('a log that goes on for ever takes no more room than a full one', () => {
+  const full = cellsAfter(Array.from({ length: limit }, (_, i) => i))
+  const old = cellsAfter(Array.from({ length: 50_000 }, (_, i) => 7 * i))
+  expect(full.length).toBeLessThanOrEqual(3 + 4 * limit)
+  expect(old.length).toBeLessThanOrEqual(2 * full.length)
+})

@@ -1,0 +1,131 @@
+// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log near the place where they
+// begin anew is held to one that keeps each unit's time, and nothing else.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { EPOCH_MS } from '../../../src/base/clock.js'
+import { type Cells, MAX_UNITS } from '../../../src/algorithms/algorithm.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+
+const LIMIT = 12
+const SPAN = 1_000
+const START = 5_000
+const ROUND = 2 * MAX_UNITS
+
+type Step = { readonly waitMs: number; readonly units: number } & (
+  | { readonly do: 'consume' | 'charge' | 'refund' }
+  | { readonly do: 'settle' | 'raise'; readonly untilMs: number }
+)
+
+/** The ticks of units that are in use, oldest first. */
+class Naive {
+  ticks: number[] = []
+  now = START
+
+  go(now: number): void {
+    this.now = now
+    this.ticks = this.ticks.filter((tick) => tick + SPAN > now)
+  }
+
+  take(units: number, tick = this.now): void {
+    // Ticks never run backwards.
+    const last = Math.max(tick, this.ticks.at(-1) ?? 0)
+    for (let i = 0; i < units; i += 1) this.ticks.push(last)
+  }
+
+  raise(units: number, tick: number): void {
+    if (tick + SPAN <= this.now || units === 0) return
+    const [first] = this.ticks
+    if (first === undefined) this.take(units, tick)
+    else if (first > tick || (tick === this.now && first === tick && this.ticks.length < units))
+      this.ticks.unshift(...Array(units).fill(tick))
+  }
+
+  get left(): number {
+    return Math.max(0, LIMIT - this.ticks.length)
+  }
+
+  retryAfterMs(cost: number): number {
+    const excess = this.ticks.length + cost - LIMIT
+    return excess <= 0 ? 0 : (this.ticks[excess - 1] as number) + SPAN - this.now
+  }
+
+  get resetMs(): number {
+    return this.ticks.length > 0 ? (this.ticks.at(-1) as number) + SPAN - this.now : 0
+  }
+}
+
+const units = fc.integer({ min: 1, max: LIMIT })
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        waitMs: fc.integer({ min: 0, max: 300 }),
+        units,
+        do: fc.constantFrom('consume' as const, 'charge' as const, 'refund' as const),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        waitMs: fc.integer({ min: 0, max: 300 }),
+        units,
+        do: fc.constantFrom('settle' as const, 'raise' as const),
+        untilMs: fc.integer({ min: -1, max: SPAN }),
+      }),
+    },
+  ),
+  { minLength: 1, maxLength: 60 },
+)
+
+test('a log answers the same wherever its sums begin anew', () => {
+  let passed = 0
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 0, max: 60 }), (walk, short) => {
+      const naive = new Naive()
+      const check = slidingLog.check([LIMIT, SPAN, 1])
+      const sum = ROUND - 1 - short
+      // One unit that was taken last; before it, all that the sum counts.
+      let cells: Cells | undefined = new Float64Array([0, 1, sum - 1, START, sum, 0, 0])
+      naive.take(1)
+      const read = () => slidingLog.read(check, cells, 0, (EPOCH_MS + naive.now) * 1_000)
+      for (const step of walk) {
+        naive.go(naive.now + step.waitMs)
+        let left = read()
+        expect(left).toBe(naive.left)
+        if (step.do === 'consume' && left >= step.units) {
+          left = slidingLog.take(check, step.units)
+          naive.take(step.units)
+        } else if (step.do === 'charge') {
+          left = slidingLog.take(check, step.units)
+          naive.take(step.units)
+        } else if (step.do === 'refund') {
+          left = slidingLog.giveBack(check, step.units, undefined)
+          naive.ticks.splice(0, step.units)
+        } else if (step.do === 'settle' || step.do === 'raise') {
+          const untilMs = naive.now + step.untilMs
+          const untilUs = (EPOCH_MS + untilMs) * 1_000
+          left = slidingLog[step.do](check, step.units, untilUs)
+          const tick = untilMs - SPAN
+          if (step.do === 'raise') naive.raise(step.units, tick)
+          else if (tick + SPAN > naive.now) naive.take(step.units, tick)
+        }
+        expect(left).toBe(naive.left)
+        for (const cost of [1, 2, 5, LIMIT]) {
+          expect(slidingLog.retryAfterMs(check, cost)).toBe(naive.retryAfterMs(cost))
+        }
+        expect(slidingLog.resetAfterUs(check)).toBe(naive.resetMs * 1_000)
+        if (!check.dirty) continue
+        const before: Cells = cells ?? new Float64Array(7)
+        cells = naive.resetMs > 0 ? slidingLog.write(check, before, 0) : undefined
+        if (cells === undefined) continue
+        const last = cells[2 + 2 * (cells[1] as number)] as number
+        if (sum - last > ROUND / 2) passed += 1
+        expect(last).toBeLessThan(ROUND)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(passed).toBeGreaterThan(1_000)
+})

@@ -1,0 +1,683 @@
+// What the headers say: every field is read back by an independent parser, and holds what the policies say.
+
+import fc from 'fast-check'
+import { parseRateLimit } from 'ratelimit-header-parser'
+import { parseDictionary, parseItem, parseList } from 'structured-headers'
+import { describe, expect, test, vi } from 'vitest'
+import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
+import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
+import { tell, tellerOf, withDecision } from '../../../src/http/response/request-decision.js'
+import { retryAfterSeconds } from '../../../src/http/response/header-item.js'
+import {
+  type Decision,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  type PolicyFigures,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+} from '../../../src/index.js'
+import { asWritten, FakeResponse, limitOn } from '../exchange.js'
+
+const HOUR = 3_600_000
+const ALL: readonly HeaderFormat[] = ['draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta']
+
+type Figures = Partial<Omit<PolicyFigures, 'policy'>>
+
+function figuresOf(policy: Policy, figures: Figures): PolicyFigures {
+  return {
+    policy,
+    cost: 1,
+    limit: policy.limit,
+    remaining: policy.limit,
+    retryAfterMs: 0,
+    resetAfterMs: 0,
+    ...figures,
+  }
+}
+
+function decisionOf(allowed: boolean, policies: readonly PolicyFigures[]): Decision {
+  const [binding] = policies as [PolicyFigures]
+  return {
+    ...binding,
+    allowed,
+    key: 'k',
+    policies,
+    source: 'store',
+    degraded: false,
+  } as unknown as Decision
+}
+
+/** A policy as no factory makes it. */
+function forged(policy: Policy, parts: Partial<Policy>): Policy {
+  return { ...policy, kernel: policy.kernel, numbers: policy.numbers, ...parts }
+}
+
+type Formats = readonly HeaderFormat[]
+
+/** The headers of a response on which these limiters decided, in the same formats or in those of each. */
+function told(
+  decisions: readonly Decision[],
+  formats: Formats | readonly Formats[] = ['draft-8'],
+  hidden: readonly string[] = [],
+): Record<string, string> {
+  const response = new FakeResponse()
+  decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {
+    const own = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
+    const teller = tellerOf(`limiter-${i}`, own, hidden)
+    const placed = withDecision(before, decision, teller)
+    tell(placed, teller, response, (to, name, value) => {
+      to.headers[asWritten(name)] = value
+    })
+    return placed
+  }, undefined)
+  return response.headers
+}
+
+describe('r and t', () => {
+  const fixed = fixedWindow({ name: 'p', limit: 100, window: '1m' })
+  const sliding = slidingWindow({ name: 'p', limit: 100, window: '1m' })
+  const log = slidingLog({ name: 'p', limit: 100, window: '1m' })
+  const counter = slidingCounter({ name: 'p', limit: 100, window: '1m' })
+  const bucket = tokenBucket({ name: 'p', capacity: 20, refill: 10, every: '1s' })
+  const cells = gcra({ name: 'p', limit: 1, period: '1s', burst: 30 })
+  const leaky = leakyBucket({ name: 'p', capacity: 5, leak: 1, every: '90s' })
+  const none = fixedWindow({ name: 'p', limit: 0, window: '1m' })
+
+  const rows: [string, Policy, Figures, boolean, string][] = [
+    ['fixed window: to its end', fixed, { remaining: 40, resetAfterMs: 41_200 }, true, 'r=40;t=42'],
+    [
+      'fixed window: exhausted',
+      fixed,
+      { remaining: 0, retryAfterMs: 41_200, resetAfterMs: 41_200 },
+      true,
+      'r=0;t=42',
+    ],
+    [
+      'fixed window: denied',
+      fixed,
+      { remaining: 0, retryAfterMs: 1, resetAfterMs: 1 },
+      false,
+      'r=0;t=1',
+    ],
+    ['fixed window: not begun', fixed, { cost: 0 }, true, 'r=100;t=60'],
+    [
+      'sliding window: the whole window',
+      sliding,
+      { remaining: 40, resetAfterMs: 12_000 },
+      true,
+      'r=40;t=60',
+    ],
+    [
+      'sliding window: exhausted',
+      sliding,
+      { remaining: 0, retryAfterMs: 900, resetAfterMs: 60_000 },
+      true,
+      'r=0;t=1',
+    ],
+    [
+      'sliding log: the whole window',
+      log,
+      { remaining: 1, resetAfterMs: 12_000 },
+      true,
+      'r=1;t=60',
+    ],
+    [
+      'sliding log: denied',
+      log,
+      { remaining: 0, retryAfterMs: 12_001, resetAfterMs: 60_000 },
+      false,
+      'r=0;t=13',
+    ],
+    [
+      'sliding counter: the whole window',
+      counter,
+      { remaining: 7, resetAfterMs: 80_000 },
+      true,
+      'r=7;t=60',
+    ],
+    ['token bucket: at its rate', bucket, { remaining: 13, resetAfterMs: 700 }, true, 'r=13;t=2'],
+    ['token bucket: full', bucket, { remaining: 20 }, true, 'r=20;t=2'],
+    [
+      'token bucket: empty',
+      bucket,
+      { remaining: 0, retryAfterMs: 100, resetAfterMs: 2_000 },
+      true,
+      'r=0;t=1',
+    ],
+    ['gcra: at its rate', cells, { remaining: 29, resetAfterMs: 1_000 }, true, 'r=29;t=29'],
+    [
+      'leaky bucket: at its rate',
+      leaky,
+      { remaining: 2, resetAfterMs: 270_000 },
+      true,
+      'r=2;t=180',
+    ],
+    [
+      'a cost that does not fit yet',
+      bucket,
+      { cost: 10, remaining: 3, retryAfterMs: 1_200 },
+      false,
+      'r=3;t=2',
+    ],
+    [
+      'a cost that never fits, some left',
+      fixed,
+      { cost: 200, remaining: 3, retryAfterMs: Infinity, resetAfterMs: 5_000 },
+      false,
+      'r=3;t=5',
+    ],
+    [
+      'a cost that never fits, none left',
+      fixed,
+      { cost: 200, remaining: 0, retryAfterMs: Infinity, resetAfterMs: 5_000 },
+      false,
+      'r=0;t=5',
+    ],
+    [
+      'a cost that never fits, one left',
+      log,
+      { cost: 200, remaining: 1, retryAfterMs: Number.POSITIVE_INFINITY, resetAfterMs: 5_000 },
+      false,
+      'r=1;t=60',
+    ],
+    ['a limit of 0', none, { remaining: 0, retryAfterMs: Infinity }, false, 'r=0'],
+    [
+      'a wait beyond what timers can',
+      fixed,
+      { remaining: 0, retryAfterMs: 30 * 24 * HOUR },
+      false,
+      'r=0;t=2147483',
+    ],
+    ['more left than the limit', fixed, { remaining: 101, resetAfterMs: 1_000 }, true, 'r=101;t=1'],
+    ['less than nothing left', fixed, { remaining: -3, retryAfterMs: 1_000 }, true, 'r=0;t=1'],
+  ]
+
+  test.each(rows)('%s', (_, policy, figures, allowed, expected) => {
+    expect(told([decisionOf(allowed, [figuresOf(policy, figures)])]).RateLimit).toBe(
+      `"p";${expected}`,
+    )
+  })
+
+  test('a policy whose remaining units are just the cost did not deny', () => {
+    const denied = decisionOf(false, [
+      figuresOf(sliding, { cost: 5, remaining: 5 }),
+      figuresOf(slidingLog({ name: 'q', limit: 9, window: '1m' }), {
+        cost: 5,
+        remaining: 4,
+        retryAfterMs: 2_000,
+      }),
+    ])
+    expect(told([denied]).RateLimit).toBe('"p";r=5;t=60, "q";r=4;t=2')
+  })
+
+  test('a policy that did not deny has its own t', () => {
+    const denied = decisionOf(false, [
+      figuresOf(fixed, { remaining: 3, resetAfterMs: 9_000 }),
+      figuresOf(slidingLog({ name: 'q', limit: 1, window: '1m' }), {
+        remaining: 0,
+        retryAfterMs: 30_000,
+      }),
+    ])
+    expect(told([denied]).RateLimit).toBe('"p";r=3;t=9, "q";r=0;t=30')
+  })
+
+  test('never suggest more than the sustained rate of a bucket', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.nat(),
+        (capacity, refill, seed) => {
+          const policy = tokenBucket({ name: 'p', capacity, refill, every: '1m' })
+          const remaining = 1 + (seed % capacity)
+          const { RateLimit = '' } = told([decisionOf(true, [figuresOf(policy, { remaining })])])
+          const [, , r, t] = /^"p"(;r=(\d+);t=(\d+))$/.exec(RateLimit) ?? []
+          expect(Number(r) / Number(t)).toBeLessThanOrEqual((refill / 60) * 1.000001)
+        },
+      ),
+    )
+  })
+})
+
+describe('q and w', () => {
+  const forgedLimit = forged(fixedWindow({ name: 'p', limit: 1, window: '1m' }), { limit: 2 ** 50 })
+
+  test.each<[string, Policy, string]>([
+    ['a window', fixedWindow({ name: 'p', limit: 120, window: '1m' }), 'q=120;w=60'],
+    [
+      'a window that is not whole seconds',
+      fixedWindow({ name: 'p', limit: 5, window: 1_500 }),
+      'q=5',
+    ],
+    ['a window below a second', fixedWindow({ name: 'p', limit: 5, window: '250ms' }), 'q=5'],
+    [
+      'a bucket: the time to fill it',
+      tokenBucket({ name: 'p', capacity: 20, refill: 10, every: '1s' }),
+      'q=20;w=2',
+    ],
+    [
+      'a bucket of an odd rate',
+      tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' }),
+      'q=7;w=60',
+    ],
+    [
+      'a bucket that fills in part of a second',
+      tokenBucket({ name: 'p', capacity: 5, refill: 2, every: '1s' }),
+      'q=5',
+    ],
+    ['beyond an integer', forgedLimit, 'q=999999999999999;w=60'],
+    ['nothing allowed', fixedWindow({ name: 'p', limit: 0, window: '1m' }), 'q=0;w=60'],
+    ['a bucket of nothing', tokenBucket({ name: 'p', capacity: 0, refill: 1, every: '1s' }), 'q=0'],
+  ])('%s', (_, policy, expected) => {
+    const headers = told([decisionOf(true, [figuresOf(policy, {})])], ['draft-8'])
+    expect(headers['RateLimit-Policy']).toBe(`"p";${expected}`)
+    const older = told([decisionOf(true, [figuresOf(policy, {})])], ['draft-6'])
+    expect(older['RateLimit-Policy']).toBe(expected.replace('q=', ''))
+  })
+})
+
+describe('formats', () => {
+  const minute = fixedWindow({ name: 'minute', limit: 120, window: '1m' })
+  const day = fixedWindow({ name: 'day', limit: 1_000, window: '1d' })
+  const allowed = decisionOf(true, [
+    figuresOf(minute, { remaining: 87, resetAfterMs: 41_200 }),
+    figuresOf(day, { remaining: 300, resetAfterMs: 2 * HOUR }),
+  ])
+
+  test.each<[HeaderFormat, Record<string, string>]>([
+    [
+      'draft-8',
+      {
+        'RateLimit-Policy': '"minute";q=120;w=60, "day";q=1000;w=86400',
+        RateLimit: '"minute";r=87;t=42, "day";r=300;t=7200',
+      },
+    ],
+    [
+      'draft-7',
+      {
+        'RateLimit-Policy': '120;w=60, 1000;w=86400',
+        RateLimit: 'limit=1000, remaining=300, reset=7200',
+      },
+    ],
+    [
+      'draft-6',
+      {
+        'RateLimit-Policy': '120;w=60, 1000;w=86400',
+        'RateLimit-Limit': '1000',
+        'RateLimit-Remaining': '300',
+        'RateLimit-Reset': '7200',
+      },
+    ],
+    [
+      'legacy-delta',
+      { 'X-RateLimit-Limit': '1000', 'X-RateLimit-Remaining': '300', 'X-RateLimit-Reset': '7200' },
+    ],
+  ])('%s', (format, expected) => {
+    expect(told([allowed], [format])).toEqual(expected)
+  })
+
+  test.each<HeaderFormat>(['draft-7', 'draft-6', 'legacy', 'legacy-delta'])(
+    '%s is understood by ratelimit-header-parser',
+    (format) => {
+      const parsed = parseRateLimit(new Headers(told([allowed], [format])))
+      expect(parsed).toMatchObject({ limit: 1_000, remaining: 300, used: 700 })
+      const waitMs = Number(parsed?.reset) - Date.now()
+      expect(waitMs).toBeGreaterThan(2 * HOUR - 1_000)
+      expect(waitMs).toBeLessThanOrEqual(2 * HOUR + 1_000)
+    },
+  )
+
+  test('legacy resets at a second since 1970, rounded up', () => {
+    vi.useFakeTimers({ now: 1_800_000_000_900 })
+    const one = decisionOf(true, [figuresOf(minute, { remaining: 87, resetAfterMs: 41_200 })])
+    expect(told([one], ['legacy'])['X-RateLimit-Reset']).toBe('1800000043')
+    const month = decisionOf(false, [
+      figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR }),
+    ])
+    expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802147424')
+    vi.useRealTimers()
+  })
+
+  test('a field that two formats share has the form of the first, and is written once', () => {
+    expect(told([allowed], ['draft-8', 'draft-6'])).toMatchObject({
+      'RateLimit-Policy': '"minute";q=120;w=60, "day";q=1000;w=86400',
+      RateLimit: '"minute";r=87;t=42, "day";r=300;t=7200',
+      'RateLimit-Remaining': '300',
+    })
+    expect(told([allowed], ['draft-7', 'draft-8']).RateLimit).toMatch(/^limit=/)
+    expect(
+      fieldsOf(ALL)
+        .map(({ name }) => asWritten(name))
+        .sort(),
+    ).toEqual(RATE_LIMIT_HEADERS.filter((name) => name !== 'Retry-After').sort())
+  })
+
+  test('where one policy is told, it is the one with the longest wait when denied', () => {
+    const denied = decisionOf(false, [
+      figuresOf(minute, { remaining: 0, retryAfterMs: 30_000, resetAfterMs: 30_000 }),
+      figuresOf(day, { remaining: 0, retryAfterMs: HOUR, resetAfterMs: HOUR }),
+      figuresOf(fixedWindow({ name: 'tiny', limit: 1_000, window: '1s' }), {
+        remaining: 1,
+        resetAfterMs: 500,
+      }),
+    ])
+    expect(told([denied], ['legacy-delta'])['X-RateLimit-Reset']).toBe('3600')
+  })
+
+  test('of equals the first is told, a limit of 0 before any other, a policy that refused before all', () => {
+    const limitTold = (...decisions: Decision[]) =>
+      told(decisions, ['legacy-delta'])['X-RateLimit-Limit']
+    const half = (limit: number) =>
+      figuresOf(fixedWindow({ name: `half-${limit}`, limit, window: '1m' }), {
+        remaining: limit / 2,
+      })
+    const zero = figuresOf(fixedWindow({ name: 'zero', limit: 0, window: '1m' }), {
+      cost: 0,
+      remaining: 0,
+    })
+    const spent = figuresOf(fixedWindow({ name: 'spent', limit: 7, window: '1m' }), {
+      remaining: 0,
+      retryAfterMs: 9,
+    })
+    const dear = figuresOf(fixedWindow({ name: 'dear', limit: 9, window: '1m' }), {
+      cost: 5,
+      remaining: 4,
+      retryAfterMs: 5,
+    })
+    const dearer = figuresOf(fixedWindow({ name: 'dearer', limit: 8, window: '1m' }), {
+      cost: 5,
+      remaining: 3,
+      retryAfterMs: 5,
+    })
+    expect(limitTold(decisionOf(true, [half(10), half(20)]))).toBe('10')
+    expect(limitTold(decisionOf(true, [half(10), zero]))).toBe('0')
+    expect(limitTold(decisionOf(true, [spent]), decisionOf(false, [half(10), dear]))).toBe('9')
+    expect(limitTold(decisionOf(false, [dear]), decisionOf(true, [spent]))).toBe('9')
+    expect(limitTold(decisionOf(false, [dear, dearer]))).toBe('9')
+  })
+
+  test('none', () => {
+    expect(told([allowed], [])).toEqual({})
+  })
+
+  test('nothing is told of no limit', () => {
+    expect(told([decisionOf(true, [figuresOf(unlimited(), {})])], ALL)).toEqual({})
+  })
+})
+
+describe('several limiters on one request', () => {
+  const one = decisionOf(true, [
+    figuresOf(fixedWindow({ name: 'one', limit: 10, window: '1m' }), {
+      remaining: 9,
+      resetAfterMs: 60_000,
+    }),
+  ])
+  const two = decisionOf(false, [
+    figuresOf(fixedWindow({ name: 'two', limit: 5, window: '1s' }), {
+      remaining: 0,
+      retryAfterMs: 300,
+      resetAfterMs: 300,
+    }),
+  ])
+  const twin = decisionOf(true, [
+    figuresOf(fixedWindow({ name: 'one', limit: 99, window: '1d' }), {
+      remaining: 98,
+      resetAfterMs: HOUR,
+    }),
+  ])
+
+  test('give one field each', () => {
+    expect(told([one, two])).toEqual({
+      'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1',
+      RateLimit: '"one";r=9;t=60, "two";r=0;t=1',
+    })
+    expect(told([one, two], ['draft-6'])).toMatchObject({
+      'RateLimit-Policy': '10;w=60, 5;w=1',
+      'RateLimit-Limit': '5',
+    })
+    expect(told([two, one], ['legacy-delta'])['X-RateLimit-Limit']).toBe('5')
+  })
+
+  test('with policies of one name tell them apart by the limiter', () => {
+    expect(told([one, twin])['RateLimit-Policy']).toBe(
+      '"one";q=10;w=60, "limiter-1.one";q=99;w=86400',
+    )
+    expect(told([one, twin]).RateLimit).toBe('"one";r=9;t=60, "limiter-1.one";r=98;t=3600')
+    expect(told([one])['RateLimit-Policy']).toBe('"one";q=10;w=60')
+  })
+
+  test('that are the same one tell its latest figures', async () => {
+    const { send } = limitOn()
+    const [request, response] = [{}, new FakeResponse()]
+    await send(request, response)
+    await send(request, response)
+    expect(response.headers.RateLimit).toBe('"fixed-window-2-per-1m";r=0;t=60')
+  })
+
+  test('of which one is silent do not tell of it', async () => {
+    const [request, response] = [{}, new FakeResponse()]
+    await limitOn({ headers: false, limit: 7, window: '1s' }).send(request, response)
+    expect(response.headers).toEqual({})
+    await limitOn({ headers: 'draft-8', limit: 9, window: '1s' }).send(request, response)
+    expect(response.headers['RateLimit-Policy']).toBe('"sliding-window-9-per-1s";q=9;w=1')
+  })
+
+  test.each<[HeaderFormat, HeaderFormat, Record<string, string>]>([
+    [
+      'draft-8',
+      'draft-6',
+      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', 'RateLimit-Remaining': '0' },
+    ],
+    [
+      'draft-6',
+      'draft-8',
+      { 'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1', 'RateLimit-Remaining': '0' },
+    ],
+    [
+      'draft-7',
+      'draft-8',
+      { 'RateLimit-Policy': '10;w=60, 5;w=1', RateLimit: 'limit=5, remaining=0, reset=1' },
+    ],
+    [
+      'draft-8',
+      'draft-7',
+      {
+        'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1',
+        RateLimit: '"one";r=9;t=60, "two";r=0;t=1',
+      },
+    ],
+    [
+      'legacy-delta',
+      'draft-8',
+      { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
+    ],
+    ['legacy-delta', 'legacy', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' }],
+  ])('%s and then %s mixed two forms or left a field stale', (first, second, expected) => {
+    expect(told([one, two], [[first], [second]])).toMatchObject(expected)
+  })
+
+  test('hidden policies appear in no field', () => {
+    const both = decisionOf(false, [...one.policies, ...two.policies])
+    const headers = told([both], ALL, ['two'])
+    expect(headers['RateLimit-Policy']).toBe('"one";q=10;w=60')
+    expect(headers['X-RateLimit-Limit']).toBe('10')
+    expect(told([both], ALL, ['one', 'two'])).toEqual({})
+  })
+})
+
+describe('Retry-After', () => {
+  test.each([
+    [1, 1],
+    [0, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [640_000, 640],
+    [30 * 24 * HOUR, 2_147_483],
+    [Number.MAX_SAFE_INTEGER, 2_147_483],
+  ])('of %d ms is %d s', (ms, seconds) => {
+    expect(retryAfterSeconds(ms)).toBe(seconds)
+  })
+
+  test('is absent where waiting cannot help', () => {
+    expect(retryAfterSeconds(Number.POSITIVE_INFINITY)).toBeUndefined()
+  })
+
+  test('redis-cell #56, flask-limiter #62: is never early, never below 1, always whole', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), (ms) => {
+        const seconds = retryAfterSeconds(ms) as number
+        expect(Number.isInteger(seconds)).toBe(true)
+        expect(seconds).toBeGreaterThanOrEqual(1)
+        expect(seconds).toBeLessThanOrEqual(2_147_483)
+        if (seconds < 2_147_483) expect(seconds * 1_000).toBeGreaterThanOrEqual(ms)
+      }),
+    )
+  })
+})
+
+describe('every field parses', () => {
+  const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
+  const policy = fc.oneof(
+    fc
+      .record({
+        name,
+        limit: fc.nat({ max: 1_000_000 }),
+        window: fc.integer({ min: 1, max: 86_400_000 }),
+      })
+      .map(fixedWindow),
+    fc
+      .record({
+        name,
+        limit: fc.nat({ max: 100_000 }),
+        window: fc.integer({ min: 1, max: 86_400_000 }),
+      })
+      .map(slidingLog),
+    fc
+      .record({
+        name,
+        capacity: fc.nat({ max: 1_000_000 }),
+        refill: fc.integer({ min: 1, max: 100 }),
+        every: fc.integer({ min: 1_000, max: 60_000 }),
+      })
+      .map(tokenBucket),
+  )
+  const wait = fc.oneof(
+    fc.constant(Number.POSITIVE_INFINITY),
+    fc.double({ min: 0, max: 1e14, noNaN: true }),
+  )
+  const figures = fc
+    .record({
+      policy,
+      remaining: fc.integer({ min: -5, max: 2 ** 52 }),
+      cost: fc.nat({ max: 100 }),
+      retryAfterMs: wait,
+      resetAfterMs: fc.nat(),
+    })
+    .map((drawn) => figuresOf(drawn.policy, drawn))
+  const decision = fc
+    .tuple(
+      fc.boolean(),
+      fc.uniqueArray(figures, { minLength: 1, maxLength: 5, selector: (one) => one.policy.name }),
+    )
+    .map(([allowed, all]) => decisionOf(allowed, all))
+
+  const wholeParameters = (parameters: Map<string, unknown>) => {
+    for (const value of parameters.values())
+      expect(Number.isInteger(value) && (value as number) >= 0).toBe(true)
+  }
+
+  const limiters = fc.array(fc.tuple(decision, fc.uniqueArray(fc.constantFrom(...ALL))), {
+    minLength: 1,
+    maxLength: 4,
+  })
+
+  test('with fuzzed names, numbers, policies, and limiters of mixed formats; and no field is left behind', () => {
+    fc.assert(
+      fc.property(limiters, (drawn) => {
+        const headers = told(
+          drawn.map(([one]) => one),
+          drawn.map(([, formats]) => formats),
+        )
+        // What is told: the policies of those that tell anything, in all formats that any of them has.
+        const tellers = drawn.filter(([, formats]) => formats.length > 0)
+        const formats = tellers.flatMap(([, own]) => own)
+        const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
+        expect(
+          Object.keys(headers)
+            .filter((name) => !name.endsWith('Reset'))
+            .sort(),
+        ).toEqual(
+          fieldsOf(formats)
+            .map(({ name }) => asWritten(name))
+            .filter((name) => !name.endsWith('Reset'))
+            .sort(),
+        )
+        const policies =
+          headers['RateLimit-Policy'] === undefined
+            ? 0
+            : parseList(headers['RateLimit-Policy']).length
+        const binding = new Set(
+          ['X-RateLimit-Limit', 'RateLimit-Limit'].flatMap((name) => headers[name] ?? []),
+        )
+        expect(binding.size).toBeLessThanOrEqual(1)
+        for (const [name, value] of Object.entries(headers)) {
+          if (name === 'RateLimit-Policy' || (name === 'RateLimit' && form === 'draft-8')) {
+            const items = parseList(value)
+            expect(items).toHaveLength(policies)
+            for (const [item, parameters] of items) {
+              expect(typeof item).toBe(form === 'draft-8' ? 'string' : 'number')
+              wholeParameters(parameters)
+            }
+            if (form === 'draft-8') {
+              const names = items.map(([item]) => item)
+              expect(new Set(names).size).toBe(names.length)
+            }
+          } else if (name === 'RateLimit') {
+            const dictionary = parseDictionary(value)
+            expect([...binding, ...binding].slice(0, 1)).toEqual(
+              binding.size > 0 ? [String(dictionary.get('limit')?.[0])] : [],
+            )
+            for (const [key, [item]] of dictionary) {
+              expect(['limit', 'remaining', 'reset']).toContain(key)
+              expect(Number.isInteger(item)).toBe(true)
+            }
+          } else {
+            const [item] = parseItem(value)
+            expect(Number.isInteger(item)).toBe(true)
+          }
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('express-rate-limit 8.7.4 left names unescaped: any text as a name is refused, or read back as it was', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 70 }), (text) => {
+        let made: Policy
+        try {
+          made = fixedWindow({ name: text, limit: 1, window: '1m' })
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'WEIR_INVALID_NAME' })
+          return
+        }
+        const headers = told([decisionOf(true, [figuresOf(made, {})])])
+        for (const field of ['RateLimit', 'RateLimit-Policy']) {
+          expect(parseList(headers[field] as string)[0]?.[0]).toBe(text)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('a name that no factory has checked is still quoted', () => {
+    const unchecked = forged(fixedWindow({ limit: 1, window: '1m' }), { name: 'bu"r\\st' })
+    const headers = told([decisionOf(true, [figuresOf(unchecked, {})])])
+    expect(parseList(headers.RateLimit as string)[0]?.[0]).toBe('bu"r\\st')
+  })
+})

@@ -1,0 +1,134 @@
+// What was last seen, and what is made of an answer that shows less.
+
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
+import type { Policy } from '../../../src/algorithms/policy.js'
+import { type Answer, answerOf, type Group, type Mode, makePlan } from '../../../src/store.js'
+import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
+
+const START_US = 1_750_000_000_000_000
+const window = fixedWindow({ limit: 10, window: '1m' })
+
+function groupOf(policy: Policy, mode: Mode, cost = 1): Group {
+  return { plan: makePlan('test', [policy]), key: 'k', mode, costs: [cost] }
+}
+
+/** An answer after `ms`, with so much left and so long until all is over. */
+function answer(group: Group, ms: number, left: number, resetMs: number): Answer {
+  const readings = [{ left, waitMs: 0, resetUs: resetMs * 1_000 }]
+  return answerOf(group, true, START_US + ms * 1_000, readings)
+}
+
+describe('what was last seen', () => {
+  const limit = 10
+  const policy = fixedWindow({ limit, window: '1m' })
+  const answer = (remaining: number, nowMs: number, untilMs: number): Answer => ({
+    allowed: true,
+    nowUs: nowMs * 1_000,
+    untilUs: [untilMs * 1_000],
+    figures: [
+      { policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs },
+    ],
+    source: 'store',
+    degraded: false,
+  })
+
+  test('is told again, of the last ones at least', () => {
+    const seen = new LastSeen(1)
+    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000), 'consume')
+    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
+    expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
+    known.forEach((each, i) => {
+      if (each !== undefined)
+        expect(each).toEqual({ nowUs: i * 1_000, remaining: [i % 10], untilUs: [60_000_000] })
+    })
+    seen.forget('k999', 0)
+    expect(seen.get('k999', 0)).toBe(undefined)
+  })
+
+  test.each([
+    ['nothing but this request is in use, too early', answer(9, 10_000, 70_000), true],
+    ['what was in use is over', answer(9, 60_000, 120_000), false],
+    ['what was in use is all but over', answer(9, 59_960, 120_000), false],
+    ['more is in use', answer(3, 10_000, 60_000), false],
+    ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
+  ])('tells a loss: %s', (_, after, expected) => {
+    const seen = new LastSeen(1)
+    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
+    expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
+    expect(seen.note('k', 0, after, 'consume')).toEqual(
+      expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
+    )
+  })
+
+  test('was forgotten when a refund found that the key was lost', () => {
+    const seen = new LastSeen(1)
+    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
+    seen.note('k', 0, answer(10, 10_000, 10_000), 'refund')
+    expect(seen.get('k', 0)?.remaining).toEqual([4])
+    seen.note('k', 0, answer(6, 10_000, 60_000), 'refund')
+    expect(seen.get('k', 0)?.remaining).toEqual([6])
+  })
+})
+
+describe('what Redis says of what was settled', () => {
+  function remembered(policy: Policy, ...answers: [Mode, number, number, number, number][]) {
+    const seen = new LastSeen(1)
+    const lost = answers.map(([mode, cost, ms, left, resetMs]) => {
+      return (
+        seen.note('k', 1, answer(groupOf(policy, mode, cost), ms, left, resetMs), mode) !==
+        undefined
+      )
+    })
+    return { remaining: seen.get('k', 1)?.remaining[0], lost: lost.includes(true) }
+  }
+
+  test('is remembered', () => {
+    const settled = remembered(window, ['consume', 1, 0, 9, 60_000], ['settle', 3, 100, 6, 59_900])
+    expect(settled).toEqual({ remaining: 6, lost: false })
+  })
+
+  test('is not, if it is older than what was seen', () => {
+    const settled = remembered(window, ['consume', 1, 100, 5, 59_900], ['settle', 3, 50, 6, 59_950])
+    expect(settled).toEqual({ remaining: 5, lost: false })
+  })
+
+  test('shows that a window was lost', () => {
+    const settled = remembered(window, ['consume', 5, 0, 2, 60_000], ['settle', 3, 100, 7, 59_900])
+    expect(settled).toEqual({ remaining: 2, lost: true })
+  })
+
+  test('shows that a bucket was lost', () => {
+    const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
+    const settled = remembered(
+      bucket,
+      ['consume', 5, 0, 2, 480_000],
+      ['settle', 3, 100, 7, 180_000],
+    )
+    expect(settled).toEqual({ remaining: 2, lost: true })
+  })
+
+  test('does not show whether what is no longer in a log was lost or is over, and must not hide it', () => {
+    const log = slidingLog({ limit: 10, window: '1m' })
+    const settled = remembered(log, ['consume', 5, 0, 2, 60_000], ['settle', 3, 100, 7, 59_900])
+    expect(settled).toEqual({ remaining: 2, lost: false })
+  })
+
+  test('of a denial does not hide that a key was lost either', () => {
+    const seen = new LastSeen(1)
+    const note = (mode: Mode, cost: number, ms: number, left: number, allowed: boolean) => {
+      const said = answer(groupOf(window, mode, cost), ms, left, 60_000 - ms)
+      return seen.note('k', 1, { ...said, allowed }, mode)
+    }
+    note('consume', 10, 0, 0, true)
+    // Redis is back with seven in use.
+    expect(note('consume', 5, 100, 3, false)).toBeUndefined()
+    expect(note('consume', 1, 200, 2, true)?.remaining).toEqual([0])
+  })
+
+  test('is no loss, if what was settled weighs no more', () => {
+    const log = slidingLog({ limit: 10, window: '1m' })
+    const settled = remembered(log, ['consume', 1, 0, 9, 60_000], ['settle', 1, 100, 9, 59_900])
+    expect(settled).toEqual({ remaining: 9, lost: false })
+  })
+})

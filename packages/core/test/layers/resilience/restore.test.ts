@@ -1,0 +1,99 @@
+// A restore of what was last seen: it changes nothing that is intact, and where something was lost it makes of it no less than
+// what was seen, no more than what was seen and what was taken since, and twice the same.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.js'
+import { type Answer, type Group, makePlan } from '../../../src/store.js'
+import { raiseOf } from '../../../src/layers/resilience/last-seen.js'
+import { fakeClock } from '../../../src/testing/index.js'
+
+const LIMIT = 100
+const policies: Policy[] = [
+  tokenBucket({ capacity: LIMIT, refill: LIMIT, every: '10s' }),
+  tokenBucket({ capacity: LIMIT, refill: 7, every: '1s' }),
+  fixedWindow({ limit: LIMIT, window: '10s' }),
+  fixedWindow({ limit: LIMIT, window: '10s', aligned: true }),
+  slidingLog({ limit: LIMIT, window: '10s' }),
+  slidingWindow({ limit: LIMIT, window: '10s' }),
+  slidingCounter({ limit: LIMIT, window: '10s' }),
+]
+
+/** A key of one policy in a store. */
+function counterOf(policy: Policy, clock = fakeClock()) {
+  const store = memoryStore({ clock })
+  const plan = makePlan('restore', [policy])
+  const decide = (mode: Group['mode'], cost: number) =>
+    store.decide({ plan, key: 'k', mode, costs: [cost] })
+  return {
+    consume: (cost: number) => decide('consume', cost),
+    left: () => decide('peek', 1).figures[0]?.remaining as number,
+    /** Returns whether it changed anything. */
+    restore: ({ figures, untilUs, nowUs }: Answer) => {
+      const remaining = figures.map((each) => each.remaining)
+      return store.decide(raiseOf({ plan, key: 'k' }, { remaining, untilUs, nowUs })).allowed
+    },
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    waitMs: fc.integer({ min: 0, max: 6_000 }),
+    cost: fc.integer({ min: 1, max: LIMIT / 2 }),
+  }),
+  { minLength: 1, maxLength: 12 },
+)
+
+describe.each(policies)('what was last seen of $name', (policy) => {
+  test('is restored without effect where it is intact, however late', () => {
+    fc.assert(
+      fc.property(steps, (walk) => {
+        const clock = fakeClock()
+        const counter = counterOf(policy, clock)
+        const seen: Answer[] = []
+        for (const { waitMs, cost } of walk) {
+          clock.advance(waitMs + 0.3)
+          seen.push(counter.consume(cost))
+          const before = counter.left()
+          for (const answer of seen) expect(counter.restore(answer)).toBe(false)
+          expect(counter.left()).toBe(before)
+        }
+      }),
+    )
+  })
+
+  test('is restored once where it was lost, and beside it no more than what was taken since', () => {
+    fc.assert(
+      fc.property(steps, steps, (walk, later) => {
+        const clock = fakeClock()
+        const [before, after] = [counterOf(policy, clock), counterOf(policy, clock)]
+        let seen = before.consume(1)
+        for (const { waitMs, cost } of walk) {
+          clock.advance(waitMs + 0.3)
+          seen = before.consume(cost)
+        }
+        let taken = 0
+        for (const { waitMs, cost } of later) {
+          clock.advance(waitMs / 20)
+          if (after.consume(cost).allowed) taken += cost
+        }
+        const left = after.left()
+        const used = LIMIT - (seen.figures[0]?.remaining as number)
+        after.restore(seen)
+        const restored = after.left()
+        expect(restored).toBeLessThanOrEqual(left)
+        expect(restored).toBeGreaterThanOrEqual(Math.max(0, LIMIT - used - taken))
+        expect(after.restore(seen)).toBe(false)
+        expect(after.left()).toBe(restored)
+      }),
+    )
+  })
+})

@@ -1,0 +1,413 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  type Store,
+  slidingCounter,
+  slidingLog,
+  tokenBucket,
+  unlimited,
+} from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+const policy = slidingLog({ limit: 2, window: '1m' })
+
+/** A store that must not be asked. */
+const untouched: Store = {
+  decide: () => expect.unreachable('the store was asked'),
+  reset: () => expect.unreachable('the store was asked'),
+}
+
+const KERNELS = [
+  tokenBucket({ name: 'b', capacity: 5, refill: 5, every: '5m' }),
+  fixedWindow({ name: 'f', limit: 5, window: '5m', aligned: true }),
+  slidingLog({ name: 'l', limit: 5, window: '5m' }),
+  slidingCounter({ name: 'c', limit: 5, window: '5m' }),
+]
+
+describe('misuse is refused before the store is asked', () => {
+  const limiter = new RateLimiter({ store: untouched, policy })
+  const methods = ['consume', 'peek', 'penalty', 'refund'] as const
+
+  test.each([undefined, null, 1.5, {}, [], true, Symbol('s'), ''])('key %s', async (key) => {
+    for (const method of methods) {
+      const refused = expect.objectContaining({ code: 'WEIR_INVALID_KEY' })
+      if (method === 'refund' && typeof key === 'object' && key !== null) continue
+      await expect(limiter[method](key as never)).rejects.toEqual(refused)
+    }
+    await expect(limiter.reset(key as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
+  })
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -5, 1.5, 2 ** 53, 'x', '1', null, {}, 1n])(
+    'cost %s',
+    async (cost) => {
+      for (const method of methods) {
+        const promise = limiter[method]('k', { cost: cost as never })
+        await expect(promise).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+      }
+    },
+  )
+
+  test.each([
+    ['no options', undefined, 'WEIR_INVALID_OPTION'],
+    ['no policy', {}, 'WEIR_INVALID_POLICY'],
+    ['no policies', { policy: [] }, 'WEIR_INVALID_POLICY'],
+    ['a policy by hand', { policy: { limit: 10, window: 1000 } }, 'WEIR_INVALID_POLICY'],
+    ['two policies of one name', { policy: [policy, policy] }, 'WEIR_INVALID_POLICY'],
+    ['an own key that is none', { policy: [{ policy, key: '' }] }, 'WEIR_INVALID_KEY'],
+    ['an own cost that is none', { policy: [{ policy, cost: -1 }] }, 'WEIR_INVALID_COST'],
+    ['a store that is none', { policy, store: {} }, 'WEIR_INVALID_OPTION'],
+    ['an observer that is none', { policy, onDecision: 1 }, 'WEIR_INVALID_OPTION'],
+    ['a name that is none', { policy, name: 'a b' }, 'WEIR_INVALID_NAME'],
+    ['an option that does not exist', { policy, keyPrefix: 'x' }, 'WEIR_INVALID_OPTION'],
+    [
+      'an own option that does not exist',
+      { policy: [{ policy, Key: 'x' }] },
+      'WEIR_INVALID_POLICY',
+    ],
+    ['a look-alike of a policy', { policy: { signature: 'x' } }, 'WEIR_INVALID_POLICY'],
+    [
+      'an unlimited policy of the name of another',
+      { policy: [policy, unlimited({ name: policy.name })] },
+      'WEIR_INVALID_POLICY',
+    ],
+  ])('at construction: %s', (_, options, code) => {
+    expect(() => new RateLimiter(options as never)).toThrow(expect.objectContaining({ code }))
+  })
+
+  test('values without a text had no code', async () => {
+    const odd = Object.create(null)
+    const own = new RateLimiter({ store: untouched, policy, shared: true })
+    await expect(own.consume(odd)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
+    await expect(own.consume('k', { cost: odd })).rejects.toMatchObject({
+      code: 'WEIR_INVALID_COST',
+    })
+    expect(() => slidingLog({ limit: 1, window: odd })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_DURATION' }),
+    )
+  })
+
+  test.each([{}, { allowed: true }, []])('a refund of %j, which is no decision', async (of) => {
+    const own = new RateLimiter({ store: untouched, policy, shared: true })
+    await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_RECEIPT' })
+  })
+
+  test.each([null, 5, { maxkeys: 5 }])('memoryStore with %j', (options) => {
+    expect(() => memoryStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test.each([0, 1.5, -1, '10', 2 ** 24 + 1, Number.NaN])(
+    'memoryStore with maxKeys %s',
+    (maxKeys) => {
+      expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
+
+  test.each([0, 1.5, Number.NaN, -1, Date.now(), 'now'])('a clock that says %s', (now) => {
+    const clock = { nowUs: () => now as number }
+    expect(() => memoryStore({ clock })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }),
+    )
+    expect(() => memoryStore({ clock: now as never })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }),
+    )
+  })
+})
+
+describe('a decision', () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const burst = tokenBucket({ name: 'burst', capacity: 4, refill: 1, every: '1s' })
+  const daily = fixedWindow({ name: 'daily', limit: 10, window: '1d' })
+
+  test('is bound by the smallest share left when allowed, by the longest wait when denied', async () => {
+    const limiter = new RateLimiter({ name: 'binding', store, policy: [daily, burst] })
+    const first = await limiter.consume('k', { cost: 3 })
+    expect(first).toMatchObject({
+      allowed: true,
+      policy: burst,
+      limit: 4,
+      remaining: 1,
+      degraded: false,
+      source: 'store',
+    })
+    expect(first.policies.map(({ policy: { name }, remaining }) => [name, remaining])).toEqual([
+      ['daily', 7],
+      ['burst', 1],
+    ])
+    const second = await limiter.consume('k', { cost: 4 })
+    expect(second).toMatchObject({
+      allowed: false,
+      policy: burst,
+      retryAfterMs: 3_000,
+      reason: 'limit',
+    })
+    clock.advance('1h')
+    await limiter.consume('k', { cost: 4 })
+    const third = await limiter.consume('k', { cost: 4 })
+    expect(third).toMatchObject({
+      allowed: false,
+      policy: daily,
+      retryAfterMs: 86_400_000 - 3_600_000,
+    })
+    expect(await limiter.consume('k', { cost: 5 })).toMatchObject({
+      policy: burst,
+      reason: 'cost-exceeds-limit',
+      retryAfterMs: Infinity,
+    })
+  })
+
+  test('names a policy that denied, even if one that did not has nothing left', async () => {
+    const limiter = new RateLimiter({
+      name: 'zero-cost',
+      store,
+      policy: [{ policy: slidingLog({ name: 'spent', limit: 1, window: '30d' }), cost: 0 }, burst],
+    })
+    await limiter.penalty('k', { policy: [slidingLog({ name: 'spent', limit: 1, window: '30d' })] })
+    const denied = await limiter.consume('k', { cost: 5 })
+    expect(denied.policy.name).toBe('burst')
+  })
+
+  test('of an unlimited policy is made without the store', async () => {
+    const limiter = new RateLimiter({ store: untouched, policy: unlimited() })
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: true,
+      remaining: Infinity,
+      source: 'local',
+    })
+    await limiter.reset('k')
+  })
+
+  test('may be under a policy that is chosen by key, at once or later', async () => {
+    const tiers: Record<string, Policy> = {
+      free: slidingLog({ limit: 1, window: '1m' }),
+      paid: unlimited(),
+    }
+    const limiter = new RateLimiter({
+      name: 'tiers',
+      store,
+      policy: (key) => tiers[key.split(':')[0] as string] as Policy,
+    })
+    const later = new RateLimiter({
+      name: 'tiers',
+      store,
+      policy: async (key) => tiers[key.split(':')[0] as string] as Policy,
+    })
+    await limiter.consume('free:1')
+    expect((await later.consume('free:1')).allowed).toBe(false)
+    expect((await limiter.consume('paid:1')).remaining).toBe(Infinity)
+    await expect(limiter.consume('unknown:1')).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
+  })
+
+  test('comes without a promise from a store that answers at once', () => {
+    const limiter = new RateLimiter({ name: 'sync', store, policy })
+    expect(limiter.decide('k')).toMatchObject({ allowed: true, remaining: 1 })
+  })
+})
+
+describe('the observer', () => {
+  let warnings: { message: string; code: string }[]
+  beforeEach(() => {
+    warnings = []
+    vi.spyOn(process, 'emitWarning').mockImplementation(((
+      message: string,
+      { code }: { code: string },
+    ) => {
+      warnings.push({ message, code })
+    }) as never)
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test('sees each decision of consume and peek', async () => {
+    const seen: unknown[] = []
+    const limiter = new RateLimiter({
+      policy,
+      onDecision: ({ allowed }, key, mode) => {
+        seen.push([allowed, key, mode])
+      },
+    })
+    await limiter.consume('k', { cost: 2 })
+    await limiter.consume('k')
+    await limiter.peek('k')
+    expect(seen).toEqual([
+      [true, 'k', 'consume'],
+      [false, 'k', 'consume'],
+      [false, 'k', 'peek'],
+    ])
+  })
+
+  test('cannot break a decision: what it throws is one warning', async () => {
+    const limiter = new RateLimiter({
+      name: 'observed',
+      policy,
+      onDecision: () => {
+        throw new Error('metrics\nare down')
+      },
+    })
+    expect((await limiter.consume('k')).allowed).toBe(true)
+    expect((await limiter.consume('k')).allowed).toBe(true)
+    expect(warnings).toEqual([
+      { code: 'WEIR_OBSERVER_FAILED', message: expect.stringContaining('metrics\\u000aare down') },
+    ])
+  })
+
+  test('two limiters of one name on one store are told of, once, unless they mean it', () => {
+    const store = memoryStore()
+    const make = (shared?: boolean) =>
+      new RateLimiter({ name: 'twin', store, policy, ...(shared && { shared }) })
+    make()
+    make(true)
+    expect(warnings).toEqual([])
+    make()
+    make()
+    expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
+  })
+})
+
+describe('an observer', () => {
+  let warn: ReturnType<typeof vi.spyOn>
+  beforeEach(() => {
+    warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test.each([
+    ['that rejects ended the process', async () => Promise.reject(new Error('no metrics'))],
+    [
+      'that throws what has no text failed the decision',
+      () => {
+        throw Object.create(null)
+      },
+    ],
+    [
+      'that writes on its decision turned it into a denial',
+      (decision: object) => {
+        Object.assign(decision, { allowed: false })
+      },
+    ],
+  ])('%s', async (_, onDecision) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const limiter = new RateLimiter({
+      policy,
+      name: `observed-${Math.random()}`.replace('0.', ''),
+      onDecision,
+    })
+    expect((await limiter.consume('k')).allowed).toBe(true)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(unhandled).not.toHaveBeenCalled()
+    process.off('unhandledRejection', unhandled)
+  })
+})
+
+test('a receipt from before a reset gave back the units of others', async () => {
+  for (const kernel of KERNELS) {
+    const clock = fakeClock()
+    const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: kernel })
+    const old = await limiter.consume('k', { cost: 5 })
+    clock.advance(1)
+    await limiter.reset('k')
+    clock.advance(1)
+    await limiter.consume('k', { cost: 5 })
+    await limiter.refund(old)
+    expect((await limiter.peek('k')).remaining).toBe(0)
+  }
+})
+
+test('a bucket gave nothing back once any time had passed', async () => {
+  const clock = fakeClock()
+  for (const capacity of [1, 5]) {
+    const bucket = tokenBucket({ capacity, refill: 1, every: '1h' })
+    const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: bucket })
+    const decision = await limiter.consume('k')
+    clock.advance(1)
+    await limiter.refund(decision)
+    expect(await limiter.peek('k')).toMatchObject({ remaining: capacity, resetAfterMs: 0 })
+  }
+})
+
+test('a decision as JSON held the source of its scripts', async () => {
+  const decision = await new RateLimiter({ policy }).consume('k')
+  expect(JSON.stringify(decision).length).toBeLessThan(1_000)
+  expect(() => structuredClone(decision)).not.toThrow()
+})
+
+test('promises of another make were taken for answers', async () => {
+  const answers = memoryStore()
+  const thenable = <Value>(value: Value) => ({
+    // biome-ignore lint/suspicious/noThenProperty: that is the point
+    then: (resolve: (settled: Value) => void) => resolve(value),
+  })
+  const store = {
+    ...answers,
+    decide: (group: never) => thenable(answers.decide(group)),
+  } as unknown as Store
+  const limiter = new RateLimiter({ store, policy: (() => thenable(policy)) as never })
+  expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1 })
+})
+
+test('a clock that goes wrong later admitted everything', async () => {
+  let nowUs = Date.now() * 1_000
+  const limiter = new RateLimiter({ store: memoryStore({ clock: { nowUs: () => nowUs } }), policy })
+  await limiter.consume('k')
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 0]) {
+    nowUs = wrong
+    await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'WEIR_INVALID_CLOCK' })
+  }
+})
+
+describe('a policy function that fails', () => {
+  beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
+  afterEach(() => void vi.restoreAllMocks())
+
+  const good = slidingLog({ limit: 3, window: '1m' })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no database')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no database'))],
+    ['returns nothing', () => undefined as never],
+    ['returns numbers', () => ({ limit: Number.NaN }) as never],
+  ] as [string, () => Policy | Promise<Policy>][])(
+    '%s: what it said before of the key holds, and never "unlimited"',
+    async (_, bad) => {
+      let policyOf: () => Policy | Promise<Policy> = () => good
+      const limiter = new RateLimiter({ policy: () => policyOf() })
+      await limiter.consume('k')
+      policyOf = bad
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1, limit: 3 })
+      await expect(limiter.consume('new')).rejects.toMatchObject({
+        code: 'WEIR_POLICY_FAILED',
+        cause: expect.anything(),
+      })
+    },
+  )
+})
+
+test('a limiter that is switched off allows everything, says so, and goes on counting when it is switched on', async () => {
+  const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
+  await limiter.consume('k')
+  limiter.enabled = false
+  expect(await limiter.consume('k')).toMatchObject({
+    allowed: true,
+    degraded: true,
+    source: 'local',
+  })
+  limiter.enabled = true
+  expect((await limiter.consume('k')).allowed).toBe(false)
+})

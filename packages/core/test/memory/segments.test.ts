@@ -1,0 +1,135 @@
+// The table of keys and states under the memory store, against a Map.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Segments } from '../../src/memory/segments.js'
+
+/** Holds one number for each key. */
+function twins(keepsTexts: boolean) {
+  const segments = new Segments({ width: 1, keepsTexts })
+  const model = new Map<string, number>()
+  const valueAt = (slot: number) => segments.cellsOf(slot)[segments.offsetOf(slot)] as number
+  return {
+    segments,
+    model,
+    valueAt,
+    set(key: string, value: number) {
+      const found = segments.find(key)
+      expect(found >= 0).toBe(model.has(key))
+      const slot = found >= 0 ? found : segments.add(key)
+      segments.cellsOf(slot)[segments.offsetOf(slot)] = value
+      segments.setUntil(slot, value)
+      if (value % 3 === 0) segments.setLarge(slot, new Float64Array([value]))
+      else segments.setLarge(slot, undefined)
+      model.set(key, value)
+    },
+    delete(key: string) {
+      const slot = segments.find(key)
+      expect(slot >= 0).toBe(model.has(key))
+      if (slot >= 0) segments.remove(slot)
+      model.delete(key)
+    },
+    /** Removes what a walk comes upon next. */
+    deleteNext() {
+      const slot = segments.walk()
+      if (slot < 0) return
+      const value = valueAt(slot)
+      const owner = [...model].find(([, each]) => each === value)?.[0] as string
+      segments.remove(slot)
+      expect(segments.find(owner)).toBe(-1)
+      model.delete(owner)
+    },
+    check() {
+      expect(segments.count).toBe(model.size)
+      for (const [key, value] of model) {
+        const slot = segments.find(key)
+        if (slot < 0) expect(key).toBe('found')
+        const large = segments.largeOf(slot)?.[0]
+        if (valueAt(slot) !== value || segments.untilOf(slot) !== value) expect(key).toBe(value)
+        if (large !== (value % 3 === 0 ? value : undefined)) expect(large).toBe(value)
+      }
+    },
+  }
+}
+
+describe.each([['texts', true] as const, ['fingerprints', false] as const])(
+  'a table of %s',
+  (_, keepsTexts) => {
+    test('does what a Map does', () => {
+      const key = fc.oneof(
+        fc.integer({ min: 0, max: 60 }).map((i) => `k${i}`),
+        fc.constantFrom('', '__proto__', 'constructor', '\ud800', '\udfff', '\0', 'x'.repeat(300)),
+      )
+      const step = fc.oneof(
+        { weight: 3, arbitrary: key.map((name) => ['set', name] as const) },
+        { weight: 2, arbitrary: key.map((name) => ['delete', name] as const) },
+        { weight: 1, arbitrary: fc.constant(['next', ''] as const) },
+      )
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
+          const both = twins(keepsTexts)
+          steps.forEach(([what, name], i) => {
+            if (what === 'set') both.set(name, i)
+            else if (what === 'delete') both.delete(name)
+            else both.deleteNext()
+          })
+          both.check()
+        }),
+      )
+    })
+
+    test('does so while it grows to many segments and shrinks again', () => {
+      const both = twins(keepsTexts)
+      let random = 1
+      const next = (below: number) => {
+        random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
+        return Math.floor((random / 2 ** 32) * below)
+      }
+      for (const [keys, steps] of [
+        [40_000, 80_000],
+        [3_000, 20_000],
+        [40_000, 30_000],
+      ] as const) {
+        for (let i = 0; i < steps; i += 1) {
+          const key = `key-${next(keys)}`
+          if (next(3) > 0) both.set(key, i)
+          else both.delete(key)
+        }
+        both.check()
+        for (const key of [...both.model.keys()].slice(500)) both.delete(key)
+        both.check()
+      }
+    })
+
+    test('is walked through in rounds that come upon each key', () => {
+      const both = twins(keepsTexts)
+      for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
+      const seen = new Set<number>()
+      for (let i = 0; i < 20_000; i += 1) seen.add(both.valueAt(both.segments.walk()))
+      expect(seen.size).toBe(20_000)
+    })
+
+    test('passes over none of the keys that are there all the time while a walk removes others', () => {
+      const both = twins(keepsTexts)
+      for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
+      const seen = new Set<number>()
+      for (let i = 0; i < 30_000; i += 1) {
+        const slot = both.segments.walk()
+        if (slot < 0) continue
+        const value = both.valueAt(slot)
+        if (value % 2 === 0) both.segments.remove(slot)
+        else seen.add(value)
+      }
+      expect(both.segments.count).toBeLessThan(10_100)
+      expect(seen.size).toBeGreaterThan(9_900)
+    })
+  },
+)
+
+test('a long text is kept as a short one that only the process can work out', () => {
+  const segments = new Segments({ width: 1, keepsTexts: true })
+  const long = 'x'.repeat(2 ** 20)
+  const slot = segments.add(long)
+  expect(segments.find(long)).toBe(slot)
+  expect(segments.find(`${long}x`)).toBe(-1)
+})

@@ -1,0 +1,229 @@
+// The memory store as its users see it, with both kinds of keys.
+
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { type Answer, makePlan, type Plan } from '../../src/store.js'
+import { fakeClock, storeConformance } from '../../src/testing/index.js'
+
+describe('a memory store of fingerprints keeps the contract of a store', () => {
+  const cases = storeConformance((clock) => memoryStore({ clock, keys: 'fingerprint' }))
+  for (const { name, run } of cases) test(name, run)
+})
+
+describe('both kinds of keys', () => {
+  const policies: readonly Policy[] = [
+    tokenBucket({ capacity: 5, refill: 7, every: '1m' }),
+    fixedWindow({ limit: 5, window: '10s' }),
+    slidingLog({ limit: 5, window: '10s' }),
+    slidingWindow({ limit: 9, window: '7s', parts: 10 }),
+    slidingCounter({ limit: 5, window: '10s' }),
+  ]
+
+  test.each(policies)('get the same decisions for the same requests ($algorithm)', (policy) => {
+    const plan = makePlan('p', [policy])
+    const step = fc.record({
+      mode: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'charge'),
+      key: fc.integer({ min: 0, max: 30 }).map((i) => `key-${i}`),
+      cost: fc.integer({ min: 0, max: 6 }),
+      advanceMs: fc.constantFrom(0, 0, 1, 100, 3_000, 11_000),
+      reset: fc.integer({ min: 0, max: 20 }).map((i) => i === 0),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
+        const clock = fakeClock()
+        const stores = (['exact', 'fingerprint'] as const).map((keys) =>
+          memoryStore({ clock, keys }),
+        )
+        for (const { mode, key, cost, advanceMs, reset } of steps) {
+          clock.advance(advanceMs)
+          const answers = stores.map((store): Answer => {
+            if (reset) store.reset({ plan, key })
+            return store.decide({ plan, key, mode, costs: [cost] })
+          })
+          expect(answers[1]).toEqual(answers[0])
+        }
+        for (const store of stores) store.close()
+      }),
+    )
+  })
+
+  const hostile = [
+    '',
+    '__proto__',
+    'constructor',
+    'toString',
+    '\0',
+    '\0\0',
+    '\ud800',
+    '\udfff',
+    '\ufffd',
+    'é',
+    'e\u0301',
+    'x'.repeat(2 ** 20),
+    'x'.repeat(2 ** 20 + 1),
+    `${'x'.repeat(2 ** 20)}y`,
+    ...Array.from({ length: 500 }, (_, i) => `${'prefix'.repeat(10)}${i}`),
+    ...Array.from({ length: 500 }, (_, i) => `${i}${'suffix'.repeat(10)}`),
+    ...Array.from({ length: 500 }, (_, i) => 'a'.repeat(i + 1)),
+    ...Array.from({ length: 500 }, (_, i) => String.fromCharCode(i + 0x3000)),
+  ]
+
+  test.each(['exact', 'fingerprint'] as const)('tell hostile keys apart (%s)', (keys) => {
+    const store = memoryStore({ keys, clock: fakeClock() })
+    const plan = makePlan('p', [slidingLog({ limit: 3_000, window: '1h' })])
+    hostile.forEach((key, i) => {
+      store.decide({ plan, key, mode: 'consume', costs: [i + 1] })
+    })
+    hostile.forEach((key, i) => {
+      const { figures } = store.decide({ plan, key, mode: 'peek', costs: [1] })
+      expect(figures[0]?.remaining).toBe(3_000 - (i + 1))
+    })
+    store.reset({ plan, key: '__proto__' })
+    expect(
+      store.decide({ plan, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining,
+    ).toBe(3_000)
+    store.close()
+  })
+
+  test.each(['exact', 'fingerprint'] as const)(
+    'take a refund by receipt once a reset is known (%s)',
+    async (keys) => {
+      const clock = fakeClock()
+      const policy = fixedWindow({ limit: 5, window: '1h' })
+      const limiter = new RateLimiter({ store: memoryStore({ keys, clock }), policy })
+      const decision = await limiter.consume('k', { cost: 3 })
+      clock.advance(1)
+      await limiter.reset('k')
+      await limiter.consume('k', { cost: 3 })
+      await limiter.refund(decision)
+      expect((await limiter.peek('k')).remaining).toBe(2)
+    },
+  )
+})
+
+test('what was charged before a reset is not given back, also if a refund empties the key in that instant', async () => {
+  const clock = fakeClock()
+  const limiter = new RateLimiter({
+    store: memoryStore({ clock }),
+    policy: fixedWindow({ limit: 3, window: '1h' }),
+  })
+  const before = await limiter.consume('k')
+  await limiter.reset('k')
+  clock.advance(-5)
+  await limiter.consume('k')
+  await limiter.refund('k')
+  clock.advance(5)
+  await limiter.consume('k', { cost: 3 })
+  await limiter.refund(before)
+  expect((await limiter.peek('k')).remaining).toBe(0)
+})
+
+test('a memory store that is closed decides nothing, so that no limit begins anew', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1h' }) })
+  await limiter.consume('k')
+  store.close()
+  store.close()
+  const closed = expect.objectContaining({
+    name: 'StoreError',
+    code: 'WEIR_STORE_FAILED',
+    message: expect.stringContaining('closed'),
+  })
+  await expect(limiter.consume('k')).rejects.toEqual(closed)
+  await expect(limiter.peek('k')).rejects.toEqual(closed)
+  await expect(limiter.reset('k')).rejects.toEqual(closed)
+})
+
+describe('the options of a memory store', () => {
+  test.each([0, -1, 1.5, 2 ** 24 + 1, Number.NaN, '5', null])(
+    'have a whole number of keys, not %s',
+    (maxKeys) => {
+      expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
+
+  test.each(['', 'hash', 'EXACT', true, null, 1])(
+    'have exact keys or fingerprints, not %s',
+    (keys) => {
+      expect(() => memoryStore({ keys: keys as 'exact' })).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
+})
+
+describe('the tables of a memory store', () => {
+  test('are shared by plans of one name, also after the keys of all were over and the tables dropped', () => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 })
+    try {
+      const store = memoryStore()
+      const plans = [1, 2, 3].map(() =>
+        makePlan('api', [fixedWindow({ name: 'short', limit: 5, window: '1s' })]),
+      )
+      const [one, other, late] = plans as [Plan, Plan, Plan]
+      const take = (plan: Plan) =>
+        store.decide({ plan, key: 'k', mode: 'consume', costs: [2] }).allowed
+      expect([take(one), take(other), take(one)]).toEqual([true, true, false])
+      vi.advanceTimersByTime(10_000)
+      expect(vi.getTimerCount()).toBe(0)
+      expect([take(late), take(one), take(other)]).toEqual([true, true, false])
+      store.close()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('of policies whose keys were all reset or refunded take no memory', {
+    timeout: 60_000,
+  }, () => {
+    const bytesNow = garbageCollector()
+    const policies = Array.from({ length: 50_000 }, (_, i) =>
+      fixedWindow({ name: `p${i}`, limit: 5, window: '1h' }),
+    )
+    vi.useFakeTimers({ now: 1_800_000_000_000 })
+    try {
+      const store = memoryStore()
+      const before = bytesNow()
+      for (const policy of policies) store.reset({ plan: makePlan('api', [policy]), key: 'k' })
+      expect(bytesNow() - before).toBeLessThan(4 * 2 ** 20)
+      for (const policy of policies) {
+        const group = { plan: makePlan('api', [policy]), key: 'k', costs: [2] }
+        store.decide({ ...group, mode: 'consume' })
+        store.decide({ ...group, mode: 'refund' })
+      }
+      // In a second and a few slices.
+      vi.advanceTimersByTime(1_200)
+      expect(bytesNow() - before).toBeLessThan(4 * 2 ** 20)
+      expect(vi.getTimerCount()).toBe(0)
+      store.close()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+/** Collects garbage and says how many bytes are in use: of objects, and of typed arrays. */
+function garbageCollector(): () => number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  return () => {
+    collect()
+    collect()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+}

@@ -1,0 +1,260 @@
+// The memory store's bounds, the names of keys, and the reply codec.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  redisStore,
+  slidingLog,
+  tokenBucket,
+} from '../../src/index.js'
+import { makePlan, type Subject, textOfSubject } from '../../src/store.js'
+import { encodePart, encodeTag, keyFormat, keyNames, keysOf } from '../../src/redis/transport/keys.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+describe('a full memory store', () => {
+  const policies = [
+    slidingLog({ limit: 5, window: '1h' }),
+    fixedWindow({ limit: 5, window: '1h' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
+  ]
+
+  test.each(policies)(
+    'keeps an exhausted key exhausted, whatever others make up ($algorithm)',
+    async (policy) => {
+      const limiter = new RateLimiter({
+        store: memoryStore({ maxKeys: 100, clock: fakeClock() }),
+        policy,
+      })
+      await limiter.consume('attacker', { cost: 5 })
+      for (let i = 0; i < 5_000; i += 1) await limiter.consume(`made-up-${i}`)
+      expect((await limiter.consume('attacker')).allowed).toBe(false)
+    },
+  )
+
+  test('lets newcomers share one bucket when all its keys are exhausted', async () => {
+    const limiter = new RateLimiter({
+      store: memoryStore({ maxKeys: 10, clock: fakeClock() }),
+      policy: slidingLog({ limit: 5, window: '1h' }),
+    })
+    for (let i = 0; i < 10; i += 1) await limiter.consume(`k${i}`, { cost: 5 })
+    expect((await limiter.consume('new1', { cost: 4 })).remaining).toBe(1)
+    expect((await limiter.consume('new2', { cost: 1 })).remaining).toBe(0)
+    expect((await limiter.consume('new3')).allowed).toBe(false)
+    expect((await limiter.consume('k3')).allowed).toBe(false)
+  })
+
+  test('forgets expired keys first', async () => {
+    const clock = fakeClock()
+    const limiter = new RateLimiter({
+      store: memoryStore({ maxKeys: 10, clock }),
+      policy: slidingLog({ limit: 5, window: '1h' }),
+    })
+    for (let i = 0; i < 9; i += 1) await limiter.consume(`old${i}`, { cost: 5 })
+    clock.advance('30m')
+    await limiter.consume('fresh')
+    clock.advance('30m')
+    // With fewer left, a look at the next eight of ten keys might find none of them.
+    for (let i = 0; i < 6; i += 1) await limiter.consume(`new${i}`)
+    expect((await limiter.peek('fresh')).remaining).toBe(4)
+  })
+})
+
+test('a look at a full memory store made room, and so gave others their units back', async () => {
+  const clock = fakeClock()
+  const policy = slidingLog({ limit: 5, window: '1h' })
+  const limiter = new RateLimiter({ store: memoryStore({ maxKeys: 2, clock }), policy })
+  await limiter.consume('a', { cost: 4 })
+  await limiter.consume('b', { cost: 4 })
+  for (const key of ['c', 'd', 'e', 'f', 'g']) {
+    expect((await limiter.peek(key)).remaining).toBe(5)
+    await limiter.consume(key, { cost: 0 })
+    await limiter.consume(key, { cost: 6 })
+  }
+  expect((await limiter.peek('a')).remaining).toBe(1)
+  expect((await limiter.peek('b')).remaining).toBe(1)
+})
+
+test('a reset of a key that was never seen forgot the bucket that newcomers share', async () => {
+  const store = memoryStore({ maxKeys: 2, clock: fakeClock() })
+  const limiter = new RateLimiter({ store, policy: slidingLog({ limit: 5, window: '1h' }) })
+  for (const key of ['a', 'b', 'new']) await limiter.consume(key, { cost: 5 })
+  await limiter.reset('never seen')
+  expect((await limiter.consume('new')).allowed).toBe(false)
+})
+
+test('what was swept left more when the clock went back', async () => {
+  const clock = fakeClock()
+  const policy = fixedWindow({ limit: 1, window: '1s' })
+  const limiter = new RateLimiter({ store: memoryStore({ clock }), policy })
+  await limiter.consume('k')
+  clock.advance('5s')
+  for (let i = 0; i < 20; i += 1) await limiter.consume(`other${i}`)
+  clock.advance(-4_500)
+  expect((await limiter.peek('k')).remaining).toBe(0)
+})
+
+test('equal own keys with other tags were one counter in memory, and two in Redis', async () => {
+  const policy = slidingLog({ limit: 1, window: '1h' })
+  const limiter = new RateLimiter({ policy })
+  const withTag = (tag: string) => limiter.consume('k', { policy: [{ policy, key: 'own', tag }] })
+  expect((await withTag('t1')).allowed).toBe(true)
+  expect((await withTag('t1')).allowed).toBe(false)
+  expect((await withTag('t2')).allowed).toBe(true)
+})
+
+describe('no text can be taken for', () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom('a', 'b', '\n', '\na', '["a","b"]', '\n["a","b"]', '\n#'),
+  )
+  const key = text.filter((each) => each !== '')
+  const own = fc.oneof(key, fc.tuple(key, key))
+  const subject = fc.record({ key, ownKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })) })
+  type Drawn = typeof subject extends fc.Arbitrary<infer Value> ? Value : never
+
+  function subjectOf({ key, ownKeys }: Drawn): Pick<Subject, 'key' | 'ownKeys'> {
+    const owns = ownKeys?.map((each) => {
+      if (each === null) return undefined
+      return typeof each === 'string' ? { key: each, tag: each } : { key: each[0], tag: each[1] }
+    })
+    return { key, ownKeys: owns }
+  }
+
+  test('another key, or a list of keys', () => {
+    const seen = new Map<string, string>()
+    fc.assert(
+      fc.property(subject, (drawn) => {
+        const given = subjectOf(drawn)
+        const whole = JSON.stringify(given)
+        // What stands for one must not stand for a plain key of that text either.
+        for (const each of [given, { key: textOfSubject(given) }]) {
+          const id = textOfSubject(each)
+          const who = each === given ? whole : JSON.stringify({ key: each.key })
+          expect(seen.get(id) ?? who).toBe(who)
+          seen.set(id, who)
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('an own key beside its tag: who asks for that text has a counter of his own', async () => {
+    const policy = slidingLog({ name: 'p', limit: 1, window: '1h' })
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k', { policy: [{ policy, key: 'partners', tag: 'partner-7' }] })
+    for (const guess of ['["partner-7","partners"]', '\n["partner-7","partners"]', 'partners']) {
+      expect((await limiter.consume(guess)).allowed).toBe(true)
+    }
+  })
+})
+
+test('two policies of one limiter that differ in numbers alone share their counters', async () => {
+  const clock = fakeClock()
+  const limiter = new RateLimiter({
+    store: memoryStore({ clock }),
+    policy: fixedWindow({ name: 'w', limit: 5, window: '1h' }),
+  })
+  await limiter.consume('k', { cost: 3 })
+  const { remaining } = await limiter.peek('k', {
+    policy: fixedWindow({ name: 'w', limit: 9, window: '1h' }),
+  })
+  expect(remaining).toBe(6)
+})
+
+describe('names of keys in Redis', () => {
+  const plan = makePlan('search', [
+    tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: 1 }),
+    fixedWindow({ name: 'daily', limit: 1, window: '1d' }),
+  ])
+  const names = keyNames(keyFormat('weir'), plan)
+
+  test('have one tag, and say what they are of', () => {
+    expect(keysOf(names, { plan, key: 'u42' }, [])).toEqual([
+      'weir:{u42}:search:burst:bucket1-1ms',
+      'weir:{u42}:search:daily:fixed1-1d',
+    ])
+  })
+
+  test('hold an own key, beside the tag if that is another', () => {
+    const own = { key: 'acme', tag: 'acme' }
+    const tagged = { key: 'a:b', tag: 'acme' }
+    expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
+      'weir:{acme}:search:burst:bucket1-1ms',
+      'weir:{acme}:search:daily:a%3Ab:fixed1-1d',
+    ])
+  })
+
+  test.each([
+    ['}', '%7D'],
+    ['{x}y', '%7Bx%7Dy'],
+    ["it's (1)*!", 'it%27s%20%281%29%2A%21'],
+    ['a:b', 'a%3Ab'],
+    ['\0\n', '%00%0A'],
+    ['é', '%C3%A9'],
+    ['#', '%23'],
+  ])('encode %s', (text, encoded) => {
+    expect(encodePart(text)).toBe(encoded)
+  })
+
+  test.each([
+    ['2001:db8::/56', '2001:db8::/56'],
+    ['ann@example.org', 'ann@example.org'],
+    ['}', '%7D'],
+    ['a b', 'a%20b'],
+    ['{', '%7B'],
+  ])('keep addresses as they are between the braces, but no brace: %s', (text, encoded) => {
+    expect(encodeTag(text)).toBe(encoded)
+  })
+
+  test.each(['x'.repeat(129), '\ud800', '\udfff', 'é'.repeat(60), 'y'.repeat(2 ** 20)])(
+    'replace long and ill-formed texts by a hash',
+    (text) => {
+      expect(encodePart(text)).toMatch(/^#[A-Za-z0-9_-]{43}$/)
+    },
+  )
+
+  test('never give two texts one name, nor a brace, a colon or a control character', () => {
+    const ways = [
+      { encode: encodePart, right: /^[#%A-Za-z0-9_.~-]*$/, seen: new Map<string, string>() },
+      { encode: encodeTag, right: /^[#%A-Za-z0-9_.~:@/-]*$/, seen: new Map<string, string>() },
+    ]
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        for (const { encode, right, seen } of ways) {
+          const encoded = encode(text)
+          expect(encoded).toMatch(right)
+          expect(encoded.length).toBeLessThanOrEqual(128)
+          expect(seen.get(encoded) ?? text).toBe(text)
+          seen.set(encoded, text)
+        }
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.each(['', 'a{b}', 'a b', 'x'.repeat(65), 1, null])('refuse the prefix %s', (prefix) => {
+    const client = { callBuffer: async () => undefined }
+    expect(() => redisStore(client, { prefix: prefix as string })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test.each([undefined, null, {}, { evalsha() {} }])(
+    'refuse a client of another kind',
+    (client) => {
+      expect(() => redisStore(client as never)).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
+
+  test("refuse a client's keyPrefix that would move all keys to one slot", () => {
+    const client = { callBuffer: async () => undefined, options: { keyPrefix: '{app}:' } }
+    expect(() => redisStore(client)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+})

@@ -1,0 +1,311 @@
+// The states of one policy in memory: the same answers as from a plain Map, and bounds on what is kept and on what a call
+// does.
+
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { EPOCH_MS } from '../../src/base/clock.js'
+import { bucket } from '../../src/algorithms/bucket/kernel.js'
+import { decideGroup, type Lane } from '../../src/algorithms/driver.js'
+import type { Kernel, PolicyNumbers } from '../../src/algorithms/algorithm.js'
+import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
+import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
+import { MemoryTable, marksIn } from '../../src/memory/table.js'
+import { Recent } from '../../src/base/cache.js'
+import { sweeper } from '../../src/memory/sweeper.js'
+import { twin } from '../redis/differential/model.js'
+import { kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
+import { takeWalk } from '../redis/differential/walk.js'
+
+const KINDS = ['exact', 'fingerprint'] as const
+const NOW_MS = EPOCH_MS + 10 ** 10
+const HOUR_MS = 3_600_000
+/** Five at once, one an hour. */
+const HOURLY: PolicyNumbers = [HOUR_MS * 8_000, 5, 10 * HOUR_MS * 8_000]
+
+function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof MemoryTable>[1]>) {
+  const all = { maxKeys: 2 ** 24, slackMs: 0, keys: 'exact', ...bounds } as const
+  return new MemoryTable(kernel, all, marksIn('table', all.keys, new Recent(10)))
+}
+
+/** Takes units of a key; how many are left, or -1 if there were too few. */
+function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
+  table.use(numbers)
+  const lane: Lane = { kernel, check: kernel.check(numbers), table, slot: -1 }
+  const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
+  return (key: string, nowMs = NOW_MS, cost = 1): number => {
+    const nowUs = nowMs * 1_000
+    const granted = decideGroup([lane], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    return granted > 0 ? (readings[0] as { left: number }).left : -1
+  }
+}
+
+describe.each(KINDS)('a table of %s keys', (keys) => {
+  test.each(kernelNames)('answers as a plain Map does (%s)', (name) => {
+    fc.assert(
+      fc.property(walks(name), (recipe: WalkRecipe) => {
+        const walk = takeWalk(recipe)
+        const tables = walk.versions[0]?.map(({ kernel }) => {
+          return tableOf(twin.kernels[kernel], { keys, slackMs: 1e12 })
+        }) as MemoryTable[]
+        const lanes = walk.versions.map((policies) =>
+          policies.map(({ kernel, numbers }, i) => {
+            const table = tables[i] as MemoryTable
+            table.use(numbers)
+            return {
+              kernel: twin.kernels[kernel],
+              check: twin.kernels[kernel].check(numbers),
+              table,
+              slot: -1,
+            }
+          }),
+        )
+        for (const { requests, expected, nowUs } of walk.calls) {
+          const replies = requests.map(
+            ({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
+              const ofVersion = lanes[version] as Lane[]
+              const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+              const names = ofVersion.map(() => key)
+              const granted = decideGroup(
+                ofVersion,
+                names,
+                costs,
+                mode,
+                count,
+                untilUs,
+                mode === 'refund' ? seenUs : undefined,
+                nowUs,
+                readings,
+              )
+              return { granted, readings }
+            },
+          )
+          expect(replies).toEqual(expected)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('that is full stays so, whoever comes, and what was exhausted stays exhausted', () => {
+    const table = tableOf(bucket, { keys, maxKeys: 20_000 })
+    const ask = asking(table, bucket, HOURLY)
+    for (let i = 0; i < 100; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
+    for (let i = 0; i < 1_000_000; i += 1) ask(`made-up-${i}`)
+    expect(table.size).toBeLessThanOrEqual(20_000)
+    for (let i = 0; i < 100; i += 1) expect(ask(`exhausted-${i}`)).toBe(-1)
+  }, 20_000)
+
+  test('lets newcomers share a bucket when all are exhausted', () => {
+    const table = tableOf(bucket, { keys, maxKeys: 1_000 })
+    const ask = asking(table, bucket, HOURLY)
+    for (let i = 0; i < 1_000; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
+    for (let i = 0; i < 5; i += 1) expect(ask(`new-${i}`)).toBe(4 - i)
+    for (let i = 5; i < 1_000; i += 1) expect(ask(`new-${i}`)).toBe(-1)
+    expect(table.size).toBe(1_001)
+  })
+
+  test('asks its kernel about a handful of keys at the most, whatever a call does', () => {
+    const read = vi.fn(bucket.read)
+    const kernel = { ...bucket, read }
+    const table = tableOf(kernel, { keys, maxKeys: 5_000 })
+    const ask = asking(table, kernel, HOURLY)
+    let most = 0
+    for (let i = 0; i < 20_000; i += 1) {
+      read.mockClear()
+      ask(`key-${i}`, NOW_MS + i, 1 + (i % 5))
+      most = Math.max(most, read.mock.calls.length)
+    }
+    expect(most).toBe(9)
+  })
+
+  test('keeps a log of one run among the others again, when it was longer before', () => {
+    const table = tableOf(slidingLog, { keys })
+    const ask = asking(table, slidingLog, [10, 1_000, 1])
+    const cellsOf = (key: string) => table.cellsOf(table.slotOf(key, NOW_MS * 1_000))
+    ask('short')
+    ask('long')
+    ask('long', NOW_MS + 10)
+    const scratch = cellsOf('short')
+    expect(cellsOf('long')).not.toBe(scratch)
+    expect(ask('long', NOW_MS + 2_100)).toBe(9)
+    expect(cellsOf('long')).toBe(scratch)
+  })
+
+  test('drops what is over, in slices no larger than asked for, and gives its memory back', () => {
+    const collect = garbageCollector()
+    const table = tableOf(bucket, { keys })
+    const ask = asking(table, bucket, HOURLY)
+    const before = collect()
+    for (let i = 0; i < 200_000; i += 1)
+      ask(`key-${i}`, i % 1_000 === 0 ? NOW_MS + 2 * HOUR_MS : NOW_MS)
+    const full = collect() - before
+    expect(full).toBeGreaterThan(200_000 * 16)
+    expect(full).toBeLessThan(200_000 * 40)
+
+    const later = NOW_MS + 1.5 * HOUR_MS
+    for (let slice = 0; slice < 100 && table.size > 200; slice += 1) {
+      const { size } = table
+      const dropped = table.sweep(later, 20_000, 4_000)
+      expect(dropped).toBeLessThanOrEqual(4_000)
+      expect(table.size).toBe(size - dropped)
+    }
+    expect(table.size).toBe(200)
+    for (let i = 0; i < 200_000; i += 1_000) expect(ask(`key-${i}`, later)).toBe(2)
+    expect(collect() - before).toBeLessThan(full / 10)
+
+    while (table.size > 0) table.sweep(later + 10 * HOUR_MS, 1_000)
+    expect(collect() - before).toBeLessThan(10_000)
+  }, 20_000)
+
+  test('looks at two others with each newcomer, so that keys which come once do not pile up', () => {
+    const table = tableOf(bucket, { keys })
+    const ask = asking(table, bucket, [8_000 * 1_000, 5, 8_000 * 5_000])
+    let most = 0
+    for (let i = 0; i < 200_000; i += 1) {
+      ask(`key-${i}`, NOW_MS + i)
+      most = Math.max(most, table.size)
+    }
+    // A thousand are of use at a time, another 256 are kept for being counted in such steps.
+    expect(most).toBeLessThan(5_000)
+  })
+})
+
+describe('a table whose numbers change under one name', () => {
+  test.each([
+    ['log', slidingLog, [5, HOUR_MS, 1], [5, 1_000, 1]],
+    ['counter', slidingCounter, [5, HOUR_MS, 0], [5, 1_000, 0]],
+  ] as const)(
+    'keeps a state as long as it matters to whoever wrote it (%s)',
+    (_, kernel, long, short) => {
+      const table = tableOf(kernel as Kernel, {})
+      const askShort = asking(table, kernel as Kernel, short)
+      const askLong = asking(table, kernel as Kernel, long)
+      expect(askLong('k')).toBe(4)
+      for (let i = 0; i < 1_000; i += 1) askShort(`other-${i}`, NOW_MS + 10 * i)
+      table.sweep(NOW_MS + 60_000, 5_000)
+      expect(table.size).toBe(1)
+      expect(askLong('k', NOW_MS + 60_000)).toBe(3)
+    },
+  )
+
+  test('never lets a key make room that is exhausted by any of them', () => {
+    const table = tableOf(slidingLog as Kernel, { maxKeys: 50 })
+    const askMuch = asking(table, slidingLog as Kernel, [100, HOUR_MS, 1])
+    const askLittle = asking(table, slidingLog as Kernel, [5, HOUR_MS, 1])
+    askLittle('attacker', NOW_MS, 5)
+    for (let i = 0; i < 5_000; i += 1) askMuch(`made-up-${i}`, NOW_MS, 20)
+    expect(askLittle('attacker')).toBe(-1)
+  })
+
+  test('keeps in mind a few of them only', () => {
+    const read = vi.fn(bucket.read)
+    const kernel = { ...bucket, read }
+    const table = tableOf(kernel, { maxKeys: 10 })
+    for (let i = 1; i < 1_000; i += 1) table.use([HOURLY[0], i, i * HOURLY[0]])
+    const ask = asking(table, kernel, HOURLY)
+    for (let i = 0; i < 10; i += 1) ask(`k${i}`)
+    read.mockClear()
+    ask('new')
+    expect(read.mock.calls.length).toBeLessThanOrEqual(1 + 8 * 8)
+  })
+})
+
+describe('the sweeper', () => {
+  test('has one timer for all keys of all tables, none when there are no keys, and shares its slices among tables', () => {
+    vi.useFakeTimers({ now: NOW_MS })
+    try {
+      const clock = { nowUs: () => Date.now() * 1_000 }
+      const tables = [tableOf(bucket, {}), tableOf(bucket, {}), tableOf(bucket, {})]
+      const sweeping = sweeper(byId(tables), clock, () => {})
+      const asks = tables.map((table) => asking(table, bucket, [8_000 * 100, 5, 8_000 * 500]))
+      for (let i = 0; i < 30_000; i += 1) {
+        for (const ask of asks) ask(`key-${i}`, Date.now())
+        sweeping.start()
+      }
+      expect(vi.getTimerCount()).toBe(1)
+      const sizes = () => tables.reduce((sum, { size }) => sum + size, 0)
+      let before = sizes()
+      expect(before).toBe(90_000)
+      let slices = 0
+      while (vi.getTimerCount() > 0) {
+        vi.advanceTimersToNextTimer()
+        slices += 1
+        expect(before - sizes()).toBeLessThanOrEqual(1_000)
+        before = sizes()
+      }
+      expect(before).toBe(0)
+      expect(slices).toBeLessThan(100)
+      expect(Date.now() - NOW_MS).toBeLessThan(4_000)
+
+      asks[0]?.('k', Date.now())
+      sweeping.start()
+      expect(vi.getTimerCount()).toBe(1)
+      sweeping.stop()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('drops tables that have nothing left, and tells of it', () => {
+    vi.useFakeTimers({ now: NOW_MS })
+    try {
+      const tables = byId(Array.from({ length: 30_000 }, () => tableOf(bucket, {})))
+      const used = tables.get('t0') as MemoryTable
+      asking(used, bucket, HOURLY)('k')
+      const dropped = vi.fn()
+      const sweeping = sweeper(tables, { nowUs: () => Date.now() * 1_000 }, dropped)
+      sweeping.start()
+      vi.advanceTimersByTime(1_000)
+      expect(tables.size).toBeGreaterThanOrEqual(20_000)
+      vi.advanceTimersByTime(3_000)
+      expect([...tables.values()]).toEqual([used])
+      expect(dropped.mock.calls.length).toBeLessThanOrEqual(4)
+      sweeping.stop()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('drops nothing by a clock that went wrong, and goes on', () => {
+    vi.useFakeTimers({ now: NOW_MS })
+    try {
+      let broken = true
+      const clock = {
+        nowUs() {
+          if (broken) throw new RangeError('no such time')
+          return Date.now() * 1_000
+        },
+      }
+      const table = tableOf(bucket, {})
+      asking(table, bucket, HOURLY)('k')
+      const sweeping = sweeper(byId([table]), clock, () => {})
+      sweeping.start()
+      vi.advanceTimersByTime(2 * HOUR_MS)
+      expect(table.size).toBe(1)
+      broken = false
+      vi.advanceTimersByTime(1_000)
+      expect(table.size).toBe(0)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+function byId(tables: readonly MemoryTable[]): Map<string, MemoryTable> {
+  return new Map(tables.map((table, i) => [`t${i}`, table]))
+}
+
+/** Collects garbage and says how many bytes typed arrays take. */
+function garbageCollector(): () => number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  return () => {
+    collect()
+    collect()
+    return process.memoryUsage().arrayBuffers
+  }
+}

@@ -1,0 +1,135 @@
+// What a client is warned of: options of real ioredis clients, of both majors, that never connect.
+
+import * as tested from 'ioredis'
+import * as ioredis5 from 'ioredis5'
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
+import { recommendedClusterOptions, recommendedRedisOptions } from '../../src/index.js'
+
+/** Of another major, and used in the same way. */
+const ioredis = tested as never as typeof ioredis5
+
+const NODES = [{ host: '127.0.0.1', port: 1 }]
+/** Those of which ioredis's own defaults are unsafe, in the order of the warnings. */
+const DEFAULTS = [
+  'enableOfflineQueue',
+  'maxRetriesPerRequest',
+  'autoResendUnfulfilledCommands',
+  'connectTimeout',
+  'socketTimeout',
+  'reconnectOnError',
+]
+const CLUSTER_DEFAULTS = ['enableOfflineQueue', 'connectTimeout', 'socketTimeout']
+const again = () => 100
+
+let warn: MockInstance
+beforeEach(() => {
+  warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  // What was warned of is kept in a module.
+  vi.resetModules()
+})
+afterEach(() => warn.mockRestore())
+
+/** The options that are warned of when these clients are handed in, one after the other. */
+async function warnedOf(...clients: object[]): Promise<string[]> {
+  const { checkClient } = await import('../../src/redis/client/check.js')
+  for (const client of clients) checkClient(client as never)
+  return warn.mock.calls.map(([text, { code }]) => {
+    expect(code).toBe('WEIR_UNSAFE_REDIS_OPTION')
+    return /^the Redis client's (\w+) is unsafe: /.exec(text)?.[1] ?? text
+  })
+}
+
+test('the majors are those that are meant', async () => {
+  const versions = [ioredis, ioredis5].map(({ Redis }) => new Redis({ lazyConnect: true }).options)
+  expect(versions.map(({ keepAlive }) => keepAlive)).toEqual([
+    process.env.IOREDIS_MAJOR === '5' ? 0 : 30_000,
+    0,
+  ])
+})
+
+describe.each([
+  ['6, or the one that is tested', ioredis],
+  ['5', ioredis5],
+])('of ioredis %s', (_, { Redis, Cluster }) => {
+  const redis = (options: object) => new Redis({ lazyConnect: true, ...options })
+  const cluster = (options: object) => new Cluster(NODES, { lazyConnect: true, ...options })
+
+  test('a client with the recommended options is warned of nothing', async () => {
+    expect(
+      await warnedOf(
+        redis(recommendedRedisOptions),
+        new Redis('redis://127.0.0.1:1', { ...recommendedRedisOptions, lazyConnect: true }),
+        redis({ ...recommendedRedisOptions, sentinels: NODES, name: 'm' }),
+        cluster(recommendedClusterOptions),
+      ),
+    ).toEqual([])
+  })
+
+  test('a plain client is warned of each unsafe default, once', async () => {
+    expect(await warnedOf(redis({}), redis({}))).toEqual(DEFAULTS)
+    expect(warn.mock.calls[0]?.[0]).toContain('see recommendedRedisOptions')
+  })
+
+  test('a plain Cluster is warned of each unsafe default, once', async () => {
+    expect(await warnedOf(cluster({}), cluster({ redisOptions: {} }))).toEqual(CLUSTER_DEFAULTS)
+    expect(warn.mock.calls[0]?.[0]).toContain('see recommendedClusterOptions')
+  })
+
+  test.each<[object, string[]]>([
+    [{ enableOfflineQueue: true }, ['enableOfflineQueue']],
+    [{ maxRetriesPerRequest: 1 }, ['maxRetriesPerRequest']],
+    [{ maxRetriesPerRequest: null }, ['maxRetriesPerRequest']],
+    [{ autoResendUnfulfilledCommands: true }, ['autoResendUnfulfilledCommands']],
+    [{ connectTimeout: 5_000 }, []],
+    [{ connectTimeout: 5_001 }, ['connectTimeout']],
+    [{ connectTimeout: 0 }, ['connectTimeout']],
+    [{ socketTimeout: 60_000 }, []],
+    [{ socketTimeout: 0 }, ['socketTimeout']],
+    [{ retryStrategy: again }, []],
+    [{ retryStrategy: null }, ['retryStrategy']],
+    [{ reconnectOnError: () => 1 }, []],
+    [{ reconnectOnError: null }, ['reconnectOnError']],
+    [{ keyPrefix: 'a:' }, []],
+  ])('a client that differs from the recommended one in %j', async (options, expected) => {
+    expect(await warnedOf(redis({ ...recommendedRedisOptions, ...options }))).toEqual(expected)
+  })
+
+  test.each<[object, object, string[]]>([
+    [{ enableOfflineQueue: true }, {}, ['enableOfflineQueue']],
+    [{ clusterRetryStrategy: null }, {}, ['clusterRetryStrategy']],
+    [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
+    [{}, { socketTimeout: undefined }, ['socketTimeout']],
+    // A node is not connected to again, and refers to its successor.
+    [
+      {},
+      { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null },
+      [],
+    ],
+    [{ clusterNodeRetryStrategy: again }, {}, []],
+    [{ clusterNodeRetryStrategy: again }, { maxRetriesPerRequest: 20 }, ['maxRetriesPerRequest']],
+    [
+      { clusterNodeRetryStrategy: again },
+      { autoResendUnfulfilledCommands: true },
+      ['autoResendUnfulfilledCommands'],
+    ],
+  ])(
+    'a Cluster that differs from the recommended one in %j, and its nodes in %j',
+    async (options, ofNodes, expected) => {
+      const redisOptions = { ...recommendedClusterOptions.redisOptions, ...ofNodes }
+      expect(
+        await warnedOf(cluster({ ...recommendedClusterOptions, ...options, redisOptions })),
+      ).toEqual(expected)
+    },
+  )
+
+  test('what is unsafe of a Redis and of a Cluster is told of once', async () => {
+    expect(await warnedOf(redis({}), cluster({}))).toEqual(DEFAULTS)
+  })
+})
+
+test('another client than ioredis has other options', async () => {
+  const callBuffer = async () => {}
+  expect(
+    await warnedOf({ callBuffer }, { callBuffer, options: {} }, { callBuffer, status: 'ready' }),
+  ).toEqual([])
+})

@@ -1,0 +1,29 @@
+// What servers of all generations say to a user who may not, which a run on one of them cannot show.
+
+import { expect, test } from 'vitest'
+import { storeFailure } from '../../src/layers/resilience/failures.js'
+import { isRefusal } from '../../src/redis/client/permissions.js'
+
+test.each([
+  "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
+  'NOPERM this user has no permissions to access one of the keys used as arguments',
+  "NOPERM User weir has no permissions to run the 'evalsha' command",
+  'NOPERM No permissions to access a key',
+  // In a script: Redis 6.2, 7.0, 7.2 and Valkey.
+  "ERR Error running script (call to f_1): @user_script:3: @user_script: 3: The user executing the script can't run this command or subcommand",
+  "ERR The user executing the script can't run this command or subcommand script: 104a, on @user_script:1.",
+  "ERR ACL failure in script: User weir has no permissions to run the 'time' command script: 104a, on @user_script:3.",
+])('a want of permission is known by: %s', (message) => {
+  expect(isRefusal(new Error(message))).toBe(true)
+  expect(isRefusal(storeFailure(new Error(message)))).toBe(true)
+})
+
+test.each([
+  'OOM command not allowed when used memory > maxmemory',
+  'NOAUTH Authentication required.',
+  'WRONGPASS invalid username-password pair or user is disabled.',
+  'READONLY You can not write against a read only replica.',
+  'connect ECONNREFUSED 127.0.0.1:6379',
+])('other failures are none: %s', (message) => {
+  expect(isRefusal(storeFailure(new Error(message)))).toBe(false)
+})
