@@ -34,7 +34,12 @@ function files(ending) {
 
 /** `bucket/kernel.lua` is called after its folder, `sliding-log/entries.lua` after both. */
 function nameOf(folder, name) {
-  return folder === '.' ? name : name.replace(/^(?!kernel)/, '.').replace(/^kernel/, '').replace(/^/, folder)
+  return folder === '.'
+    ? name
+    : name
+        .replace(/^(?!kernel)/, '.')
+        .replace(/^kernel/, '')
+        .replace(/^/, folder)
 }
 
 /** Comments are for the reader of the .lua file: they need not travel to Redis. */

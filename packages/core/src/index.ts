@@ -1,9 +1,25 @@
 // The public surface of @weir/core, in the order of the concepts.
 
+export { type GcraOptions, gcra } from './algorithms/bucket/gcra.js'
+export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-bucket.js'
+export { type TokenBucketOptions, tokenBucket } from './algorithms/bucket/token-bucket.js'
+export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
+export type { Algorithm, Policy } from './algorithms/policy.js'
+export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
+export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
+export {
+  type SlidingWindowOptions,
+  slidingWindow,
+} from './algorithms/sliding-log/sliding-window.js'
+export { unlimited } from './algorithms/unlimited.js'
+export type { WindowOptions } from './algorithms/window-policy.js'
 export type { Clock } from './base/clock.js'
-export type { Allowed, Decision, Denied, PolicyFigures, Receipt } from './limiter/decision.js'
 export type { Duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
+export type { WarningCode } from './base/warnings.js'
+export type { Breaker, BreakerState } from './layers/resilience/breaker.js'
+export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
+export type { Allowed, Decision, Denied, PolicyFigures, Receipt } from './limiter/decision.js'
 export {
   type DecideOptions,
   type Key,
@@ -12,20 +28,8 @@ export {
   RateLimiter,
   type RateLimiterOptions,
 } from './limiter/limiter.js'
-export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
-export { type GcraOptions, gcra } from './algorithms/bucket/gcra.js'
-export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-bucket.js'
-export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
-export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
-export { type SlidingWindowOptions, slidingWindow } from './algorithms/sliding-log/sliding-window.js'
-export { type TokenBucketOptions, tokenBucket } from './algorithms/bucket/token-bucket.js'
-export { unlimited } from './algorithms/unlimited.js'
-export type { WindowOptions } from './algorithms/window-policy.js'
-export type { Algorithm, Policy } from './algorithms/policy.js'
-export type { Answer, Group, Mode, OwnKey, Plan, Store, Subject, WhenUnavailable } from './store.js'
-export type { Breaker, BreakerState } from './layers/resilience/breaker.js'
-export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
+export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
 export {
   type RedisHealth,
   type RedisStore,
@@ -33,5 +37,4 @@ export {
   redisStore,
 } from './redis/store.js'
 export type { RedisLike } from './redis/transport/script-call.js'
-export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
-export type { WarningCode } from './base/warnings.js'
+export type { Answer, Group, Mode, OwnKey, Plan, Store, Subject, WhenUnavailable } from './store.js'

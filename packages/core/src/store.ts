@@ -2,10 +2,10 @@
 // answer denials locally, to survive its failure, ...) keeps the same contract.
 // `storeConformance` in @weir/core/testing checks a store against it.
 
-import type { PolicyFigures } from './limiter/decision.js'
-import { rangeError } from './base/errors.js'
 import type { Mode, Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
+import { rangeError } from './base/errors.js'
+import type { PolicyFigures } from './limiter/decision.js'
 
 export type { Mode } from './algorithms/driver.js'
 

@@ -7,8 +7,8 @@ import { parse } from 'luaparse'
 import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
-import { makePlan } from '../src/store.js'
 import { scriptOf } from '../src/redis/transport/script.js'
+import { makePlan } from '../src/store.js'
 
 const src = resolve(import.meta.dirname, '../src')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
@@ -80,7 +80,9 @@ test('policies, limiter and memory store run without node: modules', async () =>
       lib: {
         entry: [
           entry,
-          ...sources.filter((file) => file.startsWith('algorithms/')).map((file) => join(src, file)),
+          ...sources
+            .filter((file) => file.startsWith('algorithms/'))
+            .map((file) => join(src, file)),
         ],
         formats: ['es'],
       },

@@ -1,8 +1,8 @@
 // A policy says what is allowed: a frozen value, made by one of the factories of an algorithm.
 
 import { quote, rangeError, typeError } from '../base/errors.js'
-import type { Kernel, PolicyNumbers } from './algorithm.js'
 import { checkedOptions } from '../base/options.js'
+import type { Kernel, PolicyNumbers } from './algorithm.js'
 
 export type Algorithm =
   | 'unlimited'

@@ -1,8 +1,8 @@
 // What a framework must be able to do for Weir. An adapter translates; what things mean is decided here in core/http.
 
-import type { RequestDecision } from './response/request-decision.js'
 import type { ResponseOutcome } from './response/refund.js'
 import type { Refusal } from './response/refusal.js'
+import type { RequestDecision } from './response/request-decision.js'
 
 /**
  * Whom the framework believes about the client's address:

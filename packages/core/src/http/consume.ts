@@ -1,12 +1,11 @@
 // The second step: what a request costs and what it may take, and the decision.
 
 import { quote, rangeError } from '../base/errors.js'
+import { isPromise, whenKnown } from '../base/maybe-async.js'
 import type { Key, PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { isPromise } from '../base/promise.js'
 import type { Verdict } from './adapter.js'
-import type { Answer } from './respond.js'
-import { whenAtHand } from '../base/maybe-async.js'
 import type { Asked, LimitOptions } from './options.js'
+import type { Answer } from './respond.js'
 
 /** Asks the limiter about a key, and answers the request. */
 export type Ask<Req, Res, Rest extends unknown[]> = (
@@ -41,12 +40,12 @@ export function asking<Req, Res, Rest extends unknown[]>(
   }
   const costOf = typeof cost === 'function' ? cost : () => cost
   return (request, response, key, rest) =>
-    whenAtHand(costOf(request, ...rest), (units) => {
+    whenKnown(costOf(request, ...rest), (units) => {
       const sound = isCost(units)
       // A request that makes its own cost invalid must not be free.
       const asked = { cost: sound ? units : 1 }
-      const policy = policyOf && (() => whenAtHand(policyOf(request, ...rest), (input) => input))
-      return whenAtHand(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
+      const policy = policyOf && (() => whenKnown(policyOf(request, ...rest), (input) => input))
+      return whenKnown(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
         answer(request, response, decision, sound, rest),
       )
     })

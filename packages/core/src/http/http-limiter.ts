@@ -3,16 +3,16 @@
 // framework's adapter reads requests and writes responses, and decides nothing.
 
 import { quote, typeError } from '../base/errors.js'
-import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
-import { isPromise } from '../base/promise.js'
+import { isPromise } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
+import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { type Admit, admitting } from './identify.js'
 import { adviseOnStore } from './client/advice.js'
+import { asking } from './consume.js'
+import { type Admit, admitting } from './identify.js'
+import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
 import { policyNames, policySource } from './policy-source.js'
 import { answering } from './respond.js'
-import { asking } from './consume.js'
-import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
   /** The limiter beneath, to peek, refund, charge or reset a key, or to switch it off. */

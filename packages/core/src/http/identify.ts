@@ -1,14 +1,14 @@
 // The first step: whether a request is limited at all, and by which key.
 
 import { quote } from '../base/errors.js'
-import { isKey } from '../limiter/policy-set.js'
+import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
+import { isKey } from '../limiter/policy-set.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
-import { sealed } from './respond.js'
-import type { Ask } from './consume.js'
-import { whenAtHand } from '../base/maybe-async.js'
 import { type Address, addressFinder, keyFinder, listing } from './client/find.js'
+import type { Ask } from './consume.js'
 import type { LimitOptions } from './options.js'
+import { sealed } from './respond.js'
 import { barred, unidentified } from './response/refusal.js'
 
 /** The bucket of all requests without a usable key. */
@@ -39,7 +39,7 @@ export function admitting<Req, Res, Rest extends unknown[]>(
   function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
     const key = keyOf(request, address, rest)
     if (isKey(key)) return ask(request, response, key, rest)
-    return whenAtHand(key, (found) =>
+    return whenKnown(key, (found) =>
       isKey(found)
         ? ask(request, response, found, rest)
         : withoutKey(request, response, found, rest),
@@ -50,7 +50,7 @@ export function admitting<Req, Res, Rest extends unknown[]>(
     if (onMissingKey === 'skip' || (onMissingKey === 'deny' && shadow)) return undefined
     if (onMissingKey === 'deny') return sealed(unidentified(), response, adapter)
     if (typeof onMissingKey === 'function') {
-      return whenAtHand(onMissingKey(request, ...rest), (found) =>
+      return whenKnown(onMissingKey(request, ...rest), (found) =>
         ask(request, response, isKey(found) ? found : SHARED_KEY, rest),
       )
     }
@@ -66,7 +66,7 @@ export function admitting<Req, Res, Rest extends unknown[]>(
     if (list === 'deny' && !shadow) return sealed(barred(), response, adapter)
     if (list === 'allow') return undefined
     if (skip === undefined) return identify(request, response, address, rest)
-    return whenAtHand(skip(request, ...rest), (skipped) =>
+    return whenKnown(skip(request, ...rest), (skipped) =>
       skipped ? undefined : identify(request, response, address, rest),
     )
   }

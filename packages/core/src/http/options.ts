@@ -1,18 +1,16 @@
 // The options that every adapter has, with one meaning in all of them.
 
-import type { Denied } from '../limiter/decision.js'
 import type { Duration } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
-import type { Key, PolicyInput, RateLimiterOptions } from '../limiter/limiter.js'
+import type { Awaitable } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
+import type { Denied } from '../limiter/decision.js'
+import type { Key, PolicyInput, RateLimiterOptions } from '../limiter/limiter.js'
 import type { AddressOptions } from './client/address-key.js'
-import { type HeaderFormat, isHeaderFormat } from './response/headers.js'
 import type { ProxyOptions } from './client/proxies.js'
+import { type HeaderFormat, isHeaderFormat } from './response/headers.js'
 import type { RefundWhen } from './response/refund.js'
 import type { DenialOptions } from './response/refusal.js'
-
-/** A value, or a promise of it. */
-export type Awaitable<Value> = Value | PromiseLike<Value>
 
 /** What may be missing, as keys of requests may be. */
 export type MaybeKey = Key | null | undefined

@@ -1,13 +1,13 @@
 // What a request may take, from the options `policy` or `limit` and `window`.
 
+import type { Policy } from '../algorithms/policy.js'
+import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, typeError } from '../base/errors.js'
+import { type Awaitable, whenKnown } from '../base/maybe-async.js'
 import type { PolicyInput } from '../limiter/limiter.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
-import type { Policy } from '../algorithms/policy.js'
 import { usesOf } from '../limiter/policy-set.js'
-import { whenAtHand } from '../base/maybe-async.js'
-import type { Allowance, Asked, Awaitable } from './options.js'
+import type { Allowance, Asked } from './options.js'
 
 /** A policy that is the same for all requests, or a function that gives each request's. */
 export type PolicySource<Req, Rest extends unknown[]> =
@@ -35,8 +35,8 @@ export function policySource<Req, Rest extends unknown[]>(
   const windowOf = windows(name)
   return {
     of: (...asked) =>
-      whenAtHand(given(limit as Given<Req, Rest, number>, asked), (units) =>
-        whenAtHand(given(window as Given<Req, Rest, Duration>, asked), (span) =>
+      whenKnown(given(limit as Given<Req, Rest, number>, asked), (units) =>
+        whenKnown(given(window as Given<Req, Rest, Duration>, asked), (span) =>
           windowOf(units, span),
         ),
       ),

@@ -1,14 +1,20 @@
 // The last step: what a decision means to the request and its response.
 
+import { whenKnown } from '../base/maybe-async.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
-import { whenAtHand } from '../base/maybe-async.js'
 import { headerFormats, type LimitOptions } from './options.js'
-import { longestWaitMs, tell, tellerOf, violatedNames, withDecision } from './response/request-decision.js'
+import { retryAfterSeconds } from './response/header-item.js'
 import { settleRefund } from './response/refund.js'
 import { badCost, denial, type Refusal } from './response/refusal.js'
-import { retryAfterSeconds } from './response/header-item.js'
+import {
+  longestWaitMs,
+  tell,
+  tellerOf,
+  violatedNames,
+  withDecision,
+} from './response/request-decision.js'
 
 /** `sound`: the cost was one, and not charged as 1 because it was none. */
 export type Answer<Req, Res, Rest extends unknown[]> = (
@@ -44,7 +50,7 @@ export function answering<Req, Res, Rest extends unknown[]>(
       waitMs: longestWaitMs(placed),
       violated: violatedNames(placed, decision, teller),
     }
-    return whenAtHand(denial(decision, told, options, request, rest), (refusal) =>
+    return whenKnown(denial(decision, told, options, request, rest), (refusal) =>
       sealed(refusal, response, adapter),
     )
   }

@@ -2,9 +2,9 @@
 // by slot, and if one denies, the earlier ones are given back: not atomic, but nobody is charged for a refused request.
 
 import type { PolicyFigures } from '../limiter/decision.js'
-import type { Answer, Group, Subject } from '../store.js'
-import { hashTagOf, type KeyFormat } from '../redis/transport/keys.js'
 import { slotOf } from '../redis/transport/hash-slot.js'
+import { hashTagOf, type KeyFormat } from '../redis/transport/keys.js'
+import type { Answer, Group, Subject } from '../store.js'
 import { partOfGroup, partOfSubject } from './resilience/unavailable.js'
 
 /** The places of a group's policies, by the slots of their keys. */

@@ -7,9 +7,9 @@
 // was sent, which is before Redis decided, and is where the wait, which is rounded up to whole ms,
 // is over at the earliest.
 
+import { Recent } from '../base/cache.js'
 import type { PolicyFigures } from '../limiter/decision.js'
 import type { Answer, Group, Plan, Subject } from '../store.js'
-import { Recent } from '../base/cache.js'
 
 const MAX_AGE_US = 1_000_000
 const MAX_KEYS = 20_000

@@ -10,11 +10,11 @@
 // bucket would have been empty for a while when they are spent: more would pass than its bound says.
 
 import type { Reading } from '../algorithms/driver.js'
-import { type Answer, answerOf, type Group } from '../store.js'
-import { rewind } from '../redis/transport/batching.js'
-import { type Deadlines, deadlines, type Timed } from './resilience/deadlines.js'
 import { Recent } from '../base/cache.js'
+import { rewind } from '../redis/transport/batching.js'
 import { areOne } from '../redis/transport/script-call.js'
+import { type Answer, answerOf, type Group } from '../store.js'
+import { type Deadlines, deadlines, type Timed } from './resilience/deadlines.js'
 
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */

@@ -1,9 +1,15 @@
-import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
-import { quote, rangeError, typeError } from '../base/errors.js'
-import { checkedOptions } from '../base/options.js'
-import { unlimited } from '../algorithms/unlimited.js'
 import { checkedName, counterOf } from '../algorithms/policy.js'
-import { isPromise } from '../base/promise.js'
+import { unlimited } from '../algorithms/unlimited.js'
+import { Recent } from '../base/cache.js'
+import { quote, rangeError, typeError } from '../base/errors.js'
+import { shortName } from '../base/key-hash.js'
+import { isPromise } from '../base/maybe-async.js'
+import { checkedOptions } from '../base/options.js'
+import { warnOnce } from '../base/warnings.js'
+import { partOfSubject } from '../layers/resilience/unavailable.js'
+import { memoryStore } from '../memory/store.js'
+import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from '../store.js'
+import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
@@ -16,12 +22,6 @@ import {
   storeOf,
   subjectOf,
 } from './policy-set.js'
-import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from '../store.js'
-import { shortName } from '../base/key-hash.js'
-import { memoryStore } from '../memory/store.js'
-import { Recent } from '../base/cache.js'
-import { partOfSubject } from '../layers/resilience/unavailable.js'
-import { warnOnce } from '../base/warnings.js'
 
 export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
 

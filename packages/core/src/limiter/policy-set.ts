@@ -1,8 +1,9 @@
 // What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the store.
 
+import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
-import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
+import { warnOnce } from '../base/warnings.js'
 import {
   checkNames,
   makePlan,
@@ -12,7 +13,6 @@ import {
   type Subject,
   type WhenUnavailable,
 } from '../store.js'
-import { warnOnce } from '../base/warnings.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a

@@ -1,11 +1,12 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
+import type { Kernel } from '../algorithms/algorithm.js'
+import { decideGroup, type Lane, type Reading } from '../algorithms/driver.js'
+import { counterOf, type Policy } from '../algorithms/policy.js'
+import { Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { quote, rangeError, storeClosed } from '../base/errors.js'
-import { decideGroup, type Lane, type Reading } from '../algorithms/driver.js'
-import type { Kernel } from '../algorithms/algorithm.js'
 import { checkedOptions } from '../base/options.js'
-import { counterOf, type Policy } from '../algorithms/policy.js'
 import {
   type Answer,
   answerOf,
@@ -16,9 +17,8 @@ import {
   textOfKey,
   textOfOwnKey,
 } from '../store.js'
-import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
-import { Recent } from '../base/cache.js'
 import { sweeper } from './sweeper.js'
+import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
 
 export interface MemoryStoreOptions {
   /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used least make room; an

@@ -1,11 +1,11 @@
 // The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 
-import { EPOCH_MS } from '../base/clock.js'
-import type { Table } from '../algorithms/driver.js'
 import type { Cells, Check, Kernel, PolicyNumbers } from '../algorithms/algorithm.js'
+import type { Table } from '../algorithms/driver.js'
+import type { Recent } from '../base/cache.js'
+import { EPOCH_MS } from '../base/clock.js'
 import { keyHash, shortName } from '../base/key-hash.js'
 import { Segments } from './segments.js'
-import type { Recent } from '../base/cache.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
 const OVERFLOW = ''

@@ -7,31 +7,46 @@
 
 import type { Clock } from '../base/clock.js'
 import { type StoreError, storeClosed } from '../base/errors.js'
-import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
-import { Batches, type Entry, type Waiter } from './transport/batching.js'
-import { type Breaker, circuitBreaker, guardedBreaker } from '../layers/resilience/breaker.js'
-import { Calls } from './transport/dispatcher.js'
-import { warnWhenDegraded } from '../layers/resilience/degraded.js'
-import { type Desk, Desks, idOf } from './desks.js'
-import { type Events, type StoreEvents, type StoreListener, storeEvents } from '../layers/resilience/events.js'
-import { concernsNode, storeFailure, timedOut, withDeadline } from '../layers/resilience/failures.js'
-import { Fallback } from '../layers/resilience/fallback.js'
-import { type FirstConnection, firstConnection } from './client/first-connection.js'
-import { type Heartbeat, heartbeat, INSTANCES_TAG, type Instances } from '../layers/resilience/peers.js'
-import { hashTagOf, type KeyFormat } from './transport/keys.js'
-import type { Seen } from '../layers/resilience/last-seen.js'
+import { decideBySlot, partsBySlot, slotsOf } from '../layers/across-slots.js'
 import type { LeaseOptions } from '../layers/leases.js'
+import { type Breaker, circuitBreaker, guardedBreaker } from '../layers/resilience/breaker.js'
 import { type LossesOptions, noteAnswer } from '../layers/resilience/data-loss.js'
-import { Nodes, type RedisNode } from './transport/nodes.js'
-import { type Permissions, permissions } from './client/permissions.js'
-import { type As, type Asker, asIs, Question } from './question.js'
+import { warnWhenDegraded } from '../layers/resilience/degraded.js'
+import {
+  type Events,
+  type StoreEvents,
+  type StoreListener,
+  storeEvents,
+} from '../layers/resilience/events.js'
+import {
+  concernsNode,
+  storeFailure,
+  timedOut,
+  withDeadline,
+} from '../layers/resilience/failures.js'
+import { Fallback } from '../layers/resilience/fallback.js'
+import type { Seen } from '../layers/resilience/last-seen.js'
+import {
+  type Heartbeat,
+  heartbeat,
+  INSTANCES_TAG,
+  type Instances,
+} from '../layers/resilience/peers.js'
 import { isReady, Recovery } from '../layers/resilience/recovery.js'
+import { decideWithoutStore, localPart } from '../layers/resilience/unavailable.js'
+import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
+import { type FirstConnection, firstConnection } from './client/first-connection.js'
+import { type Permissions, permissions } from './client/permissions.js'
+import { type Desk, Desks, idOf } from './desks.js'
+import { type As, type Asker, asIs, Question } from './question.js'
 import type { RedisHealth, RedisStore } from './store.js'
+import { Batches, type Entry, type Waiter } from './transport/batching.js'
+import { Calls } from './transport/dispatcher.js'
+import { slotOf } from './transport/hash-slot.js'
+import { hashTagOf, type KeyFormat } from './transport/keys.js'
+import { Nodes, type RedisNode } from './transport/nodes.js'
 import { type RedisLike, resetSubject } from './transport/script-call.js'
 import { serverClock } from './transport/server-clock.js'
-import { slotOf } from './transport/hash-slot.js'
-import { decideBySlot, partsBySlot, slotsOf } from '../layers/across-slots.js'
-import { decideWithoutStore, localPart } from '../layers/resilience/unavailable.js'
 
 /** The options of a Redis store, checked and completed. */
 export interface Settings {

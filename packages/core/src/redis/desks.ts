@@ -1,11 +1,11 @@
 // What the Redis store keeps for each plan: how to call Redis for it, and what it knows of the plan's subjects.
 
-import { type Group, type Plan, type Subject, textOfSubject } from '../store.js'
-import { Denials } from '../layers/deny-cache.js'
 import { keyHash } from '../base/key-hash.js'
-import { idOfText, type KeyFormat } from './transport/keys.js'
-import { LastSeen } from '../layers/resilience/last-seen.js'
+import { Denials } from '../layers/deny-cache.js'
 import { type LeaseOptions, Leases } from '../layers/leases.js'
+import { LastSeen } from '../layers/resilience/last-seen.js'
+import { type Group, type Plan, type Subject, textOfSubject } from '../store.js'
+import { idOfText, type KeyFormat } from './transport/keys.js'
 import { type Line, lineFor } from './transport/script-call.js'
 
 export interface DesksOptions {

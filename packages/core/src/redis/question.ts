@@ -1,10 +1,10 @@
 // A request on its way to Redis and back.
 
-import type { StoreError } from '../base/errors.js'
 import type { Reading } from '../algorithms/driver.js'
+import type { StoreError } from '../base/errors.js'
 import { type Answer, answerOf, type Group } from '../store.js'
-import type { Waiter } from './transport/batching.js'
 import { type Desk, idOf } from './desks.js'
+import type { Waiter } from './transport/batching.js'
 import type { RedisNode } from './transport/nodes.js'
 
 /** What is made of an answer. */

@@ -3,14 +3,14 @@
 import { type Clock, checkedClock } from '../base/clock.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
-import type { Store, WhenUnavailable } from '../store.js'
+import type { LeaseOptions } from '../layers/leases.js'
 import type { Breaker, BreakerState } from '../layers/resilience/breaker.js'
-import { checkClient } from './client/check.js'
 import type { StoreEvents, StoreListener } from '../layers/resilience/events.js'
 import { checkedInstances } from '../layers/resilience/peers.js'
-import { keyFormat, spreadHashTags } from './transport/keys.js'
+import type { Store, WhenUnavailable } from '../store.js'
+import { checkClient } from './client/check.js'
 import { layeredStore, type Settings } from './compose.js'
-import type { LeaseOptions } from '../layers/leases.js'
+import { keyFormat, spreadHashTags } from './transport/keys.js'
 import type { RedisLike } from './transport/script-call.js'
 
 export interface RedisStoreOptions {

@@ -4,16 +4,16 @@
 //
 // The letters are those of docs/algorithms.md, "The contract".
 
-import type { Decision } from '../limiter/decision.js'
-import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { gcra } from '../algorithms/bucket/gcra.js'
 import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
+import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
-import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
-import type { Policy } from '../algorithms/policy.js'
+import type { Decision } from '../limiter/decision.js'
+import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
 import { type Answer, type Group, makePlan, type Store } from '../store.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'

@@ -7,15 +7,15 @@
 //   0ms    consume 1               yes      1     0ms    500ms
 //   300ms  refund 1 until 500ms    yes      2     0ms    0ms
 
-import { type Duration, durationMs } from '../base/duration.js'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { gcra } from '../algorithms/bucket/gcra.js'
 import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
+import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
-import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
-import type { Policy } from '../algorithms/policy.js'
+import { type Duration, durationMs } from '../base/duration.js'
 import { type Answer, type Mode, makePlan, type Plan, type Store } from '../store.js'
 import type { FakeClock } from './clock.js'
 

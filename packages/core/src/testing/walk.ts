@@ -1,8 +1,8 @@
 // A seeded random walk over one key that checks the contract at every step.
 
+import type { Policy } from '../algorithms/policy.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
-import type { Policy } from '../algorithms/policy.js'
 import type { FakeClock } from './clock.js'
 
 /**

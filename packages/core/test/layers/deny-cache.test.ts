@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { gcra } from '../../src/index.js'
-import { type Answer, type Group, makePlan } from '../../src/store.js'
 import { Denials } from '../../src/layers/deny-cache.js'
+import { type Answer, type Group, makePlan } from '../../src/store.js'
 
 const policy = gcra({ limit: 2, period: '1s' })
 const plan = makePlan('p', [policy])

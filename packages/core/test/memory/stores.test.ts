@@ -10,8 +10,14 @@ import {
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
+import {
+  encodePart,
+  encodeTag,
+  keyFormat,
+  keyNames,
+  keysOf,
+} from '../../src/redis/transport/keys.js'
 import { makePlan, type Subject, textOfSubject } from '../../src/store.js'
-import { encodePart, encodeTag, keyFormat, keyNames, keysOf } from '../../src/redis/transport/keys.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 describe('a full memory store', () => {

@@ -3,9 +3,9 @@
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { makePlan } from '../../src/store.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { lineFor } from '../../src/redis/transport/script-call.js'
+import { makePlan } from '../../src/store.js'
 import { type Measured, measure } from './attack/targets.js'
 import { singleClient } from './clients.js'
 import { verdictsOf } from './verdicts.js'

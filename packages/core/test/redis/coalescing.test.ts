@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
+import { counterOf } from '../../src/algorithms/policy.js'
 import {
   type Decision,
   fixedWindow,
@@ -11,7 +12,6 @@ import {
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
-import { counterOf } from '../../src/algorithms/policy.js'
 import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'

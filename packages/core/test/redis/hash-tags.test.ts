@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'
-import { hashTagOf, keyFormat, spreadHashTags } from '../../src/redis/transport/keys.js'
 import { SLOTS, slotOf } from '../../src/redis/transport/hash-slot.js'
+import { hashTagOf, keyFormat, spreadHashTags } from '../../src/redis/transport/keys.js'
 import { clusterClient, strictStore } from './clients.js'
 
 const client = clusterClient()

@@ -1,14 +1,14 @@
 // Every key expires: each write leaves a TTL that outlives the state, but not by much, and a TTL that was lost heals.
 
 import { describe, expect, test } from 'vitest'
-import { EPOCH_MS } from '../../src/base/clock.js'
-import { RateLimiter } from '../../src/limiter/limiter.js'
+import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
+import { counterOf, type Policy } from '../../src/algorithms/policy.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
-import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
-import { counterOf, type Policy } from '../../src/algorithms/policy.js'
+import { EPOCH_MS } from '../../src/base/clock.js'
+import { RateLimiter } from '../../src/limiter/limiter.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { singleClient } from './clients.js'
 import { patientStore } from './patient.js'

@@ -1,7 +1,7 @@
 // A call of the driver and all that it says, as values: what the store itself reads one group at a time.
 
-import type { StoreError } from '../../src/base/errors.js'
 import type { Mode, Reading } from '../../src/algorithms/driver.js'
+import type { StoreError } from '../../src/base/errors.js'
 import {
   type CountedGroup,
   decideGroups,

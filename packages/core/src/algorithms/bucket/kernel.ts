@@ -16,8 +16,8 @@
 // Another capacity on the same state: the TAT stays, so the share of the bucket that is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { bucketLua, bucketPlainLua } from '../lua.generated.js'
 import type { Cells, Check, Kernel } from '../algorithm.js'
+import { bucketLua, bucketPlainLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
 const TICKS_PER_MS = 8_000

@@ -2,8 +2,8 @@
 
 import { type Duration, durationMs, durationText } from '../../base/duration.js'
 import { quote, rangeError, typeError } from '../../base/errors.js'
-import { bucket } from './kernel.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
+import { bucket } from './kernel.js'
 
 /** Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
 const MAX_FULL_MS = 1_826 * 86_400_000

@@ -1,9 +1,9 @@
 import { durationText } from '../../base/duration.js'
 import { quote, typeError } from '../../base/errors.js'
-import { fixedWindow as kernel } from './kernel.js'
 import type { PolicyNumbers } from '../algorithm.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
+import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends WindowOptions {
   /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False, the default: a

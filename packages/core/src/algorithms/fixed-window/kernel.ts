@@ -7,8 +7,8 @@
 // Another limit on the same state: count and end of the running window stay. An end more than one span ahead, after a
 // step of the clock, is set anew and the count kept.
 
-import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from '../algorithm.js'
+import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
 
 interface WindowCheck extends Check {
   readonly limit: number

@@ -10,8 +10,8 @@
 //   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
 // Another limit on the same state: the counts stay. The span is part of the key, so all have one grid.
 
-import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
 import type { Cells, Check, Kernel } from '../algorithm.js'
+import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
 
 interface CounterCheck extends Check {
   readonly limit: number

@@ -1,7 +1,7 @@
 import { quote, rangeError } from '../../base/errors.js'
-import { slidingCounter as kernel } from './kernel.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
+import { slidingCounter as kernel } from './kernel.js'
 
 /**
  * About `limit` units in any window: the running window's count plus the part of the previous one that still overlaps.

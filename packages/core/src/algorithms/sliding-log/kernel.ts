@@ -14,8 +14,8 @@
 // Another limit, or another quantum, on the same state: entries keep their times.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { slidingLogEntriesLua, slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from '../algorithm.js'
+import { slidingLogEntriesLua, slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms since 2025.
 // Units up to the sum `floor` are gone: dead, or given back.

@@ -1,7 +1,7 @@
 import { quote, rangeError } from '../../base/errors.js'
-import { slidingLog as kernel } from './kernel.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
+import { slidingLog as kernel } from './kernel.js'
 
 /** Entries that a log may hold at the most: about 2 MB a key in Redis. */
 const MAX_ENTRIES = 100_000

@@ -1,6 +1,6 @@
-import { slidingLog as kernel } from './kernel.js'
 import { checkedCount, type Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
+import { slidingLog as kernel } from './kernel.js'
 
 export interface SlidingWindowOptions extends WindowOptions {
   /** Into how many parts the window is divided, 2 to 10,000. Default 60. More parts: more memory, and units come back

@@ -1,7 +1,7 @@
 // Set-ups that work but surely are not meant: told once, where a request shows them.
 
-import type { Store } from '../../store.js'
 import { warnOnce } from '../../base/warnings.js'
+import type { Store } from '../../store.js'
 import type { HttpAdapter } from '../adapter.js'
 
 const FORWARDING = [

@@ -1,12 +1,12 @@
 // Who makes a request: its address, whether that is on a list, and the key that it is counted by.
 
+import { type Awaitable, whenKnown } from '../../base/maybe-async.js'
 import { warnOnce } from '../../base/warnings.js'
 import type { HttpAdapter } from '../adapter.js'
+import type { LimitOptions, MaybeKey } from '../options.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 import { trustAdviser } from './advice.js'
-import { whenAtHand } from '../../base/maybe-async.js'
 import { networkList } from './lists.js'
-import type { Awaitable, LimitOptions, MaybeKey } from '../options.js'
 import { headerOf, type ProxyOptions, proxyResolver } from './proxies.js'
 
 /** As the framework or a proxy gives it: it may be none. */
@@ -57,7 +57,7 @@ export function keyFinder<Req, Rest extends unknown[]>(
   const keyOfAddress = addressKey(options)
   const { key } = options
   if (key === undefined) return (_, address) => keyOfAddress(address)
-  return (request, _, rest) => whenAtHand(key(request, ...rest), (found) => watched(found, name))
+  return (request, _, rest) => whenKnown(key(request, ...rest), (found) => watched(found, name))
 }
 
 /** A full IPv6 address is no key: its owner has 2^64 of them and more. */

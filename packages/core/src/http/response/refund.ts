@@ -1,10 +1,10 @@
 // Giving a request's cost back once its response is known.
 
-import type { Decision } from '../../limiter/decision.js'
 import { quote } from '../../base/errors.js'
-import type { RateLimiter } from '../../limiter/limiter.js'
+import type { Awaitable } from '../../base/maybe-async.js'
 import { warnOnce } from '../../base/warnings.js'
-import type { Awaitable } from '../options.js'
+import type { Decision } from '../../limiter/decision.js'
+import type { RateLimiter } from '../../limiter/limiter.js'
 
 /** How a response ended. */
 export interface ResponseOutcome {

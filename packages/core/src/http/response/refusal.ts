@@ -1,10 +1,9 @@
 // What a refused request is told: status, body and media type. Problem documents are RFC 9457, their types the
 // RateLimit draft's. Nobody's key, address or figures are in them.
 
-import type { Decision, Denied } from '../../limiter/decision.js'
 import { quote, typeError } from '../../base/errors.js'
-import { whenAtHand } from '../../base/maybe-async.js'
-import type { Awaitable } from '../options.js'
+import { type Awaitable, whenKnown } from '../../base/maybe-async.js'
+import type { Decision, Denied } from '../../limiter/decision.js'
 import { retryAfterSeconds } from './header-item.js'
 
 /** A request that is not let through. The headers that go with it are already on the response, but for Content-Type. */
@@ -57,7 +56,7 @@ export function denial<Req, Rest extends unknown[]>(
   if (body === undefined) {
     return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
   }
-  return whenAtHand(
+  return whenKnown(
     typeof body === 'function' ? body(decision, request, ...rest) : body,
     (content) => ({
       ...written(content, mediaType),

@@ -1,8 +1,8 @@
 // What a request carries of the decisions made on it, and how they are told in its response's headers.
 
 import type { Allowed, Decision, Denied, PolicyFigures } from '../../limiter/decision.js'
-import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 import { type Row, rowBindsMore, share } from './header-item.js'
+import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with the longest wait, else

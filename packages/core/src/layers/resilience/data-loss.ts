@@ -2,9 +2,9 @@
 // shows it (see last-seen.ts) is followed by one `raise` of what was last seen. Answers already given stand, so what was in
 // flight at that moment may pass beyond the limit.
 
-import type { Answer, Group } from '../../store.js'
-import type { Waiter } from '../../redis/transport/batching.js'
 import type { Desk } from '../../redis/desks.js'
+import type { Waiter } from '../../redis/transport/batching.js'
+import type { Answer, Group } from '../../store.js'
 import type { Events } from './events.js'
 import { raiseOf } from './last-seen.js'
 

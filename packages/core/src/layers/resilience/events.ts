@@ -1,7 +1,7 @@
 // What happens to a Redis store, for those who watch it. No listener can break a decision.
 
 import { quote } from '../../base/errors.js'
-import { isPromise } from '../../base/promise.js'
+import { isPromise } from '../../base/maybe-async.js'
 import { warnOnce } from '../../base/warnings.js'
 
 export interface StoreEvents {

@@ -1,13 +1,13 @@
 // Decisions while the store cannot make them: the same kernels in memory, with this instance's share of each limit,
 // starting from what was last seen of a key, so that a switch gives nobody a new budget.
 
+import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import type { PolicyFigures } from '../../limiter/decision.js'
-import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
-import { type Answer, type Group, makePlan, type Plan, type Subject } from '../../store.js'
-import { type Instances, partOf } from './peers.js'
-import type { Seen } from './last-seen.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
+import { type Answer, type Group, makePlan, type Plan, type Subject } from '../../store.js'
+import type { Seen } from './last-seen.js'
+import { type Instances, partOf } from './peers.js'
 
 /** Keys that are decided locally, and remembered to be settled, at the most. */
 const MAX_KEYS = 10_000

@@ -5,8 +5,8 @@
 // Subjects are told apart by 53 bits of a hash with a secret seed. That any two of a full table share them has a chance of
 // 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
-import type { Answer, Group, Mode, Subject } from '../../store.js'
 import { keyHash } from '../../base/key-hash.js'
+import type { Answer, Group, Mode, Subject } from '../../store.js'
 
 /** A power of two. */
 const SETS = 8_192

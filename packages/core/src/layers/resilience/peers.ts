@@ -2,8 +2,8 @@
 // The last count is kept through an outage; before Redis was ever seen, an instance takes itself to be alone.
 
 import { quote, rangeError } from '../../base/errors.js'
-import type { RedisLike } from '../../redis/transport/script-call.js'
 import { send } from '../../redis/client/send.js'
+import type { RedisLike } from '../../redis/transport/script-call.js'
 
 /** `rank` runs from 0 to count - 1; undefined: not known, so nobody gets the remainders. */
 export interface Instances {

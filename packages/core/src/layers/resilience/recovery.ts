@@ -2,12 +2,7 @@
 // what was admitted locally meanwhile, before users' decisions go there again.
 
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
-import { type Answer, answerOf, type Group, makePlan } from '../../store.js'
-import type { Events } from './events.js'
-import { withDeadline } from './failures.js'
-import type { Admitted, Fallback } from './fallback.js'
 import type { KeyFormat } from '../../redis/transport/keys.js'
-import { raiseOf, type Seen } from './last-seen.js'
 import type { RedisNode } from '../../redis/transport/nodes.js'
 import {
   type CountedGroup,
@@ -18,6 +13,11 @@ import {
   type RedisLike,
   type Reply,
 } from '../../redis/transport/script-call.js'
+import { type Answer, answerOf, type Group, makePlan } from '../../store.js'
+import type { Events } from './events.js'
+import { withDeadline } from './failures.js'
+import type { Admitted, Fallback } from './fallback.js'
+import { raiseOf, type Seen } from './last-seen.js'
 
 export interface RecoveryOptions {
   readonly client: RedisLike

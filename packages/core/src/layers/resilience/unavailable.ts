@@ -1,8 +1,8 @@
 // What a decision is while the store cannot make it, by what each of its policies was told to do then.
 
-import type { PolicyFigures } from '../../limiter/decision.js'
-import type { StoreError } from '../../base/errors.js'
 import type { Policy } from '../../algorithms/policy.js'
+import type { StoreError } from '../../base/errors.js'
+import type { PolicyFigures } from '../../limiter/decision.js'
 import {
   type Answer,
   type Group,

@@ -1,8 +1,8 @@
 // Decisions that are asked for in one turn of the event loop travel in one call of the driver, and equal ones as one counted
 // group, whose grants are handed out in the order in which the requests came.
 
-import type { StoreError } from '../../base/errors.js'
 import type { Mode, Reading } from '../../algorithms/driver.js'
+import type { StoreError } from '../../base/errors.js'
 import { type Answer, answerOf, type Group } from '../../store.js'
 import { areOne, type CountedGroup, type Line } from './script-call.js'
 

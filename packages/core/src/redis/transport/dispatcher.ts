@@ -2,9 +2,14 @@
 // teaches about its node goes to the node's breaker.
 
 import type { StoreError } from '../../base/errors.js'
-import { type Batch, type Entry, grantAhead, handOut } from './batching.js'
 import { type Deadlines, deadlines, type Timed } from '../../layers/resilience/deadlines.js'
-import { concernsNode, mustSplit, storeFailure, timedOut } from '../../layers/resilience/failures.js'
+import {
+  concernsNode,
+  mustSplit,
+  storeFailure,
+  timedOut,
+} from '../../layers/resilience/failures.js'
+import { type Batch, type Entry, grantAhead, handOut } from './batching.js'
 import type { Nodes, RedisNode } from './nodes.js'
 import { decideGroups, grantedAt, type RedisLike } from './script-call.js'
 

@@ -1,13 +1,13 @@
 // One call of the driver: its arguments, its reply, and EVALSHA. What the script expects is said in driver.lua.
 
-import { quote, StoreError } from '../../base/errors.js'
 import type { Mode, Reading } from '../../algorithms/driver.js'
-import type { Group, Plan, Subject } from '../../store.js'
+import { quote, StoreError } from '../../base/errors.js'
 import { storeFailure } from '../../layers/resilience/failures.js'
+import type { Group, Plan, Subject } from '../../store.js'
+import { send } from '../client/send.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
-import { send } from '../client/send.js'
 
 /**
  * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel) and `Cluster`. Another

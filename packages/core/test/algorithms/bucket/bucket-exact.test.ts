@@ -4,10 +4,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EPOCH_MS } from '../../../src/base/clock.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 
 const WALKS = 250
 const STEPS_PER_WALK = 100

@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
+import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const CAPACITY = 10

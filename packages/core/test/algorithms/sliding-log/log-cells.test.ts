@@ -1,9 +1,9 @@
 // How much memory the log takes in this process: as many numbers as it needs, whatever was asked for before.
 
 import { expect, test } from 'vitest'
-import { EPOCH_MS } from '../../../src/base/clock.js'
 import type { Cells } from '../../../src/algorithms/algorithm.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 
 const limit = 10
 

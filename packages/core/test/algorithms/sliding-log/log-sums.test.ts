@@ -3,9 +3,9 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EPOCH_MS } from '../../../src/base/clock.js'
 import { type Cells, MAX_UNITS } from '../../../src/algorithms/algorithm.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 
 const LIMIT = 12
 const SPAN = 1_000

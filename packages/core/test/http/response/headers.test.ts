@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test, vi } from 'vitest'
-import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
-import { tell, tellerOf, withDecision } from '../../../src/http/response/request-decision.js'
 import { retryAfterSeconds } from '../../../src/http/response/header-item.js'
+import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
+import { tell, tellerOf, withDecision } from '../../../src/http/response/request-decision.js'
 import {
   type Decision,
   fixedWindow,

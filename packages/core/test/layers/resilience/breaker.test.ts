@@ -2,7 +2,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { type Breaker, circuitBreaker, guardedBreaker } from '../../../src/layers/resilience/breaker.js'
+import {
+  type Breaker,
+  circuitBreaker,
+  guardedBreaker,
+} from '../../../src/layers/resilience/breaker.js'
 
 /** What is remembered of a breaker: every call with its time, from which the state it must be in follows. */
 class Model {

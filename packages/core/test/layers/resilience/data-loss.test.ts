@@ -1,10 +1,10 @@
 // What was last seen, and what is made of an answer that shows less.
 
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { type Answer, answerOf, type Group, type Mode, makePlan } from '../../../src/store.js'
+import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
+import { type Answer, answerOf, type Group, type Mode, makePlan } from '../../../src/store.js'
 
 const START_US = 1_750_000_000_000_000
 const window = fixedWindow({ limit: 10, window: '1m' })

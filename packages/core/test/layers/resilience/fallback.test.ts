@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Recent } from '../../../src/base/cache.js'
 import { StoreError } from '../../../src/base/errors.js'
 import {
   fixedWindow,
@@ -14,14 +15,13 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { type Answer, type Group, makePlan, type Plan } from '../../../src/store.js'
-import { Fallback } from '../../../src/layers/resilience/fallback.js'
-import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
-import { keyFormat } from '../../../src/redis/transport/keys.js'
-import type { Seen } from '../../../src/layers/resilience/last-seen.js'
-import { Recent } from '../../../src/base/cache.js'
 import { decideBySlot } from '../../../src/layers/across-slots.js'
+import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import type { Seen } from '../../../src/layers/resilience/last-seen.js'
+import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
 import { decideWithoutStore } from '../../../src/layers/resilience/unavailable.js'
+import { keyFormat } from '../../../src/redis/transport/keys.js'
+import { type Answer, type Group, makePlan, type Plan } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const MAKERS: Record<string, (limit: number) => Policy> = {

@@ -2,12 +2,12 @@
 
 import { expect, test } from 'vitest'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
-import { makePlan } from '../../../src/store.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import { makePlan } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {

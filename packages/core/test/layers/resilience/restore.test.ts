@@ -12,8 +12,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { type Answer, type Group, makePlan } from '../../../src/store.js'
 import { raiseOf } from '../../../src/layers/resilience/last-seen.js'
+import { type Answer, type Group, makePlan } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const LIMIT = 100

@@ -1,8 +1,8 @@
 // Attackers who want as many units as they can get into one window, and how many they got. Time is injected and the
 // kernels are the TypeScript ones, so a search may try thousands of attacks; the worst are repeated on Redis.
 
-import { EPOCH_MS } from '../../../src/base/clock.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Model, type Request } from '../differential/model.js'
 import type { KernelName } from '../differential/recipe.js'
 

@@ -1,6 +1,7 @@
 // What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
 // time as far as it likes.
 
+import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import {
   decideGroup,
@@ -10,7 +11,6 @@ import {
   type Table,
 } from '../../../src/algorithms/driver.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
-import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'

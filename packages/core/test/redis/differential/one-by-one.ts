@@ -2,10 +2,10 @@
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
-import type { Answer, Plan, Store } from '../../../src/store.js'
-import { keysOf } from '../../../src/redis/transport/keys.js'
 import { memoryStore } from '../../../src/memory/store.js'
+import { keysOf } from '../../../src/redis/transport/keys.js'
 import type { Line } from '../../../src/redis/transport/script-call.js'
+import type { Answer, Plan, Store } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
 import { Model, type Reply, type Request } from './model.js'

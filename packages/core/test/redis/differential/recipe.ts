@@ -2,15 +2,15 @@
 // "as much as is left"; the walk looks up in the model what that is.
 
 import fc from 'fast-check'
-import { EPOCH_MS } from '../../../src/base/clock.js'
-import type { Mode } from '../../../src/algorithms/driver.js'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
+import type { Mode } from '../../../src/algorithms/driver.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
-import type { Policy } from '../../../src/algorithms/policy.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 
 export interface WalkRecipe {
   /** Version by version, the policies. The n-th of each version have one name, kernel and time scale, so they share states. */

@@ -2,8 +2,8 @@
 // with the replies that every other implementation has to give.
 
 import { strict as assert } from 'node:assert'
-import { EPOCH_MS } from '../../../src/base/clock.js'
 import type { Mode } from '../../../src/algorithms/driver.js'
+import { EPOCH_MS } from '../../../src/base/clock.js'
 import { checkBackwards, checkProbes, checkStep } from './contract.js'
 import { Model, type Reply, type Request, stateOf } from './model.js'
 import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
