@@ -6,7 +6,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { redisServerBinary, valkeyServerBinary, version } from './redis.mjs'
+import {
+  redisServerBinary,
+  valkeyServerBinary,
+  version,
+} from '../internal/testkit/servers/redis.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const core = join(root, 'packages', 'core')

@@ -7,8 +7,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
 import { pnpmCommand } from './pnpm.mjs'
-import { redisServerBinary } from './redis.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const windows = process.platform === 'win32'

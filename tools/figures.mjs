@@ -5,11 +5,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { startRedis } from '../internal/testkit/dist/esm/index.js'
 import * as weir from '../packages/core/dist/esm/index.js'
 import { keyFormat } from '../packages/core/dist/esm/redis/transport/keys.js'
 import { decideGroups, lineFor } from '../packages/core/dist/esm/redis/transport/script-call.js'
 import { makePlan } from '../packages/core/dist/esm/store.js'
-import { startRedis } from '../packages/testkit/dist/esm/index.js'
 import { loadTs } from './load-ts.mjs'
 
 const { Redis } = createRequire(new URL('../packages/core/package.json', import.meta.url))(

@@ -20,7 +20,7 @@ import {
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { redisServerBinary } from '../scripts/redis.mjs'
+import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
 import { importFromCore, loadTs } from './load-ts.mjs'
 import { mutationsOf } from './mutate/mutations.mjs'
 
@@ -47,7 +47,7 @@ const SUITES = [
 
 process.env.REDIS_SERVER_BIN = redisServerBinary()
 const { transformWithOxc } = await importFromCore('vite')
-const { startRedis } = await loadTs(join(root, 'packages/testkit/src/index.ts'))
+const { startRedis } = await loadTs(join(root, 'internal/testkit/src/index.ts'))
 const folder = copyOfCore()
 const core = join(folder, 'packages/core')
 let bench = await openBench()

@@ -68,7 +68,8 @@ function build() {
 
 /** What the package of that name is given today; but of what 0.1 has itself, its own. */
 function linkDependencies(name, work) {
-  const present = join(root, 'packages', name, 'node_modules')
+  const home = name === 'benchmarks' ? 'internal' : 'packages'
+  const present = join(root, home, name, 'node_modules')
   const own = join(work, 'packages', name, 'node_modules')
   for (const entry of readdirSync(present).filter((entry) => !entry.startsWith('.'))) {
     const within = entry.startsWith('@')

@@ -1,4 +1,4 @@
-// What a user gets when Redis is not as it should be, in the small; packages/faults has it in the large.
+// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the large.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'

@@ -8,10 +8,10 @@ import * as common from '@nestjs/common'
 import * as core from '@nestjs/core'
 import * as express from '@nestjs/platform-express'
 import * as fastify from '@nestjs/platform-fastify'
-import * as nest10 from '@weir/compat-nest10'
-import * as nest11 from '@weir/compat-nest11'
 import type { NestRequest, RateLimitOptions } from '@weir/nest'
 import * as weir from '@weir/nest'
+import * as nest10 from '@weir/nest-versions-10'
+import * as nest11 from '@weir/nest-versions-11'
 import {
   type Exchange,
   optionsFor,

@@ -5,18 +5,14 @@ import { fileURLToPath } from 'node:url'
 
 let found: string | undefined
 
-/** The server to start: REDIS_SERVER_BIN, or whatever the workspace's own finder finds or fetches. */
+/** The server to start: REDIS_SERVER_BIN, or whatever servers/redis.mjs finds or fetches. */
 export function serverBinary(): string {
   found ??= process.env.REDIS_SERVER_BIN ?? askFinder()
   return found
 }
 
 function askFinder(): string {
-  const script = join(
-    workspaceRoot(dirname(fileURLToPath(import.meta.url))),
-    'scripts',
-    'redis.mjs',
-  )
+  const script = join(packageFolder(dirname(fileURLToPath(import.meta.url))), 'servers/redis.mjs')
   const output = execFileSync(process.execPath, [script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -24,14 +20,14 @@ function askFinder(): string {
   return output.trimEnd().split('\n').at(-1) ?? ''
 }
 
-/** The nearest folder around `start` that is a pnpm workspace. */
-export function workspaceRoot(start: string): string {
+/** The folder of this package, whether it runs from src/ or from dist/. */
+export function packageFolder(start: string): string {
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'pnpm-workspace.yaml'))) return folder
+    if (existsSync(join(folder, 'servers/redis.mjs'))) return folder
     // The root of the file system is its own parent.
     if (dirname(folder) === folder) {
       throw new Error(
-        `no pnpm-workspace.yaml in or above ${start}; set REDIS_SERVER_BIN to a redis-server`,
+        `no servers/redis.mjs in or above ${start}; set REDIS_SERVER_BIN to a redis-server`,
       )
     }
   }

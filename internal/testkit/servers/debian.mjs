@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const cache = fileURLToPath(new URL('../.cache/', import.meta.url))
+const cache = fileURLToPath(new URL('../../../.cache/', import.meta.url))
 
 export function isDebian() {
   return existsSync('/etc/debian_version') && spawnSync('apt-get', ['--version']).status === 0

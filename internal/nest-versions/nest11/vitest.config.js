@@ -6,8 +6,8 @@ import manifest from './package.json' with { type: 'json' }
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
-    dir: '../../packages/nest/test',
+    setupFiles: ['../../../tools/quiet.mjs'],
+    dir: '../../../packages/nest/test',
     include: ['**/*.test.ts'],
     exclude: ['public-types.test.ts'],
     testTimeout: 15_000,
