@@ -60,7 +60,7 @@ export class Journal {
 }
 
 /** Not `fallback`, which comes with each decision and is seen from it. */
-const EVENTS = ['breaker', 'settled', 'data-loss', 'key-error'] as const
+const EVENTS = ['breaker', 'reconciled', 'data-loss', 'key-error'] as const
 
 function emptyLog(): Open<Log> {
   return {

@@ -77,7 +77,7 @@ export const cutRecovery: Row = {
     let settlements = 0
     let end: Promise<void> | undefined
     const wire = await stage.proxy(server.port, ({ mode }) => {
-      if (mode !== 'settle') return
+      if (mode !== 'reconcile') return
       settlements += 1
       // The first hundred keys are counted. The second hundred do not reach Redis.
       if (settlements === 2) end = wire.set('refuse').then(() => sleep(CUT_MS))

@@ -9,7 +9,7 @@ export type Cells = Float64Array<ArrayBufferLike>
  * decisions of a plan, so nothing is allocated per decision.
  */
 export interface Check {
-  /** The state differs from what is stored: `take` or `giveBack` moved it, or `read` healed it. */
+  /** The state differs from what is stored: `take` or `refund` moved it, or `read` healed it. */
   dirty: boolean
 }
 
@@ -36,12 +36,12 @@ export interface Kernel<C extends Check = Check> {
   /** Gives units back, saturating at none used. With `untilUs`, the instant up to which the charge weighs (its now
    *  and the reset that it answered), no more than still weighs of it, and never into a later window. With `chargedUs`,
    *  the instant of the charge, also no more than that after an earlier refund. Returns the units available. */
-  giveBack(check: C, units: number, untilUs: number | undefined, chargedUs?: number): number
+  refund(check: C, units: number, untilUs: number | undefined, chargedUs?: number): number
   /** Takes units that were taken elsewhere and weigh until `untilUs`: no more than still weighs of them. */
-  settle(check: C, units: number, untilUs: number): number
+  reconcile(check: C, units: number, untilUs: number): number
   /** Restores what was seen before and lost since: `used` units that weigh until `untilUs`. Twice is as once, it changes
    *  nothing that is intact, and makes no more than what was seen and what was taken since. */
-  raise(check: C, used: number, untilUs: number): number
+  restore(check: C, used: number, untilUs: number): number
   /** Milliseconds until `cost` units are available; 0: now; -1: never. */
   retryAfterMs(check: C, cost: number): number
   /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole milliseconds count

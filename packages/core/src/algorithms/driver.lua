@@ -1,20 +1,20 @@
 -- The driver: many decisions of one plan (one list of policies) and one mode in one call. Twin of driver.ts.
 -- prologue.lua and `kernels`, the kernel of each policy, are put before it by redis/transport/script.ts.
 --
--- KEYS  group by group, a key for each policy; to refund, reset or raise, then a mark for each policy
+-- KEYS  group by group, a key for each policy; to refund, reset or restore, then a mark for each policy
 -- ARGV  [1] now in microseconds, or '' for the server's clock
---       [2] mode: consume | peek | refund | charge | settle | raise | reset
+--       [2] mode: consume | peek | refund | penalty | reconcile | restore | reset
 --       three numbers for each policy (see the kernel)
 --       then nothing, if each group is one request of cost 1, or group by group: how many equal requests it stands
---       for; a cost for each policy (to raise: the units that were seen in use); to refund, settle or raise, for
---       each policy until when (in us) they weigh, or ''; to refund or raise, when (in us) they were charged or seen, or ''
+--       for; a cost for each policy (to restore: the units that were seen in use); to refund, reconcile or restore, for
+--       each policy until when (in us) they weigh, or ''; to refund or restore, when (in us) they were charged or seen, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then group by group: how many of its requests are
---       granted (-i: the i-th key holds something foreign; nothing of the group was changed; to raise, 0: nothing was
+--       granted (-i: the i-th key holds something foreign; nothing of the group was changed; to restore, 0: nothing was
 --       lost), and for each policy: units left, ms to wait (denied: until the cost fits; nothing left: until a unit
---       is; -1: never; to raise, -1 also: it was forgotten on purpose since), us to reset
+--       is; -1: never; to restore, -1 also: it was forgotten on purpose since), us to reset
 --
 -- A mark (STRING 'forgotten:given', in us) tells when a key was last forgotten on purpose, and when units were last given
--- back to it. What was seen before that is not raised, for that is for keys that were lost; and what was charged until
+-- back to it. What was seen before that is not restored, for that is for keys that were lost; and what was charged until
 -- a key was forgotten is not given back, for it would be the units of others.
 --
 -- Groups run in order and see each other's writes. Within a group everything is read and judged before the first write,
@@ -23,8 +23,8 @@
 local ceil, floor, max = math.ceil, math.floor, math.max
 local policies = #kernels
 
-local marked = mode == 'refund' or mode == 'raise' or mode == 'reset'
-local bounded = mode == 'refund' or mode == 'raise' or mode == 'settle'
+local marked = mode == 'refund' or mode == 'restore' or mode == 'reset'
+local bounded = mode == 'refund' or mode == 'restore' or mode == 'reconcile'
 local judged = mode == 'consume' or mode == 'peek'
 local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
@@ -41,28 +41,28 @@ local count, seen = 1, nil
 local reply = { us, 0, 0, 0, 0 }
 local size = 1
 
-local restore, set_mark
+local giving_back, set_mark
 if marked then
   local lives, forgottens = {}, {}
 
-  -- What a refund or a raise makes of a policy: the units left; nil: the key holds something foreign. And what is told
+  -- What a refund or a restore makes of a policy: the units left; nil: the key holds something foreign. And what is told
   -- as a wait.
-  restore = function(i, mark, units)
+  giving_back = function(i, mark, units)
     local kernel, check = kernels[i], checks[i]
     local raw = redis.pcall('GET', mark)
     local forgotten, given
     if type(raw) == 'string' then forgotten, given = string.match(raw, '^(%d+):(%d+)$') end
     forgottens[i] = tonumber(forgotten) or 0
-    if mode == 'raise' then
+    if mode == 'restore' then
       if given and given + 0 >= (seen or 0) then return lefts[i], seen and -1 or 0 end
-      return kernel.raise(check, units, untils[i]), 0
+      return kernel.restore(check, units, untils[i]), 0
     end
     lives[i] = ceil(kernel.reset_after(check) / 1000) + 1000
     if seen and forgottens[i] >= seen then return lefts[i], 0 end
-    return kernel.give_back(check, units, untils[i], seen and given and given + 0 >= seen and seen), 0
+    return kernel.refund(check, units, untils[i], seen and given and given + 0 >= seen and seen), 0
   end
 
-  -- Lives as long as anything that was seen before may be raised: as long as what was in use weighs; of a key that was
+  -- Lives as long as anything that was seen before may be restored: as long as what was in use weighs; of a key that was
   -- lost already nobody knows.
   set_mark = function(i, mark, forgotten)
     local life = lives[i] or ceil(kernels[i].reset_after(checks[i]) / 1000) + 1000
@@ -82,7 +82,7 @@ for base = 0, #KEYS - stride, stride do
       for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) end
       argument = argument + policies
     end
-    if mode == 'refund' or mode == 'raise' then
+    if mode == 'refund' or mode == 'restore' then
       seen = tonumber(ARGV[argument])
       argument = argument + 1
     end
@@ -109,10 +109,10 @@ for base = 0, #KEYS - stride, stride do
       if units > 0 and changing then
         if not bounded then
           left = kernel.take(check, units)
-        elseif mode == 'settle' then
-          left = kernel.settle(check, units, untils[i])
+        elseif mode == 'reconcile' then
+          left = kernel.reconcile(check, units, untils[i])
         elseif mode ~= 'reset' then
-          left, wait = restore(i, KEYS[base + policies + i], units)
+          left, wait = giving_back(i, KEYS[base + policies + i], units)
         end
       end
       if left and granted < count and costs[i] > 0 then wait = kernel.retry_after(check, costs[i]) end
@@ -131,7 +131,7 @@ for base = 0, #KEYS - stride, stride do
   reply[size + 1] = granted
 
   if granted >= 0 and changing then
-    local raised = 0
+    local restored = 0
     for i = 1, policies do
       local check = checks[i]
       if mode == 'reset' then
@@ -144,12 +144,12 @@ for base = 0, #KEYS - stride, stride do
         else
           redis.call('DEL', KEYS[base + i])
         end
-        raised = 1
+        restored = 1
         -- What is charged in the instant of a refund is charged after it.
         if mode == 'refund' then set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1) end
       end
     end
-    if mode == 'raise' then reply[size + 1] = raised end
+    if mode == 'restore' then reply[size + 1] = restored end
   end
   size = size + 1 + 3 * policies
 end

@@ -7,11 +7,11 @@ import type { Cells, Check, Kernel } from './algorithm.js'
  * - consume: take if all policies allow it
  * - peek: judge as consume would, change nothing
  * - refund: give back
- * - charge: take, past the limit if need be
- * - settle: take what was taken elsewhere meanwhile, as far as it still weighs
- * - raise: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
+ * - penalty: take, past the limit if need be
+ * - reconcile: take what was taken elsewhere meanwhile, as far as it still weighs
+ * - restore: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
  */
-export type Mode = 'consume' | 'peek' | 'refund' | 'charge' | 'settle' | 'raise'
+export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'
 
 /** Where states of one policy live in this process. */
 export interface Table {
@@ -56,7 +56,7 @@ export interface Reading {
 
 /**
  * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
- * Fills a reading for each lane and returns how many of the requests are granted; to raise, 0 if nothing was lost.
+ * Fills a reading for each lane and returns how many of the requests are granted; to restore, 0 if nothing was lost.
  * @param chargedUs to refund by receipt: when it was charged
  */
 export function decideGroup(
@@ -103,7 +103,7 @@ export function decideGroup(
     write(lane, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
     changed = 1
   }
-  return mode === 'raise' ? changed : granted
+  return mode === 'restore' ? changed : granted
 }
 
 /** What was charged until a key was forgotten is not given back: it would be the units of others. */
@@ -121,10 +121,10 @@ function move(
 ): number {
   if (mode === 'refund') {
     const isOlder = chargedUs !== undefined && (table.gaveUs(key) ?? 0) >= chargedUs
-    return kernel.giveBack(check, units, untilUs, isOlder ? chargedUs : undefined)
+    return kernel.refund(check, units, untilUs, isOlder ? chargedUs : undefined)
   }
-  if (mode === 'settle') return kernel.settle(check, units, untilUs as number)
-  if (mode === 'raise') return kernel.raise(check, units, untilUs as number)
+  if (mode === 'reconcile') return kernel.reconcile(check, units, untilUs as number)
+  if (mode === 'restore') return kernel.restore(check, units, untilUs as number)
   return kernel.take(check, units)
 }
 

@@ -183,7 +183,7 @@ export class Leases {
     const spentLater = spentAfterUs >= LEAST_US && left < units
     if (spentLater) {
       const laterUs = untilUs.map((until) => until + Math.ceil(spentAfterUs))
-      this.#send({ plan, key, mode: 'settle', costs: each(units - left), untilUs: laterUs })
+      this.#send({ plan, key, mode: 'reconcile', costs: each(units - left), untilUs: laterUs })
     }
     const back = spentLater ? units : left
     // A reset ends a lease beforehand: what is taken in its instant is taken after it.

@@ -147,7 +147,7 @@ export class RateLimiter {
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#ask(checkedKey(key), options, 'charge')
+    return this.#ask(checkedKey(key), options, 'penalty')
   }
 
   /**
@@ -359,7 +359,7 @@ export function policyOfRequests(): never {
 }
 
 function methodOf(mode: Mode | 'reset'): string {
-  return mode === 'charge' ? 'penalty' : mode
+  return mode
 }
 
 function checkCall(options: object | undefined, mode: Mode): void {

@@ -382,7 +382,7 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   #late({ group, waiters }: Entry, granted: number): void {
-    if (group.mode !== 'consume' && group.mode !== 'charge') return
+    if (group.mode !== 'consume' && group.mode !== 'penalty') return
     const part = localPart(group, this.#settings.whenUnavailable)
     this.#fallback.countedAfterAll(part, idOf(part), Math.min(granted, waiters.length))
   }

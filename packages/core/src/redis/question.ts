@@ -63,7 +63,7 @@ export class Question<Result> implements Waiter {
       id,
       this.#desk.salt,
       answerOf(this.#group, true, nowUs, readings),
-      'charge',
+      'penalty',
     )
     this.#desk.leases?.granted(id, this.#group, ahead, readings, nowUs)
   }

@@ -78,7 +78,7 @@ export function parseTrace(text: string): TraceStep[] {
 
 function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
   const match =
-    /^\S+\s+(consume|peek|refund|charge|settle|raise) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
+    /^\S+\s+(consume|peek|refund|penalty|reconcile|restore) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
       line,
     )
   if (match === null) throw new Error(`not a line of a trace: ${line}`)

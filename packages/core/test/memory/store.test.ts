@@ -34,7 +34,7 @@ describe('both kinds of keys', () => {
   test.each(policies)('get the same decisions for the same requests ($algorithm)', (policy) => {
     const plan = makePlan('p', [policy])
     const step = fc.record({
-      mode: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'charge'),
+      mode: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'penalty'),
       key: fc.integer({ min: 0, max: 30 }).map((i) => `key-${i}`),
       cost: fc.integer({ min: 0, max: 6 }),
       advanceMs: fc.constantFrom(0, 0, 1, 100, 3_000, 11_000),

@@ -56,7 +56,7 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
   const steady =
     !walk.wentBack &&
     recipe.versions.length === 1 &&
-    walk.calls.every(({ mode }) => mode !== 'raise')
+    walk.calls.every(({ mode }) => mode !== 'restore')
   if (steady) await checkStores(client, walk, `stores${walked}`)
   return walk
 }

@@ -188,7 +188,7 @@ describe('what Weir did not write', () => {
     for (const value of foreign) {
       const twins = new Twins(policy)
       await client.set(twins.key, value, 'PX', 60_000)
-      for (const mode of ['peek', 'consume', 'charge', 'refund'] as const) {
+      for (const mode of ['peek', 'consume', 'penalty', 'refund'] as const) {
         expect(await twins.redis({ mode }), `${mode} of '${value}'`).toBeInstanceOf(StoreError)
       }
       expect(await client.get(twins.key)).toBe(value)
@@ -275,10 +275,10 @@ describe('huge counts', () => {
   test.each(policies)('saturate: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     for (const cost of [MAX_UNITS - 1, 1, 1, Number.MAX_SAFE_INTEGER, 7]) {
-      await twins.ask({ mode: 'charge', cost })
+      await twins.ask({ mode: 'penalty', cost })
       await twins.ask({ mode: 'refund', cost: 3 })
-      await twins.ask({ mode: 'settle', cost, untilMs: 2 * window })
-      await twins.ask({ mode: 'raise', cost, untilMs: window })
+      await twins.ask({ mode: 'reconcile', cost, untilMs: 2 * window })
+      await twins.ask({ mode: 'restore', cost, untilMs: window })
       expect((await twins.ask({ mode: 'peek' })).left).toBe(0)
     }
     // Where exactly they saturate shows when most of it is given back.
@@ -293,7 +293,7 @@ describe('huge counts', () => {
     const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
     const sums: number[] = []
     for (let i = 0; i < 12; i += 1) {
-      const { left } = await twins.ask({ mode: 'charge', cost: MAX_UNITS - 2, atMs: i * 700 })
+      const { left } = await twins.ask({ mode: 'penalty', cost: MAX_UNITS - 2, atMs: i * 700 })
       expect(left).toBe(0)
       const [last] = await client.lrange(twins.key, -1, -1)
       sums.push(Number(last?.split(':')[2]))
@@ -311,9 +311,9 @@ describe('huge counts', () => {
     async (part) => {
       const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
       const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
-      await twins.ask({ mode: 'charge', cost: MAX_UNITS - 1 })
+      await twins.ask({ mode: 'penalty', cost: MAX_UNITS - 1 })
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 2 })
-      await twins.ask({ mode: 'charge', cost: MAX_UNITS - 9 })
+      await twins.ask({ mode: 'penalty', cost: MAX_UNITS - 9 })
       await twins.ask({ mode: 'refund', cost: MAX_UNITS - 9 })
       for (let i = 1; i < 60; i += 1) {
         const atMs = i * 37
@@ -321,8 +321,8 @@ describe('huge counts', () => {
         await twins.ask({ atMs, cost })
         await twins.ask({ mode: 'peek', atMs, cost: 1 + (i % limit) })
         if (i % 5 === 0) await twins.ask({ mode: 'refund', atMs, cost: 1 + (i % 3) })
-        if (i % 9 === 0) await twins.ask({ mode: 'raise', atMs, cost: 2, untilMs: atMs + 20 })
-        if (i % 9 === 4) await twins.ask({ mode: 'settle', atMs, cost: 2, untilMs: atMs + 500 })
+        if (i % 9 === 0) await twins.ask({ mode: 'restore', atMs, cost: 2, untilMs: atMs + 20 })
+        if (i % 9 === 4) await twins.ask({ mode: 'reconcile', atMs, cost: 2, untilMs: atMs + 500 })
       }
       for (const entry of await client.lrange(twins.key, 0, -1))
         expect(entry).toMatch(/^\d+:\d+:\d+$/)
@@ -338,7 +338,7 @@ describe('a counter that is intact', () => {
     await twins.ask({ atMs: 500, cost: 90 })
     // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of the next window.
     expect(await twins.ask({ atMs: 1_100, cost: 10 })).toMatchObject({ left: 9 })
-    const seen: Ask = { mode: 'raise', cost: 91, untilMs: 3_000 }
+    const seen: Ask = { mode: 'restore', cost: 91, untilMs: 3_000 }
     for (const atMs of [1_100, 1_500, 1_999]) {
       const { left } = await twins.ask({ mode: 'peek', atMs })
       expect(await twins.ask({ ...seen, atMs })).toMatchObject({ granted: 0, left })
@@ -350,7 +350,7 @@ describe('a counter that is intact', () => {
 
   test('and one that is not has then what was seen, once, in the window in which it was seen and in the next', async () => {
     const twins = new Twins(counter)
-    const seen: Ask = { mode: 'raise', cost: 91, untilMs: 3_000 }
+    const seen: Ask = { mode: 'restore', cost: 91, untilMs: 3_000 }
     await twins.ask({ atMs: 1_200, cost: 3 })
     expect(await twins.ask({ ...seen, atMs: 1_200 })).toMatchObject({ granted: 1, left: 9 })
     expect(await twins.ask({ ...seen, atMs: 1_200 })).toMatchObject({ granted: 0, left: 9 })
@@ -365,8 +365,8 @@ describe('a receipt of a bucket', () => {
   test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
     const twins = new Twins(bucketPolicy)
     // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its receipt says.
-    await twins.ask({ mode: 'charge', cost: 10 })
-    await twins.ask({ mode: 'charge', cost: 10 })
+    await twins.ask({ mode: 'penalty', cost: 10 })
+    await twins.ask({ mode: 'penalty', cost: 10 })
     // The first one is given back, so that the second one is over at 1,000.
     expect(await twins.ask({ mode: 'refund', cost: 10, untilMs: 1_000, seenMs: 0 })).toMatchObject({
       resetUs: 1_000_000,
@@ -463,7 +463,7 @@ describe('a log that is raised', () => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     for (const atMs of [0, 600, 700, 800]) await twins.ask({ atMs })
     // At 1,150 one entry has died; three units of 500 were lost.
-    const raise: Ask = { mode: 'raise', atMs: 1_150, cost: 3, untilMs: 1_500 }
+    const raise: Ask = { mode: 'restore', atMs: 1_150, cost: 3, untilMs: 1_500 }
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
     expect(await client.llen(twins.key)).toBe(4)
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6 })
@@ -487,7 +487,7 @@ describe('a log that is raised', () => {
   test('in sub-windows, too', async () => {
     const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 4 }))
     for (const atMs of [0, 300, 600, 900]) await twins.ask({ atMs })
-    await twins.ask({ mode: 'raise', atMs: 1_300, cost: 5, untilMs: 1_400 })
+    await twins.ask({ mode: 'restore', atMs: 1_300, cost: 5, untilMs: 1_400 })
     for (const atMs of [1_399, 1_400, 1_499, 1_500, 2_000])
       await twins.ask({ mode: 'peek', cost: limit, atMs })
   })
@@ -496,7 +496,7 @@ describe('a log that is raised', () => {
     const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 2 }))
     // Four units of the sub-window that ends at 499 were seen, and lost; one was taken since.
     await twins.ask({ atMs: 20 })
-    const raise: Ask = { mode: 'raise', atMs: 30, cost: 4, untilMs: 1_499 }
+    const raise: Ask = { mode: 'restore', atMs: 30, cost: 4, untilMs: 1_499 }
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
     // In the next sub-window some of what was seen may have died by itself.
@@ -537,7 +537,7 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
 describe('a log with an entry in its middle that is not ours', () => {
   async function corruptLog(length: number): Promise<Twins> {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
-    for (let i = 0; i < length; i += 1) await twins.redis({ mode: 'charge', atMs: i })
+    for (let i = 0; i < length; i += 1) await twins.redis({ mode: 'penalty', atMs: i })
     for (let i = 1; i < length - 1; i += 1) await client.lset(twins.key, i, 'junk')
     return twins
   }
@@ -591,7 +591,7 @@ describe('several groups of one call', () => {
           await verdictsOf(
             client,
             line,
-            'charge',
+            'penalty',
             [{ plan, key: `k${i}`, costs: [cost], count: 1 }],
             usOf(atMs),
           )
@@ -623,7 +623,7 @@ describe('several groups of one call', () => {
   }
 
   test.each(policies)('leave nothing of one to the next: $algorithm', async (policy) => {
-    for (const mode of ['consume', 'refund', 'settle', 'raise'] as const) {
+    for (const mode of ['consume', 'refund', 'reconcile', 'restore'] as const) {
       await bothWays(policy, mode, [1, 1, 1, 1], [{ atMs: 900 }])
       await bothWays(
         policy,
@@ -638,7 +638,7 @@ describe('several groups of one call', () => {
 
 describe('a mark', () => {
   const policy = fixedWindow({ name: 'p', limit, window })
-  const raise = { mode: 'raise', cost: 4, untilMs: 900, atMs: 500 } as const
+  const raise = { mode: 'restore', cost: 4, untilMs: 900, atMs: 500 } as const
 
   async function leftAfter(twins: Twins, ask: Ask): Promise<number> {
     const verdict = await twins.redis(ask)

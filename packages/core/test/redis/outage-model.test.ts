@@ -217,7 +217,7 @@ function readCall(args: readonly string[]): { mode: string; parts: Part[] } {
   const keys = args.slice(2, 2 + keyCount)
   const [, mode = '', , , , ...rest] = args.slice(2 + keyCount)
   if (keys.some((name) => name.includes(':weir:probe:'))) return { mode: 'probe', parts: [] }
-  const marked = mode === 'refund' || mode === 'raise' || mode === 'reset'
+  const marked = mode === 'refund' || mode === 'restore' || mode === 'reset'
   const names = marked ? keys.filter((_, i) => i % 2 === 0) : keys
   const width = rest.length / names.length
   const parts = names.map((name, i) => ({
@@ -263,7 +263,7 @@ interface Book {
 interface Request {
   readonly key: (typeof KEYS)[number]
   readonly cost: number
-  readonly mode: 'consume' | 'charge' | 'peek'
+  readonly mode: 'consume' | 'penalty' | 'peek'
 }
 
 interface Outage {
@@ -290,10 +290,10 @@ const EXPECTED = [
   'settled to the unit',
   'reset',
   'a reset is refused',
-  ...['consume', 'charge', 'peek', 'probe', 'settle'].map(
+  ...['consume', 'penalty', 'peek', 'probe', 'reconcile'].map(
     (mode) => `the reply to a ${mode} is late`,
   ),
-  ...['consume', 'charge'].map((mode) => `the reply to a ${mode} is lost`),
+  ...['consume', 'penalty'].map((mode) => `the reply to a ${mode} is lost`),
 ]
 
 /** The store, what was done to it, and what it must have done. What must not be is noted down, and thrown by `check`. */
@@ -352,7 +352,7 @@ class Run {
     const book = this.#bookOf(key)
     const mayBeCalled = this.#state === 'closed'
     this.#pending += 1
-    const call = mode === 'charge' ? 'penalty' : mode
+    const call = mode === 'penalty' ? 'penalty' : mode
     this.#limiter[call](key, { cost })
       .then(
         (decision) => {
@@ -460,7 +460,7 @@ class Run {
       toldMs: Number.POSITIVE_INFINITY,
     }
     book.admissions.push(admission)
-    if (mode === 'charge' || book.isMurky) return
+    if (mode === 'penalty' || book.isMurky) return
     const live = book.admissions.filter((each) => {
       return each === admission || (each.askedMs <= atMs && this.#outage.weighs(each.askedMs, atMs))
     })
@@ -504,26 +504,26 @@ class Run {
 
   #called(mode: string, parts: readonly Part[]): void {
     // What was begun to be settled is settled.
-    this.#must(!this.#isClosed || mode === 'settle', `${mode} is sent after the end`)
+    this.#must(!this.#isClosed || mode === 'reconcile', `${mode} is sent after the end`)
     this.#must(this.wire.status === 'ready', `${mode} is sent on a connection that is not ready`)
     const { state } = this.store.health().nodes[0] as { state: string }
     // What was begun to be settled is settled.
     if (state === 'open')
-      this.#must(mode === 'probe' || mode === 'settle', `${mode} is sent while open`)
-    if (state === 'closed' && (mode === 'raise' || mode === 'settle')) {
+      this.#must(mode === 'probe' || mode === 'reconcile', `${mode} is sent while open`)
+    if (state === 'closed' && (mode === 'restore' || mode === 'reconcile')) {
       for (const { key } of parts) this.#bookOf(key).takenAt ??= this.#decisions
     }
     if (state !== 'half-open') return
-    this.#must(mode === 'settle' || mode === 'raise', `${mode} is sent while half-open`)
+    this.#must(mode === 'reconcile' || mode === 'restore', `${mode} is sent while half-open`)
     if (!this.#partRuns) this.#parts.push(this.#decisions)
-    this.#partRuns = mode === 'raise'
+    this.#partRuns = mode === 'restore'
   }
 
   #ran(mode: string, key: string, units: number): void {
-    if (mode !== 'consume' && mode !== 'charge' && mode !== 'settle') return
+    if (mode !== 'consume' && mode !== 'penalty' && mode !== 'reconcile') return
     const book = this.#bookOf(key)
     book.counted += units
-    if (mode !== 'settle' || this.#state !== 'closed') return
+    if (mode !== 'reconcile' || this.#state !== 'closed') return
     const { takenAt = -1 } = book
     book.takenAt = undefined
     if (book.lastLocal <= takenAt) book.seeded = false
@@ -601,7 +601,7 @@ const request: fc.Arbitrary<Request> = fc.record({
   ),
   mode: fc.oneof(
     { weight: 10, arbitrary: fc.constant('consume' as const) },
-    { weight: 1, arbitrary: fc.constant('charge' as const) },
+    { weight: 1, arbitrary: fc.constant('penalty' as const) },
     { weight: 1, arbitrary: fc.constant('peek' as const) },
   ),
 })

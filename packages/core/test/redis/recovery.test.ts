@@ -117,7 +117,7 @@ describe('keys of an outage', () => {
     const settled: (readonly string[])[] = []
     const client = clientBy(async ({ mode, tags }, send) => {
       if (away) return lost()
-      if (mode !== 'settle') return send()
+      if (mode !== 'reconcile') return send()
       settled.push(tags)
       now += tags.length
       most = Math.max(most, now)
@@ -127,7 +127,7 @@ describe('keys of an outage', () => {
     }, more)
     const store = storeOn(client)
     const told: number[] = []
-    store.on('settled', (event) => told.push(event.keys))
+    store.on('reconciled', (event) => told.push(event.keys))
     const name = newName()
     const limiter = new RateLimiter({ name, store, policy })
     await limiter.consume('k0')
@@ -167,7 +167,7 @@ describe('a settlement that is cut off', () => {
     let nth = 0
     const client = clientBy((call, send) => {
       if (away) return lost()
-      if (call.mode !== 'settle') return way(call, send, 0)
+      if (call.mode !== 'reconcile') return way(call, send, 0)
       nth += 1
       return way(call, send, nth)
     })
@@ -175,7 +175,7 @@ describe('a settlement that is cut off', () => {
     const states: string[] = []
     store.on('breaker', ({ state }) => states.push(state))
     const told: number[] = []
-    store.on('settled', (event) => told.push(event.keys))
+    store.on('reconciled', (event) => told.push(event.keys))
     const name = newName()
     const limiter = new RateLimiter({ name, store, policy })
     await Promise.all(keys.map((key) => limiter.consume(key)))
@@ -231,7 +231,7 @@ describe('a settlement that is cut off', () => {
 
   test('after what was last seen was told again adds nothing', async () => {
     let cut = true
-    const run = await outage((call, send) => (cut && call.mode === 'settle' ? lost() : send()))
+    const run = await outage((call, send) => (cut && call.mode === 'reconcile' ? lost() : send()))
     await waitUntil(
       'it failed',
       async () => run.states.filter((state) => state === 'open').length === 2,
@@ -249,7 +249,7 @@ test('what was admitted while a settlement was under way was left over', async (
   const meanwhile: Promise<unknown>[] = []
   const client = clientBy(async (call, send) => {
     if (away) return lost()
-    if (call.mode === 'settle') {
+    if (call.mode === 'reconcile') {
       settling += 1
       // Two parts, and in each of them a request comes.
       if (settling <= 2) meanwhile.push(limiter.consume('k'))
@@ -390,7 +390,7 @@ describe.each([
 
 describe('the probe of a node', () => {
   const isProbe = ({ mode, keys }: Call) =>
-    mode === 'charge' && keys.some((key) => key.includes(':weir:probe:'))
+    mode === 'penalty' && keys.some((key) => key.includes(':weir:probe:'))
 
   test('goes there although the slot of the key that it was to use has moved', async () => {
     const { client, slots, away, calls } = twoShards()
@@ -576,9 +576,9 @@ test('a probe was made on another node when the slot of its key had moved there 
   slots[slotOf(key)] = [other]
   await waitUntil(
     'it is probed',
-    async () => calls.filter(({ mode }) => mode === 'charge').length >= 2,
+    async () => calls.filter(({ mode }) => mode === 'penalty').length >= 2,
   )
-  expect(new Set(calls.filter(({ mode }) => mode === 'charge').map((call) => call.node))).toEqual(
+  expect(new Set(calls.filter(({ mode }) => mode === 'penalty').map((call) => call.node))).toEqual(
     new Set([node]),
   )
   expect(store.health().nodes.find(({ name }) => name === node)?.state).toBe('open')
@@ -654,7 +654,7 @@ describe('what was settled', () => {
     const client = clientBy(async ({ mode }, send) => {
       if (away) return lost()
       const reply = await send()
-      if (mode === 'settle') {
+      if (mode === 'reconcile') {
         settlements += 1
         await held
       }
@@ -701,7 +701,7 @@ describe('what was settled', () => {
     const held = new Promise<void>((resolve) => (release = resolve))
     const client = clientBy(async ({ mode }, send) => {
       if (away) return lost()
-      if (mode === 'settle') await held
+      if (mode === 'reconcile') await held
       return send()
     })
     const store = storeOn(client)
@@ -789,7 +789,7 @@ describe('what was lost', () => {
         expect(await afterwards(limiter)).toBeLessThanOrEqual(left + spare(policy))
         // Where as much is in use again as was seen, there may be nothing to restore.
         if (extra < 100 - left) expect(losses).toEqual(['k'])
-        expect(modes.filter((mode) => mode === 'raise').length).toBe(1)
+        expect(modes.filter((mode) => mode === 'restore').length).toBe(1)
       })
 
       test('in each of two processes', async () => {
@@ -876,7 +876,7 @@ describe('what was seen', () => {
     async (_, some) => {
       let raises = 0
       const client = clientBy(({ mode }, send) => {
-        if (mode !== 'raise') return send()
+        if (mode !== 'restore') return send()
         raises += 1
         return lost()
       })
@@ -896,7 +896,7 @@ describe('what was seen', () => {
     let fail: (error: Error) => void = () => {}
     const client = clientBy(({ mode }, send) => {
       modes.push(mode)
-      if (mode !== 'raise') return send()
+      if (mode !== 'restore') return send()
       return new Promise((_, reject) => {
         fail = reject
       })
@@ -905,7 +905,7 @@ describe('what was seen', () => {
     for (let i = 0; i < 60; i += 1) await limiter.consume('k')
     await redis.flushall()
     await limiter.consume('k')
-    await waitUntil('the loss is told', async () => modes.includes('raise'))
+    await waitUntil('the loss is told', async () => modes.includes('restore'))
     await limiter.reset('k')
     fail(new Error('Connection is closed.'))
     modes.length = 0

@@ -159,7 +159,7 @@ test('what is admitted without Redis is counted in it when it is back', async ()
   const { port, stop } = await startRedis()
   const store = storeOn(await ready(connect(port)))
   const settled: number[] = []
-  store.on('settled', ({ keys }) => settled.push(keys))
+  store.on('reconciled', ({ keys }) => settled.push(keys))
   const limiter = new RateLimiter({
     name: newName(),
     store,

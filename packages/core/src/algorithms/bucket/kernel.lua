@@ -62,7 +62,7 @@ return {
     return available(k)
   end,
 
-  give_back = function(k, units, until_us, charged_us)
+  refund = function(k, units, until_us, charged_us)
     local back = units * k.price
     if charged_us then
       local drained = k.now - ticks_at(charged_us)
@@ -84,14 +84,14 @@ return {
     return available(k)
   end,
 
-  settle = function(k, units, until_us)
+  reconcile = function(k, units, until_us)
     local weighs = ticks_at(until_us) - k.now
     local ticks = units * k.price
     move_to(k, k.tat + (ticks < weighs and ticks or weighs))
     return available(k)
   end,
 
-  raise = function(k, _, until_us)
+  restore = function(k, _, until_us)
     local until_ticks = ticks_at(until_us)
     -- Nearer than that is what `until` was rounded up by.
     if until_ticks - k.tat > ROUNDED then move_to(k, until_ticks) end

@@ -68,7 +68,7 @@ export const bucket: Kernel<BucketCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilUs, chargedUs) {
+  refund(check, units, untilUs, chargedUs) {
     let back = units * check.price
     if (chargedUs !== undefined) {
       // The earlier refund may have let it drain sooner than its `until`, but not before it was charged.
@@ -91,14 +91,14 @@ export const bucket: Kernel<BucketCheck> = {
     return available(check)
   },
 
-  settle(check, units, untilUs) {
+  reconcile(check, units, untilUs) {
     const weighs = ticksAt(untilUs) - check.now
     const ticks = units * check.price
     moveTo(check, check.tat + (ticks < weighs ? ticks : weighs))
     return available(check)
   },
 
-  raise(check, _used, untilUs) {
+  restore(check, _used, untilUs) {
     const until = ticksAt(untilUs)
     // Nearer than that is what `until` was rounded up by.
     if (until - check.tat > ROUNDED) moveTo(check, until)

@@ -50,7 +50,7 @@ return {
 
   take = take,
 
-  give_back = function(k, units, until_us)
+  refund = function(k, units, until_us)
     local same_window = not until_us or until_us >= k.finish * 1000
     if same_window and k.count > 0 then
       k.count = k.count > units and k.count - units or 0
@@ -59,14 +59,14 @@ return {
     return available(k)
   end,
 
-  settle = function(k, units, until_us)
+  reconcile = function(k, units, until_us)
     local until_ms = floor(until_us / 1000)
     if until_ms <= k.now then return available(k) end
     if k.count == 0 and until_ms < k.finish then k.finish = until_ms end
     return take(k, units)
   end,
 
-  raise = function(k, used, until_us)
+  restore = function(k, used, until_us)
     local until_ms = floor(until_us / 1000)
     if until_ms <= k.now or until_ms - k.now > k.span then return available(k) end
     if used > MAX_UNITS then used = MAX_UNITS end

@@ -50,7 +50,7 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilUs) {
+  refund(check, units, untilUs) {
     const sameWindow = untilUs === undefined || untilUs >= check.endMs * 1_000
     if (sameWindow && check.count > 0) {
       check.count = check.count > units ? check.count - units : 0
@@ -59,14 +59,14 @@ export const fixedWindow: Kernel<WindowCheck> = {
     return available(check)
   },
 
-  settle(check, units, untilUs) {
+  reconcile(check, units, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs <= check.nowMs) return available(check)
     if (check.count === 0 && untilMs < check.endMs) check.endMs = untilMs
     return fixedWindow.take(check, units)
   },
 
-  raise(check, seen, untilUs) {
+  restore(check, seen, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs <= check.nowMs || untilMs - check.nowMs > check.spanMs) return available(check)
     const used = Math.min(seen, MAX_UNITS)

@@ -59,7 +59,7 @@ return {
 
   take = take,
 
-  give_back = function(k, units, until_us)
+  refund = function(k, units, until_us)
     local until_ms = until_us and floor(until_us / 1000)
     local of_current = not until_ms or until_ms > k.start + k.span
     local of_previous = not until_ms or (not of_current and until_ms > k.start)
@@ -73,7 +73,7 @@ return {
     return available(k)
   end,
 
-  settle = function(k, units, until_us)
+  reconcile = function(k, units, until_us)
     local until_ms = floor(until_us / 1000)
     if until_ms > k.start + k.span then return take(k, units) end
     if until_ms > k.start then
@@ -83,7 +83,7 @@ return {
     return available(k)
   end,
 
-  raise = function(k, used, until_us)
+  restore = function(k, used, until_us)
     local start = floor(until_us / 1000) - 2 * k.span
     local seen = min(used, k.most)
     local counted = k.current + k.previous

@@ -76,7 +76,7 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return available(check)
   },
 
-  giveBack(check, units, untilUs) {
+  refund(check, units, untilUs) {
     // A charge weighs until the end of the window after its own.
     const untilMs = untilUs === undefined ? undefined : Math.floor(untilUs / 1_000)
     const ofCurrent = untilMs === undefined || untilMs > check.startMs + check.spanMs
@@ -91,7 +91,7 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return available(check)
   },
 
-  settle(check, units, untilUs) {
+  reconcile(check, units, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs > check.startMs + check.spanMs) return slidingCounter.take(check, units)
     if (untilMs > check.startMs) {
@@ -101,7 +101,7 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return available(check)
   },
 
-  raise(check, used, untilUs) {
+  restore(check, used, untilUs) {
     // It was seen in the window that ends one span before `untilUs`, and a part of it may be the weight of the window before
     // that. So in the same window both counts together are at least as much, unless they were lost; and in the next one,
     // where the older count is gone, a window that has a count at all is taken to be intact.

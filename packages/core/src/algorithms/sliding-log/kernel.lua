@@ -90,7 +90,7 @@ return {
     return take_at(k, units, k.tick)
   end,
 
-  give_back = function(k, units, until_us)
+  refund = function(k, units, until_us)
     local used = used_of(k)
     if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > k.now) then
       local back = min(units, used)
@@ -106,16 +106,16 @@ return {
     return available(k)
   end,
 
-  settle = function(k, units, until_us)
+  reconcile = function(k, units, until_us)
     local tick = tick_until(k, until_us)
     return tick + k.span > k.now and take_at(k, units, tick) or available(k)
   end,
 
-  raise = function(k, used, until_us)
+  restore = function(k, used, until_us)
     local tick = tick_until(k, until_us)
     if tick + k.span <= k.now or used == 0 then return available(k) end
     if not k.runs then
-      -- Also of a run that is healed and full, to which nothing is added: a second raise has to find it there.
+      -- Also of a run that is healed and full, to which nothing is added: a second restore has to find it there.
       k.last_tick = tick
       return take_at(k, used, tick)
     end

@@ -80,7 +80,7 @@ export const slidingLog: Kernel<LogCheck> = {
 
   take: (check, units) => takeAt(check, units, tickOf(check)),
 
-  giveBack(check, units, untilUs) {
+  refund(check, units, untilUs) {
     const used = usedOf(check)
     if (
       used > 0 &&
@@ -94,16 +94,16 @@ export const slidingLog: Kernel<LogCheck> = {
     return available(check)
   },
 
-  settle(check, units, untilUs) {
+  reconcile(check, units, untilUs) {
     const tick = tickUntil(check, untilUs)
     return tick + check.spanMs > check.nowMs ? takeAt(check, units, tick) : available(check)
   },
 
-  raise(check, used, untilUs) {
+  restore(check, used, untilUs) {
     const tick = tickUntil(check, untilUs)
     if (tick + check.spanMs <= check.nowMs || used === 0) return available(check)
     if (check.cells[END] === 0) {
-      // Also of a run that is healed and full, to which nothing is added: a second raise has to find it there.
+      // Also of a run that is healed and full, to which nothing is added: a second restore has to find it there.
       check.lastTick = tick
       return takeAt(check, used, tick)
     }

@@ -31,7 +31,7 @@ export function noteAnswer(
   if (before === undefined) return
   ask(raiseOf(group, before), {
     answered(raised) {
-      seen.note(id, salt, raised, 'raise')
+      seen.note(id, salt, raised, 'restore')
       if (raised.allowed) events.emit('data-loss', { limiter: group.plan.name, key: group.key })
     },
     // Nothing is sent again: up to one limit may then pass a second time.

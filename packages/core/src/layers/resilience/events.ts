@@ -16,7 +16,7 @@ export interface StoreEvents {
   /** A key in Redis holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** What was admitted without the store has been counted in it. */
-  readonly settled: { readonly node: string; readonly keys: number }
+  readonly reconciled: { readonly node: string; readonly keys: number }
   /** Redis had forgotten a key before its time, and what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
 }

@@ -148,12 +148,12 @@ export class Fallback {
     const raised = known.map(({ limit, remaining, policy }, i) => {
       return remaining < limit && policy.unitMs === 0 ? 0 : (used[i] as number)
     })
-    const { figures } = this.#store.decide({ ...subject, mode: 'raise', costs: raised, untilUs })
+    const { figures } = this.#store.decide({ ...subject, mode: 'restore', costs: raised, untilUs })
     const missing = figures.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )
     if (missing.some((each) => each > 0)) {
-      this.#store.decide({ ...subject, mode: 'settle', costs: missing, untilUs })
+      this.#store.decide({ ...subject, mode: 'reconcile', costs: missing, untilUs })
     }
   }
 

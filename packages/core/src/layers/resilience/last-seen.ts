@@ -54,15 +54,15 @@ export class LastSeen {
     const at = this.#find(hash, answer.nowUs)
     const isThere = cells[at] === hash
     // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
-    if (isThere && mode === 'settle' && (cells[at + 1] as number) > answer.nowUs) return undefined
+    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > answer.nowUs) return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && (cells[at + 1] as number) <= answer.nowUs + LOSS_MARGIN_US
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
     if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
-    const taken = mode === 'consume' || mode === 'charge' || mode === 'settle'
+    const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
     const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
     // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
-    if (known && (mode === 'settle' || !answer.allowed) && this.#tellsLess(at, answer)) return lost
+    if (known && (mode === 'reconcile' || !answer.allowed) && this.#tellsLess(at, answer)) return lost
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -138,9 +138,9 @@ export class LastSeen {
     if (untilUs <= nowUs + LOSS_MARGIN_US) return false
     const { cost, limit, remaining, policy } = now
     // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
-    const isUsedTold = mode !== 'charge' || remaining > 0
+    const isUsedTold = mode !== 'penalty' || remaining > 0
     // What is settled may no longer weigh.
-    const took = mode === 'settle' ? 0 : cost
+    const took = mode === 'reconcile' ? 0 : cost
     if (isUsedTold && took > 0 && limit - remaining === took) return true
     if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took)
       return true
@@ -192,5 +192,5 @@ export function raiseOf(
   { remaining, untilUs, nowUs }: Seen,
 ): Group {
   const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-  return { plan, key, ownKeys, mode: 'raise', costs, untilUs, seenUs: nowUs }
+  return { plan, key, ownKeys, mode: 'restore', costs, untilUs, seenUs: nowUs }
 }

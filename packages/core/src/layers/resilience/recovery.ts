@@ -128,7 +128,7 @@ export class Recovery {
   /** A call like any other, on the write path, whose answer is of no interest. */
   async #sendProbe(node: RedisNode): Promise<void> {
     const key = this.#options.probeKeyOf(node)
-    await this.#decide(this.#probe, 'charge', [
+    await this.#decide(this.#probe, 'penalty', [
       { group: { plan: this.#probe.plan, key, costs: [1] }, count: 1 },
     ])
   }
@@ -169,7 +169,7 @@ export class Recovery {
     await work((some) => {
       keys += some
     })
-    if (keys > 0) this.#options.events.emit('settled', { node: node.name, keys })
+    if (keys > 0) this.#options.events.emit('reconciled', { node: node.name, keys })
   }
 
   /** Settles all that is due, those with the most units first. What cannot be settled is left for the next time. */
@@ -197,8 +197,8 @@ export class Recovery {
     try {
       // First what was last seen, in case it was lost: what was admitted since comes on top of it.
       const lost = some.filter(({ seen }) => seen !== undefined)
-      if (lost.length > 0) await this.#decide(line, 'raise', lost.map(raising).map(once))
-      const reply = await this.#decide(line, 'settle', groups.map(once), (late) => {
+      if (lost.length > 0) await this.#decide(line, 'restore', lost.map(raising).map(once))
+      const reply = await this.#decide(line, 'reconcile', groups.map(once), (late) => {
         fallback.settledAfterAll(some, idOf)
         this.#settled(line, groups, late)
       })
@@ -235,7 +235,7 @@ export class Recovery {
 
   async #decide(
     line: Line,
-    mode: 'charge' | 'settle' | 'raise',
+    mode: 'penalty' | 'reconcile' | 'restore',
     groups: Parameters<typeof decideGroups>[3],
     afterAll?: (reply: Reply) => void,
   ): Promise<Reply> {
@@ -246,7 +246,7 @@ export class Recovery {
 }
 
 function settling({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): Group {
-  return { plan, key, ownKeys, mode: 'settle', costs: units, untilUs }
+  return { plan, key, ownKeys, mode: 'reconcile', costs: units, untilUs }
 }
 
 function raising({ group, seen }: Admitted): Group {

@@ -144,7 +144,7 @@ function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
 
 /** Only of requests of cost 1 do the figures of each follow from those of the last: see `rewind`. */
 function mayBeJoined({ ownKeys, untilUs, costs }: Group, mode: Mode): boolean {
-  return ownKeys === undefined && untilUs === undefined && mode !== 'charge' && areOne(costs)
+  return ownKeys === undefined && untilUs === undefined && mode !== 'penalty' && areOne(costs)
 }
 
 /** Tells the waiters of an entry. The first `granted` are allowed; the readings are those after all of them. */

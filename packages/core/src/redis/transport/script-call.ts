@@ -116,7 +116,7 @@ function numbersOf(packed: unknown, least: number): number[] {
 function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, call: string[]): void {
   const first = call.length
   keysOf(line.names, subject, call)
-  if (mode === 'refund' || mode === 'raise' || mode === 'reset') {
+  if (mode === 'refund' || mode === 'restore' || mode === 'reset') {
     for (let i = first, end = call.length; i < end; i += 1) call.push(`${call[i]}:mark`)
   }
 }
@@ -140,7 +140,7 @@ export async function resetSubject(
 
 /** Single requests of cost 1, which are the most, need no arguments of their own. */
 function isPlain(mode: Mode, groups: readonly CountedGroup[]): boolean {
-  if (mode === 'refund' || mode === 'settle' || mode === 'raise') return false
+  if (mode === 'refund' || mode === 'reconcile' || mode === 'restore') return false
   for (let place = 0; place < groups.length; place += 1) {
     const { count, group } = groups[place] as CountedGroup
     if (count !== 1 || !areOne(group.costs)) return false
@@ -157,10 +157,10 @@ function addArguments(mode: Mode, { group, count }: CountedGroup, args: string[]
   const { costs, untilUs, seenUs } = group
   args.push(String(count))
   for (const cost of costs) args.push(String(cost))
-  if (mode === 'refund' || mode === 'settle' || mode === 'raise') {
+  if (mode === 'refund' || mode === 'reconcile' || mode === 'restore') {
     for (let i = 0; i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
   }
-  if (mode === 'refund' || mode === 'raise') args.push(String(seenUs ?? ''))
+  if (mode === 'refund' || mode === 'restore') args.push(String(seenUs ?? ''))
 }
 
 /**

@@ -49,7 +49,7 @@ class Reference {
     this.#tat = tat < furthest ? tat : furthest
   }
 
-  giveBack(units: number): void {
+  refund(units: number): void {
     const tat = this.#tat - BigInt(units) * this.#price
     this.#tat = tat > this.#now ? tat : this.#now
   }
@@ -100,13 +100,13 @@ function policyOf({ refill, everyMs, capacity }: Rate): Policy | undefined {
 interface Step {
   /** How the clock moves: by so many us, or to an edge that the last step told. */
   readonly by: number | 'retry' | 'beforeRetry' | 'reset'
-  readonly verb: 'consume' | 'charge' | 'giveBack'
+  readonly verb: 'consume' | 'penalty' | 'refund'
   /** A part of the capacity in millionths, or that many units. */
   readonly share: number
   readonly units: number | undefined
 }
 
-const verbs: Step['verb'][] = [...Array<'consume'>(8).fill('consume'), 'charge', 'giveBack']
+const verbs: Step['verb'][] = [...Array<'consume'>(8).fill('consume'), 'penalty', 'refund']
 
 const step: fc.Arbitrary<Step> = fc.record({
   by: fc.oneof(
@@ -177,9 +177,9 @@ function walk(
       sums.denials += 1
       continue
     }
-    if (verb === 'giveBack') {
-      bucket.giveBack(check, cost, undefined)
-      rounded.giveBack(cost)
+    if (verb === 'refund') {
+      bucket.refund(check, cost, undefined)
+      rounded.refund(cost)
     } else {
       bucket.take(check, cost)
       rounded.take(cost)

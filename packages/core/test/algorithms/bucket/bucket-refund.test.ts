@@ -43,7 +43,7 @@ interface Charge {
 const steps = fc.array(
   fc.record({
     waitUs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400_000 })),
-    do: fc.constantFrom('consume', 'charge', 'refund'),
+    do: fc.constantFrom('consume', 'penalty', 'refund'),
     units: fc.integer({ min: 1, max: CAPACITY }),
     which: fc.nat({ max: 50 }),
   }),
@@ -73,7 +73,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
         expect(before - check.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
         // A penalty that would go beyond two buckets is cut off there, and given back whole.
         const fits = before + step.units * price <= check.now + 2 * CAPACITY * price
-        if ((step.do === 'charge' && fits) || (step.do === 'consume' && left >= step.units)) {
+        if ((step.do === 'penalty' && fits) || (step.do === 'consume' && left >= step.units)) {
           bucket.take(check, step.units)
           const untilUs = nowUs + bucket.resetAfterUs(check)
           const charge = {
@@ -87,7 +87,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
         } else if (step.do === 'refund' && receipts.length > 0) {
           const [receipt] = receipts.splice(step.which % receipts.length, 1) as [Charge]
           const isOlder = gaveUs >= receipt.chargedUs
-          bucket.giveBack(
+          bucket.refund(
             check,
             receipt.units,
             receipt.untilUs,

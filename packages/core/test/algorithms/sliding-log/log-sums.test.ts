@@ -13,8 +13,8 @@ const START = 5_000
 const ROUND = 2 * MAX_UNITS
 
 type Step = { readonly waitMs: number; readonly units: number } & (
-  | { readonly do: 'consume' | 'charge' | 'refund' }
-  | { readonly do: 'settle' | 'raise'; readonly untilMs: number }
+  | { readonly do: 'consume' | 'penalty' | 'refund' }
+  | { readonly do: 'reconcile' | 'restore'; readonly untilMs: number }
 )
 
 /** The ticks of units that are in use, oldest first. */
@@ -33,7 +33,7 @@ class Naive {
     for (let i = 0; i < units; i += 1) this.ticks.push(last)
   }
 
-  raise(units: number, tick: number): void {
+  restore(units: number, tick: number): void {
     if (tick + SPAN <= this.now || units === 0) return
     const [first] = this.ticks
     if (first === undefined) this.take(units, tick)
@@ -63,7 +63,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({
         waitMs: fc.integer({ min: 0, max: 300 }),
         units,
-        do: fc.constantFrom('consume' as const, 'charge' as const, 'refund' as const),
+        do: fc.constantFrom('consume' as const, 'penalty' as const, 'refund' as const),
       }),
     },
     {
@@ -71,7 +71,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({
         waitMs: fc.integer({ min: 0, max: 300 }),
         units,
-        do: fc.constantFrom('settle' as const, 'raise' as const),
+        do: fc.constantFrom('reconcile' as const, 'restore' as const),
         untilMs: fc.integer({ min: -1, max: SPAN }),
       }),
     },
@@ -97,18 +97,18 @@ test('a log answers the same wherever its sums begin anew', () => {
         if (step.do === 'consume' && left >= step.units) {
           left = slidingLog.take(check, step.units)
           naive.take(step.units)
-        } else if (step.do === 'charge') {
+        } else if (step.do === 'penalty') {
           left = slidingLog.take(check, step.units)
           naive.take(step.units)
         } else if (step.do === 'refund') {
-          left = slidingLog.giveBack(check, step.units, undefined)
+          left = slidingLog.refund(check, step.units, undefined)
           naive.ticks.splice(0, step.units)
-        } else if (step.do === 'settle' || step.do === 'raise') {
+        } else if (step.do === 'reconcile' || step.do === 'restore') {
           const untilMs = naive.now + step.untilMs
           const untilUs = (EPOCH_MS + untilMs) * 1_000
           left = slidingLog[step.do](check, step.units, untilUs)
           const tick = untilMs - SPAN
-          if (step.do === 'raise') naive.raise(step.units, tick)
+          if (step.do === 'restore') naive.restore(step.units, tick)
           else if (tick + SPAN > naive.now) naive.take(step.units, tick)
         }
         expect(left).toBe(naive.left)

@@ -84,17 +84,17 @@ describe('what Redis says of what was settled', () => {
   }
 
   test('is remembered', () => {
-    const settled = remembered(window, ['consume', 1, 0, 9, 60_000], ['settle', 3, 100, 6, 59_900])
+    const settled = remembered(window, ['consume', 1, 0, 9, 60_000], ['reconcile', 3, 100, 6, 59_900])
     expect(settled).toEqual({ remaining: 6, lost: false })
   })
 
   test('is not, if it is older than what was seen', () => {
-    const settled = remembered(window, ['consume', 1, 100, 5, 59_900], ['settle', 3, 50, 6, 59_950])
+    const settled = remembered(window, ['consume', 1, 100, 5, 59_900], ['reconcile', 3, 50, 6, 59_950])
     expect(settled).toEqual({ remaining: 5, lost: false })
   })
 
   test('shows that a window was lost', () => {
-    const settled = remembered(window, ['consume', 5, 0, 2, 60_000], ['settle', 3, 100, 7, 59_900])
+    const settled = remembered(window, ['consume', 5, 0, 2, 60_000], ['reconcile', 3, 100, 7, 59_900])
     expect(settled).toEqual({ remaining: 2, lost: true })
   })
 
@@ -103,14 +103,14 @@ describe('what Redis says of what was settled', () => {
     const settled = remembered(
       bucket,
       ['consume', 5, 0, 2, 480_000],
-      ['settle', 3, 100, 7, 180_000],
+      ['reconcile', 3, 100, 7, 180_000],
     )
     expect(settled).toEqual({ remaining: 2, lost: true })
   })
 
   test('does not show whether what is no longer in a log was lost or is over, and must not hide it', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
-    const settled = remembered(log, ['consume', 5, 0, 2, 60_000], ['settle', 3, 100, 7, 59_900])
+    const settled = remembered(log, ['consume', 5, 0, 2, 60_000], ['reconcile', 3, 100, 7, 59_900])
     expect(settled).toEqual({ remaining: 2, lost: false })
   })
 
@@ -128,7 +128,7 @@ describe('what Redis says of what was settled', () => {
 
   test('is no loss, if what was settled weighs no more', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
-    const settled = remembered(log, ['consume', 1, 0, 9, 60_000], ['settle', 1, 100, 9, 59_900])
+    const settled = remembered(log, ['consume', 1, 0, 9, 60_000], ['reconcile', 1, 100, 9, 59_900])
     expect(settled).toEqual({ remaining: 9, lost: false })
   })
 })

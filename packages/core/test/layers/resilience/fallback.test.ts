@@ -131,7 +131,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const [entry] = fallback.takeAdmitted(() => true)
     expect(fallback.keys).toBe(0)
     const { group, units, untilUs } = entry as NonNullable<typeof entry>
-    store.decide({ ...group, mode: 'settle', costs: units, untilUs })
+    store.decide({ ...group, mode: 'reconcile', costs: units, untilUs })
     for (let i = 0; i < limit; i += 1) if (store.decide(consume(plan, 'k')).allowed) admitted += 1
     expect(admitted).toBe(limit)
   })

@@ -34,7 +34,7 @@ export function checkStep(step: Step): void {
   })
   if (mode === 'consume') checkConsume(step)
   else if (mode === 'peek') assert.ok(!wrote, '(c) a peek wrote')
-  else if (mode === 'raise')
+  else if (mode === 'restore')
     assert.equal(reply.granted, wrote ? 1 : 0, 'a raise says whether it changed anything')
   else assert.equal(reply.granted, count, `a ${mode} always happens`)
   lefts.forEach((left, i) => {
@@ -81,7 +81,7 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
     walker.peek({ version, key, costs }, atUs).granted === 1
   const alone = (units: number, place: number) => policies.map((_, i) => (i === place ? units : 0))
 
-  if (mode === 'raise') {
+  if (mode === 'restore') {
     assert.deepEqual(walker.ask([request], nowUs, true), [{ ...reply, granted: 0 }], 'raised twice')
   }
   assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')

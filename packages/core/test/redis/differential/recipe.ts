@@ -225,13 +225,13 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
   { weight: 14, arbitrary: fc.constant<Mode>('consume') },
   { weight: 1, arbitrary: fc.constant<Mode>('peek') },
   { weight: 2, arbitrary: fc.constant<Mode>('refund') },
-  { weight: 1, arbitrary: fc.constant<Mode>('charge') },
-  { weight: 2, arbitrary: fc.constantFrom<Mode[]>('settle', 'raise') },
+  { weight: 1, arbitrary: fc.constant<Mode>('penalty') },
+  { weight: 2, arbitrary: fc.constantFrom<Mode[]>('reconcile', 'restore') },
 )
 
 const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   const costs =
-    chosen === 'charge'
+    chosen === 'penalty'
       ? fc.oneof({ weight: 4, arbitrary: cost }, { weight: 1, arbitrary: most })
       : cost
   const group = fc.record({

@@ -176,14 +176,14 @@ export class Walker {
   }
 
   #requests({ groups, mode, byReceipt, until }: StepRecipe, version: number): readonly Request[] {
-    const bounded = mode === 'refund' || mode === 'settle' || mode === 'raise'
+    const bounded = mode === 'refund' || mode === 'reconcile' || mode === 'restore'
     if (bounded && byReceipt && this.#receipts.length > 0) {
       // From anywhere in the list: receipts may be old, and of other numbers.
       const place = (this.walk.steps * 7) % this.#receipts.length
       return this.#receipts.splice(place, 1).map((receipt) => ({ ...receipt, mode }))
     }
     const requests = groups.map((group) => this.#request(group, mode, version))
-    if (mode !== 'settle' && mode !== 'raise') return requests
+    if (mode !== 'reconcile' && mode !== 'restore') return requests
     const untilUs = (this.walk.versions[version] as readonly DrawnPolicy[]).map(({ windowMs }) => {
       return this.nowUs + Math.floor((windowMs * 1_000 * until) / 8)
     })
