@@ -9,7 +9,7 @@ import { startRedis } from '../internal/testkit/dist/esm/index.js'
 import * as weir from '../packages/core/dist/esm/index.js'
 import { keyFormat } from '../packages/core/dist/esm/redis/transport/keys.js'
 import { decideGroups, lineFor } from '../packages/core/dist/esm/redis/transport/script-call.js'
-import { makePlan } from '../packages/core/dist/esm/store.js'
+import { makePolicySet } from '../packages/core/dist/esm/store.js'
 import { loadTs } from './load-ts.mjs'
 
 const { Redis } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
@@ -65,9 +65,9 @@ async function scriptTime(calls) {
   return us / count
 }
 
-function groupsOf(plan, count, name) {
+function groupsOf(policySet, count, name) {
   return Array.from({ length: count }, (_, i) => ({
-    group: { plan, key: `${name}${i}`, costs: [1] },
+    group: { policySet, key: `${name}${i}`, costs: [1] },
     count: 1,
   }))
 }
@@ -75,8 +75,8 @@ function groupsOf(plan, count, name) {
 async function costs() {
   const sha = await client.script('LOAD', MINIMAL)
   const lines = Object.entries(POLICIES).map(([name, make]) => {
-    const plan = makePlan('figures', [make(100_000)])
-    return { name, plan, line: lineFor(keyFormat('weir'), plan), single: [], batch: [] }
+    const policySet = makePolicySet('figures', [make(100_000)])
+    return { name, policySet, line: lineFor(keyFormat('weir'), policySet), single: [], batch: [] }
   })
   const minimal = []
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -86,17 +86,17 @@ async function costs() {
         for (let i = 0; i < 2_000; i += 1) await client.evalsha(sha, 1, `minimal${i % 64}`, 600_000)
       }),
     )
-    for (const { plan, line, single, batch } of lines) {
+    for (const { policySet, line, single, batch } of lines) {
       const ask = (groups) => decideGroups(client, line, 'consume', groups, undefined)
-      await ask(groupsOf(plan, 64, 'u'))
+      await ask(groupsOf(policySet, 64, 'u'))
       single.push(
         await scriptTime(async () => {
-          for (let i = 0; i < 1_000; i += 1) await ask(groupsOf(plan, 1, 'u'))
+          for (let i = 0; i < 1_000; i += 1) await ask(groupsOf(policySet, 1, 'u'))
         }),
       )
       batch.push(
         (await scriptTime(async () => {
-          for (let i = 0; i < 100; i += 1) await ask(groupsOf(plan, 64, 'u'))
+          for (let i = 0; i < 100; i += 1) await ask(groupsOf(policySet, 64, 'u'))
         })) / 64,
       )
     }
@@ -104,9 +104,15 @@ async function costs() {
   const unit = median(minimal)
   await client.flushall()
   const rows = []
-  for (const { name, plan, line, single, batch } of lines) {
-    await decideGroups(client, line, 'consume', groupsOf(plan, 1, 'user-00000000000001'), undefined)
-    const [key] = await client.keys(`weir:*${plan.policies[0].kernel.id}`)
+  for (const { name, policySet, line, single, batch } of lines) {
+    await decideGroups(
+      client,
+      line,
+      'consume',
+      groupsOf(policySet, 1, 'user-00000000000001'),
+      undefined,
+    )
+    const [key] = await client.keys(`weir:*${policySet.policies[0].kernel.id}`)
     const bytes = await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')
     const times = [median(single), median(batch)]
     rows.push(
@@ -137,14 +143,20 @@ ${rows.join('\n')}`
 async function logFigures() {
   const rows = []
   for (const limit of [10, 1_000, 10_000, 100_000]) {
-    const plan = makePlan('log', [slidingLog({ limit, window: '10m' })])
-    const line = lineFor(keyFormat('weir'), plan)
+    const policySet = makePolicySet('log', [slidingLog({ limit, window: '10m' })])
+    const line = lineFor(keyFormat('weir'), policySet)
     let nowUs = Date.now() * 1_000
     for (let taken = 0; taken < limit; taken += 1_000) {
       await Promise.all(
         Array.from({ length: Math.min(limit, 1_000) }, () => {
           nowUs += 1_000
-          return decideGroups(client, line, 'consume', groupsOf(plan, 1, `full${limit}`), nowUs)
+          return decideGroups(
+            client,
+            line,
+            'consume',
+            groupsOf(policySet, 1, `full${limit}`),
+            nowUs,
+          )
         }),
       )
     }
@@ -154,7 +166,7 @@ async function logFigures() {
     const us = await scriptTime(async () => {
       for (let i = 0; i < 500; i += 1) {
         nowUs += 1_000
-        await decideGroups(client, line, 'consume', groupsOf(plan, 1, `full${limit}`), nowUs)
+        await decideGroups(client, line, 'consume', groupsOf(policySet, 1, `full${limit}`), nowUs)
       }
     })
     rows.push(`| ${limit} | ${bytes} | ${(bytes / limit).toFixed(1)} | ${us.toFixed(2)} |`)
@@ -174,9 +186,9 @@ function attacks() {
     )
     return `| ${call} | ${most} (${because}) | ${byPlan} | ${bySearch} |`
   })
-  return `The most that attackers got in any minute, as a multiple of a limit of 100 a minute: by plan (all at the last moment of a window and all at the first of the next, and the like), and by a search through 40,000 attacks.
+  return `The most that attackers got in any minute, as a multiple of a limit of 100 a minute: by policySet (all at the last moment of a window and all at the first of the next, and the like), and by a search through 40,000 attacks.
 
-| policy | bound | by plan | by search |
+| policy | bound | by policySet | by search |
 |---|---|---|---|
 ${rows.join('\n')}`
 }

@@ -19,7 +19,7 @@ export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { WarningCode } from './base/warnings.js'
 export type { Breaker, BreakerState } from './layers/resilience/breaker.js'
 export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
-export type { Allowed, Decision, Denied, PolicyFigures, Receipt } from './limiter/decision.js'
+export type { Allowed, Decision, Denied, PolicyResult, Receipt } from './limiter/decision.js'
 export {
   type DecideOptions,
   type Key,
@@ -37,4 +37,13 @@ export {
   redisStore,
 } from './redis/store.js'
 export type { RedisLike } from './redis/transport/script-call.js'
-export type { Answer, Group, Mode, OwnKey, Plan, Store, Subject, WhenUnavailable } from './store.js'
+export type {
+  Mode,
+  OwnKey,
+  PolicySet,
+  Store,
+  StoreRequest,
+  StoreResult,
+  Target,
+  WhenUnavailable,
+} from './store.js'

@@ -5,7 +5,7 @@
 import type { Mode, Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
 import { rangeError } from './base/errors.js'
-import type { PolicyFigures } from './limiter/decision.js'
+import type { PolicyResult } from './limiter/decision.js'
 
 export type { Mode } from './algorithms/driver.js'
 
@@ -14,27 +14,27 @@ export interface Store {
    * Decides one group atomically: all its policies allow it and all are charged, or none is. Answers at once where it can.
    * @throws {StoreError} (or rejects) if it cannot decide
    */
-  decide(group: Group): Answer | Promise<Answer>
+  decide(group: StoreRequest): StoreResult | Promise<StoreResult>
   /**
    * `decide`, and what `as` makes of the answer. A limiter calls it instead, if there is one: it spares a promise and a turn
    * of the microtask queue for each decision. `as` does not throw. A store that wraps another one has its own, or none.
    */
   decideAs?<Result>(
-    group: Group,
-    as: (group: Group, answer: Answer) => Result,
+    group: StoreRequest,
+    as: (group: StoreRequest, answer: StoreResult) => Result,
   ): Result | Promise<Result>
   /** Forgets what was taken. */
-  reset(subject: Subject): void | Promise<void>
+  reset(target: Target): void | Promise<void>
   close?(): void | Promise<void>
   /** True: counters live in this process, so that other processes have others. */
   readonly local?: boolean
 }
 
 /**
- * The policies of a decision under one limiter's name: what all decisions of a limiter have in common. Equal plans are
- * one object per limiter, so a store may keep what it derives from a plan in a WeakMap.
+ * The policies of a decision under one limiter's name: what all decisions of a limiter have in common. Equal policy sets are
+ * one object per limiter, so a store may keep what it derives from a policy set in a WeakMap.
  */
-export interface Plan {
+export interface PolicySet {
   /** Name of the limiter: same name on one store, same counters. */
   readonly name: string
   /** At least one; names are unique; none is unlimited. */
@@ -53,11 +53,11 @@ export interface Plan {
 export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw'
 
 /** Whose counters. */
-export interface Subject {
-  readonly plan: Plan
+export interface Target {
+  readonly policySet: PolicySet
   /** Who is limited. Never empty. */
   readonly key: string
-  /** Who is limited by a policy that has a key of its own, by the policy's place in the plan. */
+  /** Who is limited by a policy that has a key of its own, by the policy's place in the policy set. */
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
 }
 
@@ -82,16 +82,16 @@ export function textOfOwnKey({ key, tag }: OwnKey): string {
   return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
 }
 
-/** The same of a subject, among those of its plan. */
-export function textOfSubject({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): string {
+/** The same of a target, among those of its policy set. */
+export function textOfTarget({ key, ownKeys }: Pick<Target, 'key' | 'ownKeys'>): string {
   if (ownKeys === undefined) return textOfKey(key)
   return `\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`
 }
 
 /** What a store decides at once. */
-export interface Group extends Subject {
+export interface StoreRequest extends Target {
   readonly mode: Mode
-  /** Units for each policy of the plan. Whole, >= 0. */
+  /** Units for each policy of the policy set. Whole, >= 0. */
   readonly costs: readonly number[]
   /** To refund by receipt, settle or raise: for each policy, until when (in us of the store's clock) it weighs. */
   readonly untilUs?: readonly number[] | undefined
@@ -99,15 +99,15 @@ export interface Group extends Subject {
   readonly seenUs?: number | undefined
 }
 
-export interface Answer {
+export interface StoreResult {
   /** Always true for a refund or a charge; for a raise, whether something had been lost. */
   readonly allowed: boolean
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
   /** For each policy, until when (in us of the store's clock) what was charged weighs: what a refund needs to know. */
   readonly untilUs: readonly number[]
-  /** One for each policy of the plan, in its order. */
-  readonly figures: readonly PolicyFigures[]
+  /** One for each policy of the policy set, in its order. */
+  readonly figures: readonly PolicyResult[]
   readonly source: 'store' | 'local'
   readonly degraded: boolean
   /** Denied not by a policy but because the store cannot decide: ms until asking again may help. */
@@ -115,15 +115,15 @@ export interface Answer {
 }
 
 /** The answer that granted or refused requests amount to; for stores that run the kernels. */
-export function answerOf(
-  group: Group,
+export function resultOf(
+  group: StoreRequest,
   granted: boolean,
   nowUs: number,
   readings: readonly Reading[],
-): Answer {
-  const { policies } = group.plan
+): StoreResult {
+  const { policies } = group.policySet
   // Arrays of the right size: one that grows by push takes room for 17, which was a third of all that a decision allocates.
-  const figures = new Array<PolicyFigures>(policies.length)
+  const figures = new Array<PolicyResult>(policies.length)
   const untilUs = new Array<number>(policies.length)
   for (let i = 0; i < policies.length; i += 1) {
     const policy = policies[i] as Policy
@@ -142,11 +142,11 @@ export function answerOf(
 }
 
 /** @throws {RangeError} WEIR_INVALID_POLICY if two policies of a decision have one name */
-export function makePlan(
+export function makePolicySet(
   name: string,
   policies: readonly Policy[],
   whenUnavailable?: readonly (WhenUnavailable | undefined)[],
-): Plan {
+): PolicySet {
   checkNames(
     name,
     policies.map((policy) => ({ policy })),

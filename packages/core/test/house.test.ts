@@ -8,7 +8,7 @@ import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
 import { scriptOf } from '../src/redis/transport/script.js'
-import { makePlan } from '../src/store.js'
+import { makePolicySet } from '../src/store.js'
 
 const src = resolve(import.meta.dirname, '../src')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
@@ -137,7 +137,7 @@ describe('Lua', () => {
       [slidingCounter({ limit: 1, window })],
       [tokenBucket({ capacity: 1, refill: 1, every: window }), fixedWindow({ limit: 1, window })],
     ].map((policies) => {
-      const { source, sha } = scriptOf(makePlan('p', policies))
+      const { source, sha } = scriptOf(makePolicySet('p', policies))
       return `${policies.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
     })
     expect(shas).toMatchSnapshot()

@@ -6,7 +6,7 @@ export type Cells = Float64Array<ArrayBufferLike>
 
 /**
  * One policy of one decision: its numbers, and scratch that `read` fills and `take` moves on. One object serves all
- * decisions of a plan, so nothing is allocated per decision.
+ * decisions of a policy set, so nothing is allocated per decision.
  */
 export interface Check {
   /** The state differs from what is stored: `take` or `refund` moved it, or `read` healed it. */

@@ -1,4 +1,4 @@
--- The driver: many decisions of one plan (one list of policies) and one mode in one call. Twin of driver.ts.
+-- The driver: many decisions of one policy set (one list of policies) and one mode in one call. Twin of driver.ts.
 -- prologue.lua and `kernels`, the kernel of each policy, are put before it by redis/transport/script.ts.
 --
 -- KEYS  group by group, a key for each policy; to refund, reset or restore, then a mark for each policy

@@ -59,7 +59,7 @@ export interface Reading {
  * Fills a reading for each lane and returns how many of the requests are granted; to restore, 0 if nothing was lost.
  * @param chargedUs to refund by receipt: when it was charged
  */
-export function decideGroup(
+export function decide(
   lanes: readonly Lane[],
   keys: readonly string[],
   costs: readonly number[],

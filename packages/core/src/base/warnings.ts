@@ -23,9 +23,9 @@ export type WarningCode =
 
 const given = new Set<string>()
 
-/** Warns once per code and subject. Subjects come from the set-up, not from requests, so there are few. */
-export function warnOnce(code: WarningCode, subject: string, message: string): void {
-  const id = `${code} ${subject}`
+/** Warns once per code and target. Subjects come from the set-up, not from requests, so there are few. */
+export function warnOnce(code: WarningCode, target: string, message: string): void {
+  const id = `${code} ${target}`
   if (given.has(id)) return
   given.add(id)
   warn(code, message)

@@ -8,8 +8,8 @@
 // is over at the earliest.
 
 import { Recent } from '../base/cache.js'
-import type { PolicyFigures } from '../limiter/decision.js'
-import type { Answer, Group, Plan, Subject } from '../store.js'
+import type { PolicyResult } from '../limiter/decision.js'
+import type { PolicySet, StoreRequest, StoreResult, Target } from '../store.js'
 
 const MAX_AGE_US = 1_000_000
 const MAX_KEYS = 20_000
@@ -18,9 +18,9 @@ const MAX_KEYS = 20_000
 const LEAST_WAIT_MS = 2
 
 interface Denial {
-  readonly plan: Plan
+  readonly policySet: PolicySet
   readonly costs: readonly number[]
-  readonly answer: Answer
+  readonly answer: StoreResult
   /** When it was read: its waits are counted down from here, so that none is too short. */
   readonly atUs: number
   /** Up to here, and not including it, Redis would deny. */
@@ -41,10 +41,10 @@ export class Denials {
   }
 
   /** What Redis would answer; undefined: it must be asked. Only a request of the very same costs is answered. */
-  answer(id: string, group: Group): Answer | undefined {
+  answer(id: string, group: StoreRequest): StoreResult | undefined {
     if (this.#denials.isEmpty) return undefined
     const denial = this.#denials.get(id)
-    if (denial === undefined || denial.plan !== group.plan || group.mode !== 'consume')
+    if (denial === undefined || denial.policySet !== group.policySet || group.mode !== 'consume')
       return undefined
     const nowUs = this.#clockUs() ?? performance.now() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
@@ -57,7 +57,7 @@ export class Denials {
    * Remembers a denial by the store; forgets the key after anything that may let it pass.
    * @param sentMs when the call was sent, by performance.now()
    */
-  noted(id: string, group: Group, answer: Answer, sentMs: number): void {
+  noted(id: string, group: StoreRequest, answer: StoreResult, sentMs: number): void {
     if (group.mode === 'refund') this.changed(id, group)
     else if (group.mode === 'peek') return
     else if (!answer.allowed) this.#remember(id, group, answer, sentMs)
@@ -66,10 +66,10 @@ export class Denials {
 
   /**
    * Units were given back or forgotten. Of calls that are under way, nobody knows whether they were
-   * denied before or after. An own key may be shared by any of the limiter's subjects, so where
+   * denied before or after. An own key may be shared by any of the limiter's targets, so where
    * there is one all are forgotten.
    */
-  changed(id: string, { ownKeys }: Subject): void {
+  changed(id: string, { ownKeys }: Target): void {
     this.#changedMs = performance.now()
     if (this.#denials.isEmpty) return
     if (ownKeys === undefined && !this.#hasOwnKeys) {
@@ -80,7 +80,12 @@ export class Denials {
     this.#hasOwnKeys = false
   }
 
-  #remember(id: string, { plan, costs, ownKeys }: Group, answer: Answer, sentMs: number): void {
+  #remember(
+    id: string,
+    { policySet, costs, ownKeys }: StoreRequest,
+    answer: StoreResult,
+    sentMs: number,
+  ): void {
     if (sentMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
     for (const { retryAfterMs } of answer.figures)
@@ -92,15 +97,15 @@ export class Denials {
     // One ms less than the whole wait, which is denied for certain, and one us more, so that this
     // one is.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
-    this.#denials.set(id, { plan, costs, answer, atUs, untilUs })
+    this.#denials.set(id, { policySet, costs, answer, atUs, untilUs })
     if (ownKeys !== undefined) this.#hasOwnKeys = true
   }
 }
 
 /** The answer as it would be `us` later: all waits are shorter. */
-function later(answer: Answer, us: number): Answer {
+function later(answer: StoreResult, us: number): StoreResult {
   const ms = Math.floor(us / 1_000)
-  const figures: PolicyFigures[] = []
+  const figures: PolicyResult[] = []
   for (const { policy, cost, limit, remaining, retryAfterMs, resetAfterMs } of answer.figures) {
     figures.push({
       policy,

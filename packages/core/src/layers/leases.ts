@@ -13,7 +13,7 @@ import type { Reading } from '../algorithms/driver.js'
 import { Recent } from '../base/cache.js'
 import { rewind } from '../redis/transport/batching.js'
 import { areOne } from '../redis/transport/script-call.js'
-import { type Answer, answerOf, type Group } from '../store.js'
+import { resultOf, type StoreRequest, type StoreResult } from '../store.js'
 import { type Deadlines, deadlines, type Timed } from './resilience/deadlines.js'
 
 export interface LeaseOptions {
@@ -42,7 +42,7 @@ interface Demand {
 }
 
 interface Lease extends Timed {
-  readonly group: Group
+  readonly group: StoreRequest
   /** As they are when all units are spent. */
   readonly readings: readonly Reading[]
   readonly scratch: readonly Reading[]
@@ -59,7 +59,7 @@ interface Lease extends Timed {
 export class Leases {
   readonly #options: LeaseOptions
   readonly #clockUs: () => number | undefined
-  readonly #send: (group: Group) => void
+  readonly #send: (group: StoreRequest) => void
   readonly #deadlines: Deadlines
   readonly #leases: Map<string, Lease> = new Map()
   readonly #demands: Recent<Demand> = new Recent(MAX_KEYS)
@@ -71,7 +71,7 @@ export class Leases {
   constructor(
     options: LeaseOptions,
     clockUs: () => number | undefined,
-    send: (group: Group) => void,
+    send: (group: StoreRequest) => void,
   ) {
     this.#options = options
     this.#clockUs = clockUs
@@ -81,7 +81,7 @@ export class Leases {
 
   /** The answer to a request, out of a lease; undefined: there is none. Anything but a plain consume ends the lease, so that
    *  Redis knows all when it is asked. */
-  answer(id: string, group: Group): Answer | undefined {
+  answer(id: string, group: StoreRequest): StoreResult | undefined {
     const lease = this.#leases.get(id)
     if (lease === undefined) return undefined
     const afterUs = this.#sinceUs(lease)
@@ -89,7 +89,7 @@ export class Leases {
     if (
       isOver ||
       group.mode !== 'consume' ||
-      group.plan !== lease.group.plan ||
+      group.policySet !== lease.group.policySet ||
       !areOne(group.costs)
     ) {
       this.end(id)
@@ -98,13 +98,13 @@ export class Leases {
     lease.left -= 1
     lease.spentAfterUs = afterUs
     rewind(group, lease.readings, lease.left, lease.scratch)
-    const answer = answerOf(group, true, lease.takenUs + afterUs, lease.scratch)
+    const answer = resultOf(group, true, lease.takenUs + afterUs, lease.scratch)
     if (lease.left === 0) this.end(id)
     return { ...answer, source: 'local' }
   }
 
   /** How many units to take ahead with a request that goes to Redis. */
-  wanted(id: string, group: Group): number {
+  wanted(id: string, group: StoreRequest): number {
     if (group.mode !== 'consume' || group.ownKeys !== undefined || !areOne(group.costs)) return 0
     const clockUs = this.#clockUs()
     const nowMs = clockUs === undefined ? performance.now() : clockUs / 1_000
@@ -128,7 +128,7 @@ export class Leases {
   /** Redis has granted so many units, beside those for which somebody waited. */
   granted(
     id: string,
-    group: Group,
+    group: StoreRequest,
     units: number,
     readings: readonly Reading[],
     nowUs: number,
@@ -177,18 +177,18 @@ export class Leases {
     const { group, readings, takenUs, units, left, spentAfterUs } = lease
     const demand = this.#demands.get(id)
     if (demand !== undefined) demand.most = Math.max(2, Math.ceil((units - left) * GROWTH))
-    const { plan, key } = group
-    const each = (count: number) => plan.policies.map(() => count)
+    const { policySet, key } = group
+    const each = (count: number) => policySet.policies.map(() => count)
     const untilUs = readings.map(({ resetUs }) => takenUs + resetUs)
     const spentLater = spentAfterUs >= LEAST_US && left < units
     if (spentLater) {
       const laterUs = untilUs.map((until) => until + Math.ceil(spentAfterUs))
-      this.#send({ plan, key, mode: 'reconcile', costs: each(units - left), untilUs: laterUs })
+      this.#send({ policySet, key, mode: 'reconcile', costs: each(units - left), untilUs: laterUs })
     }
     const back = spentLater ? units : left
     // A reset ends a lease beforehand: what is taken in its instant is taken after it.
     const seenUs = takenUs + 1
-    if (back > 0) this.#send({ plan, key, mode: 'refund', costs: each(back), untilUs, seenUs })
+    if (back > 0) this.#send({ policySet, key, mode: 'refund', costs: each(back), untilUs, seenUs })
   }
 
   close(): void {
@@ -204,9 +204,9 @@ export class Leases {
       : clockUs - takenUs
   }
 
-  #mostOf({ plan }: Group): number {
+  #mostOf({ policySet }: StoreRequest): number {
     let most = Number.POSITIVE_INFINITY
-    for (const { limit, windowMs, unitMs } of plan.policies) {
+    for (const { limit, windowMs, unitMs } of policySet.policies) {
       if (unitMs > 0 || windowMs < 2 * this.#options.holdMs) return 0
       most = Math.min(most, Math.floor(limit * SHARE))
     }

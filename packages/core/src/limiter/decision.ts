@@ -1,10 +1,10 @@
 // The answer to a request. A denial is a value like any other; only misuse and failures are thrown.
 
 import type { Policy } from '../algorithms/policy.js'
-import type { Answer, Group } from '../store.js'
+import type { StoreRequest, StoreResult } from '../store.js'
 
 /** What one policy of a decision says. */
-export interface PolicyFigures {
+export interface PolicyResult {
   readonly policy: Policy
   /** Units that the request took, or would have taken, of this policy. */
   readonly cost: number
@@ -27,7 +27,7 @@ interface DecisionBase {
   readonly remaining: number
   readonly resetAfterMs: number
   /** Every policy's own figures, in the order in which they were given. */
-  readonly policies: readonly PolicyFigures[]
+  readonly policies: readonly PolicyResult[]
   /** Where it was decided: by the store, or in this process without asking it. */
   readonly source: 'store' | 'local'
   /** True if the shared store was not asked, because it could not be or the limiter is switched off: the limit is kept
@@ -58,11 +58,11 @@ export type Decision = Allowed | Denied
  * on the same store. A copy of it (`structuredClone`, JSON) is none.
  */
 export class Receipt {
-  readonly group: Group | undefined
-  readonly answer: Answer
+  readonly group: StoreRequest | undefined
+  readonly answer: StoreResult
   spent: boolean
 
-  constructor(group: Group | undefined, answer: Answer, spent: boolean) {
+  constructor(group: StoreRequest | undefined, answer: StoreResult, spent: boolean) {
     this.group = group
     this.answer = answer
     this.spent = spent
@@ -73,7 +73,7 @@ export class Receipt {
 }
 
 /** The decision that an answer of a store amounts to. */
-export function decisionOf(group: Group, answer: Answer): Decision {
+export function decisionOf(group: StoreRequest, answer: StoreResult): Decision {
   const { figures, source, degraded } = answer
   const { key } = group
   const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
@@ -113,8 +113,8 @@ export function decisionOf(group: Group, answer: Answer): Decision {
 }
 
 function unavailable(
-  { key }: Group,
-  { figures, source, degraded }: Answer,
+  { key }: StoreRequest,
+  { figures, source, degraded }: StoreResult,
   retryAfterMs: number,
 ): Denied {
   const { policy, limit, remaining, resetAfterMs } = scarcest(figures)
@@ -137,7 +137,7 @@ function unavailable(
 export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const figures = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
-  const answer: Answer = {
+  const answer: StoreResult = {
     allowed: true,
     nowUs: 0,
     untilUs: [],
@@ -160,25 +160,25 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
 }
 
 /** The smallest share left; of equals the first. A limit of 0 has nothing left. */
-function scarcest(figures: readonly PolicyFigures[]): PolicyFigures {
-  let binding = figures[0] as PolicyFigures
+function scarcest(figures: readonly PolicyResult[]): PolicyResult {
+  let binding = figures[0] as PolicyResult
   for (let i = 1; i < figures.length; i += 1) {
-    const other = figures[i] as PolicyFigures
+    const other = figures[i] as PolicyResult
     if (share(other) < share(binding)) binding = other
   }
   return binding
 }
 
-function share({ limit, remaining }: PolicyFigures): number {
+function share({ limit, remaining }: PolicyResult): number {
   return limit > 0 ? remaining / limit : 0
 }
 
 /** The longest wait among the policies that denied; of equals the first. */
-function slowest(figures: readonly PolicyFigures[]): PolicyFigures {
-  let binding: PolicyFigures | undefined
+function slowest(figures: readonly PolicyResult[]): PolicyResult {
+  let binding: PolicyResult | undefined
   for (const other of figures) {
     if (other.remaining >= other.cost) continue
     if (binding === undefined || other.retryAfterMs > binding.retryAfterMs) binding = other
   }
-  return binding ?? (figures[0] as PolicyFigures)
+  return binding ?? (figures[0] as PolicyResult)
 }

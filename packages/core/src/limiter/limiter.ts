@@ -6,9 +6,9 @@ import { shortName } from '../base/key-hash.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { partOfSubject } from '../layers/resilience/unavailable.js'
+import { partOfTarget } from '../layers/resilience/unavailable.js'
 import { memoryStore } from '../memory/store.js'
-import type { Group, Mode, Plan, Store, Subject, WhenUnavailable } from '../store.js'
+import type { Mode, PolicySet, Store, StoreRequest, Target, WhenUnavailable } from '../store.js'
 import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
@@ -20,7 +20,7 @@ import {
   type Resolved,
   Resolver,
   storeOf,
-  subjectOf,
+  targetOf,
 } from './policy-set.js'
 
 export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
@@ -161,9 +161,9 @@ export class RateLimiter {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', RESET)
     const resolved = await this.#resolveFor(text, options, 'reset')
-    if (resolved.plan === undefined) return
-    const subject = countersOf(subjectOf(resolved, resolved.plan, text))
-    if (subject !== undefined) await this.store.reset(subject)
+    if (resolved.policySet === undefined) return
+    const target = countersOf(targetOf(resolved, resolved.policySet, text))
+    if (target !== undefined) await this.store.reset(target)
   }
 
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
@@ -189,8 +189,8 @@ export class RateLimiter {
     }
     const { group, answer, spent } = receipt
     if (group === undefined || group.mode === 'peek') return
-    if (storeOf(group.plan) !== this.store || group.plan.name !== this.name)
-      throw this.#notOurs(group.plan)
+    if (storeOf(group.policySet) !== this.store || group.policySet.name !== this.name)
+      throw this.#notOurs(group.policySet)
     if (spent) return
     const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
     receipt.spent = true
@@ -198,7 +198,7 @@ export class RateLimiter {
     await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
 
-  #notOurs({ name }: Plan): TypeError {
+  #notOurs({ name }: PolicySet): TypeError {
     const whose = name === this.name ? 'that name on another store' : `the name "${name}"`
     return typeError(
       'WEIR_INVALID_RECEIPT',
@@ -251,10 +251,10 @@ export class RateLimiter {
     cost: number,
     mode: Mode,
   ): Decision | Promise<Decision> {
-    const { plan } = resolved
-    if (plan === undefined) return unlimitedDecision(key, resolved.first)
-    const costs = costsOf(resolved, plan, cost)
-    const group: Group = { plan, key, ownKeys: resolved.ownKeys, mode, costs }
+    const { policySet } = resolved
+    if (policySet === undefined) return unlimitedDecision(key, resolved.first)
+    const costs = costsOf(resolved, policySet, cost)
+    const group: StoreRequest = { policySet, key, ownKeys: resolved.ownKeys, mode, costs }
     if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
     const answer = this.store.decide(group)
     if (isPromise(answer))
@@ -326,10 +326,10 @@ export class RateLimiter {
     )
   }
 
-  #warnOfNamesake({ plan, ownKeys }: Resolved): void {
+  #warnOfNamesake({ policySet, ownKeys }: Resolved): void {
     const counters = countersOn.get(this.store) ?? new Set()
     countersOn.set(this.store, counters)
-    for (const [i, policy] of (plan?.policies ?? []).entries()) {
+    for (const [i, policy] of (policySet?.policies ?? []).entries()) {
       // Keys of their own may well be different ones.
       if (ownKeys?.[i] !== undefined) continue
       const counter = `${this.name}/${policy.name}/${counterOf(policy)}`
@@ -370,13 +370,13 @@ function checkCall(options: object | undefined, mode: Mode): void {
   if (!isRight) checkedOptions(options, `${methodOf(mode)}()`, ASK)
 }
 
-/** What of a subject a reset of its key forgets: counters of other keys stay. Undefined: there is
+/** What of a target a reset of its key forgets: counters of other keys stay. Undefined: there is
  *  none of this key. */
-function countersOf(subject: Subject): Subject | undefined {
-  const { key, ownKeys } = subject
-  if (ownKeys === undefined) return subject
+function countersOf(target: Target): Target | undefined {
+  const { key, ownKeys } = target
+  if (ownKeys === undefined) return target
   const places = [...ownKeys.keys()].filter((i) => (ownKeys[i]?.key ?? key) === key)
-  return places.length === 0 ? undefined : partOfSubject(subject, places)
+  return places.length === 0 ? undefined : partOfTarget(target, places)
 }
 
 /** Of each policy at most what it was charged: one with a cost of its own may have been charged

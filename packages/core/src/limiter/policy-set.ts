@@ -6,11 +6,11 @@ import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import {
   checkNames,
-  makePlan,
+  makePolicySet,
   type OwnKey,
-  type Plan,
+  type PolicySet,
   type Store,
-  type Subject,
+  type Target,
   type WhenUnavailable,
 } from '../store.js'
 
@@ -39,7 +39,7 @@ export type PolicyInput = Policy | readonly (Policy | PolicyUse)[]
 /** A policy input, checked and sorted for the store. */
 export interface Resolved {
   /** Undefined: nothing limits. */
-  readonly plan: Plan | undefined
+  readonly policySet: PolicySet | undefined
   readonly first: Policy
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
   readonly ownCosts?: readonly (number | undefined)[] | undefined
@@ -59,7 +59,7 @@ interface Owner {
 export class Resolver {
   readonly #owner: Owner
   readonly #whenUnavailable: WhenUnavailable | undefined
-  readonly #plans: Map<string, Plan> = new Map()
+  readonly #policySets: Map<string, PolicySet> = new Map()
 
   /** @param whenUnavailable for policies that say nothing of it */
   constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined) {
@@ -73,9 +73,9 @@ export class Resolver {
     const first = uses[0] as PolicyUse
     if (uses.length > 1) checkNames(this.#owner.limiter, uses)
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
-    if (limiting.length === 0) return { plan: undefined, first: first.policy }
+    if (limiting.length === 0) return { policySet: undefined, first: first.policy }
     return {
-      plan: this.#planOf(limiting),
+      policySet: this.#planOf(limiting),
       first: first.policy,
       ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
       ownCosts: limiting.some(({ cost }) => cost !== undefined)
@@ -84,31 +84,31 @@ export class Resolver {
     }
   }
 
-  /** Equal policies give one plan, by value, so that stores recognise it whoever made the policies. */
-  #planOf(uses: readonly PolicyUse[]): Plan {
+  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the policies. */
+  #planOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
-    let plan = this.#plans.get(signature)
-    if (plan === undefined) {
-      // Numbers may come from requests: forgetting the plans costs a little time, keeping them all would cost memory.
-      if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
+    let policySet = this.#policySets.get(signature)
+    if (policySet === undefined) {
+      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping them all would cost memory.
+      if (this.#policySets.size >= MAX_PLANS) this.#policySets.clear()
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
-      plan = makePlan(
+      policySet = makePolicySet(
         this.#owner.limiter,
         uses.map(({ policy }) => policy),
         when,
       )
-      warnOfAlgorithms(plan, this.#owner.store)
-      this.#plans.set(signature, plan)
-      stores.set(plan, this.#owner.store)
+      warnOfAlgorithms(policySet, this.#owner.store)
+      this.#policySets.set(signature, policySet)
+      stores.set(policySet, this.#owner.store)
     }
-    return plan
+    return policySet
   }
 }
 
 /** By store, which kernel counts under the names of a limiter and a policy. */
 const kernelsOn: WeakMap<Store, Map<string, string | undefined>> = new WeakMap()
 
-function warnOfAlgorithms({ name: limiter, policies }: Plan, store: Store): void {
+function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store): void {
   const kernels = kernelsOn.get(store) ?? new Map()
   kernelsOn.set(store, kernels)
   for (const { name, kernel } of policies) {
@@ -159,25 +159,29 @@ export function usesOf(
   })
 }
 
-const stores: WeakMap<Plan, Store> = new WeakMap()
+const stores: WeakMap<PolicySet, Store> = new WeakMap()
 
-/** The store that a plan was made for: what a receipt need not carry. */
-export function storeOf(plan: Plan): Store | undefined {
-  return stores.get(plan)
+/** The store that a policy set was made for: what a receipt need not carry. */
+export function storeOf(policySet: PolicySet): Store | undefined {
+  return stores.get(policySet)
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 const MAX_PLANS = 1_000
 const ONE: readonly number[] = Object.freeze([1])
 
-export function subjectOf(resolved: Resolved, plan: Plan, key: string): Subject {
-  return { plan, key, ownKeys: resolved.ownKeys }
+export function targetOf(resolved: Resolved, policySet: PolicySet, key: string): Target {
+  return { policySet, key, ownKeys: resolved.ownKeys }
 }
 
-export function costsOf({ ownCosts }: Resolved, plan: Plan, cost: number): readonly number[] {
+export function costsOf(
+  { ownCosts }: Resolved,
+  policySet: PolicySet,
+  cost: number,
+): readonly number[] {
   if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
-  if (plan.policies.length === 1) return cost === 1 ? ONE : [cost]
-  return plan.policies.map(() => cost)
+  if (policySet.policies.length === 1) return cost === 1 ? ONE : [cost]
+  return policySet.policies.map(() => cost)
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {

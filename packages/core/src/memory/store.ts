@@ -1,19 +1,19 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { decideGroup, type Lane, type Reading } from '../algorithms/driver.js'
+import { decide, type Lane, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { quote, rangeError, storeClosed } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import {
-  type Answer,
-  answerOf,
-  type Group,
-  type Plan,
+  type PolicySet,
+  resultOf,
   type Store,
-  type Subject,
+  type StoreRequest,
+  type StoreResult,
+  type Target,
   textOfKey,
   textOfOwnKey,
 } from '../store.js'
@@ -35,8 +35,8 @@ export interface MemoryStoreOptions {
 
 /** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */
 export interface MemoryStore extends Store {
-  decide(group: Group): Answer
-  reset(subject: Subject): void
+  decide(group: StoreRequest): StoreResult
+  reset(target: Target): void
   close(): void
 }
 
@@ -67,8 +67,8 @@ export function memoryStoreOf({
   ...bounds
 }: Bounds & { readonly clock: Clock }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
-  let desks = new WeakMap<Plan, Desk>()
-  let lastPlan: Plan | undefined
+  let desks = new WeakMap<PolicySet, Desk>()
+  let lastPlan: PolicySet | undefined
   let lastDesk: Desk | undefined
   const marks = new Recent<Mark>(MAX_MARKS)
   let closed = false
@@ -92,23 +92,23 @@ export function memoryStoreOf({
     return table
   }
 
-  function deskFor(plan: Plan): Desk {
-    const lanes = (plan.policies as readonly KernelPolicy[]).map((policy) => {
+  function deskFor(policySet: PolicySet): Desk {
+    const lanes = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
       const { kernel, numbers } = policy
-      const table = tableOf(tableId(plan, policy), policy)
+      const table = tableOf(tableId(policySet, policy), policy)
       return { kernel, check: kernel.check(numbers), table, slot: -1 }
     })
     return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
   }
 
-  function deskOf(plan: Plan): Desk {
-    if (plan === lastPlan) return lastDesk as Desk
-    let desk = desks.get(plan)
+  function deskOf(policySet: PolicySet): Desk {
+    if (policySet === lastPlan) return lastDesk as Desk
+    let desk = desks.get(policySet)
     if (desk === undefined) {
-      desk = deskFor(plan)
-      desks.set(plan, desk)
+      desk = deskFor(policySet)
+      desks.set(policySet, desk)
     }
-    lastPlan = plan
+    lastPlan = policySet
     lastDesk = desk
     return desk
   }
@@ -120,12 +120,12 @@ export function memoryStoreOf({
 
   return {
     local: true,
-    decide(group: Group): Answer {
+    decide(group: StoreRequest): StoreResult {
       mustBeOpen()
-      const { lanes, readings, keys } = deskOf(group.plan)
+      const { lanes, readings, keys } = deskOf(group.policySet)
       const nowUs = clock.nowUs()
       for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
-      const granted = decideGroup(
+      const granted = decide(
         lanes,
         keys,
         group.costs,
@@ -137,16 +137,16 @@ export function memoryStoreOf({
         readings,
       )
       sweeping.start()
-      return answerOf(group, granted > 0, nowUs, readings)
+      return resultOf(group, granted > 0, nowUs, readings)
     },
-    reset(subject: Subject) {
+    reset(target: Target) {
       mustBeOpen()
       const nowUs = clock.nowUs()
       // A table is not made for what is forgotten: names of policies may be made up.
-      subject.plan.policies.forEach((policy, i) => {
-        const id = tableId(subject.plan, policy)
-        marksOf(id).on(keyOf(subject, i)).forgottenUs = nowUs
-        tables.get(id)?.reset(keyOf(subject, i))
+      target.policySet.policies.forEach((policy, i) => {
+        const id = tableId(target.policySet, policy)
+        marksOf(id).on(keyOf(target, i)).forgottenUs = nowUs
+        tables.get(id)?.reset(keyOf(target, i))
       })
     },
     close() {
@@ -164,20 +164,20 @@ const NONE: readonly undefined[] = []
 const MAX_MARKS = 10_000
 
 /** What a policy counts under, but for the key. */
-function tableId({ name }: Plan, policy: Policy): string {
+function tableId({ name }: PolicySet, policy: Policy): string {
   return `${name}:${policy.name}:${counterOf(policy)}`
 }
 
 /** Whom the i-th policy limits. */
-function keyOf({ key, ownKeys }: Subject, i: number): string {
+function keyOf({ key, ownKeys }: Target, i: number): string {
   const own = ownKeys?.[i]
   return own === undefined ? textOfKey(key) : textOfOwnKey(own)
 }
 
-/** A policy that limits anything: plans have no others. */
+/** A policy that limits anything: policy sets have no others. */
 type KernelPolicy = Policy & { readonly kernel: Kernel }
 
-/** What a plan's decisions are worked out on: made once, used by each in turn. */
+/** What a policy set's decisions are worked out on: made once, used by each in turn. */
 interface Desk {
   readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]

@@ -34,7 +34,7 @@ import {
 } from '../layers/resilience/peers.js'
 import { isReady, Recovery } from '../layers/resilience/recovery.js'
 import { decideWithoutStore, localPart } from '../layers/resilience/unavailable.js'
-import type { Answer, Group, Subject, WhenUnavailable } from '../store.js'
+import type { StoreRequest, StoreResult, Target, WhenUnavailable } from '../store.js'
 import { type FirstConnection, firstConnection } from './client/first-connection.js'
 import { type Permissions, permissions } from './client/permissions.js'
 import { type Desk, Desks, idOf } from './desks.js'
@@ -45,7 +45,7 @@ import { Calls } from './transport/dispatcher.js'
 import { slotOf } from './transport/hash-slot.js'
 import { hashTagOf, type KeyFormat } from './transport/keys.js'
 import { Nodes, type RedisNode } from './transport/nodes.js'
-import { type RedisLike, resetSubject } from './transport/script-call.js'
+import { type RedisLike, resetTarget } from './transport/script-call.js'
 import { serverClock } from './transport/server-clock.js'
 
 /** The options of a Redis store, checked and completed. */
@@ -117,13 +117,13 @@ class LayeredStore implements RedisStore, Asker {
       deadlineMs,
       fallback: this.#fallback,
       events: this.#events,
-      lineOf: ({ group }) => this.#desks.of(group.plan).line,
+      lineOf: ({ group }) => this.#desks.of(group.policySet).line,
       idOf,
       answered: () => {
         this.#answered = true
       },
       settled: (group, answer) => {
-        noteAnswer(group, idOf(group), this.#desks.of(group.plan), answer, this.#losses)
+        noteAnswer(group, idOf(group), this.#desks.of(group.policySet), answer, this.#losses)
       },
       probeKeyOf: (node) => this.#keyOn(node),
       slotOf: ({ group }) => this.#slotOf(group),
@@ -149,11 +149,11 @@ class LayeredStore implements RedisStore, Asker {
     this.#losses = { events: this.#events, ask: (group, waiter) => this.#ask(group, waiter) }
   }
 
-  decide(group: Group): Answer | Promise<Answer> {
+  decide(group: StoreRequest): StoreResult | Promise<StoreResult> {
     return this.decideAs(group, asIs)
   }
 
-  decideAs<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
+  decideAs<Result>(group: StoreRequest, as: As<Result>): Result | Promise<Result> {
     if (this.#closed) throw storeClosed()
     if (
       this.#client.isCluster === true &&
@@ -171,11 +171,11 @@ class LayeredStore implements RedisStore, Asker {
     return this.#decideInSlot(group, as)
   }
 
-  async reset(subject: Subject): Promise<void> {
+  async reset(target: Target): Promise<void> {
     if (this.#closed) throw storeClosed()
-    const isSplit = this.#client.isCluster === true && subject.ownKeys !== undefined
-    const parts = isSplit ? partsBySlot(subject, this.#settings.format) : [subject]
-    for (const part of parts) this.#desks.of(part.plan).leases?.end(idOf(part))
+    const isSplit = this.#client.isCluster === true && target.ownKeys !== undefined
+    const parts = isSplit ? partsBySlot(target, this.#settings.format) : [target]
+    for (const part of parts) this.#desks.of(part.policySet).leases?.end(idOf(part))
     // What was asked for before it is to be decided before it.
     this.#batches.flush()
     await Promise.all(parts.map((part) => this.#resetInSlot(part)))
@@ -215,21 +215,21 @@ class LayeredStore implements RedisStore, Asker {
     await withDeadline(Promise.resolve(this.#heartbeat?.stop()), CLOSING_MS).catch(() => {})
   }
 
-  async #resetInSlot(subject: Subject): Promise<void> {
-    const desk = this.#desks.of(subject.plan)
-    const id = idOf(subject)
+  async #resetInSlot(target: Target): Promise<void> {
+    const desk = this.#desks.of(target.policySet)
+    const id = idOf(target)
     desk.seen.forget(id, desk.salt)
-    desk.denials?.changed(id, subject)
-    const part = localPart(subject, this.#settings.whenUnavailable)
-    const own = this.#desks.of(part.plan)
+    desk.denials?.changed(id, target)
+    const part = localPart(target, this.#settings.whenUnavailable)
+    const own = this.#desks.of(part.policySet)
     own.seen.forget(idOf(part), own.salt)
     this.#fallback.forget(idOf(part), part)
-    const node = this.#nodes.ofSlot(this.#slotOf(subject))
+    const node = this.#nodes.ofSlot(this.#slotOf(target))
     if (!this.#usable(node)) throw this.#notUsable(node)
     try {
       await withDeadline(
         Promise.resolve(this.#connecting()).then(() =>
-          resetSubject(this.#client, desk.line, subject, this.#nowUs()),
+          resetTarget(this.#client, desk.line, target, this.#nowUs()),
         ),
         this.#settings.deadlineMs,
       )
@@ -242,12 +242,12 @@ class LayeredStore implements RedisStore, Asker {
       throw error
     } finally {
       // Of denials that came in meanwhile, too, and also if nobody knows whether it was done.
-      desk.denials?.changed(id, subject)
+      desk.denials?.changed(id, target)
     }
   }
 
-  #decideInSlot<Result>(group: Group, as: As<Result>): Result | Promise<Result> {
-    const desk = this.#desks.of(group.plan)
+  #decideInSlot<Result>(group: StoreRequest, as: As<Result>): Result | Promise<Result> {
+    const desk = this.#desks.of(group.policySet)
     const id = idOf(group)
     const known = desk.denials?.answer(id, group) ?? desk.leases?.answer(id, group)
     if (known !== undefined) return as(group, known)
@@ -262,7 +262,7 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   /** A part of a decision whose time was used up by the parts before it. */
-  #decideTooLate(part: Group): Answer | undefined {
+  #decideTooLate(part: StoreRequest): StoreResult | undefined {
     if (part.mode === 'refund') {
       void Promise.resolve(this.#decideInSlot(part, asIs)).catch(() => {})
       return undefined
@@ -272,18 +272,18 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   /** Asks Redis, if it can be asked, and nobody waits for the answer. */
-  #tell(group: Group): void {
+  #tell(group: StoreRequest): void {
     if (!this.#usable(this.#nodes.ofSlot(this.#slotOf(group)))) return
-    const { seen, salt } = this.#desks.of(group.plan)
+    const { seen, salt } = this.#desks.of(group.policySet)
     this.#ask(group, {
       answered: (answer) => void seen.note(idOf(group), salt, answer, group.mode),
       failed() {},
     })
   }
 
-  #ask(group: Group, waiter: Waiter): void {
+  #ask(group: StoreRequest, waiter: Waiter): void {
     this.#batches.ask(
-      this.#desks.of(group.plan).line,
+      this.#desks.of(group.policySet).line,
       this.#slotOf(group),
       group,
       this.#nowUs(),
@@ -292,23 +292,27 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   /** The store has answered. */
-  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): void {
+  noted(group: StoreRequest, desk: Desk, answer: StoreResult, sentMs: number): void {
     const id = idOf(group)
     desk.denials?.noted(id, group, answer, sentMs)
     noteAnswer(group, id, desk, answer, this.#losses)
   }
 
   /** The store has not answered, or not in time, or cannot decide this key. */
-  failed(group: Group, node: RedisNode, error: StoreError): Answer {
+  failed(group: StoreRequest, node: RedisNode, error: StoreError): StoreResult {
     if (!concernsNode(error)) {
-      this.#events.emit('key-error', { limiter: group.plan.name, key: group.key, cause: error })
+      this.#events.emit('key-error', {
+        limiter: group.policySet.name,
+        key: group.key,
+        cause: error,
+      })
       this.#doubted(node, error)
     }
     return this.#without(group, node, error)
   }
 
-  #without(group: Group, node: RedisNode, cause: StoreError): Answer {
-    this.#events.emit('fallback', { limiter: group.plan.name, key: group.key, cause })
+  #without(group: StoreRequest, node: RedisNode, cause: StoreError): StoreResult {
+    this.#events.emit('fallback', { limiter: group.policySet.name, key: group.key, cause })
     if (node.breaker.state === 'closed') this.#recovery.settleSoon(node)
     return decideWithoutStore(group, {
       otherwise: this.#settings.whenUnavailable,
@@ -322,12 +326,12 @@ class LayeredStore implements RedisStore, Asker {
   }
 
   /** What was last seen of the policies at these places: with the others, or when they were settled by themselves. */
-  #lastSeen(group: Group, part: Group, places: readonly number[]): Seen | undefined {
-    const desk = this.#desks.of(group.plan)
+  #lastSeen(group: StoreRequest, part: StoreRequest, places: readonly number[]): Seen | undefined {
+    const desk = this.#desks.of(group.policySet)
     const id = idOf(group)
     const whole = desk.seen.get(id, desk.salt)
     if (part === group) return whole
-    const own = this.#desks.of(part.plan)
+    const own = this.#desks.of(part.policySet)
     const alone = own.seen.get(idOf(part), own.salt)
     if (alone !== undefined && (whole === undefined || alone.nowUs > whole.nowUs)) return alone
     return whole && partOfSeen(whole, places)
@@ -387,7 +391,7 @@ class LayeredStore implements RedisStore, Asker {
     this.#fallback.countedAfterAll(part, idOf(part), Math.min(granted, waiters.length))
   }
 
-  #slotOf({ key, ownKeys }: Pick<Subject, 'key' | 'ownKeys'>): number {
+  #slotOf({ key, ownKeys }: Pick<Target, 'key' | 'ownKeys'>): number {
     if (this.#client.isCluster !== true) return 0
     return slotOf(hashTagOf(this.#settings.format, ownKeys?.[0]?.tag ?? key))
   }

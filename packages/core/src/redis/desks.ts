@@ -1,10 +1,10 @@
-// What the Redis store keeps for each plan: how to call Redis for it, and what it knows of the plan's subjects.
+// What the Redis store keeps for each policy set: how to call Redis for it, and what it knows of the policy set's targets.
 
 import { keyHash } from '../base/key-hash.js'
 import { Denials } from '../layers/deny-cache.js'
 import { type LeaseOptions, Leases } from '../layers/leases.js'
 import { LastSeen } from '../layers/resilience/last-seen.js'
-import { type Group, type Plan, type Subject, textOfSubject } from '../store.js'
+import { type PolicySet, type StoreRequest, type Target, textOfTarget } from '../store.js'
 import { idOfText, type KeyFormat } from './transport/keys.js'
 import { type Line, lineFor } from './transport/script-call.js'
 
@@ -15,22 +15,22 @@ export interface DesksOptions {
   /** The store's time, where it is injected. */
   readonly nowUs: () => number | undefined
   /** Asks Redis, and nobody waits for the answer. */
-  readonly tell: (group: Group) => void
+  readonly tell: (group: StoreRequest) => void
 }
 
 export interface Desk {
   readonly line: Line
-  /** Of all plans with as many policies; the salt tells this one's subjects from theirs. */
+  /** Of all policy sets with as many policies; the salt tells this one's targets from theirs. */
   readonly seen: LastSeen
   readonly salt: number
-  /** Of all plans of the limiter's name, so that what is done under one shows under the others. */
+  /** Of all policy sets of the limiter's name, so that what is done under one shows under the others. */
   readonly denials: Denials | undefined
   readonly leases: Leases | undefined
 }
 
 export class Desks {
   readonly #options: DesksOptions
-  readonly #desks: WeakMap<Plan, Desk> = new WeakMap()
+  readonly #desks: WeakMap<PolicySet, Desk> = new WeakMap()
   readonly #denials: Map<string, Denials> = new Map()
   readonly #leases: Map<string, Leases> = new Map()
   readonly #seen: Map<number, LastSeen> = new Map()
@@ -39,17 +39,17 @@ export class Desks {
     this.#options = options
   }
 
-  of(plan: Plan): Desk {
-    let desk = this.#desks.get(plan)
+  of(policySet: PolicySet): Desk {
+    let desk = this.#desks.get(policySet)
     if (desk === undefined) {
       desk = {
-        line: lineFor(this.#options.format, plan),
-        seen: this.#seenWith(plan.policies.length),
-        salt: saltOf(plan),
-        denials: this.#denialsOf(plan),
-        leases: this.#leasesOf(plan),
+        line: lineFor(this.#options.format, policySet),
+        seen: this.#seenWith(policySet.policies.length),
+        salt: saltOf(policySet),
+        denials: this.#denialsOf(policySet),
+        leases: this.#leasesOf(policySet),
       }
-      this.#desks.set(plan, desk)
+      this.#desks.set(policySet, desk)
     }
     return desk
   }
@@ -58,7 +58,7 @@ export class Desks {
     for (const leases of this.#leases.values()) leases.close()
   }
 
-  #denialsOf({ name }: Plan): Denials | undefined {
+  #denialsOf({ name }: PolicySet): Denials | undefined {
     const { denyCache, nowUs } = this.#options
     if (!denyCache) return undefined
     let denials = this.#denials.get(name)
@@ -69,7 +69,7 @@ export class Desks {
     return denials
   }
 
-  #leasesOf({ name }: Plan): Leases | undefined {
+  #leasesOf({ name }: PolicySet): Leases | undefined {
     const { leases: options, nowUs, tell } = this.#options
     if (options === undefined) return undefined
     let leases = this.#leases.get(name)
@@ -90,13 +90,13 @@ export class Desks {
   }
 }
 
-/** Tells the subjects of a plan from those of others; equal plans have the same, whenever they were made. */
-function saltOf({ name, policies }: Plan): number {
+/** Tells the targets of a policy set from those of others; equal policy sets have the same, whenever they were made. */
+function saltOf({ name, policies }: PolicySet): number {
   keyHash.hash(JSON.stringify([name, ...policies.map(({ signature }) => signature)]))
   return keyHash.low
 }
 
-/** A subject among those of its plan. */
-export function idOf(subject: Subject): string {
-  return idOfText(textOfSubject(subject))
+/** A target among those of its policy set. */
+export function idOf(target: Target): string {
+  return idOfText(textOfTarget(target))
 }

@@ -2,24 +2,24 @@
 
 import type { Reading } from '../algorithms/driver.js'
 import type { StoreError } from '../base/errors.js'
-import { type Answer, answerOf, type Group } from '../store.js'
+import { resultOf, type StoreRequest, type StoreResult } from '../store.js'
 import { type Desk, idOf } from './desks.js'
 import type { Waiter } from './transport/batching.js'
 import type { RedisNode } from './transport/nodes.js'
 
 /** What is made of an answer. */
-export type As<Result> = (group: Group, answer: Answer) => Result
+export type As<Result> = (group: StoreRequest, answer: StoreResult) => Result
 
-export function asIs(_: Group, answer: Answer): Answer {
+export function asIs(_: StoreRequest, answer: StoreResult): StoreResult {
   return answer
 }
 
 /** Who makes a decision of what comes back. */
 export interface Asker {
   /** The store has answered. `sentMs`: when it was asked, by performance.now(). */
-  noted(group: Group, desk: Desk, answer: Answer, sentMs: number): void
+  noted(group: StoreRequest, desk: Desk, answer: StoreResult, sentMs: number): void
   /** The store has not answered, or not in time, or cannot decide this key. May throw. */
-  failed(group: Group, node: RedisNode, error: StoreError): Answer
+  failed(group: StoreRequest, node: RedisNode, error: StoreError): StoreResult
 }
 
 let lastResolve: (result: never) => void
@@ -33,14 +33,14 @@ function keepBoth(resolve: (result: never) => void, reject: (error: unknown) => 
 export class Question<Result> implements Waiter {
   readonly promise: Promise<Result>
   readonly #asker: Asker
-  readonly #group: Group
+  readonly #group: StoreRequest
   readonly #desk: Desk
   readonly #node: RedisNode
   readonly #as: As<Result>
   readonly #resolve: (result: Result) => void
   readonly #reject: (error: unknown) => void
 
-  constructor(asker: Asker, group: Group, desk: Desk, node: RedisNode, as: As<Result>) {
+  constructor(asker: Asker, group: StoreRequest, desk: Desk, node: RedisNode, as: As<Result>) {
     this.#asker = asker
     this.#group = group
     this.#desk = desk
@@ -51,7 +51,7 @@ export class Question<Result> implements Waiter {
     this.#reject = lastReject
   }
 
-  answered(answer: Answer, sentMs: number): void {
+  answered(answer: StoreResult, sentMs: number): void {
     this.#asker.noted(this.#group, this.#desk, answer, sentMs)
     this.#resolve(this.#as(this.#group, answer))
   }
@@ -62,7 +62,7 @@ export class Question<Result> implements Waiter {
     this.#desk.seen.note(
       id,
       this.#desk.salt,
-      answerOf(this.#group, true, nowUs, readings),
+      resultOf(this.#group, true, nowUs, readings),
       'penalty',
     )
     this.#desk.leases?.granted(id, this.#group, ahead, readings, nowUs)

@@ -14,7 +14,7 @@ import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import type { Decision } from '../limiter/decision.js'
 import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { type Answer, type Group, makePlan, type Store } from '../store.js'
+import { makePolicySet, type Store, type StoreRequest, type StoreResult } from '../store.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
@@ -348,9 +348,9 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
   [
     'decideAs, where there is one, gives what is made of the answer',
     async ({ store, run }) => {
-      const plan = makePlan(`${run}.as`, [fixedWindow({ limit: 3, window: '1m' })])
-      const group: Group = { plan, key: 'k', mode: 'consume', costs: [2] }
-      const as = (of: Group, { allowed, figures }: Answer): string =>
+      const policySet = makePolicySet(`${run}.as`, [fixedWindow({ limit: 3, window: '1m' })])
+      const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [2] }
+      const as = (of: StoreRequest, { allowed, figures }: StoreResult): string =>
         `${of === group} ${allowed} ${figures[0]?.remaining}`
       const answer = await store.decide(group)
       same('decide', as(group, answer), 'true true 1')

@@ -16,7 +16,7 @@ import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import { type Duration, durationMs } from '../base/duration.js'
-import { type Answer, type Mode, makePlan, type Plan, type Store } from '../store.js'
+import { type Mode, makePolicySet, type PolicySet, type Store, type StoreResult } from '../store.js'
 import type { FakeClock } from './clock.js'
 
 /** One call of a trace, and what it must answer. */
@@ -24,7 +24,7 @@ export interface TraceStep {
   readonly line: number
   /** Of the trace: each `policy` line begins a new one. */
   readonly section: number
-  readonly plan: Plan
+  readonly policySet: PolicySet
   readonly atMs: number
   readonly mode: Mode
   readonly cost: number
@@ -45,10 +45,10 @@ export async function replayTrace(
   const startMs = clock.nowUs() / 1_000
   for (const step of parseTrace(text)) {
     clock.set(startMs + step.atMs)
-    const { plan, mode, cost } = step
+    const { policySet, mode, cost } = step
     const untilUs = step.untilMs === undefined ? undefined : [(startMs + step.untilMs) * 1_000]
     const key = `${keyPrefix}-${step.section}`
-    const found = answerText(await store.decide({ plan, key, mode, costs: [cost], untilUs }))
+    const found = answerText(await store.decide({ policySet, key, mode, costs: [cost], untilUs }))
     if (found !== step.expected) {
       throw new Error(`line ${step.line} of the trace: expected ${step.expected}, got ${found}`)
     }
@@ -59,19 +59,19 @@ export async function replayTrace(
 export function parseTrace(text: string): TraceStep[] {
   const steps: TraceStep[] = []
   let section = 0
-  let plan: Plan | undefined
+  let policySet: PolicySet | undefined
   text.split('\n').forEach((raw, index) => {
     const line = raw.trim()
     if (line === '' || line.startsWith('#') || line.startsWith('at ')) return
     const [first, ...rest] = line.split(/\s+/) as [string, ...string[]]
     if (first === 'policy' || first === 'change') {
       if (first === 'policy') section += 1
-      plan = makePlan('trace', [policyFrom(rest)])
+      policySet = makePolicySet('trace', [policyFrom(rest)])
       return
     }
-    if (plan === undefined)
+    if (policySet === undefined)
       throw new Error(`line ${index + 1} of the trace: a call before any policy`)
-    steps.push({ line: index + 1, section, plan, atMs: millis(first), ...callFrom(line) })
+    steps.push({ line: index + 1, section, policySet, atMs: millis(first), ...callFrom(line) })
   })
   return steps
 }
@@ -94,7 +94,7 @@ function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | '
 }
 
 /** The four columns of an answer: allowed, units left, time to wait, time to reset. */
-export function answerText({ allowed, figures }: Answer): string {
+export function answerText({ allowed, figures }: StoreResult): string {
   return figures
     .map(({ remaining, retryAfterMs, resetAfterMs }) => {
       const wait = retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `${retryAfterMs}ms`

@@ -14,7 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { type Group, makePlan, type Plan } from '../../src/store.js'
+import { makePolicySet, type PolicySet, type StoreRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 /** A policy of a limit; `scale` is its time scale in ms. */
@@ -78,7 +78,11 @@ export const recipes: fc.Arbitrary<ChangeRecipe> = fc.record({
 })
 
 /** Asks one of the processes for units of the key; whether they were granted. */
-export type Ask = (process: number, group: Group, nowUs: number) => boolean | Promise<boolean>
+export type Ask = (
+  process: number,
+  group: StoreRequest,
+  nowUs: number,
+) => boolean | Promise<boolean>
 
 /** Takes the steps, and holds what passes against the bound. Returns how many steps there were. */
 export async function takeChanges(
@@ -92,16 +96,16 @@ export async function takeChanges(
   const most = Math.max(...limits)
   const longest = Math.max(...scales)
   const counts = scales.map((scale) => new Alone(make(most, scale), clock))
-  const plans = scales.map((scale) =>
-    limits.map((limit) => makePlan(limiter, [make(limit, scale)])),
+  const policySets = scales.map((scale) =>
+    limits.map((limit) => makePolicySet(limiter, [make(limit, scale)])),
   )
   for (const [place, { by, scale, limit, cost, process }] of steps.entries()) {
     clock.advance((by * longest) / pace / 1_000)
     for (const count of counts) count.takeAll()
     const which = scale % scales.length
-    const plan = plans[which]?.[limit % limits.length] as Plan
+    const policySet = policySets[which]?.[limit % limits.length] as PolicySet
     const count = counts[which] as Alone
-    const group: Group = { plan, key: 'k', mode: 'consume', costs: [cost] }
+    const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [cost] }
     if (await ask(process, group, clock.nowUs())) count.mixed += cost
     const bound = count.taken + most
     assert.ok(
@@ -119,17 +123,22 @@ class Alone {
   /** What passes where the settings change. */
   mixed = 0
   readonly #store: ReturnType<typeof memoryStore>
-  readonly #plan: Plan
+  readonly #policySet: PolicySet
 
   constructor(policy: Policy, clock: ReturnType<typeof fakeClock>) {
     this.#store = memoryStore({ clock })
-    this.#plan = makePlan('alone', [policy])
+    this.#policySet = makePolicySet('alone', [policy])
   }
 
   takeAll(): void {
-    const { figures } = this.#store.decide({ plan: this.#plan, key: 'k', mode: 'peek', costs: [0] })
+    const { figures } = this.#store.decide({
+      policySet: this.#policySet,
+      key: 'k',
+      mode: 'peek',
+      costs: [0],
+    })
     const units = figures[0]?.remaining as number
-    this.#store.decide({ plan: this.#plan, key: 'k', mode: 'consume', costs: [units] })
+    this.#store.decide({ policySet: this.#policySet, key: 'k', mode: 'consume', costs: [units] })
     this.taken += units
   }
 }

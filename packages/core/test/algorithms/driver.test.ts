@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { decideGroup, type Lane, type Table } from '../../src/algorithms/driver.js'
+import { decide, type Lane, type Table } from '../../src/algorithms/driver.js'
 
 test('a table is told when a state was written, rounded down, and how long it matters, rounded up', () => {
   // 3 units take 3.75 us to drain: 10 ticks a unit, at 8 ticks a microsecond.
@@ -20,7 +20,7 @@ test('a table is told when a state was written, rounded down, and how long it ma
   const lane: Lane = { kernel: bucket, check, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   const ask = (nowUs: number, cost: number) => {
-    decideGroup([lane], ['k'], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    decide([lane], ['k'], [cost], 'consume', 1, [], undefined, nowUs, readings)
     return write.mock.lastCall?.slice(4)
   }
   expect(ask(1_800_000_000_000_000, 3)).toEqual([1_800_000_000_000, 1])

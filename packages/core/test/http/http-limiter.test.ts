@@ -3,14 +3,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { httpLimiter, type Refusal, type RequestDecision } from '../../src/http/index.js'
 import {
-  type Answer,
   type Decision,
   fixedWindow,
-  type Group,
   memoryStore,
   type PolicyInput,
   RateLimiter,
   type Store,
+  type StoreRequest,
+  type StoreResult,
   slidingLog,
   tokenBucket,
   unlimited,
@@ -488,11 +488,11 @@ describe('a refusal', () => {
 
   test('by a store that cannot decide is 503, whatever status denials have', async () => {
     const store: Store = {
-      decide: (group: Group): Answer => ({
+      decide: (group: StoreRequest): StoreResult => ({
         allowed: false,
         nowUs: 0,
         untilUs: [],
-        figures: group.plan.policies.map((policy) => ({
+        figures: group.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

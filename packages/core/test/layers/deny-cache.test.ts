@@ -4,11 +4,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { gcra } from '../../src/index.js'
 import { Denials } from '../../src/layers/deny-cache.js'
-import { type Answer, type Group, makePlan } from '../../src/store.js'
+import { makePolicySet, type StoreRequest, type StoreResult } from '../../src/store.js'
 
 const policy = gcra({ limit: 2, period: '1s' })
-const plan = makePlan('p', [policy])
-const group: Group = { plan, key: 'k', mode: 'consume', costs: [1] }
+const policySet = makePolicySet('p', [policy])
+const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [1] }
 const DECIDED_US = Date.UTC(2026, 0, 1) * 1_000
 
 let nowMs = 1_000
@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-function denial(retryAfterMs: number): Answer {
+function denial(retryAfterMs: number): StoreResult {
   const figures = [{ policy, cost: 1, limit: 2, remaining: 0, retryAfterMs, resetAfterMs: 5_000 }]
   return {
     allowed: false,

@@ -14,7 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { type Answer, makePlan, type Plan } from '../../src/store.js'
+import { makePolicySet, type PolicySet, type StoreResult } from '../../src/store.js'
 import { fakeClock, storeConformance } from '../../src/testing/index.js'
 
 describe('a memory store of fingerprints keeps the contract of a store', () => {
@@ -32,7 +32,7 @@ describe('both kinds of keys', () => {
   ]
 
   test.each(policies)('get the same decisions for the same requests ($algorithm)', (policy) => {
-    const plan = makePlan('p', [policy])
+    const policySet = makePolicySet('p', [policy])
     const step = fc.record({
       mode: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'penalty'),
       key: fc.integer({ min: 0, max: 30 }).map((i) => `key-${i}`),
@@ -48,9 +48,9 @@ describe('both kinds of keys', () => {
         )
         for (const { mode, key, cost, advanceMs, reset } of steps) {
           clock.advance(advanceMs)
-          const answers = stores.map((store): Answer => {
-            if (reset) store.reset({ plan, key })
-            return store.decide({ plan, key, mode, costs: [cost] })
+          const answers = stores.map((store): StoreResult => {
+            if (reset) store.reset({ policySet, key })
+            return store.decide({ policySet, key, mode, costs: [cost] })
           })
           expect(answers[1]).toEqual(answers[0])
         }
@@ -82,17 +82,17 @@ describe('both kinds of keys', () => {
 
   test.each(['exact', 'fingerprint'] as const)('tell hostile keys apart (%s)', (keys) => {
     const store = memoryStore({ keys, clock: fakeClock() })
-    const plan = makePlan('p', [slidingLog({ limit: 3_000, window: '1h' })])
+    const policySet = makePolicySet('p', [slidingLog({ limit: 3_000, window: '1h' })])
     hostile.forEach((key, i) => {
-      store.decide({ plan, key, mode: 'consume', costs: [i + 1] })
+      store.decide({ policySet, key, mode: 'consume', costs: [i + 1] })
     })
     hostile.forEach((key, i) => {
-      const { figures } = store.decide({ plan, key, mode: 'peek', costs: [1] })
+      const { figures } = store.decide({ policySet, key, mode: 'peek', costs: [1] })
       expect(figures[0]?.remaining).toBe(3_000 - (i + 1))
     })
-    store.reset({ plan, key: '__proto__' })
+    store.reset({ policySet, key: '__proto__' })
     expect(
-      store.decide({ plan, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining,
+      store.decide({ policySet, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining,
     ).toBe(3_000)
     store.close()
   })
@@ -171,12 +171,12 @@ describe('the tables of a memory store', () => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
     try {
       const store = memoryStore()
-      const plans = [1, 2, 3].map(() =>
-        makePlan('api', [fixedWindow({ name: 'short', limit: 5, window: '1s' })]),
+      const policySets = [1, 2, 3].map(() =>
+        makePolicySet('api', [fixedWindow({ name: 'short', limit: 5, window: '1s' })]),
       )
-      const [one, other, late] = plans as [Plan, Plan, Plan]
-      const take = (plan: Plan) =>
-        store.decide({ plan, key: 'k', mode: 'consume', costs: [2] }).allowed
+      const [one, other, late] = policySets as [PolicySet, PolicySet, PolicySet]
+      const take = (policySet: PolicySet) =>
+        store.decide({ policySet, key: 'k', mode: 'consume', costs: [2] }).allowed
       expect([take(one), take(other), take(one)]).toEqual([true, true, false])
       vi.advanceTimersByTime(10_000)
       expect(vi.getTimerCount()).toBe(0)
@@ -198,10 +198,11 @@ describe('the tables of a memory store', () => {
     try {
       const store = memoryStore()
       const before = bytesNow()
-      for (const policy of policies) store.reset({ plan: makePlan('api', [policy]), key: 'k' })
+      for (const policy of policies)
+        store.reset({ policySet: makePolicySet('api', [policy]), key: 'k' })
       expect(bytesNow() - before).toBeLessThan(4 * 2 ** 20)
       for (const policy of policies) {
-        const group = { plan: makePlan('api', [policy]), key: 'k', costs: [2] }
+        const group = { policySet: makePolicySet('api', [policy]), key: 'k', costs: [2] }
         store.decide({ ...group, mode: 'consume' })
         store.decide({ ...group, mode: 'refund' })
       }

@@ -17,7 +17,7 @@ import {
   keyNames,
   keysOf,
 } from '../../src/redis/transport/keys.js'
-import { makePlan, type Subject, textOfSubject } from '../../src/store.js'
+import { makePolicySet, type Target, textOfTarget } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 describe('a full memory store', () => {
@@ -118,10 +118,10 @@ describe('no text can be taken for', () => {
   )
   const key = text.filter((each) => each !== '')
   const own = fc.oneof(key, fc.tuple(key, key))
-  const subject = fc.record({ key, ownKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })) })
-  type Drawn = typeof subject extends fc.Arbitrary<infer Value> ? Value : never
+  const target = fc.record({ key, ownKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })) })
+  type Drawn = typeof target extends fc.Arbitrary<infer Value> ? Value : never
 
-  function subjectOf({ key, ownKeys }: Drawn): Pick<Subject, 'key' | 'ownKeys'> {
+  function targetOf({ key, ownKeys }: Drawn): Pick<Target, 'key' | 'ownKeys'> {
     const owns = ownKeys?.map((each) => {
       if (each === null) return undefined
       return typeof each === 'string' ? { key: each, tag: each } : { key: each[0], tag: each[1] }
@@ -132,12 +132,12 @@ describe('no text can be taken for', () => {
   test('another key, or a list of keys', () => {
     const seen = new Map<string, string>()
     fc.assert(
-      fc.property(subject, (drawn) => {
-        const given = subjectOf(drawn)
+      fc.property(target, (drawn) => {
+        const given = targetOf(drawn)
         const whole = JSON.stringify(given)
         // What stands for one must not stand for a plain key of that text either.
-        for (const each of [given, { key: textOfSubject(given) }]) {
-          const id = textOfSubject(each)
+        for (const each of [given, { key: textOfTarget(given) }]) {
+          const id = textOfTarget(each)
           const who = each === given ? whole : JSON.stringify({ key: each.key })
           expect(seen.get(id) ?? who).toBe(who)
           seen.set(id, who)
@@ -171,14 +171,14 @@ test('two policies of one limiter that differ in numbers alone share their count
 })
 
 describe('names of keys in Redis', () => {
-  const plan = makePlan('search', [
+  const policySet = makePolicySet('search', [
     tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: 1 }),
     fixedWindow({ name: 'daily', limit: 1, window: '1d' }),
   ])
-  const names = keyNames(keyFormat('weir'), plan)
+  const names = keyNames(keyFormat('weir'), policySet)
 
   test('have one tag, and say what they are of', () => {
-    expect(keysOf(names, { plan, key: 'u42' }, [])).toEqual([
+    expect(keysOf(names, { policySet, key: 'u42' }, [])).toEqual([
       'weir:{u42}:search:burst:bucket1-1ms',
       'weir:{u42}:search:daily:fixed1-1d',
     ])
@@ -187,7 +187,7 @@ describe('names of keys in Redis', () => {
   test('hold an own key, beside the tag if that is another', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
-    expect(keysOf(names, { plan, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
+    expect(keysOf(names, { policySet, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
       'weir:{acme}:search:burst:bucket1-1ms',
       'weir:{acme}:search:daily:a%3Ab:fixed1-1d',
     ])

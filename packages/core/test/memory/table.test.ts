@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { Kernel, PolicyNumbers } from '../../src/algorithms/algorithm.js'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { decideGroup, type Lane } from '../../src/algorithms/driver.js'
+import { decide, type Lane } from '../../src/algorithms/driver.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
 import { Recent } from '../../src/base/cache.js'
@@ -36,7 +36,7 @@ function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   return (key: string, nowMs = NOW_MS, cost = 1): number => {
     const nowUs = nowMs * 1_000
-    const granted = decideGroup([lane], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    const granted = decide([lane], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
     return granted > 0 ? (readings[0] as { left: number }).left : -1
   }
 }
@@ -67,7 +67,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
               const ofVersion = lanes[version] as Lane[]
               const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
               const names = ofVersion.map(() => key)
-              const granted = decideGroup(
+              const granted = decide(
                 ofVersion,
                 names,
                 costs,

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { lineFor } from '../../src/redis/transport/script-call.js'
-import { makePlan } from '../../src/store.js'
+import { makePolicySet } from '../../src/store.js'
 import { type Measured, measure } from './attack/targets.js'
 import { singleClient } from './clients.js'
 import { verdictsOf } from './verdicts.js'
@@ -47,12 +47,12 @@ async function grantsInRedis(
   policy: Measured['policy'],
   { calls }: Measured['worst'],
 ): Promise<unknown[]> {
-  const plan = makePlan('adversary', [policy])
-  const line = lineFor(keyFormat('adversary'), plan)
+  const policySet = makePolicySet('adversary', [policy])
+  const line = lineFor(keyFormat('adversary'), policySet)
   await client.script('LOAD', line.script.source)
   const replies = await Promise.all(
     calls.map(({ request, nowUs }) =>
-      verdictsOf(client, line, request.mode, [{ ...request, plan, key }], nowUs),
+      verdictsOf(client, line, request.mode, [{ ...request, policySet, key }], nowUs),
     ),
   )
   return replies.map(

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
 import { lineFor } from '../../src/redis/transport/script-call.js'
-import { answerOf, type Plan } from '../../src/store.js'
+import { type PolicySet, resultOf } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
@@ -17,22 +17,25 @@ const GROUPS = 64
 const CORRUPT = 40
 
 /** One tag for all keys, so that a Cluster has them in one slot. */
-function subject(plan: Plan, name: string): Pick<Counted, 'plan' | 'key' | 'ownKeys'> {
-  return { plan, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
+function target(
+  policySet: PolicySet,
+  name: string,
+): Pick<Counted, 'policySet' | 'key' | 'ownKeys'> {
+  return { policySet, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
 }
 
 function groupsOf(
-  { plan, section, cost }: TraceStep,
+  { policySet, section, cost }: TraceStep,
   untilUs: number[] | undefined,
   run: string,
 ): Counted[] {
   return Array.from({ length: GROUPS }, (_, i) => {
     if (i < COPIES)
-      return { ...subject(plan, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
+      return { ...target(policySet, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
     if (i === CORRUPT)
-      return { ...subject(plan, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
+      return { ...target(policySet, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
     return {
-      ...subject(plan, `${run}-other-${i % 7}`),
+      ...target(policySet, `${run}-other-${i % 7}`),
       costs: [i % 5],
       untilUs,
       count: 1 + (i % 3),
@@ -44,8 +47,8 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   const clock = fakeClock()
   const startUs = clock.nowUs()
   for (const step of parseTrace(text)) {
-    const { plan, mode, untilMs } = step
-    const line = lineFor(keyFormat('weir'), plan)
+    const { policySet, mode, untilMs } = step
+    const line = lineFor(keyFormat('weir'), policySet)
     const groups = groupsOf(
       step,
       untilMs === undefined ? undefined : [startUs + untilMs * 1_000],
@@ -64,7 +67,7 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
       if (verdict instanceof StoreError) throw verdict
       const group = { ...(groups[0] as Counted), mode }
       expect(
-        `${step.line}: ${answerText(answerOf(group, verdict.granted > 0, nowUs, verdict.readings))}`,
+        `${step.line}: ${answerText(resultOf(group, verdict.granted > 0, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)
     }
     expect(verdicts.filter((verdict) => verdict instanceof StoreError)).toEqual([verdicts[CORRUPT]])

@@ -40,7 +40,7 @@ let sentinel: RedisSentinel
 /** Nodes tell clients names that nobody can resolve, as behind a network address translation. */
 let hidden: RedisCluster
 beforeAll(async () => {
-  // Unsafe options are the subject.
+  // Unsafe options are the target.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',

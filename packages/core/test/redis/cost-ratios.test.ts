@@ -15,7 +15,7 @@ import { RateLimiter } from '../../src/limiter/limiter.js'
 import { memoryStore } from '../../src/memory/store.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { lineFor } from '../../src/redis/transport/script-call.js'
-import { makePlan } from '../../src/store.js'
+import { makePolicySet } from '../../src/store.js'
 import { patientClient, patientStore } from './patient.js'
 import { verdictsOf } from './verdicts.js'
 
@@ -54,10 +54,10 @@ return count`
     [slidingLog({ limit, window: '10m' }), 4.5, 11],
     [slidingWindow({ limit, window: '10m' }), 4.5, 11],
   ])('of $algorithm', async (policy, batched, alone) => {
-    const plan = makePlan('cost', [policy])
-    const line = lineFor(keyFormat('weir'), plan)
+    const policySet = makePolicySet('cost', [policy])
+    const line = lineFor(keyFormat('weir'), policySet)
     const groups = Array.from({ length: KEYS }, (_, i) => ({
-      plan,
+      policySet,
       key: `u${i}`,
       costs: [1],
       count: 1,

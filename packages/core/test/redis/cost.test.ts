@@ -30,7 +30,7 @@ const KEY = 'u'
 const limit = 3
 const window = '1m'
 
-interface Subject {
+interface Target {
   readonly policy: Policy
   /** Commands of the first decision on a key, of the next ones, of a denied one, and of a peek. */
   readonly first: string
@@ -41,7 +41,7 @@ interface Subject {
   readonly bytes: number
 }
 
-const subjects: readonly Subject[] = [
+const subjects: readonly Target[] = [
   {
     // What it writes depends on the TAT's cell of 8.192 s: at first 4.072 s into one, then 5.073 s.
     policy: tokenBucket({ name: 'p', capacity: limit, refill: 1, every: '1s' }),

@@ -13,8 +13,8 @@ import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.j
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/errors.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
-import { type Line, lineFor, resetSubject } from '../../src/redis/transport/script-call.js'
-import { makePlan } from '../../src/store.js'
+import { type Line, lineFor, resetTarget } from '../../src/redis/transport/script-call.js'
+import { makePolicySet } from '../../src/store.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
 import type { DrawnPolicy, KernelName } from './differential/recipe.js'
@@ -39,12 +39,15 @@ class Twins {
 
   constructor(policy: Policy) {
     runs += 1
-    this.line = lineFor(keyFormat(`drivers-${process.pid}-${runs}`), makePlan('drivers', [policy]))
+    this.line = lineFor(
+      keyFormat(`drivers-${process.pid}-${runs}`),
+      makePolicySet('drivers', [policy]),
+    )
     this.#model = new Model([[drawn(policy)]])
   }
 
   get key(): string {
-    return keysOf(this.line.names, { plan: this.line.plan, key: 'k' }, [])[0] as string
+    return keysOf(this.line.names, { policySet: this.line.policySet, key: 'k' }, [])[0] as string
   }
 
   async redis({
@@ -54,9 +57,9 @@ class Twins {
     untilMs,
     seenMs = 1e9,
   }: Ask): Promise<Verdict> {
-    const { plan } = this.line
+    const { policySet } = this.line
     const group = {
-      plan,
+      policySet,
       key: 'k',
       costs: [cost],
       count: 1,
@@ -418,7 +421,7 @@ describe('what was charged in the instant in which a key was forgotten', () => {
   test.each(policies)('is not given back after a reset: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 3 })
-    await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(0))
+    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(0))
     await twins.redis({ cost: 4 })
     await twins.redis({ mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 })
     expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
@@ -558,7 +561,12 @@ test.each(policies)('a reset deleted a key that is not ours: $algorithm', async 
   const twins = new Twins(policy)
   await client.hset(twins.key, 'a', 'b')
   await client.pexpire(twins.key, 60_000)
-  const reset = resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, undefined)
+  const reset = resetTarget(
+    client,
+    twins.line,
+    { policySet: twins.line.policySet, key: 'k' },
+    undefined,
+  )
   await expect(reset).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
   expect(await client.exists(twins.key)).toBe(1)
 })
@@ -576,7 +584,7 @@ describe('several groups of one call', () => {
       costs.map((cost, i) => {
         const untilUs = mode === 'consume' ? undefined : [usOf(1_200)]
         return {
-          plan: line.plan,
+          policySet: line.policySet,
           key: `k${i}`,
           costs: [cost],
           count: 1,
@@ -585,14 +593,14 @@ describe('several groups of one call', () => {
         }
       })
     for (const { line } of [together, apart]) {
-      const { plan } = line
+      const { policySet } = line
       for (const { atMs = 0, cost = 1 } of prepare) {
         for (const i of [0, 2]) {
           await verdictsOf(
             client,
             line,
             'penalty',
-            [{ plan, key: `k${i}`, costs: [cost], count: 1 }],
+            [{ policySet, key: `k${i}`, costs: [cost], count: 1 }],
             usOf(atMs),
           )
         }
@@ -612,7 +620,7 @@ describe('several groups of one call', () => {
     expect(verdicts).toEqual(singly)
     for (const i of costs.keys()) {
       const [one, other] = [together, apart].map(({ line }) => {
-        return keysOf(line.names, { plan: line.plan, key: `k${i}` }, [])[0] as string
+        return keysOf(line.names, { policySet: line.policySet, key: `k${i}` }, [])[0] as string
       }) as [string, string]
       expect(await client.exists(one)).toBe(await client.exists(other))
       if ((await client.type(one)) === 'list') {
@@ -649,7 +657,7 @@ describe('a mark', () => {
   test('of a reset keeps what was forgotten from being raised', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
-    await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(200))
+    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(200))
     expect(await leftAfter(twins, { ...raise, seenMs: 199 })).toBe(limit)
     expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit)
     expect(await client.exists(twins.key)).toBe(0)
@@ -672,7 +680,12 @@ describe('a mark', () => {
     ] as const) {
       const twins = new Twins(fixedWindow({ name: 'p', limit, window: every }))
       await twins.redis({})
-      await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, undefined)
+      await resetTarget(
+        client,
+        twins.line,
+        { policySet: twins.line.policySet, key: 'k' },
+        undefined,
+      )
       const ttl = await client.pttl(`${twins.key}:mark`)
       expect(ttl).toBeGreaterThan(least - 900)
       expect(ttl).toBeLessThanOrEqual(least + 602_000)
@@ -713,7 +726,12 @@ describe('a mark', () => {
     for (const kernel of policies) {
       const twins = new Twins(kernel)
       await twins.redis({ cost: 2, atMs: 100 })
-      await resetSubject(client, twins.line, { plan: twins.line.plan, key: 'k' }, usOf(200))
+      await resetTarget(
+        client,
+        twins.line,
+        { policySet: twins.line.policySet, key: 'k' },
+        usOf(200),
+      )
       await twins.redis({ cost: 2, atMs: 201 })
       const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
       expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)
@@ -735,7 +753,7 @@ describe('a mark', () => {
 test('without a clock of ours, the time is that of the server, in microseconds', async () => {
   const { line } = new Twins(fixedWindow({ name: 'p', limit, window }))
   const group = {
-    plan: line.plan,
+    policySet: line.policySet,
     key: 'k',
     costs: [1],
     count: 1,

@@ -930,7 +930,7 @@ describe('what was seen', () => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
   })
 
-  test('was forgotten with the plan, though an equal one was made', async () => {
+  test('was forgotten with the policySet, though an equal one was made', async () => {
     let away = false
     const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
     const limiter = new RateLimiter({

@@ -1,6 +1,6 @@
 // One policy's part in a response, in the units of HTTP: whole seconds that never come too early, whole units.
 
-import type { PolicyFigures } from '../../limiter/decision.js'
+import type { PolicyResult } from '../../limiter/decision.js'
 
 /** One policy's figures on one response. */
 export interface Row {
@@ -8,7 +8,7 @@ export interface Row {
   readonly limiter: string
   /** What the policy is called there: its own name, unless another limiter has told one of that name already. */
   readonly name: string
-  readonly figures: PolicyFigures
+  readonly figures: PolicyResult
   /** True if this policy refused the request. */
   readonly violated: boolean
 }

@@ -1,6 +1,6 @@
 // What a request carries of the decisions made on it, and how they are told in its response's headers.
 
-import type { Allowed, Decision, Denied, PolicyFigures } from '../../limiter/decision.js'
+import type { Allowed, Decision, Denied, PolicyResult } from '../../limiter/decision.js'
 import { type Row, rowBindsMore, share } from './header-item.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 
@@ -192,7 +192,7 @@ function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
     if (fields.length === 0) continue
     const { allowed, policies } = all[i] as Decision
     for (let j = 0; j < policies.length; j += 1) {
-      const figures = policies[j] as PolicyFigures
+      const figures = policies[j] as PolicyResult
       const { policy } = figures
       if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
       const row = {
@@ -219,6 +219,6 @@ function withRow(rows: readonly Row[], own: Row): readonly Row[] {
   return rowBindsMore(row, rows[twin] as Row) ? rows.with(twin, row) : rows
 }
 
-function isViolated({ remaining, cost }: PolicyFigures): boolean {
+function isViolated({ remaining, cost }: PolicyResult): boolean {
   return remaining < cost
 }

@@ -4,25 +4,25 @@
 
 import type { Desk } from '../../redis/desks.js'
 import type { Waiter } from '../../redis/transport/batching.js'
-import type { Answer, Group } from '../../store.js'
+import type { StoreRequest, StoreResult } from '../../store.js'
 import type { Events } from './events.js'
 import { raiseOf } from './last-seen.js'
 
 export interface LossesOptions {
   readonly events: Events
   /** Asks Redis. */
-  readonly ask: (group: Group, waiter: Waiter) => void
+  readonly ask: (group: StoreRequest, waiter: Waiter) => void
 }
 
 /**
  * Remembers an answer of Redis. If it shows that keys were forgotten, Redis is sent what was last seen of them.
- * @param id of the subject
+ * @param id of the target
  */
 export function noteAnswer(
-  group: Group,
+  group: StoreRequest,
   id: string,
   { seen, salt }: Desk,
-  answer: Answer,
+  answer: StoreResult,
   { events, ask }: LossesOptions,
 ): void {
   // What takes nothing shows nothing new, and must not hide that a key was lost.
@@ -32,7 +32,8 @@ export function noteAnswer(
   ask(raiseOf(group, before), {
     answered(raised) {
       seen.note(id, salt, raised, 'restore')
-      if (raised.allowed) events.emit('data-loss', { limiter: group.plan.name, key: group.key })
+      if (raised.allowed)
+        events.emit('data-loss', { limiter: group.policySet.name, key: group.key })
     },
     // Nothing is sent again: up to one limit may then pass a second time.
     failed() {},

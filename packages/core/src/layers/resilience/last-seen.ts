@@ -1,4 +1,4 @@
-// What was last seen of the subjects of all plans with as many policies, in a table of fixed size without objects: every
+// What was last seen of the targets of all policy sets with as many policies, in a table of fixed size without objects: every
 // answer passes here, and remembering the answers themselves would cost more in garbage collection than all the rest of a
 // decision.
 //
@@ -6,7 +6,7 @@
 // 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
 import { keyHash } from '../../base/key-hash.js'
-import type { Answer, Group, Mode, Subject } from '../../store.js'
+import type { Mode, StoreRequest, StoreResult, Target } from '../../store.js'
 
 /** A power of two. */
 const SETS = 8_192
@@ -40,7 +40,7 @@ export class LastSeen {
     this.#cells = new Float64Array(SETS * WAYS * this.#width)
   }
 
-  /** @param salt tells plans apart */
+  /** @param salt tells policy sets apart */
   get(id: string, salt: number): Seen | undefined {
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash)
@@ -48,13 +48,14 @@ export class LastSeen {
   }
 
   /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, salt: number, answer: Answer, mode: Mode): Seen | undefined {
+  note(id: string, salt: number, answer: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash, answer.nowUs)
     const isThere = cells[at] === hash
     // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
-    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > answer.nowUs) return undefined
+    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > answer.nowUs)
+      return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && (cells[at + 1] as number) <= answer.nowUs + LOSS_MARGIN_US
     // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
@@ -62,7 +63,8 @@ export class LastSeen {
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
     const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
     // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
-    if (known && (mode === 'reconcile' || !answer.allowed) && this.#tellsLess(at, answer)) return lost
+    if (known && (mode === 'reconcile' || !answer.allowed) && this.#tellsLess(at, answer))
+      return lost
     cells[at] = hash
     cells[at + 1] = answer.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -91,7 +93,7 @@ export class LastSeen {
     return this.#hash
   }
 
-  /** Where the subject is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
+  /** Where the target is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
    *  or whoever makes up keys could have his own forgotten. */
   #find(hash: number, nowUs: number = 0): number {
     const cells = this.#cells
@@ -112,7 +114,7 @@ export class LastSeen {
     return false
   }
 
-  #lostAt(at: number, answer: Answer, mode: Mode): Seen | undefined {
+  #lostAt(at: number, answer: StoreResult, mode: Mode): Seen | undefined {
     for (let i = 0; i < this.#policies; i += 1) {
       if (this.#isLost(at, answer, mode, i)) return this.#seenAt(at)
     }
@@ -120,14 +122,14 @@ export class LastSeen {
   }
 
   /**
-   * Whether the store forgot the subject: of a policy less is in use than can be, for what was in use before should have
+   * Whether the store forgot the target: of a policy less is in use than can be, for what was in use before should have
    * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
    * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
    * its mark keeps it from being undone.
    */
   #isLost(
     at: number,
-    { figures, nowUs, untilUs: untilNowUs }: Answer,
+    { figures, nowUs, untilUs: untilNowUs }: StoreResult,
     mode: Mode,
     i: number,
   ): boolean {
@@ -148,7 +150,7 @@ export class LastSeen {
   }
 
   /** Whether less is in use than was seen. */
-  #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: Answer): boolean {
+  #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: StoreResult): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
@@ -164,7 +166,7 @@ export class LastSeen {
   }
 
   /** Whether nothing is in use any more, though more was than the refund is of, and should have lasted longer. */
-  #isGone(at: number, { figures, nowUs }: Answer): boolean {
+  #isGone(at: number, { figures, nowUs }: StoreResult): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = figures[i]
       const remained = this.#cells[at + HEADER + 2 * i] as number
@@ -186,11 +188,13 @@ export class LastSeen {
   }
 }
 
-/** Tells a store what was last seen of a subject. */
+/** Tells a store what was last seen of a target. */
 export function raiseOf(
-  { plan, key, ownKeys }: Subject,
+  { policySet, key, ownKeys }: Target,
   { remaining, untilUs, nowUs }: Seen,
-): Group {
-  const costs = plan.policies.map(({ limit }, i) => Math.max(0, limit - (remaining[i] as number)))
-  return { plan, key, ownKeys, mode: 'restore', costs, untilUs, seenUs: nowUs }
+): StoreRequest {
+  const costs = policySet.policies.map(({ limit }, i) =>
+    Math.max(0, limit - (remaining[i] as number)),
+  )
+  return { policySet, key, ownKeys, mode: 'restore', costs, untilUs, seenUs: nowUs }
 }

@@ -13,7 +13,7 @@ import {
   type RedisLike,
   type Reply,
 } from '../../redis/transport/script-call.js'
-import { type Answer, answerOf, type Group, makePlan } from '../../store.js'
+import { makePolicySet, resultOf, type StoreRequest, type StoreResult } from '../../store.js'
 import type { Events } from './events.js'
 import { withDeadline } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
@@ -26,14 +26,14 @@ export interface RecoveryOptions {
   readonly fallback: Fallback
   readonly events: Events
   readonly lineOf: (admitted: Admitted) => Line
-  readonly idOf: (group: Group) => string
+  readonly idOf: (group: StoreRequest) => string
   /** The slot and the node that a locally admitted key belongs to. */
   readonly slotOf: (admitted: Admitted) => number
   readonly nodeOf: (admitted: Admitted) => RedisNode
   /** Redis has answered a probe. */
   readonly answered: () => void
   /** Redis has counted what was admitted locally, and says what is in use now. */
-  readonly settled: (group: Group, answer: Answer) => void
+  readonly settled: (group: StoreRequest, answer: StoreResult) => void
   /** A key that lies on the node. */
   readonly probeKeyOf: (node: RedisNode) => string
   /** The store's time, where it is injected. */
@@ -63,7 +63,7 @@ export class Recovery {
   constructor(options: RecoveryOptions) {
     this.#options = options
     const policy = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
-    this.#probe = lineFor(options.format, makePlan('weir', [policy]))
+    this.#probe = lineFor(options.format, makePolicySet('weir', [policy]))
   }
 
   /** To be called whenever a breaker may have changed: tells of it, and sees to the next probe. */
@@ -129,7 +129,7 @@ export class Recovery {
   async #sendProbe(node: RedisNode): Promise<void> {
     const key = this.#options.probeKeyOf(node)
     await this.#decide(this.#probe, 'penalty', [
-      { group: { plan: this.#probe.plan, key, costs: [1] }, count: 1 },
+      { group: { policySet: this.#probe.policySet, key, costs: [1] }, count: 1 },
     ])
   }
 
@@ -210,11 +210,11 @@ export class Recovery {
     }
   }
 
-  #settled(line: Line, groups: readonly Group[], reply: Reply): void {
+  #settled(line: Line, groups: readonly StoreRequest[], reply: Reply): void {
     if (this.#closed) return
     groups.forEach((group, place) => {
       if (typeof grantedAt(reply, place, line.readings) !== 'number') return
-      this.#options.settled(group, answerOf(group, true, reply.nowUs, line.readings))
+      this.#options.settled(group, resultOf(group, true, reply.nowUs, line.readings))
     })
   }
 
@@ -245,15 +245,15 @@ export class Recovery {
   }
 }
 
-function settling({ group: { plan, key, ownKeys }, units, untilUs }: Admitted): Group {
-  return { plan, key, ownKeys, mode: 'reconcile', costs: units, untilUs }
+function settling({ group: { policySet, key, ownKeys }, units, untilUs }: Admitted): StoreRequest {
+  return { policySet, key, ownKeys, mode: 'reconcile', costs: units, untilUs }
 }
 
-function raising({ group, seen }: Admitted): Group {
+function raising({ group, seen }: Admitted): StoreRequest {
   return raiseOf(group, seen as Seen)
 }
 
-function once(group: Group): CountedGroup {
+function once(group: StoreRequest): CountedGroup {
   return { group, count: 1 }
 }
 

@@ -2,13 +2,13 @@
 
 import type { Policy } from '../../algorithms/policy.js'
 import type { StoreError } from '../../base/errors.js'
-import type { PolicyFigures } from '../../limiter/decision.js'
+import type { PolicyResult } from '../../limiter/decision.js'
 import {
-  type Answer,
-  type Group,
-  makePlan,
-  type Plan,
-  type Subject,
+  makePolicySet,
+  type PolicySet,
+  type StoreRequest,
+  type StoreResult,
+  type Target,
   type WhenUnavailable,
 } from '../../store.js'
 
@@ -19,7 +19,7 @@ export interface WithoutStore {
   /** When it may be worth asking again. */
   readonly retryAfterMs: number
   /** Decides in memory, for the policies at these places. */
-  readonly local: (group: Group, places: readonly number[]) => Answer
+  readonly local: (group: StoreRequest, places: readonly number[]) => StoreResult
 }
 
 /**
@@ -27,10 +27,10 @@ export interface WithoutStore {
  * @throws {StoreError} the cause, if a policy was told `'throw'`
  */
 export function decideWithoutStore(
-  group: Group,
+  group: StoreRequest,
   { otherwise, cause, retryAfterMs, local }: WithoutStore,
-): Answer {
-  const told = toldOf(group.plan, otherwise)
+): StoreResult {
+  const told = toldOf(group.policySet, otherwise)
   if (told.includes('throw')) throw cause
   if (told.includes('deny') && (group.mode === 'consume' || group.mode === 'peek')) {
     return {
@@ -47,7 +47,7 @@ export function decideWithoutStore(
 
 /** What each policy was told. */
 function toldOf(
-  { policies, whenUnavailable }: Plan,
+  { policies, whenUnavailable }: PolicySet,
   otherwise: WhenUnavailable,
 ): WhenUnavailable[] {
   return policies.map((_, i) => whenUnavailable?.[i] ?? otherwise)
@@ -59,15 +59,18 @@ function localPlaces(told: readonly WhenUnavailable[]): number[] {
 }
 
 /** What of a group is decided in memory. */
-export function localPart<Any extends Subject | Group>(of: Any, otherwise: WhenUnavailable): Any {
-  const places = localPlaces(toldOf(of.plan, otherwise))
-  if (places.length === of.plan.policies.length) return of
-  return ('costs' in of ? partOfGroup(of, places) : partOfSubject(of, places)) as Any
+export function localPart<Any extends Target | StoreRequest>(
+  of: Any,
+  otherwise: WhenUnavailable,
+): Any {
+  const places = localPlaces(toldOf(of.policySet, otherwise))
+  if (places.length === of.policySet.policies.length) return of
+  return ('costs' in of ? partOfGroup(of, places) : partOfTarget(of, places)) as Any
 }
 
 /** An answer that knows nothing: all of each limit is left, or nothing. */
-function blank({ plan, costs }: Group, most: number): Answer {
-  const figures = plan.policies.map((policy, i) => {
+function blank({ policySet, costs }: StoreRequest, most: number): StoreResult {
+  const figures = policySet.policies.map((policy, i) => {
     const remaining = Math.min(most, policy.limit)
     return {
       policy,
@@ -82,40 +85,43 @@ function blank({ plan, costs }: Group, most: number): Answer {
   return { allowed: true, nowUs: 0, untilUs, figures, source: 'local', degraded: true }
 }
 
-const parts: WeakMap<Plan, Map<string, Plan>> = new WeakMap()
+const parts: WeakMap<PolicySet, Map<string, PolicySet>> = new WeakMap()
 
-/** The subject as if its plan had only the policies at these places. */
-export function partOfSubject({ plan, key, ownKeys }: Subject, places: readonly number[]): Subject {
-  const known = parts.get(plan) ?? new Map<string, Plan>()
-  parts.set(plan, known)
+/** The target as if its policy set had only the policies at these places. */
+export function partOfTarget(
+  { policySet, key, ownKeys }: Target,
+  places: readonly number[],
+): Target {
+  const known = parts.get(policySet) ?? new Map<string, PolicySet>()
+  parts.set(policySet, known)
   const id = places.join()
   const part =
     known.get(id) ??
-    makePlan(
-      plan.name,
-      places.map((i) => plan.policies[i] as Policy),
-      plan.whenUnavailable && places.map((i) => plan.whenUnavailable?.[i]),
+    makePolicySet(
+      policySet.name,
+      places.map((i) => policySet.policies[i] as Policy),
+      policySet.whenUnavailable && places.map((i) => policySet.whenUnavailable?.[i]),
     )
   known.set(id, part)
-  return { plan: part, key, ownKeys: ownKeys && places.map((i) => ownKeys[i]) }
+  return { policySet: part, key, ownKeys: ownKeys && places.map((i) => ownKeys[i]) }
 }
 
 /** The group as if it had only the policies at these places. */
-export function partOfGroup(group: Group, places: readonly number[]): Group {
+export function partOfGroup(group: StoreRequest, places: readonly number[]): StoreRequest {
   return {
     ...group,
-    ...partOfSubject(group, places),
+    ...partOfTarget(group, places),
     costs: places.map((i) => group.costs[i] as number),
     untilUs: group.untilUs && places.map((i) => group.untilUs?.[i] as number),
   }
 }
 
-function merged(group: Group, places: readonly number[], answer: Answer): Answer {
+function merged(group: StoreRequest, places: readonly number[], answer: StoreResult): StoreResult {
   const whole = blank(group, Number.POSITIVE_INFINITY)
   const figures = [...whole.figures]
   const untilUs = [...whole.untilUs]
   places.forEach((place, i) => {
-    figures[place] = answer.figures[i] as PolicyFigures
+    figures[place] = answer.figures[i] as PolicyResult
     untilUs[place] = answer.untilUs[i] as number
   })
   return { ...answer, figures, untilUs }

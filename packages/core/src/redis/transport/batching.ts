@@ -3,7 +3,7 @@
 
 import type { Mode, Reading } from '../../algorithms/driver.js'
 import type { StoreError } from '../../base/errors.js'
-import { type Answer, answerOf, type Group } from '../../store.js'
+import { resultOf, type StoreRequest, type StoreResult } from '../../store.js'
 import { areOne, type CountedGroup, type Line } from './script-call.js'
 
 /**
@@ -16,7 +16,7 @@ const MAX_GROUPS = 32
 /** Someone who waits for an answer. */
 export interface Waiter {
   /** @param sentMs when the call was sent, by performance.now() */
-  answered(answer: Answer, sentMs: number): void
+  answered(answer: StoreResult, sentMs: number): void
   failed(error: StoreError): void
   /** Of the units that it asked for ahead, so many were granted; the readings, which it may not keep, are those after all of
    *  them. */
@@ -26,7 +26,7 @@ export interface Waiter {
 /** Equal requests, as one. */
 export interface Entry extends CountedGroup {
   count: number
-  readonly group: Group
+  readonly group: StoreRequest
   readonly waiters: Waiter[]
   /** Who asked for units ahead; `count` has them. */
   lessee: Waiter | undefined
@@ -66,7 +66,7 @@ export class Batches {
   ask(
     line: Line,
     slot: number,
-    group: Group,
+    group: StoreRequest,
     nowUs: number | undefined,
     waiter: Waiter,
     ahead: number = 0,
@@ -122,7 +122,7 @@ export class Batches {
 }
 
 /** The entry that the request joins, or a new one. */
-function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
+function entryOf(batch: OpenBatch, group: StoreRequest, waiter: Waiter): Entry {
   const { key } = group
   const mayJoin = mayBeJoined(group, batch.mode)
   const [first] = batch.entries
@@ -143,7 +143,7 @@ function entryOf(batch: OpenBatch, group: Group, waiter: Waiter): Entry {
 }
 
 /** Only of requests of cost 1 do the figures of each follow from those of the last: see `rewind`. */
-function mayBeJoined({ ownKeys, untilUs, costs }: Group, mode: Mode): boolean {
+function mayBeJoined({ ownKeys, untilUs, costs }: StoreRequest, mode: Mode): boolean {
   return ownKeys === undefined && untilUs === undefined && mode !== 'penalty' && areOne(costs)
 }
 
@@ -160,7 +160,7 @@ export function handOut(
   const then = mustRewind ? readings.map((each) => ({ ...each })) : readings
   for (let i = 0; i < waiters.length; i += 1) {
     if (mustRewind) rewind(group, readings, Math.max(0, granted - 1 - i), then)
-    ;(waiters[i] as Waiter).answered(answerOf(group, i < granted, nowUs, then), sentMs)
+    ;(waiters[i] as Waiter).answered(resultOf(group, i < granted, nowUs, then), sentMs)
   }
   grantAhead(entry, granted, readings, nowUs)
 }
@@ -177,7 +177,7 @@ export function grantAhead(
 
 /** The readings as they stood before `later` more requests of cost 1 were granted: what was left follows from what is. */
 export function rewind(
-  { plan }: Group,
+  { policySet }: StoreRequest,
   readings: readonly Reading[],
   later: number,
   into: readonly Reading[],
@@ -186,7 +186,7 @@ export function rewind(
     const { left, waitMs, resetUs } = readings[i] as Reading
     const then = into[i] as Reading
     // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund would fall short.
-    const drained = Math.round(later * (plan.policies[i]?.unitMs ?? 0) * 8_000)
+    const drained = Math.round(later * (policySet.policies[i]?.unitMs ?? 0) * 8_000)
     then.left = left + later
     then.waitMs = then.left > 0 ? 0 : waitMs
     then.resetUs = Math.max(0, resetUs - Math.floor(drained / 8))

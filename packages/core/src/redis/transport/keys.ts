@@ -9,7 +9,7 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'
-import type { OwnKey, Plan, Subject } from '../../store.js'
+import type { OwnKey, PolicySet, Target } from '../../store.js'
 import { SLOTS, slotOf } from './hash-slot.js'
 
 const LONGEST = 128
@@ -42,7 +42,7 @@ export function keyFormat(
   return { prefix, hashTags, tagged: hashed, part: hashed }
 }
 
-/** What the key names of a plan have in common: for each policy, what stands before and after the own key. */
+/** What the key names of a policy set have in common: for each policy, what stands before and after the own key. */
 export interface KeyNames {
   readonly format: KeyFormat
   readonly head: string
@@ -53,17 +53,17 @@ export interface KeyNames {
   }[]
 }
 
-export function keyNames(format: KeyFormat, plan: Plan): KeyNames {
-  const parts = plan.policies.map((policy) => {
-    const name = `}:${plan.name}:${policy.name}:`
+export function keyNames(format: KeyFormat, policySet: PolicySet): KeyNames {
+  const parts = policySet.policies.map((policy) => {
+    const name = `}:${policySet.name}:${policy.name}:`
     const counter = counterOf(policy)
     return { name, counter, tail: name + counter }
   })
   return { format, head: `${format.prefix}:{`, parts }
 }
 
-/** Adds the key of each policy of a plan to `keys`. */
-export function keysOf(names: KeyNames, { key, ownKeys }: Subject, keys: string[]): string[] {
+/** Adds the key of each policy of a policy set to `keys`. */
+export function keysOf(names: KeyNames, { key, ownKeys }: Target, keys: string[]): string[] {
   const { format, head, parts } = names
   const { hashTags, tagged, part } = format
   if (hashTags !== undefined) {

@@ -3,7 +3,7 @@
 import type { Mode, Reading } from '../../algorithms/driver.js'
 import { quote, StoreError } from '../../base/errors.js'
 import { storeFailure } from '../../layers/resilience/failures.js'
-import type { Group, Plan, Subject } from '../../store.js'
+import type { PolicySet, StoreRequest, Target } from '../../store.js'
 import { send } from '../client/send.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
@@ -31,9 +31,9 @@ export interface RedisLike {
   createBuiltinCommand?(command: string): { buffer(...args: unknown[]): Promise<unknown> }
 }
 
-/** What is the same for all calls of a plan. */
+/** What is the same for all calls of a policy set. */
 export interface Line {
-  readonly plan: Plan
+  readonly policySet: PolicySet
   readonly script: Script
   readonly names: KeyNames
   readonly policyNumbers: readonly string[]
@@ -41,15 +41,21 @@ export interface Line {
   readonly readings: readonly Reading[]
 }
 
-export function lineFor(format: KeyFormat, plan: Plan): Line {
-  const policyNumbers = plan.policies.flatMap(({ numbers }) => numbers.map(String))
-  const readings = plan.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-  return { plan, script: scriptOf(plan), names: keyNames(format, plan), policyNumbers, readings }
+export function lineFor(format: KeyFormat, policySet: PolicySet): Line {
+  const policyNumbers = policySet.policies.flatMap(({ numbers }) => numbers.map(String))
+  const readings = policySet.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  return {
+    policySet,
+    script: scriptOf(policySet),
+    names: keyNames(format, policySet),
+    policyNumbers,
+    readings,
+  }
 }
 
 /** Equal requests that are decided as one. */
 export interface CountedGroup {
-  readonly group: Omit<Group, 'mode'>
+  readonly group: Omit<StoreRequest, 'mode'>
   readonly count: number
 }
 
@@ -62,7 +68,7 @@ export interface Reply {
   readonly stride: number
 }
 
-/** Decides groups of one plan and mode, in order, in one call of the driver. */
+/** Decides groups of one policy set and mode, in order, in one call of the driver. */
 export async function decideGroups(
   client: RedisLike,
   line: Line,
@@ -77,7 +83,7 @@ export async function decideGroups(
   closeCall(line, mode, nowUs, call)
   if (!isPlain(mode, groups)) for (const group of groups) addArguments(mode, group, call)
   const packed = await evaluate(client, line, call)
-  const numbers = numbersOf(packed, 1 + groups.length * (1 + 3 * line.plan.policies.length))
+  const numbers = numbersOf(packed, 1 + groups.length * (1 + 3 * line.policySet.policies.length))
   return { nowUs: numbers[0] as number, numbers, call, stride }
 }
 
@@ -113,26 +119,26 @@ function numbersOf(packed: unknown, least: number): number[] {
 }
 
 /** A key for each policy; in modes that forget, or ask what was forgotten, then a mark for each. */
-function addKeys(line: Line, mode: Mode | 'reset', subject: Subject, call: string[]): void {
+function addKeys(line: Line, mode: Mode | 'reset', target: Target, call: string[]): void {
   const first = call.length
-  keysOf(line.names, subject, call)
+  keysOf(line.names, target, call)
   if (mode === 'refund' || mode === 'restore' || mode === 'reset') {
     for (let i = first, end = call.length; i < end; i += 1) call.push(`${call[i]}:mark`)
   }
 }
 
 /**
- * Forgets the counters of a subject.
+ * Forgets the counters of a target.
  * @throws {StoreError} WEIR_FOREIGN_KEY if one of them is not ours; then none is forgotten
  */
-export async function resetSubject(
+export async function resetTarget(
   client: RedisLike,
   line: Line,
-  subject: Subject,
+  target: Target,
   nowUs: number | undefined,
 ): Promise<void> {
   const call = openCall(line)
-  addKeys(line, 'reset', subject, call)
+  addKeys(line, 'reset', target, call)
   closeCall(line, 'reset', nowUs, call)
   const granted = numbersOf(await evaluate(client, line, call), 2)[1] as number
   if (granted < 0) throw foreignKey(call[CALL_HEAD - granted - 1] as string)

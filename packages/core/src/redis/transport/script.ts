@@ -1,10 +1,10 @@
-// The script of a plan: the Lua kernels that its policies use, and the driver. Plans with the same kernels in the same
+// The script of a policy set: the Lua kernels that its policies use, and the driver. Plans with the same kernels in the same
 // order share one.
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, prologueLua } from '../../algorithms/lua.generated.js'
-import type { Plan } from '../../store.js'
+import type { PolicySet } from '../../store.js'
 
 export interface Script {
   readonly source: string
@@ -15,7 +15,7 @@ export interface Script {
 const scripts = new Map<string, Script>()
 
 /** The script that decides for these policies. There are four kernels, so few different ones exist. */
-export function scriptOf({ policies }: Plan): Script {
+export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
   const id = kernels.map((kernel) => kernel.id).join()
   let script = scripts.get(id)

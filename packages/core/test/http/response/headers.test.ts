@@ -14,7 +14,7 @@ import {
   gcra,
   leakyBucket,
   type Policy,
-  type PolicyFigures,
+  type PolicyResult,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -26,9 +26,9 @@ import { asWritten, FakeResponse, limitOn } from '../exchange.js'
 const HOUR = 3_600_000
 const ALL: readonly HeaderFormat[] = ['draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta']
 
-type Figures = Partial<Omit<PolicyFigures, 'policy'>>
+type Figures = Partial<Omit<PolicyResult, 'policy'>>
 
-function figuresOf(policy: Policy, figures: Figures): PolicyFigures {
+function figuresOf(policy: Policy, figures: Figures): PolicyResult {
   return {
     policy,
     cost: 1,
@@ -40,8 +40,8 @@ function figuresOf(policy: Policy, figures: Figures): PolicyFigures {
   }
 }
 
-function decisionOf(allowed: boolean, policies: readonly PolicyFigures[]): Decision {
-  const [binding] = policies as [PolicyFigures]
+function decisionOf(allowed: boolean, policies: readonly PolicyResult[]): Decision {
+  const [binding] = policies as [PolicyResult]
   return {
     ...binding,
     allowed,

@@ -4,25 +4,31 @@ import { describe, expect, test } from 'vitest'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
-import { type Answer, answerOf, type Group, type Mode, makePlan } from '../../../src/store.js'
+import {
+  type Mode,
+  makePolicySet,
+  resultOf,
+  type StoreRequest,
+  type StoreResult,
+} from '../../../src/store.js'
 
 const START_US = 1_750_000_000_000_000
 const window = fixedWindow({ limit: 10, window: '1m' })
 
-function groupOf(policy: Policy, mode: Mode, cost = 1): Group {
-  return { plan: makePlan('test', [policy]), key: 'k', mode, costs: [cost] }
+function groupOf(policy: Policy, mode: Mode, cost = 1): StoreRequest {
+  return { policySet: makePolicySet('test', [policy]), key: 'k', mode, costs: [cost] }
 }
 
 /** An answer after `ms`, with so much left and so long until all is over. */
-function answer(group: Group, ms: number, left: number, resetMs: number): Answer {
+function answer(group: StoreRequest, ms: number, left: number, resetMs: number): StoreResult {
   const readings = [{ left, waitMs: 0, resetUs: resetMs * 1_000 }]
-  return answerOf(group, true, START_US + ms * 1_000, readings)
+  return resultOf(group, true, START_US + ms * 1_000, readings)
 }
 
 describe('what was last seen', () => {
   const limit = 10
   const policy = fixedWindow({ limit, window: '1m' })
-  const answer = (remaining: number, nowMs: number, untilMs: number): Answer => ({
+  const answer = (remaining: number, nowMs: number, untilMs: number): StoreResult => ({
     allowed: true,
     nowUs: nowMs * 1_000,
     untilUs: [untilMs * 1_000],
@@ -84,17 +90,29 @@ describe('what Redis says of what was settled', () => {
   }
 
   test('is remembered', () => {
-    const settled = remembered(window, ['consume', 1, 0, 9, 60_000], ['reconcile', 3, 100, 6, 59_900])
+    const settled = remembered(
+      window,
+      ['consume', 1, 0, 9, 60_000],
+      ['reconcile', 3, 100, 6, 59_900],
+    )
     expect(settled).toEqual({ remaining: 6, lost: false })
   })
 
   test('is not, if it is older than what was seen', () => {
-    const settled = remembered(window, ['consume', 1, 100, 5, 59_900], ['reconcile', 3, 50, 6, 59_950])
+    const settled = remembered(
+      window,
+      ['consume', 1, 100, 5, 59_900],
+      ['reconcile', 3, 50, 6, 59_950],
+    )
     expect(settled).toEqual({ remaining: 5, lost: false })
   })
 
   test('shows that a window was lost', () => {
-    const settled = remembered(window, ['consume', 5, 0, 2, 60_000], ['reconcile', 3, 100, 7, 59_900])
+    const settled = remembered(
+      window,
+      ['consume', 5, 0, 2, 60_000],
+      ['reconcile', 3, 100, 7, 59_900],
+    )
     expect(settled).toEqual({ remaining: 2, lost: true })
   })
 

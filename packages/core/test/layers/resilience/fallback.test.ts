@@ -21,7 +21,12 @@ import type { Seen } from '../../../src/layers/resilience/last-seen.js'
 import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
 import { decideWithoutStore } from '../../../src/layers/resilience/unavailable.js'
 import { keyFormat } from '../../../src/redis/transport/keys.js'
-import { type Answer, type Group, makePlan, type Plan } from '../../../src/store.js'
+import {
+  makePolicySet,
+  type PolicySet,
+  type StoreRequest,
+  type StoreResult,
+} from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const MAKERS: Record<string, (limit: number) => Policy> = {
@@ -32,12 +37,12 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   counter: (limit) => slidingCounter({ limit, window: '1m' }),
 }
 
-function seenOf({ nowUs, untilUs, figures }: Answer): Seen {
+function seenOf({ nowUs, untilUs, figures }: StoreResult): Seen {
   return { nowUs, untilUs, remaining: figures.map(({ remaining }) => remaining) }
 }
 
-function consume(plan: Plan, key: string): Group {
-  return { plan, key, mode: 'consume', costs: plan.policies.map(() => 1) }
+function consume(policySet: PolicySet, key: string): StoreRequest {
+  return { policySet, key, mode: 'consume', costs: policySet.policies.map(() => 1) }
 }
 
 test('parts of a number sum up to it where ranks are known, and to no more where they are not', () => {
@@ -75,13 +80,13 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
       [0, 4],
       [1, 7],
     ] as const) {
-      const plan = makePlan('p', [make(limit)])
+      const policySet = makePolicySet('p', [make(limit)])
       const clock = fakeClock()
       let admitted = 0
       for (let rank = 0; rank < count; rank += 1) {
         const fallback = new Fallback(clock, () => ({ count, rank }))
         for (let i = 0; i <= limit; i += 1) {
-          const answer = fallback.decide(consume(plan, 'k'), 'k', undefined)
+          const answer = fallback.decide(consume(policySet, 'k'), 'k', undefined)
           expect(answer).toMatchObject({ source: 'local', degraded: true })
           if (answer.allowed) admitted += 1
         }
@@ -98,16 +103,16 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
         fc.integer({ min: 0, max: 60 }),
         (limit, count, tries) => {
           const clock = fakeClock()
-          const plan = makePlan('p', [make(limit)])
+          const policySet = makePolicySet('p', [make(limit)])
           const store = memoryStore({ clock })
-          let seen = store.decide({ ...consume(plan, 'k'), mode: 'peek' })
-          for (let i = 0; i < tries; i += 1) seen = store.decide(consume(plan, 'k'))
+          let seen = store.decide({ ...consume(policySet, 'k'), mode: 'peek' })
+          for (let i = 0; i < tries; i += 1) seen = store.decide(consume(policySet, 'k'))
           const { remaining } = seen.figures[0] as (typeof seen.figures)[0]
           let admitted = 0
           for (let rank = 0; rank < count; rank += 1) {
             const fallback = new Fallback(clock, () => ({ count, rank }))
             for (let i = 0; i <= limit; i += 1)
-              if (fallback.decide(consume(plan, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
+              if (fallback.decide(consume(policySet, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
           }
           expect(admitted).toBeLessThanOrEqual(remaining)
           expect(admitted).toBeGreaterThanOrEqual(remaining - count)
@@ -120,41 +125,42 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
   test('what was admitted is settled in the store: the total stays the limit', () => {
     const clock = fakeClock()
     const limit = 20
-    const plan = makePlan('p', [make(limit)])
+    const policySet = makePolicySet('p', [make(limit)])
     const store = memoryStore({ clock })
-    let seen = store.decide(consume(plan, 'k'))
-    for (let i = 1; i < 8; i += 1) seen = store.decide(consume(plan, 'k'))
+    let seen = store.decide(consume(policySet, 'k'))
+    for (let i = 1; i < 8; i += 1) seen = store.decide(consume(policySet, 'k'))
     const fallback = new Fallback(clock, () => ({ count: 1, rank: 0 }))
     let admitted = 8
     for (let i = 0; i < 5; i += 1)
-      if (fallback.decide(consume(plan, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
+      if (fallback.decide(consume(policySet, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
     const [entry] = fallback.takeAdmitted(() => true)
     expect(fallback.keys).toBe(0)
     const { group, units, untilUs } = entry as NonNullable<typeof entry>
     store.decide({ ...group, mode: 'reconcile', costs: units, untilUs })
-    for (let i = 0; i < limit; i += 1) if (store.decide(consume(plan, 'k')).allowed) admitted += 1
+    for (let i = 0; i < limit; i += 1)
+      if (store.decide(consume(policySet, 'k')).allowed) admitted += 1
     expect(admitted).toBe(limit)
   })
 
   test('what the store had counted after all is not settled again', () => {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    const plan = makePlan('p', [make(20)])
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
-    fallback.countedAfterAll(consume(plan, 'k'), 'k', 3)
+    const policySet = makePolicySet('p', [make(20)])
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
+    fallback.countedAfterAll(consume(policySet, 'k'), 'k', 3)
     expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[2]])
   })
 })
 
 describe('what could not be settled', () => {
-  const plan = makePlan('p', [slidingLog({ limit: 20, window: '1m' })])
-  const idOf = ({ key }: Group) => key
+  const policySet = makePolicySet('p', [slidingLog({ limit: 20, window: '1m' })])
+  const idOf = ({ key }: StoreRequest) => key
 
   test('was lost', () => {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
-    fallback.decide(consume(plan, 'other'), 'other', undefined)
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
+    fallback.decide(consume(policySet, 'other'), 'other', undefined)
     const taken = fallback.takeAdmitted(() => true)
-    fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.decide(consume(policySet, 'k'), 'k', undefined)
     fallback.putBack(taken, idOf)
     const again = fallback.takeAdmitted(() => true)
     expect(again.map(({ group, units }) => [group.key, units])).toEqual([
@@ -166,10 +172,10 @@ describe('what could not be settled', () => {
 
   test('and was after all, is not settled again', () => {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(plan, 'k'), 'k', undefined)
+    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
     const taken = fallback.takeAdmitted(() => true)
     fallback.putBack(taken, idOf)
-    fallback.decide(consume(plan, 'k'), 'k', undefined)
+    fallback.decide(consume(policySet, 'k'), 'k', undefined)
     fallback.settledAfterAll(taken, idOf)
     expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[1]])
   })
@@ -181,12 +187,12 @@ test.each(Object.entries(MAKERS))(
     const clock = fakeClock()
     let count = 4
     const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
-    const plan = makePlan('p', [make(100)])
-    const seen = seenOf(memoryStore({ clock }).decide({ ...consume(plan, 'k'), costs: [80] }))
+    const policySet = makePolicySet('p', [make(100)])
+    const seen = seenOf(memoryStore({ clock }).decide({ ...consume(policySet, 'k'), costs: [80] }))
     let passed = 0
     for (let i = 0; i < 100; i += 1) {
       if (i === 3) count = 1
-      if (fallback.decide(consume(plan, 'k'), 'k', seen).allowed) passed += 1
+      if (fallback.decide(consume(policySet, 'k'), 'k', seen).allowed) passed += 1
     }
     expect(passed).toBeLessThanOrEqual(6)
   },
@@ -194,10 +200,10 @@ test.each(Object.entries(MAKERS))(
 
 test('long keys are not kept', () => {
   const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-  const plan = makePlan('p', [slidingLog({ limit: 1, window: '1m' })])
+  const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
   const long = 'x'.repeat(2_000)
-  expect(fallback.decide(consume(plan, long), 'id', undefined).allowed).toBe(true)
-  expect(fallback.decide(consume(plan, long), 'id', undefined).allowed).toBe(false)
+  expect(fallback.decide(consume(policySet, long), 'id', undefined).allowed).toBe(true)
+  expect(fallback.decide(consume(policySet, long), 'id', undefined).allowed).toBe(false)
   expect(fallback.keys).toBe(0)
 })
 
@@ -206,28 +212,31 @@ describe('policies whose keys lie in different slots', () => {
     slidingLog({ name: 'few', limit: 2, window: '1m' }),
     slidingLog({ name: 'many', limit: 9, window: '1m' }),
   ]
-  const plan = makePlan('p', [few, many], ['deny', 'throw'])
-  const group: Group = { ...consume(plan, 'k'), ownKeys: [undefined, { key: 'o', tag: 'o' }] }
+  const policySet = makePolicySet('p', [few, many], ['deny', 'throw'])
+  const group: StoreRequest = {
+    ...consume(policySet, 'k'),
+    ownKeys: [undefined, { key: 'o', tag: 'o' }],
+  }
   const clock = fakeClock()
-  const answerFor = (part: Group): Answer => memoryStore({ clock }).decide(part)
+  const answerFor = (part: StoreRequest): StoreResult => memoryStore({ clock }).decide(part)
 
   test('were decided as the store was told, whatever the limiter was told', async () => {
     const told: unknown[] = []
     await decideBySlot(group, keyFormat('weir'), (part) => {
-      told.push(part.plan.whenUnavailable)
+      told.push(part.policySet.whenUnavailable)
       return answerFor(part)
     })
     expect(told).toEqual([['deny'], ['throw']])
   })
 
   test('and one of which says that the store is away, were a plain denial', async () => {
-    const away = (part: Group): Answer => ({
+    const away = (part: StoreRequest): StoreResult => ({
       ...answerFor(part),
       allowed: false,
       unavailableMs: 300,
     })
     const answer = await decideBySlot(group, keyFormat('weir'), (part) => {
-      return part.plan.policies[0] === many && part.mode === 'consume'
+      return part.policySet.policies[0] === many && part.mode === 'consume'
         ? away(part)
         : answerFor(part)
     })
@@ -237,7 +246,7 @@ describe('policies whose keys lie in different slots', () => {
   test('and one of which throws, left the others charged', async () => {
     const modes: string[] = []
     const asked = decideBySlot(group, keyFormat('weir'), (part) => {
-      if (part.plan.policies[0] === many) throw new StoreError('WEIR_STORE_FAILED', 'away')
+      if (part.policySet.policies[0] === many) throw new StoreError('WEIR_STORE_FAILED', 'away')
       modes.push(part.mode)
       return answerFor(part)
     })
@@ -248,11 +257,13 @@ describe('policies whose keys lie in different slots', () => {
 
 test('limiters that know a key by the same text are settled apart', () => {
   const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-  const plans = ['a', 'b'].map((name) => makePlan(name, [slidingLog({ limit: 9, window: '1m' })]))
-  for (const plan of plans) fallback.decide(consume(plan, 'k'), 'k', undefined)
+  const policySets = ['a', 'b'].map((name) =>
+    makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
+  )
+  for (const policySet of policySets) fallback.decide(consume(policySet, 'k'), 'k', undefined)
   expect(fallback.keys).toBe(2)
   expect(
-    fallback.takeAdmitted(() => true).map(({ group, units }) => [group.plan.name, units]),
+    fallback.takeAdmitted(() => true).map(({ group, units }) => [group.policySet.name, units]),
   ).toEqual([
     ['a', [1]],
     ['b', [1]],
@@ -261,11 +272,11 @@ test('limiters that know a key by the same text are settled apart', () => {
 
 test('a share too small for a cost is no reason to say never', () => {
   const fallback = new Fallback(fakeClock(), () => ({ count: 4, rank: 3 }))
-  const plan = makePlan('p', [slidingLog({ limit: 3, window: '1m' })])
-  expect(fallback.decide(consume(plan, 'k'), 'k', undefined).figures).toMatchObject([
+  const policySet = makePolicySet('p', [slidingLog({ limit: 3, window: '1m' })])
+  expect(fallback.decide(consume(policySet, 'k'), 'k', undefined).figures).toMatchObject([
     { limit: 3, remaining: 0, retryAfterMs: 1_000 },
   ])
-  const never = fallback.decide({ ...consume(plan, 'k'), costs: [4] }, 'k', undefined)
+  const never = fallback.decide({ ...consume(policySet, 'k'), costs: [4] }, 'k', undefined)
   expect(never.figures).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
 })
 
@@ -278,13 +289,13 @@ describe('without the store', () => {
 
   function decide(whenUnavailable: ('local' | 'allow' | 'deny' | 'throw' | undefined)[]) {
     const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    const plan = makePlan('p', [one, two], whenUnavailable)
+    const policySet = makePolicySet('p', [one, two], whenUnavailable)
     const places: (readonly number[])[] = []
-    const local = (group: Group, some: readonly number[]) => {
+    const local = (group: StoreRequest, some: readonly number[]) => {
       places.push(some)
       return fallback.decide(group, group.key, undefined)
     }
-    const answer = decideWithoutStore(consume(plan, 'k'), {
+    const answer = decideWithoutStore(consume(policySet, 'k'), {
       otherwise: 'local',
       cause,
       retryAfterMs: 300,
@@ -343,15 +354,15 @@ test('plans that came and went were kept for ever', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-  const plans = Array.from({ length: 100 }, (_, i) => {
-    const plan = makePlan('p', [fixedWindow({ limit: 100 + i, window: '1m' })])
-    expect(fallback.decide(consume(plan, 'k'), 'k', undefined).allowed).toBe(true)
-    return new WeakRef(plan)
+  const policySets = Array.from({ length: 100 }, (_, i) => {
+    const policySet = makePolicySet('p', [fixedWindow({ limit: 100 + i, window: '1m' })])
+    expect(fallback.decide(consume(policySet, 'k'), 'k', undefined).allowed).toBe(true)
+    return new WeakRef(policySet)
   })
   expect(fallback.takeAdmitted(() => true).length).toBe(100)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   // Whoever decided last is remembered.
-  expect(plans.filter((plan) => plan.deref() !== undefined).length).toBeLessThan(5)
+  expect(policySets.filter((policySet) => policySet.deref() !== undefined).length).toBeLessThan(5)
   fallback.close()
 })

@@ -7,7 +7,7 @@ import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
-import { makePlan } from '../../../src/store.js'
+import { makePolicySet } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {
@@ -28,7 +28,7 @@ test.each([
     const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
     const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
     const group = {
-      plan: makePlan('share', [policy]),
+      policySet: makePolicySet('share', [policy]),
       key: 'k',
       mode: 'consume',
       costs: [1],

@@ -13,7 +13,7 @@ import {
   tokenBucket,
 } from '../../../src/index.js'
 import { raiseOf } from '../../../src/layers/resilience/last-seen.js'
-import { type Answer, type Group, makePlan } from '../../../src/store.js'
+import { makePolicySet, type StoreRequest, type StoreResult } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const LIMIT = 100
@@ -30,16 +30,16 @@ const policies: Policy[] = [
 /** A key of one policy in a store. */
 function counterOf(policy: Policy, clock = fakeClock()) {
   const store = memoryStore({ clock })
-  const plan = makePlan('restore', [policy])
-  const decide = (mode: Group['mode'], cost: number) =>
-    store.decide({ plan, key: 'k', mode, costs: [cost] })
+  const policySet = makePolicySet('restore', [policy])
+  const decide = (mode: StoreRequest['mode'], cost: number) =>
+    store.decide({ policySet, key: 'k', mode, costs: [cost] })
   return {
     consume: (cost: number) => decide('consume', cost),
     left: () => decide('peek', 1).figures[0]?.remaining as number,
     /** Returns whether it changed anything. */
-    restore: ({ figures, untilUs, nowUs }: Answer) => {
+    restore: ({ figures, untilUs, nowUs }: StoreResult) => {
       const remaining = figures.map((each) => each.remaining)
-      return store.decide(raiseOf({ plan, key: 'k' }, { remaining, untilUs, nowUs })).allowed
+      return store.decide(raiseOf({ policySet, key: 'k' }, { remaining, untilUs, nowUs })).allowed
     },
   }
 }
@@ -58,7 +58,7 @@ describe.each(policies)('what was last seen of $name', (policy) => {
       fc.property(steps, (walk) => {
         const clock = fakeClock()
         const counter = counterOf(policy, clock)
-        const seen: Answer[] = []
+        const seen: StoreResult[] = []
         for (const { waitMs, cost } of walk) {
           clock.advance(waitMs + 0.3)
           seen.push(counter.consume(cost))

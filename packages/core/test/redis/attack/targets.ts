@@ -65,7 +65,7 @@ export const targets: readonly Target[] = [
 ]
 
 export interface Measured extends Target {
-  /** Units that an attacker got by plan, who knows the edges. */
+  /** Units that an attacker got by policy set, who knows the edges. */
   readonly edge: number
   /** Units that an attacker got who searched. */
   readonly searched: number

@@ -4,7 +4,7 @@
 import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import {
-  decideGroup,
+  decide,
   type Lane,
   type Mode,
   type Reading,
@@ -17,12 +17,12 @@ import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */
 export interface Twin {
-  readonly decideGroup: typeof decideGroup
+  readonly decide: typeof decide
   readonly kernels: Readonly<Record<KernelName, Kernel>>
 }
 
 export const twin: Twin = {
-  decideGroup,
+  decide,
   kernels: { bucket, fixed: fixedWindow, log: slidingLog, counter: slidingCounter },
 }
 
@@ -48,7 +48,7 @@ export class Model {
   /** All states that were written or removed so far, in order, as `stateOf` calls them. */
   readonly writes: string[] = []
   readonly #lanes: readonly (readonly Lane[])[]
-  readonly #decide: Twin['decideGroup']
+  readonly #decide: Twin['decide']
 
   /** @param versions for each version, the policies; the n-th of all versions share their states */
   constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
@@ -64,7 +64,7 @@ export class Model {
         }
       }),
     )
-    this.#decide = on.decideGroup
+    this.#decide = on.decide
   }
 
   decide({ version, mode, key, costs, count, untilUs, seenUs }: Request, nowUs: number): Reply {

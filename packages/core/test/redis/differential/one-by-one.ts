@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { memoryStore } from '../../../src/memory/store.js'
 import { keysOf } from '../../../src/redis/transport/keys.js'
 import type { Line } from '../../../src/redis/transport/script-call.js'
-import type { Answer, Plan, Store } from '../../../src/store.js'
+import type { PolicySet, Store, StoreResult } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
 import { Model, type Reply, type Request } from './model.js'
@@ -48,7 +48,7 @@ export async function checkDriversOneByOne(
           client,
           line,
           request.mode,
-          [{ ...single, plan: line.plan, seenUs: seenUsOf(request) }],
+          [{ ...single, policySet: line.policySet, seenUs: seenUsOf(request) }],
           nowUs,
         ),
       )
@@ -86,17 +86,17 @@ function checkMerged(
 /** Both stores, which merge and batch as they like. Not for walks that went back, changed the numbers or raised: the Redis
  *  store takes what is missing then for lost, and raises it by itself. */
 export async function checkStores(client: Redis, walk: Walk, prefix: string): Promise<void> {
-  const plans = plansOf(walk.versions)
+  const policySets = plansOf(walk.versions)
   const clock = { us: walk.calls[0]?.nowUs as number, nowUs: () => clock.us }
   const inMemory = new Map(KEYS.map((key) => [key, memoryStore({ clock })]))
   const inRedis = patientStore(client, { prefix, clock })
   for (const { request, nowUs } of mergedOf(walk)) {
     const { version, key, mode, costs, untilUs, seenUs, count } = request
     clock.us = nowUs
-    const group = { plan: plans[version] as Plan, key, mode, costs, untilUs, seenUs }
+    const group = { policySet: policySets[version] as PolicySet, key, mode, costs, untilUs, seenUs }
     const memory = Array.from({ length: count }, () =>
       (inMemory.get(key) as Store).decide(group),
-    ) as Answer[]
+    ) as StoreResult[]
     const redis = await Promise.all(Array.from({ length: count }, () => inRedis.decide(group)))
     // Of merged requests only the last one is sure to get its own waits.
     if (count === 1) assert.deepEqual(redis, memory)
@@ -110,7 +110,7 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
   for (const store of [inRedis, ...inMemory.values()]) await store.close?.()
 }
 
-function shortened({ allowed, figures }: Answer): object {
+function shortened({ allowed, figures }: StoreResult): object {
   return { allowed, remaining: figures.map(({ remaining }) => remaining) }
 }
 
@@ -124,8 +124,10 @@ export async function checkSameStates(
   for (const key of KEYS) {
     const [states, others] = await Promise.all(
       [one, other].map((prefix) => {
-        const [{ names, plan }] = linesOf(plansOf(walk.versions), prefix) as [Line]
-        return Promise.all(keysOf(names, { plan, key }, []).map((name) => stateOf(client, name)))
+        const [{ names, policySet }] = linesOf(plansOf(walk.versions), prefix) as [Line]
+        return Promise.all(
+          keysOf(names, { policySet, key }, []).map((name) => stateOf(client, name)),
+        )
       }),
     )
     assert.deepEqual(others, states, `merged: the state of ${key}`)

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { makePolicy } from '../../../src/algorithms/policy.js'
 import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
 import { type Line, lineFor } from '../../../src/redis/transport/script-call.js'
-import { makePlan, type Plan } from '../../../src/store.js'
+import { makePolicySet, type PolicySet } from '../../../src/store.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
@@ -21,19 +21,19 @@ export function seenUsOf({ mode, seenUs }: Request): number {
 /** What the driver adds to a TTL under an injected clock, less some seconds for real time to pass. */
 const SLACK_MS = 600_000 - 10_000
 
-/** The plan of each version of a walk's policies. */
-export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly Plan[] {
+/** The policy set of each version of a walk's policies. */
+export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly PolicySet[] {
   return versions.map((policies) => {
     const drawn = policies.map(({ kernel, ...shown }) => {
       const base = { ...shown, kernel: twin.kernels[kernel] }
       return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
     })
-    return makePlan('walk', drawn)
+    return makePolicySet('walk', drawn)
   })
 }
 
-export function linesOf(plans: readonly Plan[], prefix: string): readonly Line[] {
-  return plans.map((plan) => lineFor(keyFormat(prefix), plan))
+export function linesOf(policySets: readonly PolicySet[], prefix: string): readonly Line[] {
+  return policySets.map((policySet) => lineFor(keyFormat(prefix), policySet))
 }
 
 /** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */
@@ -46,7 +46,11 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
     walk.calls.map((call) => {
       const line = lines[call.version] as Line
       const groups = call.requests.map(
-        (request): Counted => ({ ...request, plan: line.plan, seenUs: seenUsOf(request) }),
+        (request): Counted => ({
+          ...request,
+          policySet: line.policySet,
+          seenUs: seenUsOf(request),
+        }),
       )
       return Promise.all([
         verdictsOf(client, line, call.mode, groups, call.nowUs),

@@ -3,7 +3,7 @@
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../../src/base/clock.js'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
-import type { Answer, Store } from '../../../src/store.js'
+import type { Store, StoreResult } from '../../../src/store.js'
 import { patientOptions, patientStore } from '../patient.js'
 import { LIMIT, type SubjectName, subjects } from './subjects.js'
 
@@ -89,7 +89,7 @@ function clockOption(clock: Job['clock']): object {
 
 /** The store, noting what it answers. */
 function watched(store: Store, report: Report): Store {
-  const note = (answer: Answer): Answer => {
+  const note = (answer: StoreResult): StoreResult => {
     const { allowed, nowUs, figures } = answer
     report.firstUs = Math.min(report.firstUs, nowUs)
     if (allowed && figures[0]?.remaining === LIMIT - 1)
