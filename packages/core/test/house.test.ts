@@ -8,7 +8,7 @@ import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
 import { scriptOf } from '../src/redis/transport/script.js'
-import { makePolicySet } from '../src/store.js'
+import { makePolicySet } from '../src/request.js'
 
 const src = resolve(import.meta.dirname, '../src')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(

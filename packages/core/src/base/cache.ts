@@ -32,3 +32,23 @@ export class Recent<Value> {
     this.#old.delete(key)
   }
 }
+
+/** What `make` makes of an object, made once. The last one is found without a look-up. */
+export function memoized<Key extends object, Value>(
+  make: (key: Key) => Value,
+): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>()
+  let lastKey: Key | undefined
+  let last: Value
+  return (key) => {
+    if (key === lastKey) return last
+    let value = known.get(key)
+    if (value === undefined) {
+      value = make(key)
+      known.set(key, value)
+    }
+    lastKey = key
+    last = value
+    return value
+  }
+}

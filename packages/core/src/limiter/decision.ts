@@ -1,22 +1,7 @@
 // The answer to a request. A denial is a value like any other; only misuse and failures are thrown.
 
 import type { Policy } from '../algorithms/policy.js'
-import type { StoreRequest, StoreResult } from '../store.js'
-
-/** What one policy of a decision says. */
-export interface PolicyResult {
-  readonly policy: Policy
-  /** Units that the request took, or would have taken, of this policy. */
-  readonly cost: number
-  readonly limit: number
-  /** Units that could still be taken at the moment of the decision. */
-  readonly remaining: number
-  /** Where the request was denied because `remaining` is below `cost`: ms until this cost fits. Else, where nothing remains,
-   *  also of a policy to which it costs 0: ms until a unit does. Else 0. `Infinity`: never. */
-  readonly retryAfterMs: number
-  /** Ms until the policy has forgotten all that was taken. */
-  readonly resetAfterMs: number
-}
+import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 
 interface DecisionBase {
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest share left. */
@@ -58,13 +43,13 @@ export type Decision = Allowed | Denied
  * on the same store. A copy of it (`structuredClone`, JSON) is none.
  */
 export class Receipt {
-  readonly group: StoreRequest | undefined
-  readonly answer: StoreResult
+  readonly request: StoreRequest | undefined
+  readonly result: StoreResult
   spent: boolean
 
-  constructor(group: StoreRequest | undefined, answer: StoreResult, spent: boolean) {
-    this.group = group
-    this.answer = answer
+  constructor(request: StoreRequest | undefined, result: StoreResult, spent: boolean) {
+    this.request = request
+    this.result = result
     this.spent = spent
   }
 
@@ -72,16 +57,15 @@ export class Receipt {
   toJSON(): undefined {}
 }
 
-/** The decision that an answer of a store amounts to. */
-export function decisionOf(group: StoreRequest, answer: StoreResult): Decision {
-  const { figures, source, degraded } = answer
-  const { key } = group
-  const { policy, limit, remaining, resetAfterMs, retryAfterMs } = answer.allowed
-    ? scarcest(figures)
-    : slowest(figures)
-  const policies = figures
-  if (answer.allowed) {
-    const receipt = new Receipt(group, answer, false)
+/** The decision that a result of a store amounts to. */
+export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
+  const { policies, source, degraded } = result
+  const { key } = request.target
+  const isAllowed = result.granted > 0
+  const isUnavailable = !isAllowed && result.unavailableMs !== undefined
+  const binding = isAllowed || isUnavailable ? scarcest(policies) : slowest(policies)
+  const { policy, limit, remaining, resetAfterMs } = binding
+  if (isAllowed) {
     return {
       allowed: true,
       policy,
@@ -92,14 +76,14 @@ export function decisionOf(group: StoreRequest, answer: StoreResult): Decision {
       policies,
       source,
       degraded,
-      receipt,
+      receipt: new Receipt(request, result, false),
     }
   }
-  if (answer.unavailableMs !== undefined) return unavailable(group, answer, answer.unavailableMs)
-  const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
+  const retryAfterMs = result.unavailableMs ?? binding.retryAfterMs
+  const isNever = retryAfterMs === Number.POSITIVE_INFINITY
   return {
     allowed: false,
-    reason,
+    reason: isUnavailable ? 'store-unavailable' : isNever ? 'cost-exceeds-limit' : 'limit',
     policy,
     key,
     limit,
@@ -112,36 +96,15 @@ export function decisionOf(group: StoreRequest, answer: StoreResult): Decision {
   }
 }
 
-function unavailable(
-  { key }: StoreRequest,
-  { figures, source, degraded }: StoreResult,
-  retryAfterMs: number,
-): Denied {
-  const { policy, limit, remaining, resetAfterMs } = scarcest(figures)
-  return {
-    allowed: false,
-    reason: 'store-unavailable',
-    policy,
-    key,
-    limit,
-    remaining,
-    retryAfterMs,
-    resetAfterMs,
-    policies: figures,
-    source,
-    degraded,
-  }
-}
-
 /** The decision where no policy limits anything. */
 export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const figures = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
-  const answer: StoreResult = {
-    allowed: true,
+  const result: StoreResult = {
+    granted: 1,
     nowUs: 0,
     untilUs: [],
-    figures: [figures],
+    policies: [figures],
     source: 'local',
     degraded,
   }
@@ -152,10 +115,10 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
     limit,
     remaining: limit,
     resetAfterMs: 0,
-    policies: answer.figures,
+    policies: result.policies,
     source: 'local',
     degraded,
-    receipt: new Receipt(undefined, answer, true),
+    receipt: new Receipt(undefined, result, true),
   }
 }
 

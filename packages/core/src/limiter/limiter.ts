@@ -6,14 +6,22 @@ import { shortName } from '../base/key-hash.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { partOfTarget } from '../layers/resilience/unavailable.js'
+import { type Layer, layerOf, type Pending } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
-import type { Mode, PolicySet, Store, StoreRequest, Target, WhenUnavailable } from '../store.js'
+import { checkedWhen, partOfTarget } from '../request.js'
+import type {
+  Mode,
+  PolicySet,
+  Store,
+  StoreRequest,
+  StoreResult,
+  Target,
+  WhenUnavailable,
+} from '../store.js'
 import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
-  checkedWhen,
   costsOf,
   type Key,
   type PolicyInput,
@@ -69,6 +77,7 @@ export interface DecideOptions {
 export class RateLimiter {
   readonly name: string
   readonly store: Store
+  readonly #layer: Layer
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolver: Resolver
@@ -95,6 +104,7 @@ export class RateLimiter {
     }
     this.name = name === undefined ? 'default' : checkedName(name, 'limiter name')
     this.store = store
+    this.#layer = layerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
     const owner = { limiter: this.name, isNamed: name !== undefined, store }
@@ -187,15 +197,16 @@ export class RateLimiter {
           'give the decision itself, or a key',
       )
     }
-    const { group, answer, spent } = receipt
-    if (group === undefined || group.mode === 'peek') return
-    if (storeOf(group.policySet) !== this.store || group.policySet.name !== this.name)
-      throw this.#notOurs(group.policySet)
+    const { request, result, spent } = receipt
+    if (request === undefined || request.mode === 'peek') return
+    const { policySet } = request.target
+    if (storeOf(policySet) !== this.store || policySet.name !== this.name)
+      throw this.#notOurs(policySet)
     if (spent) return
-    const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
+    const costs = cost === undefined ? request.costs : partOfCosts(request.costs, cost)
     receipt.spent = true
-    const { untilUs, nowUs } = answer
-    await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
+    const { untilUs, nowUs } = result
+    await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
 
   #notOurs({ name }: PolicySet): TypeError {
@@ -254,12 +265,11 @@ export class RateLimiter {
     const { policySet } = resolved
     if (policySet === undefined) return unlimitedDecision(key, resolved.first)
     const costs = costsOf(resolved, policySet, cost)
-    const group: StoreRequest = { policySet, key, ownKeys: resolved.ownKeys, mode, costs }
-    if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
-    const answer = this.store.decide(group)
-    if (isPromise(answer))
-      return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
-    return decisionOf(group, answer)
+    const target = targetOf(resolved, policySet, key)
+    const request: StoreRequest = { mode, target, costs, count: 1 }
+    const pending = new PendingDecision(request)
+    this.#layer.ask(request, pending)
+    return pending.get()
   }
 
   #resolveFor(
@@ -341,6 +351,51 @@ export class RateLimiter {
       if (counters.size >= MAX_CHOSEN) counters.clear()
       counters.add(counter)
     }
+  }
+}
+
+let lastResolve: (decision: Decision) => void
+let lastReject: (error: unknown) => void
+/** An executor that is made once: one for each promise would be a third of what the promise takes. */
+function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
+  lastResolve = resolve
+  lastReject = reject
+}
+
+/** Waits for a decision. There is a promise only where the store does not answer at once. */
+class PendingDecision implements Pending {
+  readonly #request: StoreRequest
+  #decision: Decision | undefined
+  #failure: { readonly error: unknown } | undefined
+  #resolve: ((decision: Decision) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+
+  constructor(request: StoreRequest) {
+    this.#request = request
+  }
+
+  get(): Decision | Promise<Decision> {
+    if (this.#decision !== undefined) return this.#decision
+    if (this.#failure !== undefined) throw this.#failure.error
+    const promise = new Promise<Decision>(keepBoth)
+    this.#resolve = lastResolve
+    this.#reject = lastReject
+    return promise
+  }
+
+  decided(result: StoreResult): void {
+    try {
+      this.#decision = decisionOf(this.#request, result)
+      this.#resolve?.(this.#decision)
+    } catch (error) {
+      // A store that keeps no contract.
+      this.failed(error)
+    }
+  }
+
+  failed(error: unknown): void {
+    this.#failure = { error }
+    this.#reject?.(error)
   }
 }
 

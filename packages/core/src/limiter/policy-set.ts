@@ -4,15 +4,8 @@ import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import {
-  checkNames,
-  makePolicySet,
-  type OwnKey,
-  type PolicySet,
-  type Store,
-  type Target,
-  type WhenUnavailable,
-} from '../store.js'
+import { checkedWhen, checkNames, makePolicySet } from '../request.js'
+import type { OwnKey, PolicySet, Store, Target, WhenUnavailable } from '../store.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -203,12 +196,6 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
   if (use.cost !== undefined) checkedCost(use.cost)
   checkedWhen(use.whenUnavailable)
   return use
-}
-
-export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undefined {
-  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
-  const right = "give 'local', 'allow', 'deny' or 'throw'"
-  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
 }
 
 /** The text of a key. */

@@ -3,20 +3,13 @@
 import type { Kernel } from '../algorithms/algorithm.js'
 import { decide, type Lane, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
-import { Recent } from '../base/cache.js'
+import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { quote, rangeError, storeClosed } from '../base/errors.js'
-import { checkedOptions } from '../base/options.js'
-import {
-  type PolicySet,
-  resultOf,
-  type Store,
-  type StoreRequest,
-  type StoreResult,
-  type Target,
-  textOfKey,
-  textOfOwnKey,
-} from '../store.js'
+import { checkedNumber, checkedOptions } from '../base/options.js'
+import { processTime, type Time } from '../base/time.js'
+import { resultOf, textOfKey, textOfOwnKey } from '../request.js'
+import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../store.js'
 import { sweeper } from './sweeper.js'
 import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
 
@@ -35,7 +28,7 @@ export interface MemoryStoreOptions {
 
 /** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */
 export interface MemoryStore extends Store {
-  decide(group: StoreRequest): StoreResult
+  decide(request: StoreRequest): StoreResult
   reset(target: Target): void
   close(): void
 }
@@ -48,34 +41,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
   const { maxKeys = 100_000, keys = 'exact' } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-  if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`,
-    )
-  }
+  checkedNumber('maxKeys', maxKeys, 1, 2 ** 24)
   if (keys !== 'exact' && keys !== 'fingerprint') {
     throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
   }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
-  return memoryStoreOf({ clock, maxKeys, keys, slackMs })
+  return memoryStoreOf({ clock, maxKeys, keys, slackMs, time: processTime })
 }
 
 /** A memory store of checked options. */
 export function memoryStoreOf({
   clock,
+  time,
   ...bounds
-}: Bounds & { readonly clock: Clock }): MemoryStore {
+}: Bounds & { readonly clock: Clock; readonly time: Time }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
-  let desks = new WeakMap<PolicySet, Desk>()
-  let lastPlan: PolicySet | undefined
-  let lastDesk: Desk | undefined
+  let preparedOf = memoized(prepare)
   const marks = new Recent<Mark>(MAX_MARKS)
   let closed = false
-  const sweeping = sweeper(tables, clock, () => {
-    // Desks may be at tables that are no more.
-    desks = new WeakMap()
-    lastPlan = undefined
+  const sweeping = sweeper(tables, clock, time, () => {
+    // What is prepared may be at tables that are no more.
+    preparedOf = memoized(prepare)
   })
 
   function marksOf(id: string): Marks {
@@ -92,25 +78,13 @@ export function memoryStoreOf({
     return table
   }
 
-  function deskFor(policySet: PolicySet): Desk {
+  function prepare(policySet: PolicySet): Prepared {
     const lanes = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
       const { kernel, numbers } = policy
       const table = tableOf(tableId(policySet, policy), policy)
       return { kernel, check: kernel.check(numbers), table, slot: -1 }
     })
     return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
-  }
-
-  function deskOf(policySet: PolicySet): Desk {
-    if (policySet === lastPlan) return lastDesk as Desk
-    let desk = desks.get(policySet)
-    if (desk === undefined) {
-      desk = deskFor(policySet)
-      desks.set(policySet, desk)
-    }
-    lastPlan = policySet
-    lastDesk = desk
-    return desk
   }
 
   /** Without its counters, each limit would begin anew. */
@@ -120,24 +94,26 @@ export function memoryStoreOf({
 
   return {
     local: true,
-    decide(group: StoreRequest): StoreResult {
+    recovers: true,
+    decide(request: StoreRequest): StoreResult {
       mustBeOpen()
-      const { lanes, readings, keys } = deskOf(group.policySet)
+      const { target, costs, mode, count, untilUs, seenUs } = request
+      const { lanes, readings, keys } = preparedOf(target.policySet)
       const nowUs = clock.nowUs()
-      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
+      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(target, i)
       const granted = decide(
         lanes,
         keys,
-        group.costs,
-        group.mode,
-        1,
-        group.untilUs ?? NONE,
-        group.mode === 'refund' ? group.seenUs : undefined,
+        costs,
+        mode,
+        count,
+        untilUs ?? NONE,
+        mode === 'refund' ? seenUs : undefined,
         nowUs,
         readings,
       )
       sweeping.start()
-      return resultOf(group, granted > 0, nowUs, readings)
+      return resultOf(request, granted, nowUs, readings)
     },
     reset(target: Target) {
       mustBeOpen()
@@ -178,7 +154,7 @@ function keyOf({ key, ownKeys }: Target, i: number): string {
 type KernelPolicy = Policy & { readonly kernel: Kernel }
 
 /** What a policy set's decisions are worked out on: made once, used by each in turn. */
-interface Desk {
+interface Prepared {
   readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]
   readonly keys: string[]

@@ -2,6 +2,7 @@
 // are keys, and never the reason why a process stays alive.
 
 import type { Clock } from '../base/clock.js'
+import type { Time } from '../base/time.js'
 import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
@@ -18,12 +19,13 @@ const DROPS = 1_000
 export function sweeper(
   tables: Map<string, MemoryTable>,
   clock: Clock,
+  time: Time,
   tablesDropped: () => void,
 ): { start(): void; stop(): void } {
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let cancel: (() => void) | undefined
 
   function slice(): void {
-    timer = undefined
+    cancel = undefined
     let nowMs = Number.NEGATIVE_INFINITY
     try {
       nowMs = clock.nowUs() / 1_000
@@ -49,17 +51,16 @@ export function sweeper(
   }
 
   function later(ms: number): void {
-    timer = setTimeout(slice, ms)
-    ;(timer as { unref?(): void }).unref?.()
+    cancel = time.after(ms, slice)
   }
 
   return {
     start() {
-      if (timer === undefined) later(EVERY_MS)
+      if (cancel === undefined) later(EVERY_MS)
     },
     stop() {
-      clearTimeout(timer)
-      timer = undefined
+      cancel?.()
+      cancel = undefined
     },
   }
 }

@@ -14,7 +14,8 @@ import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import type { Decision } from '../limiter/decision.js'
 import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { makePolicySet, type Store, type StoreRequest, type StoreResult } from '../store.js'
+import { makePolicySet } from '../request.js'
+import type { Store } from '../store.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
@@ -346,18 +347,18 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
     },
   ],
   [
-    'decideAs, where there is one, gives what is made of the answer',
+    'of equal requests that are one, as many are granted as fit',
     async ({ store, run }) => {
-      const policySet = makePolicySet(`${run}.as`, [fixedWindow({ limit: 3, window: '1m' })])
-      const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [2] }
-      const as = (of: StoreRequest, { allowed, figures }: StoreResult): string =>
-        `${of === group} ${allowed} ${figures[0]?.remaining}`
-      const answer = await store.decide(group)
-      same('decide', as(group, answer), 'true true 1')
-      if (store.decideAs === undefined) return
-      same('decideAs', await store.decideAs(group, as), 'true false 1')
-      // Once more: the denial may be remembered.
-      same('decideAs', await store.decideAs(group, as), 'true false 1')
+      const policySet = makePolicySet(`${run}.count`, [fixedWindow({ limit: 3, window: '1m' })])
+      const target = { policySet, key: 'k' }
+      const { granted, policies } = await store.decide({
+        mode: 'consume',
+        target,
+        costs: [1],
+        count: 5,
+      })
+      same('granted', granted, 3)
+      same('remaining', policies[0]?.remaining, 0)
     },
   ],
 ]

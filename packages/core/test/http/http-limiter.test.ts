@@ -9,12 +9,11 @@ import {
   type PolicyInput,
   RateLimiter,
   type Store,
-  type StoreRequest,
-  type StoreResult,
   slidingLog,
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import type { StoreRequest, StoreResult } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { type FakeRequest, FakeResponse, fake, limitOn } from './exchange.js'
 
@@ -488,11 +487,11 @@ describe('a refusal', () => {
 
   test('by a store that cannot decide is 503, whatever status denials have', async () => {
     const store: Store = {
-      decide: (group: StoreRequest): StoreResult => ({
-        allowed: false,
+      decide: ({ target }: StoreRequest): StoreResult => ({
+        granted: 0,
         nowUs: 0,
         untilUs: [],
-        figures: group.policySet.policies.map((policy) => ({
+        policies: target.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

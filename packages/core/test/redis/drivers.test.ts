@@ -12,9 +12,9 @@ import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/errors.js'
+import { type PreparedScript, prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
-import { type Line, lineFor, resetTarget } from '../../src/redis/transport/script-call.js'
-import { makePolicySet } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
 import type { DrawnPolicy, KernelName } from './differential/recipe.js'
@@ -34,12 +34,12 @@ interface Ask {
 
 /** One policy and one key in Redis, and its twin in this process. Times are counted from START_MS. */
 class Twins {
-  readonly line: Line
+  readonly line: PreparedScript
   readonly #model: Model
 
   constructor(policy: Policy) {
     runs += 1
-    this.line = lineFor(
+    this.line = prepareScript(
       keyFormat(`drivers-${process.pid}-${runs}`),
       makePolicySet('drivers', [policy]),
     )
@@ -68,6 +68,15 @@ class Twins {
     }
     const { verdicts } = await verdictsOf(client, this.line, mode, [group], usOf(atMs))
     return verdicts[0] as Verdict
+  }
+
+  /** @throws {StoreError} if the key holds something foreign */
+  async reset(atMs: number | undefined): Promise<void> {
+    const { policySet } = this.line
+    const atUs = atMs === undefined ? undefined : usOf(atMs)
+    const request = { policySet, key: 'k', costs: [1], count: 1 }
+    const { verdicts } = await verdictsOf(client, this.line, 'reset', [request], atUs)
+    if (verdicts[0] instanceof StoreError) throw verdicts[0]
   }
 
   /** Asks both, which have to agree. */
@@ -421,7 +430,7 @@ describe('what was charged in the instant in which a key was forgotten', () => {
   test.each(policies)('is not given back after a reset: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 3 })
-    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(0))
+    await twins.reset(0)
     await twins.redis({ cost: 4 })
     await twins.redis({ mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 })
     expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
@@ -561,13 +570,7 @@ test.each(policies)('a reset deleted a key that is not ours: $algorithm', async 
   const twins = new Twins(policy)
   await client.hset(twins.key, 'a', 'b')
   await client.pexpire(twins.key, 60_000)
-  const reset = resetTarget(
-    client,
-    twins.line,
-    { policySet: twins.line.policySet, key: 'k' },
-    undefined,
-  )
-  await expect(reset).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
+  await expect(twins.reset(undefined)).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
   expect(await client.exists(twins.key)).toBe(1)
 })
 
@@ -657,7 +660,7 @@ describe('a mark', () => {
   test('of a reset keeps what was forgotten from being raised', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
-    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(200))
+    await twins.reset(200)
     expect(await leftAfter(twins, { ...raise, seenMs: 199 })).toBe(limit)
     expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit)
     expect(await client.exists(twins.key)).toBe(0)
@@ -680,12 +683,7 @@ describe('a mark', () => {
     ] as const) {
       const twins = new Twins(fixedWindow({ name: 'p', limit, window: every }))
       await twins.redis({})
-      await resetTarget(
-        client,
-        twins.line,
-        { policySet: twins.line.policySet, key: 'k' },
-        undefined,
-      )
+      await twins.reset(undefined)
       const ttl = await client.pttl(`${twins.key}:mark`)
       expect(ttl).toBeGreaterThan(least - 900)
       expect(ttl).toBeLessThanOrEqual(least + 602_000)
@@ -726,12 +724,7 @@ describe('a mark', () => {
     for (const kernel of policies) {
       const twins = new Twins(kernel)
       await twins.redis({ cost: 2, atMs: 100 })
-      await resetTarget(
-        client,
-        twins.line,
-        { policySet: twins.line.policySet, key: 'k' },
-        usOf(200),
-      )
+      await twins.reset(200)
       await twins.redis({ cost: 2, atMs: 201 })
       const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
       expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)

@@ -305,6 +305,7 @@ class Run {
   readonly #seen: Set<string>
   readonly #faults: string[] = []
   readonly #books: Map<string, Book> = new Map()
+  #hasJustOpened = false
   #state: 'closed' | 'open' | 'half-open' = 'closed'
   #pending = 0
   #isClosed = false
@@ -451,7 +452,7 @@ class Run {
     const current = this.#bookOf(key)
     if (local) this.#bridged(current)
     if (!allowed || mode === 'peek' || book !== current) return
-    const atMs = decision.receipt.answer.nowUs / 1_000 - START_MS
+    const atMs = decision.receipt.result.nowUs / 1_000 - START_MS
     const admission = {
       units: cost,
       askedMs,
@@ -494,6 +495,12 @@ class Run {
       this.#parts = []
       this.#partRuns = false
     }
+    if (state === 'open') {
+      this.#hasJustOpened = true
+      setImmediate(() => {
+        this.#hasJustOpened = false
+      })
+    }
     if (state !== 'closed') return
     const upTo = this.#parts[1] ?? this.#decisions
     for (const book of this.#books.values()) {
@@ -508,7 +515,8 @@ class Run {
     this.#must(this.wire.status === 'ready', `${mode} is sent on a connection that is not ready`)
     const { state } = this.store.health().nodes[0] as { state: string }
     // What was begun to be settled is settled.
-    if (state === 'open')
+    // What was asked for in the very turn in which it opened is on its way.
+    if (state === 'open' && !this.#hasJustOpened)
       this.#must(mode === 'probe' || mode === 'reconcile', `${mode} is sent while open`)
     if (state === 'closed' && (mode === 'restore' || mode === 'reconcile')) {
       for (const { key } of parts) this.#bookOf(key).takenAt ??= this.#decisions

@@ -151,7 +151,7 @@ test('the documented rules name all commands that Weir sends, and no other but w
   const src = resolve(import.meta.dirname, '../../src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const texts = files
-    .filter((file) => /\.lua$|peers\.ts$/.test(file))
+    .filter((file) => /\.lua$|heartbeat\.ts$/.test(file))
     .map((file) => readFileSync(join(src, file), 'utf8'))
     .join('\n')
   const called = [...texts.matchAll(/call\('([A-Z]+)'/g)].map((match) => match[1] as string)

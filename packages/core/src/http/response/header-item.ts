@@ -1,6 +1,6 @@
 // One policy's part in a response, in the units of HTTP: whole seconds that never come too early, whole units.
 
-import type { PolicyResult } from '../../limiter/decision.js'
+import type { PolicyResult } from '../../store.js'
 
 /** One policy's figures on one response. */
 export interface Row {

@@ -1,6 +1,7 @@
 // What a request carries of the decisions made on it, and how they are told in its response's headers.
 
-import type { Allowed, Decision, Denied, PolicyResult } from '../../limiter/decision.js'
+import type { Allowed, Decision, Denied } from '../../limiter/decision.js'
+import type { PolicyResult } from '../../store.js'
 import { type Row, rowBindsMore, share } from './header-item.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 

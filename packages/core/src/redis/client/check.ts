@@ -2,7 +2,7 @@
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { warnOnce } from '../../base/warnings.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 import { pipelines } from './send.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */

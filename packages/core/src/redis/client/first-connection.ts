@@ -1,8 +1,9 @@
 // The client's first connection is waited for: without that, each start of an app would begin with
 // decisions that Redis knows nothing of.
 
+import type { Time } from '../../base/time.js'
 import { storeFailure, withDeadline } from '../../layers/resilience/failures.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 
 export interface FirstConnection {
   /**
@@ -39,7 +40,11 @@ function attemptOf(client: RedisLike): Promise<void> {
 }
 
 /** @param deadlineMs how long is waited, from the first question on */
-export function firstConnection(client: RedisLike, deadlineMs: number): FirstConnection {
+export function firstConnection(
+  client: RedisLike,
+  deadlineMs: number,
+  time: Time,
+): FirstConnection {
   let pending: Promise<void> | undefined
   let isOver = typeof client.on !== 'function' || typeof client.off !== 'function'
   let giveUp: (() => void) | undefined
@@ -49,14 +54,15 @@ export function firstConnection(client: RedisLike, deadlineMs: number): FirstCon
       giveUp = resolve
     })
     try {
-      await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs)
+      await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs, time)
     } catch {
       // The client says below how far it has come.
     } finally {
       isOver = true
       pending = undefined
     }
-    if (client.status !== 'ready') throw storeFailure(new Error(`the client is ${client.status}`))
+    if (client.status !== 'ready')
+      throw storeFailure(new Error(`the client is ${client.status}`), 'Redis')
   }
 
   return {

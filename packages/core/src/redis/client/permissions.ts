@@ -2,9 +2,10 @@
 // same list.
 
 import type { StoreError } from '../../base/errors.js'
+import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
 import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 import { send } from './send.js'
 
 /** Commands of the scripts, with arguments for a key K of their own, in an order that leaves none. */
@@ -65,13 +66,18 @@ return table.concat(refused, ' ')
  */
 export type Permissions = (error: unknown, tagOf: () => string) => void
 
-export function permissions(client: RedisLike, prefix: string, deadlineMs: number): Permissions {
+export function permissions(
+  client: RedisLike,
+  prefix: string,
+  deadlineMs: number,
+  time: Time,
+): Permissions {
   let warned = false
   const tried = new Set<string>()
 
   async function refusedOf(tag: string): Promise<string> {
     const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
-    const refused = String(await withDeadline(send(client, 'eval', args), deadlineMs))
+    const refused = String(await withDeadline(send(client, 'eval', args), deadlineMs, time))
     return refused.replaceAll(' ', ', ')
   }
 

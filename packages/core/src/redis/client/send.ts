@@ -1,6 +1,6 @@
 // How one command goes through a client.
 
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 
 /**
  * Sends a command as it is, and resolves to the reply, a bulk string as a Buffer. Not by way of

@@ -3,9 +3,10 @@
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
 import { makePolicy } from '../../../src/algorithms/policy.js'
+import { type PreparedScript, prepareScript } from '../../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
-import { type Line, lineFor } from '../../../src/redis/transport/script-call.js'
-import { makePolicySet, type PolicySet } from '../../../src/store.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { PolicySet } from '../../../src/store.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
@@ -32,8 +33,11 @@ export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly
   })
 }
 
-export function linesOf(policySets: readonly PolicySet[], prefix: string): readonly Line[] {
-  return policySets.map((policySet) => lineFor(keyFormat(prefix), policySet))
+export function linesOf(
+  policySets: readonly PolicySet[],
+  prefix: string,
+): readonly PreparedScript[] {
+  return policySets.map((policySet) => prepareScript(keyFormat(prefix), policySet))
 }
 
 /** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */
@@ -44,7 +48,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
   let before = await changesSoFar(client)
   const outcomes = await Promise.all(
     walk.calls.map((call) => {
-      const line = lines[call.version] as Line
+      const line = lines[call.version] as PreparedScript
       const groups = call.requests.map(
         (request): Counted => ({
           ...request,
@@ -74,7 +78,7 @@ async function checkTtls(
   client: Redis,
   walk: Walk,
   call: Call,
-  line: Line,
+  line: PreparedScript,
   groups: readonly Counted[],
 ): Promise<void> {
   const written = groups.map(async (group, i) => {
