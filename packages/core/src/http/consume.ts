@@ -5,22 +5,22 @@ import { isPromise, whenKnown } from '../base/maybe-async.js'
 import type { Key, PolicyInput, RateLimiter } from '../limiter/limiter.js'
 import type { Verdict } from './adapter.js'
 import type { Asked, LimitOptions } from './options.js'
-import type { Answer } from './respond.js'
+import type { Respond } from './respond.js'
 
 /** Asks the limiter about a key, and answers the request. */
-export type Ask<Req, Res, Rest extends unknown[]> = (
+export type Consume<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
   key: Key,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-export function asking<Req, Res, Rest extends unknown[]>(
+export function consumer<Req, Res, Rest extends unknown[]>(
   { cost = 1 }: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   policyOf: Asked<Req, Rest, PolicyInput> | undefined,
-  answer: Answer<Req, Res, Rest>,
-): Ask<Req, Res, Rest> {
+  respond: Respond<Req, Res, Rest>,
+): Consume<Req, Res, Rest> {
   if (typeof cost !== 'function') {
     if (!isCost(cost)) {
       throw rangeError(
@@ -33,20 +33,20 @@ export function asking<Req, Res, Rest extends unknown[]>(
       return (request, response, key, rest) => {
         const decided = limiter.decide(key, asked)
         return isPromise(decided)
-          ? decided.then((decision) => answer(request, response, decision, true, rest))
-          : answer(request, response, decided, true, rest)
+          ? decided.then((decision) => respond(request, response, decision, true, rest))
+          : respond(request, response, decided, true, rest)
       }
     }
   }
   const costOf = typeof cost === 'function' ? cost : () => cost
   return (request, response, key, rest) =>
     whenKnown(costOf(request, ...rest), (units) => {
-      const sound = isCost(units)
+      const validCost = isCost(units)
       // A request that makes its own cost invalid must not be free.
-      const asked = { cost: sound ? units : 1 }
+      const asked = { cost: validCost ? units : 1 }
       const policy = policyOf && (() => whenKnown(policyOf(request, ...rest), (input) => input))
       return whenKnown(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
-        answer(request, response, decision, sound, rest),
+        respond(request, response, decision, validCost, rest),
       )
     })
 }

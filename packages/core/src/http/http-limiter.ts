@@ -1,5 +1,5 @@
-// What a rate limit means to an HTTP request, once for all frameworks. Three steps: admit.ts says whether the request
-// is limited and by which key, ask.ts gets the decision, answer.ts does to the response what the decision means. A
+// What a rate limit means to an HTTP request, once for all frameworks. Three steps: identify.ts says whether the request
+// is limited and by which key, consume.ts gets the decision, answer.ts does to the response what the decision means. A
 // framework's adapter reads requests and writes responses, and decides nothing.
 
 import { quote, typeError } from '../base/errors.js'
@@ -7,12 +7,12 @@ import { isPromise } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
 import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { adviseOnStore } from './client/advice.js'
-import { asking } from './consume.js'
-import { type Admit, admitting } from './identify.js'
+import { warnOfMemoryInCluster } from './client/warnings.js'
+import { consumer } from './consume.js'
+import { type Identify, identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
 import { policyNames, policySource } from './policy-source.js'
-import { answering } from './respond.js'
+import { responder } from './respond.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
   /** The limiter beneath, to peek, refund, charge or reset a key, or to switch it off. */
@@ -33,10 +33,10 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const answer = answering(options, limiter, adapter)
-  const ask = asking(options, limiter, source.of, answer)
-  const admit = admitting(options, limiter.name, adapter, ask)
-  return { limiter, check: caught(admit, options.shadow ? inTrial(limiter.name) : raise) }
+  const respond = responder(options, limiter, adapter)
+  const consume = consumer(options, limiter, source.of, respond)
+  const identify = identifier(options, limiter.name, adapter, consume)
+  return { limiter, check: caught(identify, options.shadow ? inTrial(limiter.name) : raise) }
 }
 
 function limiterOf(
@@ -52,7 +52,7 @@ function limiterOf(
     ...(whenUnavailable !== undefined && { whenUnavailable }),
     ...(shared !== undefined && { shared }),
   })
-  adviseOnStore(limiter.store)
+  warnOfMemoryInCluster(limiter.store)
   return limiter
 }
 
@@ -68,12 +68,12 @@ function checkHidden(hide: readonly string[], names: readonly string[]): void {
 
 /** The whole check, with something done about all that it throws or rejects with. */
 function caught<Req, Res, Rest extends unknown[]>(
-  admit: Admit<Req, Res, Rest>,
+  identify: Identify<Req, Res, Rest>,
   failed: (error: unknown) => Verdict,
 ): Check<Req, Res, Rest> {
   return (request, response, ...rest) => {
     try {
-      const verdict = admit(request, response, rest)
+      const verdict = identify(request, response, rest)
       return isPromise(verdict) ? verdict.then(undefined, failed) : verdict
     } catch (error) {
       return failed(error)

@@ -6,56 +6,56 @@ import { warnOnce } from '../base/warnings.js'
 import { isKey } from '../limiter/policy-set.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { type Address, addressFinder, keyFinder, listing } from './client/find.js'
-import type { Ask } from './consume.js'
+import type { Consume } from './consume.js'
 import type { LimitOptions } from './options.js'
-import { sealed } from './respond.js'
-import { barred, unidentified } from './response/refusal.js'
+import { setRefusalHeaders } from './respond.js'
+import { denyListed, unidentified } from './response/refusal.js'
 
 /** The bucket of all requests without a usable key. */
 // The NUL keeps it apart from what headers, addresses and paths can hold.
 const SHARED_KEY = '\0no-key'
 
 /** Judges a request from the first step to the last. */
-export type Admit<Req, Res, Rest extends unknown[]> = (
+export type Identify<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-export function admitting<Req, Res, Rest extends unknown[]>(
+export function identifier<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   name: string,
   adapter: HttpAdapter<Req, Res, Rest>,
-  ask: Ask<Req, Res, Rest>,
-): Admit<Req, Res, Rest> {
+  consume: Consume<Req, Res, Rest>,
+): Identify<Req, Res, Rest> {
   const { skip, onMissingKey, shadow = false } = options
   const listed = listing(options)
   const addressOf = addressFinder(options, adapter)
   const needsAddress = options.key === undefined || listed !== undefined
   const keyOf = keyFinder(options, name)
 
-  type Judged = ReturnType<Admit<Req, Res, Rest>>
+  type Judged = ReturnType<Identify<Req, Res, Rest>>
 
-  function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
+  function withKey(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
     const key = keyOf(request, address, rest)
-    if (isKey(key)) return ask(request, response, key, rest)
+    if (isKey(key)) return consume(request, response, key, rest)
     return whenKnown(key, (found) =>
       isKey(found)
-        ? ask(request, response, found, rest)
+        ? consume(request, response, found, rest)
         : withoutKey(request, response, found, rest),
     )
   }
 
   function withoutKey(request: Req, response: Res | undefined, key: unknown, rest: Rest): Judged {
     if (onMissingKey === 'skip' || (onMissingKey === 'deny' && shadow)) return undefined
-    if (onMissingKey === 'deny') return sealed(unidentified(), response, adapter)
+    if (onMissingKey === 'deny') return setRefusalHeaders(unidentified(), response, adapter)
     if (typeof onMissingKey === 'function') {
       return whenKnown(onMissingKey(request, ...rest), (found) =>
-        ask(request, response, isKey(found) ? found : SHARED_KEY, rest),
+        consume(request, response, isKey(found) ? found : SHARED_KEY, rest),
       )
     }
     if (onMissingKey === undefined) warnOfMissing(options.key === undefined, name, key)
-    return ask(request, response, SHARED_KEY, rest)
+    return consume(request, response, SHARED_KEY, rest)
   }
 
   return (request, response, rest) => {
@@ -63,11 +63,11 @@ export function admitting<Req, Res, Rest extends unknown[]>(
     // Before anything is waited for: the socket of a client that has left meanwhile has no address any more.
     const address = needsAddress ? addressOf(request) : undefined
     const list = listed?.(address)
-    if (list === 'deny' && !shadow) return sealed(barred(), response, adapter)
+    if (list === 'deny' && !shadow) return setRefusalHeaders(denyListed(), response, adapter)
     if (list === 'allow') return undefined
-    if (skip === undefined) return identify(request, response, address, rest)
+    if (skip === undefined) return withKey(request, response, address, rest)
     return whenKnown(skip(request, ...rest), (skipped) =>
-      skipped ? undefined : identify(request, response, address, rest),
+      skipped ? undefined : withKey(request, response, address, rest),
     )
   }
 }

@@ -7,57 +7,62 @@ import type { HttpAdapter, Verdict } from './adapter.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/header-item.js'
 import { settleRefund } from './response/refund.js'
-import { badCost, denial, type Refusal } from './response/refusal.js'
+import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   longestWaitMs,
-  tell,
-  tellerOf,
+  responseSettings,
   violatedNames,
   withDecision,
+  writeHeaders,
 } from './response/request-decision.js'
 
-/** `sound`: the cost was one, and not charged as 1 because it was none. */
-export type Answer<Req, Res, Rest extends unknown[]> = (
+/** `validCost`: the cost was one, and not charged as 1 because it was none. */
+export type Respond<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
   decision: Decision,
-  sound: boolean,
+  validCost: boolean,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-export function answering<Req, Res, Rest extends unknown[]>(
+export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
-): Answer<Req, Res, Rest> {
+): Respond<Req, Res, Rest> {
   const { refundWhen, shadow = false } = options
-  const teller = tellerOf(limiter.name, headerFormats(options.headers), options.hide ?? [], shadow)
+  const own = responseSettings(
+    limiter.name,
+    headerFormats(options.headers),
+    options.hide ?? [],
+    shadow,
+  )
 
-  return (request, response, decision, sound, rest) => {
-    const placed = withDecision(adapter.placed(request, rest), decision, teller)
+  return (request, response, decision, validCost, rest) => {
+    const placed = withDecision(adapter.placed(request, rest), decision, own)
     adapter.place(request, placed, rest)
     if (response !== undefined) {
-      if (!adapter.headersSent(response)) tell(placed, teller, response, adapter.setHeader)
-      if (refundWhen !== undefined && decision.allowed && sound) {
+      if (!adapter.headersSent(response)) writeHeaders(placed, own, response, adapter.setHeader)
+      if (refundWhen !== undefined && decision.allowed && validCost) {
         adapter.afterResponse(response, (outcome) => {
           void settleRefund(limiter, decision, () => refundWhen(request, outcome, ...rest))
         })
       }
     }
-    if (shadow || (decision.allowed && sound)) return undefined
-    if (decision.allowed) return sealed(badCost(decision), response, adapter)
-    const told = {
+    if (shadow || (decision.allowed && validCost)) return undefined
+    if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
+    const details = {
       waitMs: longestWaitMs(placed),
-      violated: violatedNames(placed, decision, teller),
+      violated: violatedNames(placed, decision, own),
     }
-    return whenKnown(denial(decision, told, options, request, rest), (refusal) =>
-      sealed(refusal, response, adapter),
+    return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
+      setRefusalHeaders(refusal, response, adapter),
     )
   }
 }
 
 /** Puts the headers of a refusal on the response: when to come again, and that no cache may keep it. */
-export function sealed<Res>(
+export function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,
   { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,

@@ -5,9 +5,9 @@ import { warnOnce } from '../../base/warnings.js'
 import type { HttpAdapter } from '../adapter.js'
 import type { LimitOptions, MaybeKey } from '../options.js'
 import { type AddressOptions, addressKey } from './address-key.js'
-import { trustAdviser } from './advice.js'
 import { networkList } from './lists.js'
 import { headerOf, type ProxyOptions, proxyResolver } from './proxies.js'
+import { trustWatcher } from './warnings.js'
 
 /** As the framework or a proxy gives it: it may be none. */
 export type Address = string | undefined
@@ -19,9 +19,9 @@ export function addressFinder<Req>(
 ): (request: Req) => Address {
   const { proxies } = options
   if (proxies === undefined) {
-    const advise = trustAdviser(adapter)
+    const watch = trustWatcher(adapter)
     return (request) => {
-      advise(request)
+      watch(request)
       return adapter.address(request)
     }
   }

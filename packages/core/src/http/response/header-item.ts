@@ -3,7 +3,7 @@
 import type { PolicyResult } from '../../limiter/decision.js'
 
 /** One policy's figures on one response. */
-export interface Row {
+export interface HeaderItem {
   /** Name of the limiter. */
   readonly limiter: string
   /** What the policy is called there: its own name, unless another limiter has told one of that name already. */
@@ -36,7 +36,7 @@ export function integer(units: number): number {
  * The effective window: ms within which the units left may be used, or, where none fits, ms until it does. Never so
  * short that the rate it suggests is above the policy's own. `undefined`: there is no such time.
  */
-export function effectiveMs({ figures, violated }: Row): number | undefined {
+export function effectiveMs({ figures, violated }: HeaderItem): number | undefined {
   const { policy, remaining, retryAfterMs, resetAfterMs } = figures
   if (violated || remaining < 1) {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
@@ -48,15 +48,15 @@ export function effectiveMs({ figures, violated }: Row): number | undefined {
 }
 
 /** The longest wait of those that refused, else the smallest share left. */
-export function bindingOf(rows: readonly Row[]): Row {
-  return rows.reduce((binding, row) => (rowBindsMore(row, binding) ? row : binding))
+export function bindingOf(items: readonly HeaderItem[]): HeaderItem {
+  return items.reduce((binding, item) => (itemBindsMore(item, binding) ? item : binding))
 }
 
-/** True if this row says more about what the client may do than that one. */
-export function rowBindsMore(row: Row, than: Row): boolean {
-  if (row.violated !== than.violated) return row.violated
-  if (row.violated) return row.figures.retryAfterMs > than.figures.retryAfterMs
-  return share(row.figures) < share(than.figures)
+/** True if this item says more about what the client may do than that one. */
+export function itemBindsMore(item: HeaderItem, than: HeaderItem): boolean {
+  if (item.violated !== than.violated) return item.violated
+  if (item.violated) return item.figures.retryAfterMs > than.figures.retryAfterMs
+  return share(item.figures) < share(than.figures)
 }
 
 /** The part of a limit that is left. */

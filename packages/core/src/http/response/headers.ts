@@ -2,7 +2,14 @@
 // three times, so each form goes by the revision that it is pinned to, and nothing outside this file knows any of them.
 
 import type { Policy } from '../../algorithms/policy.js'
-import { bindingOf, effectiveMs, integer, MAX_SECONDS, type Row, seconds } from './header-item.js'
+import {
+  bindingOf,
+  effectiveMs,
+  type HeaderItem,
+  integer,
+  MAX_SECONDS,
+  seconds,
+} from './header-item.js'
 
 /**
  * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08 to 11
@@ -31,10 +38,10 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'Retry-After',
 ])
 
-/** A header field, and its value for these rows; `undefined`: it is not sent. */
+/** A header field, and its value for these items; `undefined`: it is not sent. */
 export interface Field {
   readonly name: string
-  readonly write: (rows: readonly Row[]) => string | undefined
+  readonly write: (items: readonly HeaderItem[]) => string | undefined
 }
 
 /**
@@ -64,7 +71,7 @@ interface Title {
 
 const titles: WeakMap<Policy, Title> = new WeakMap()
 
-function titleOf({ name, figures: { policy } }: Row): Title {
+function titleOf({ name, figures: { policy } }: HeaderItem): Title {
   let title = titles.get(policy)
   if (title === undefined || title.name !== name) {
     const quota = integer(policy.limit)
@@ -87,34 +94,35 @@ function windowParameter(windowMs: number): string {
   return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? `;w=${whole}` : ''
 }
 
-function list(item: (row: Row) => string): Field['write'] {
-  return (rows) => {
-    let value = item(rows[0] as Row)
-    for (let i = 1; i < rows.length; i += 1) value += `, ${item(rows[i] as Row)}`
+function list(write: (item: HeaderItem) => string): Field['write'] {
+  return (items) => {
+    let value = write(items[0] as HeaderItem)
+    for (let i = 1; i < items.length; i += 1) value += `, ${write(items[i] as HeaderItem)}`
     return value
   }
 }
 
-function policyItem8(row: Row): string {
-  return titleOf(row).policy8
+function policyItem8(item: HeaderItem): string {
+  return titleOf(item).policy8
 }
 
-function policyItem6(row: Row): string {
-  return titleOf(row).policy6
+function policyItem6(item: HeaderItem): string {
+  return titleOf(item).policy6
 }
 
-function liveItem8(row: Row): string {
-  const ms = effectiveMs(row)
-  const start = titleOf(row).live8 + integer(row.figures.remaining)
+function liveItem8(item: HeaderItem): string {
+  const ms = effectiveMs(item)
+  const start = titleOf(item).live8 + integer(item.figures.remaining)
   return ms === undefined ? start : `${start};t=${seconds(ms)}`
 }
 
-const limitOf = (rows: readonly Row[]): string => String(integer(bindingOf(rows).figures.limit))
-const remainingOf = (rows: readonly Row[]): string =>
-  String(integer(bindingOf(rows).figures.remaining))
+const limitOf = (items: readonly HeaderItem[]): string =>
+  String(integer(bindingOf(items).figures.limit))
+const remainingOf = (items: readonly HeaderItem[]): string =>
+  String(integer(bindingOf(items).figures.remaining))
 
-function resetOf(rows: readonly Row[]): string | undefined {
-  const ms = effectiveMs(bindingOf(rows))
+function resetOf(items: readonly HeaderItem[]): string | undefined {
+  const ms = effectiveMs(bindingOf(items))
   return ms === undefined ? undefined : String(seconds(ms))
 }
 
@@ -124,16 +132,16 @@ function resetOf(rows: readonly Row[]): string | undefined {
  */
 const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
 
-function resetEpochOf(rows: readonly Row[]): string | undefined {
-  const ms = effectiveMs(bindingOf(rows))
+function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
+  const ms = effectiveMs(bindingOf(items))
   return ms === undefined
     ? undefined
     : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
 }
 
-function dictionary7(rows: readonly Row[]): string {
-  const reset = resetOf(rows)
-  const start = `limit=${limitOf(rows)}, remaining=${remainingOf(rows)}`
+function dictionary7(items: readonly HeaderItem[]): string {
+  const reset = resetOf(items)
+  const start = `limit=${limitOf(items)}, remaining=${remainingOf(items)}`
   return reset === undefined ? start : `${start}, reset=${reset}`
 }
 

@@ -37,7 +37,7 @@ export interface DenialOptions<Req, Rest extends unknown[] = []> {
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
 /** What a denied request's client may know besides. */
-export interface Told {
+export interface DenialDetails {
   readonly waitMs: number
   readonly violated: readonly string[]
 }
@@ -45,7 +45,7 @@ export interface Told {
 /** The refusal of a denied request. */
 export function denial<Req, Rest extends unknown[]>(
   decision: Denied,
-  { waitMs, violated }: Told,
+  { waitMs, violated }: DenialDetails,
   options: DenialOptions<Req, Rest>,
   request: Req,
   rest: Rest,
@@ -124,7 +124,7 @@ const unavailable: Problem = {
 }
 
 /** The client's request led to a cost that is no cost. It was charged as 1. */
-export function badCost(decision: Decision): Refusal {
+export function invalidCost(decision: Decision): Refusal {
   return problem(
     plain(400, 'Bad request', 'The cost of this request cannot be determined.'),
     decision,
@@ -132,7 +132,7 @@ export function badCost(decision: Decision): Refusal {
 }
 
 /** A client on the deny list. Not 429: clients would try again. */
-export function barred(): Refusal {
+export function denyListed(): Refusal {
   return problem(plain(403, 'Forbidden', 'Requests from this address are not accepted.'), undefined)
 }
 

@@ -1,7 +1,7 @@
 // What a request carries of the decisions made on it, and how they are told in its response's headers.
 
 import type { Allowed, Decision, Denied, PolicyResult } from '../../limiter/decision.js'
-import { type Row, rowBindsMore, share } from './header-item.js'
+import { type HeaderItem, itemBindsMore, share } from './header-item.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 
 /**
@@ -11,7 +11,7 @@ import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Decision[] }
 
 /** How one limiter's decisions are told. */
-export interface Teller {
+export interface ResponseSettings {
   /** The limiter's name, which tells its policies from those of the same name in another one. */
   readonly name: string
   readonly formats: readonly HeaderFormat[]
@@ -25,12 +25,12 @@ export interface Teller {
   readonly shadow: boolean
 }
 
-export function tellerOf(
+export function responseSettings(
   name: string,
   formats: readonly HeaderFormat[],
   hidden: readonly string[],
   shadow = false,
-): Teller {
+): ResponseSettings {
   return {
     name,
     formats,
@@ -45,33 +45,41 @@ export function tellerOf(
  * Who tells each of `all`. Under a symbol, as it is nobody else's business, but one that the ESM and the CommonJS copy of
  * this module share. Its number changes with what is under it: another version's decision counts as somebody else's.
  */
-const TELLERS: unique symbol = Symbol.for('@weir/core:tellers-1')
+const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
 
-type Told = RequestDecision & { [TELLERS]: readonly Teller[] }
+type OurDecision = RequestDecision & { [SETTINGS]: readonly ResponseSettings[] }
 
 /** False of what other libraries call their own by the same name. */
-function isTold(found: unknown): found is Told {
-  return typeof found === 'object' && found !== null && TELLERS in found
+function isOurs(found: unknown): found is OurDecision {
+  return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
 /**
  * The request's decision, with one more made on it. A limiter that is asked again about one request, as for each of many
  * fields of a GraphQL query, has the one of its decisions in `all` that binds: what a request holds must not grow with it.
  */
-export function withDecision(found: unknown, decision: Decision, teller: Teller): RequestDecision {
-  if (!isTold(found)) return place(decision, [decision], [teller])
-  const { all, [TELLERS]: tellers } = found
+export function withDecision(
+  found: unknown,
+  decision: Decision,
+  own: ResponseSettings,
+): RequestDecision {
+  if (!isOurs(found)) return place(decision, [decision], [own])
+  const { all, [SETTINGS]: settings } = found
   const binding = bindsMore(decision, found) ? decision : found
-  const at = tellers.indexOf(teller)
-  if (at < 0) return place(binding, [...all, decision], [...tellers, teller])
+  const at = settings.indexOf(own)
+  if (at < 0) return place(binding, [...all, decision], [...settings, own])
   const earlier = all[at] as Decision
-  return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), tellers)
+  return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), settings)
 }
 
-function place(decision: Decision, all: readonly Decision[], tellers: readonly Teller[]): Told {
-  const placed = copyOf(decision, all) as Told
+function place(
+  decision: Decision,
+  all: readonly Decision[],
+  settings: readonly ResponseSettings[],
+): OurDecision {
+  const placed = copyOf(decision, all) as OurDecision
   // Not within the literals of the copy, where a computed name costs as much as the two headers.
-  placed[TELLERS] = tellers
+  placed[SETTINGS] = settings
   return placed
 }
 
@@ -119,25 +127,28 @@ function bindsMore(decision: Decision, than: Decision): boolean {
  * Writes all fields, each whole, in the formats of all limiters so far: a field that an earlier limiter wrote is replaced
  * by one that says what it said and more, so there is never a second line, nor one that is out of date.
  */
-export function tell<Res>(
+export function writeHeaders<Res>(
   placed: RequestDecision,
-  teller: Teller,
+  own: ResponseSettings,
   response: Res,
   setHeader: (response: Res, name: string, value: string) => void,
 ): void {
-  if (teller.fields.length === 0) return
-  const rows = rowsOf(placed as Told)
-  if (rows.length === 0) return
-  for (const field of fieldsOfAll((placed as Told)[TELLERS], teller)) {
-    const value = field.write(rows)
+  if (own.fields.length === 0) return
+  const items = itemsOf(placed as OurDecision)
+  if (items.length === 0) return
+  for (const field of fieldsOfAll((placed as OurDecision)[SETTINGS], own)) {
+    const value = field.write(items)
     if (value !== undefined) setHeader(response, field.name, value)
   }
 }
 
-function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[] {
-  for (const { form } of tellers) {
+function fieldsOfAll(
+  settings: readonly ResponseSettings[],
+  last: ResponseSettings,
+): readonly Field[] {
+  for (const { form } of settings) {
     if (form !== last.form && form !== '')
-      return fieldsOf(tellers.flatMap(({ formats }) => formats))
+      return fieldsOf(settings.flatMap(({ formats }) => formats))
   }
   return last.fields
 }
@@ -146,25 +157,25 @@ function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[]
 export function violatedNames(
   placed: RequestDecision,
   { policies }: Decision,
-  teller: Teller,
+  own: ResponseSettings,
 ): string[] {
-  const rows = rowsOf(placed as Told)
+  const items = itemsOf(placed as OurDecision)
   return policies
-    .filter((figures) => isViolated(figures) && !teller.hidden.has(figures.policy.name))
+    .filter((figures) => isViolated(figures) && !own.hidden.has(figures.policy.name))
     .map(({ policy: { name } }) => {
-      const row = rows.find(
-        ({ limiter, figures }) => limiter === teller.name && figures.policy.name === name,
+      const item = items.find(
+        ({ limiter, figures }) => limiter === own.name && figures.policy.name === name,
       )
-      return row?.name ?? name
+      return item?.name ?? name
     })
 }
 
 /** The longest wait that may be told, in ms, of all limiters that refused the request and not in a trial. */
 export function longestWaitMs(placed: RequestDecision): number {
-  const { all, [TELLERS]: tellers } = placed as Told
+  const { all, [SETTINGS]: settings } = placed as OurDecision
   return all.reduce((longest, decision, i) => {
-    const { shadow, hidden } = tellers[i] as Teller
-    return decision.allowed || shadow ? longest : Math.max(longest, toldWaitMs(decision, hidden))
+    const { shadow, hidden } = settings[i] as ResponseSettings
+    return decision.allowed || shadow ? longest : Math.max(longest, shownWaitMs(decision, hidden))
   }, 0)
 }
 
@@ -172,7 +183,7 @@ export function longestWaitMs(placed: RequestDecision): number {
  * A hidden policy's wait would tell a stranger when others have used it up; in whole windows it tells nothing but how long
  * they are, and is still long enough.
  */
-function toldWaitMs(
+function shownWaitMs(
   { reason, retryAfterMs, policies }: Denied,
   hidden: ReadonlySet<string>,
 ): number {
@@ -185,38 +196,38 @@ function toldWaitMs(
   return Math.max(...waits)
 }
 
-function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
-  let rows: readonly Row[] = NONE
+function itemsOf({ all, [SETTINGS]: settings }: OurDecision): readonly HeaderItem[] {
+  let items: readonly HeaderItem[] = NONE
   for (let i = 0; i < all.length; i += 1) {
-    const { fields, hidden, name } = tellers[i] as Teller
+    const { fields, hidden, name } = settings[i] as ResponseSettings
     if (fields.length === 0) continue
     const { allowed, policies } = all[i] as Decision
     for (let j = 0; j < policies.length; j += 1) {
       const figures = policies[j] as PolicyResult
       const { policy } = figures
       if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
-      const row = {
+      const item = {
         limiter: name,
         name: policy.name,
         figures,
         violated: !allowed && isViolated(figures),
       }
-      rows = rows.length === 0 ? [row] : withRow(rows, row)
+      items = items.length === 0 ? [item] : withItem(items, item)
     }
   }
-  return rows
+  return items
 }
 
-const NONE: readonly Row[] = []
+const NONE: readonly HeaderItem[] = []
 
-function withRow(rows: readonly Row[], own: Row): readonly Row[] {
+function withItem(items: readonly HeaderItem[], own: HeaderItem): readonly HeaderItem[] {
   const { limiter } = own
-  const taken = rows.some((other) => other.name === own.name && other.limiter !== limiter)
-  const row = taken ? { ...own, name: `${limiter}.${own.name}` } : own
+  const taken = items.some((other) => other.name === own.name && other.limiter !== limiter)
+  const item = taken ? { ...own, name: `${limiter}.${own.name}` } : own
   // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
-  const twin = rows.findIndex(({ name }) => name === row.name)
-  if (twin < 0) return [...rows, row]
-  return rowBindsMore(row, rows[twin] as Row) ? rows.with(twin, row) : rows
+  const twin = items.findIndex(({ name }) => name === item.name)
+  if (twin < 0) return [...items, item]
+  return itemBindsMore(item, items[twin] as HeaderItem) ? items.with(twin, item) : items
 }
 
 function isViolated({ remaining, cost }: PolicyResult): boolean {

@@ -7,7 +7,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
 import { retryAfterSeconds } from '../../../src/http/response/header-item.js'
 import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
-import { tell, tellerOf, withDecision } from '../../../src/http/response/request-decision.js'
+import {
+  responseSettings,
+  withDecision,
+  writeHeaders,
+} from '../../../src/http/response/request-decision.js'
 import {
   type Decision,
   fixedWindow,
@@ -67,10 +71,10 @@ function told(
 ): Record<string, string> {
   const response = new FakeResponse()
   decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {
-    const own = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
-    const teller = tellerOf(`limiter-${i}`, own, hidden)
-    const placed = withDecision(before, decision, teller)
-    tell(placed, teller, response, (to, name, value) => {
+    const wanted = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
+    const own = responseSettings(`limiter-${i}`, wanted, hidden)
+    const placed = withDecision(before, decision, own)
+    writeHeaders(placed, own, response, (to, name, value) => {
       to.headers[asWritten(name)] = value
     })
     return placed
@@ -604,8 +608,8 @@ describe('every field parses', () => {
           drawn.map(([, formats]) => formats),
         )
         // What is told: the policies of those that tell anything, in all formats that any of them has.
-        const tellers = drawn.filter(([, formats]) => formats.length > 0)
-        const formats = tellers.flatMap(([, own]) => own)
+        const shown = drawn.filter(([, formats]) => formats.length > 0)
+        const formats = shown.flatMap(([, own]) => own)
         const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
         expect(
           Object.keys(headers)

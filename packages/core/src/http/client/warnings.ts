@@ -16,7 +16,7 @@ const FIRST_WATCHED = 100
 const THEN_EVERY = 64
 
 /** Looks at requests whose key is the framework's address, for signs that it is not the client's. */
-export function trustAdviser<Req>(
+export function trustWatcher<Req>(
   adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header'>,
 ): (request: Req) => void {
   let seen = 0
@@ -52,7 +52,7 @@ export function trustAdviser<Req>(
 }
 
 /** Counters in the memory of one of several processes let each of them grant the whole limit. */
-export function adviseOnStore(store: Store): void {
+export function warnOfMemoryInCluster(store: Store): void {
   if (!store.local || !isOneOfMany()) return
   warnOnce(
     'WEIR_MEMORY_IN_CLUSTER',
