@@ -1,6 +1,6 @@
 // One policy's part in a response, in the units of HTTP: whole seconds that never come too early, whole units.
 
-import type { PolicyResult } from '../../limiter/decision.js'
+import { bindsMore, type PolicyResult } from '../../limiter/decision.js'
 
 /** One policy's figures on one response. */
 export interface HeaderItem {
@@ -47,26 +47,11 @@ export function effectiveMs({ figures, violated }: HeaderItem): number | undefin
   return policy.windowMs
 }
 
-/** The longest wait of those that refused, else the smallest share left. */
+/** The item that binds; of equals the first. */
 export function bindingOf(items: readonly HeaderItem[]): HeaderItem {
   return items.reduce((binding, item) => (itemBindsMore(item, binding) ? item : binding))
 }
 
-/** True if this item says more about what the client may do than that one. */
-export function itemBindsMore(item: HeaderItem, than: HeaderItem): boolean {
-  if (item.violated !== than.violated) return item.violated
-  if (item.violated) return item.figures.retryAfterMs > than.figures.retryAfterMs
-  return share(item.figures) < share(than.figures)
-}
-
-/** The part of a limit that is left. */
-export function share({
-  limit,
-  remaining,
-}: {
-  readonly limit: number
-  readonly remaining: number
-}): number {
-  if (limit === Number.POSITIVE_INFINITY) return 1
-  return limit > 0 ? remaining / limit : 0
+export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
+  return bindsMore(one.figures, one.violated, other.figures, other.violated)
 }
