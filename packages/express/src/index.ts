@@ -119,6 +119,7 @@ const express: HttpAdapter<Request, Response> = {
   },
   method: (req) => req.method,
   header: (req, name) => req.headers[name]?.toString(),
+  headers: (req) => req.headers,
   placed: (req) => req.rateLimit,
   place: (req, decision) => {
     req.rateLimit = decision

@@ -107,6 +107,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   },
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.req.headers[name]?.toString(),
+  headers: (ctx) => ctx.req.headers,
   placed: (ctx) => (ctx.state as RateLimitState).rateLimit,
   place: (ctx, decision) => {
     ;(ctx.state as RateLimitState).rateLimit = decision

@@ -139,7 +139,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
         allowed: false,
         nowUs: 0,
         untilUs: [0],
-        figures: group.plan.policies.map((policy) => ({
+        figures: group.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

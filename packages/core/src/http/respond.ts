@@ -1,12 +1,12 @@
 // The last step: what a decision means to the request and its response.
 
 import { whenKnown } from '../base/maybe-async.js'
-import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
+import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
-import { retryAfterSeconds } from './response/header-item.js'
-import { settleRefund } from './response/refund.js'
+import { retryAfterSeconds } from './response/headers.js'
+import { refundIf } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   longestWaitMs,
@@ -16,12 +16,10 @@ import {
   writeHeaders,
 } from './response/request-decision.js'
 
-/** `validCost`: the cost was one, and not charged as 1 because it was none. */
 export type Respond<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
-  decision: Decision,
-  validCost: boolean,
+  consumed: Consumed,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
@@ -30,30 +28,28 @@ export function responder<Req, Res, Rest extends unknown[]>(
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
 ): Respond<Req, Res, Rest> {
-  const { refundWhen, shadow = false } = options
-  const own = responseSettings(
-    limiter.name,
-    headerFormats(options.headers),
-    options.hide ?? [],
-    shadow,
-  )
+  const { refundWhen, hide = [], shadow = false } = options
+  const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
 
-  return (request, response, decision, validCost, rest) => {
-    const placed = withDecision(adapter.placed(request, rest), decision, own)
+  return (request, response, consumed, rest) => {
+    const isInvalid = consumed instanceof InvalidCost
+    const decision = isInvalid ? consumed.decision : consumed
+    const placed = withDecision(adapter.placed(request, rest), decision, settings)
     adapter.place(request, placed, rest)
     if (response !== undefined) {
-      if (!adapter.headersSent(response)) writeHeaders(placed, own, response, adapter.setHeader)
-      if (refundWhen !== undefined && decision.allowed && validCost) {
+      if (!adapter.headersSent(response))
+        writeHeaders(placed, settings, response, adapter.setHeader)
+      if (refundWhen !== undefined && decision.allowed && !isInvalid) {
         adapter.afterResponse(response, (outcome) => {
-          void settleRefund(limiter, decision, () => refundWhen(request, outcome, ...rest))
+          void refundIf(() => refundWhen(request, outcome, ...rest), limiter, decision)
         })
       }
     }
-    if (shadow || (decision.allowed && validCost)) return undefined
+    if (shadow || (decision.allowed && !isInvalid)) return undefined
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {
       waitMs: longestWaitMs(placed),
-      violated: violatedNames(placed, decision, own),
+      violated: violatedNames(placed, decision, settings),
     }
     return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
       setRefusalHeaders(refusal, response, adapter),
@@ -61,7 +57,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
   }
 }
 
-/** Puts the headers of a refusal on the response: when to come again, and that no cache may keep it. */
+/** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
 export function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,

@@ -1,4 +1,4 @@
-// Set-ups that work but surely are not meant: told once, where a request shows them.
+// Warnings of set-ups that work but surely are not meant, each once.
 
 import { warnOnce } from '../../base/warnings.js'
 import type { Store } from '../../store.js'
@@ -11,44 +11,41 @@ const FORWARDING = [
   'cf-connecting-ip',
   'true-client-ip',
 ]
-/** Behind a proxy every request shows it, but for probes that come from inside: the first are looked at, then a few. */
-const FIRST_WATCHED = 100
-const THEN_EVERY = 64
 
-/** Looks at requests whose key is the framework's address, for signs that it is not the client's. */
-export function trustWatcher<Req>(
-  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header'>,
-): (request: Req) => void {
-  let seen = 0
-  let settled = false
-  return (request) => {
-    if (settled) return
-    seen += 1
-    if (seen > FIRST_WATCHED && seen % THEN_EVERY !== 0) return
-    const trust = adapter.trust(request)
-    if (trust === 'everybody') {
-      warnOnce(
-        'WEIR_TRUST_ALL',
-        '',
-        'the framework believes any X-Forwarded-For, so a client can make itself a new address for each request; tell it which proxies to trust',
-      )
-    } else if (trust === 'inert') {
-      warnOnce(
-        'WEIR_TRUST_INERT',
-        '',
-        'the framework has a proxy setting that trusts nobody, so all clients behind the proxy count as one; give it the addresses of the proxies',
-      )
-    } else if (trust === 'nobody') {
-      const header = FORWARDING.find((name) => adapter.header(request, name) !== undefined)
-      if (header === undefined) return
-      warnOnce(
-        'WEIR_FORWARDED_IGNORED',
-        '',
-        `requests come with ${header}, but no proxy is trusted, so all clients behind the proxy count as one; tell the framework (or the option proxies) which proxies to trust`,
-      )
-    }
-    settled = true
+/**
+ * Checks whether the framework's address of a request is the client's. True: there is nothing more
+ * to find out from other requests.
+ */
+export function checkTrust<Req>(
+  request: Req,
+  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers'>,
+): boolean {
+  const trust = adapter.trust(request)
+  if (trust === 'everybody') {
+    warnOnce(
+      'WEIR_TRUST_ALL',
+      '',
+      'the framework believes any X-Forwarded-For, so a client can make itself a new address for each request; tell it which proxies to trust',
+    )
+  } else if (trust === 'inert') {
+    warnOnce(
+      'WEIR_TRUST_INERT',
+      '',
+      'the framework has a proxy setting that trusts nobody, so all clients behind the proxy count as one; give it the addresses of the proxies',
+    )
+  } else if (trust === 'nobody') {
+    const headers = adapter.headers?.(request)
+    const forwarding = FORWARDING.find(
+      (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
+    )
+    if (forwarding === undefined) return false
+    warnOnce(
+      'WEIR_FORWARDED_IGNORED',
+      '',
+      `requests come with ${forwarding}, but no proxy is trusted, so all clients behind the proxy count as one; tell the framework (or the option proxies) which proxies to trust`,
+    )
   }
+  return true
 }
 
 /** Counters in the memory of one of several processes let each of them grant the whole limit. */
@@ -66,7 +63,7 @@ interface Host {
   getBuiltinModule?(id: string): { readonly isWorker?: boolean } | undefined
 }
 
-/** A worker of node:cluster, or an instance other than the first under a process manager (PM2's variable). */
+/** A worker of node:cluster, or an instance but the first of a process manager (PM2's variable). */
 function isOneOfMany(): boolean {
   const { process } = globalThis as { process?: Host }
   return (

@@ -1,30 +1,29 @@
-// How limits are told in header fields. RateLimit and RateLimit-Policy are an IETF draft that has changed its syntax
-// three times, so each form goes by the revision that it is pinned to, and nothing outside this file knows any of them.
+// The header fields that show limits. RateLimit and RateLimit-Policy are an IETF draft that has
+// changed its syntax three times, so each form goes by the revision that it is pinned to, and
+// nothing outside this file knows any of them.
 
 import type { Policy } from '../../algorithms/policy.js'
-import {
-  bindingOf,
-  effectiveMs,
-  type HeaderItem,
-  integer,
-  MAX_SECONDS,
-  seconds,
-} from './header-item.js'
+import { bindsMore, type PolicyResult } from '../../limiter/decision.js'
 
 /**
- * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08 to 11
+ * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08
+ *   to 11
  * - `draft-7`: `RateLimit-Policy: 120;w=60` and `RateLimit: limit=120, remaining=87, reset=42`
  * - `draft-6`: `RateLimit-Policy: 120;w=60` and `RateLimit-Limit`, `-Remaining`, `-Reset`
- * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's clients read it
+ * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's
+ *   clients read it
  * - `legacy-delta`: the same with `-Reset` as seconds from now
  *
- * Where a form has room for one policy only, it tells the binding one.
+ * Where a form has room for one policy only, it shows the binding one.
  */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta'
 
 /**
- * Every header that a limiter may send. Browsers hide them from pages of other origins unless they are exposed.
- * @example app.use(cors({ exposedHeaders: [...RATE_LIMIT_HEADERS] })) // before the limiter, so that a 429 is readable
+ * Every header that a limiter may send. Browsers hide them from pages of other origins unless they
+ * are exposed.
+ * @example
+ * // Before the limiter, so that a 429 is readable.
+ * app.use(cors({ exposedHeaders: [...RATE_LIMIT_HEADERS] }))
  */
 export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'RateLimit',
@@ -38,15 +37,26 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'Retry-After',
 ])
 
-/** A header field, and its value for these items; `undefined`: it is not sent. */
+/** One policy of one limiter, as a response shows it. */
+export interface HeaderItem {
+  /** Name of the limiter. */
+  readonly limiter: string
+  /** What the response calls the policy: its own name, unless another limiter has one of that name. */
+  readonly name: string
+  readonly result: PolicyResult
+  /** True if this policy denied the request. */
+  readonly isViolated: boolean
+}
+
+/** A header field, and its value for some items; `undefined`: it is not sent. */
 export interface Field {
   readonly name: string
   readonly write: (items: readonly HeaderItem[]) => string | undefined
 }
 
 /**
- * The fields of these formats; one that several formats have is written as the first of them does. But RateLimit-Policy
- * goes with RateLimit, which draft-6 does not have.
+ * The fields of these formats; one that several formats have is written as the first of them does.
+ * But RateLimit-Policy goes with RateLimit, which draft-6 does not have.
  */
 export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   const fields = new Map<string, Field>()
@@ -61,34 +71,37 @@ export function isHeaderFormat(format: unknown): format is HeaderFormat {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format)
 }
 
-/** What a field says of a policy on every response, written once for each policy. */
-interface Title {
+/** The parts of fields that are the same in every response, made once for each policy. */
+interface Constants {
   readonly name: string
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
 }
 
-const titles: WeakMap<Policy, Title> = new WeakMap()
+const constants: WeakMap<Policy, Constants> = new WeakMap()
 
-function titleOf({ name, figures: { policy } }: HeaderItem): Title {
-  let title = titles.get(policy)
-  if (title === undefined || title.name !== name) {
+function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
+  let known = constants.get(policy)
+  if (known === undefined || known.name !== name) {
     const quota = integer(policy.limit)
     const window = windowParameter(policy.windowMs)
     const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
-    title = {
+    known = {
       name,
       policy8: `${quoted};q=${quota}${window}`,
       policy6: `${quota}${window}`,
       live8: `${quoted};r=`,
     }
-    if (name === policy.name) titles.set(policy, title)
+    if (name === policy.name) constants.set(policy, known)
   }
-  return title
+  return known
 }
 
-/** A window in whole seconds. Others are not told rather than told wrongly; a bucket's is rounded within a thousandth. */
+/**
+ * A window in whole seconds. One that would be wrong so is left out; that of a bucket is rounded
+ * within a thousandth.
+ */
 function windowParameter(windowMs: number): string {
   const whole = Math.round(windowMs / 1_000)
   return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? `;w=${whole}` : ''
@@ -103,23 +116,23 @@ function list(write: (item: HeaderItem) => string): Field['write'] {
 }
 
 function policyItem8(item: HeaderItem): string {
-  return titleOf(item).policy8
+  return constantsOf(item).policy8
 }
 
 function policyItem6(item: HeaderItem): string {
-  return titleOf(item).policy6
+  return constantsOf(item).policy6
 }
 
 function liveItem8(item: HeaderItem): string {
   const ms = effectiveMs(item)
-  const start = titleOf(item).live8 + integer(item.figures.remaining)
+  const start = constantsOf(item).live8 + integer(item.result.remaining)
   return ms === undefined ? start : `${start};t=${seconds(ms)}`
 }
 
 const limitOf = (items: readonly HeaderItem[]): string =>
-  String(integer(bindingOf(items).figures.limit))
+  String(integer(bindingOf(items).result.limit))
 const remainingOf = (items: readonly HeaderItem[]): string =>
-  String(integer(bindingOf(items).figures.remaining))
+  String(integer(bindingOf(items).result.remaining))
 
 function resetOf(items: readonly HeaderItem[]): string | undefined {
   const ms = effectiveMs(bindingOf(items))
@@ -127,16 +140,23 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
 }
 
 /**
- * A minute less than a timer can wait for: clients that read an epoch add a second or two to it (Octokit), and a timer that
- * overflows fires at once.
+ * The units of HTTP: whole seconds that never come too early, whole units. Beyond 2^31 ms Node's
+ * timers fire at once, so a client that sleeps so long would hammer instead: 24.8 days are the most.
+ */
+const MAX_SECONDS = 2_147_483
+/** The largest integer of a structured field. */
+const MAX_INTEGER = 999_999_999_999_999
+
+/**
+ * A minute less than a timer can wait for: clients that read an epoch add a second or two to it
+ * (Octokit), and a timer that overflows fires at once.
  */
 const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
 
 function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
   const ms = effectiveMs(bindingOf(items))
-  return ms === undefined
-    ? undefined
-    : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
+  if (ms === undefined) return undefined
+  return String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
 }
 
 function dictionary7(items: readonly HeaderItem[]): string {
@@ -145,7 +165,8 @@ function dictionary7(items: readonly HeaderItem[]): string {
   return reset === undefined ? start : `${start}, reset=${reset}`
 }
 
-// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would put them so for each response anew.
+// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would convert them
+// for each response.
 
 const POLICY_6: Field = { name: 'ratelimit-policy', write: list(policyItem6) }
 const LEGACY: readonly Field[] = [
@@ -167,4 +188,42 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   ],
   legacy: [...LEGACY, { name: 'x-ratelimit-reset', write: resetEpochOf }],
   'legacy-delta': [...LEGACY, { name: 'x-ratelimit-reset', write: resetOf }],
+}
+
+/** The item that binds; of equals the first. */
+function bindingOf(items: readonly HeaderItem[]): HeaderItem {
+  return items.reduce((binding, item) => (itemBindsMore(item, binding) ? item : binding))
+}
+
+export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
+  return bindsMore(one.result, one.isViolated, other.result, other.isViolated)
+}
+
+/**
+ * The effective window: ms within which the units left may be used, or, where none fits, ms until
+ * it does. Never so short that the rate it suggests is above the policy's own. `undefined`: there
+ * is no such time.
+ */
+function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
+  const { policy, remaining, retryAfterMs, resetAfterMs } = result
+  if (isViolated || remaining < 1) {
+    if (Number.isFinite(retryAfterMs)) return retryAfterMs
+    if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
+  }
+  if (policy.unitMs > 0) return remaining * policy.unitMs
+  if (policy.algorithm === 'fixed-window' && resetAfterMs > 0) return resetAfterMs
+  return policy.windowMs
+}
+
+/** Seconds for Retry-After: whole, rounded up, at least 1. `undefined` where waiting cannot help. */
+export function retryAfterSeconds(ms: number): number | undefined {
+  return Number.isFinite(ms) ? Math.max(1, seconds(ms)) : undefined
+}
+
+function seconds(ms: number): number {
+  return Math.min(MAX_SECONDS, Math.ceil(ms / 1_000))
+}
+
+function integer(units: number): number {
+  return Math.min(MAX_INTEGER, Math.max(0, Math.floor(units)))
 }

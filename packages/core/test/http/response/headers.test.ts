@@ -5,8 +5,12 @@ import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test, vi } from 'vitest'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
-import { retryAfterSeconds } from '../../../src/http/response/header-item.js'
-import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
+
+import {
+  fieldsOf,
+  type HeaderFormat,
+  retryAfterSeconds,
+} from '../../../src/http/response/headers.js'
 import {
   responseSettings,
   withDecision,
