@@ -1,4 +1,4 @@
-// A call of a handler, read through the eyes of core/http, whatever the call came over.
+// A call of a handler as core/http reads it, whatever transport it came over.
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import { afterNodeResponse, type HttpAdapter, type RequestDecision } from '@weir/core/http'

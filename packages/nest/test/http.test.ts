@@ -1,4 +1,5 @@
-// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the client is.
+// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the
+// client is.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {

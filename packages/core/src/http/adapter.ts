@@ -6,7 +6,7 @@ import type { Refusal } from './response/refusal.js'
 import type { RequestDecision } from './response/request-decision.js'
 
 /**
- * Whom the framework believes about the client's address:
+ * Which proxies the framework trusts for the client's address:
  * - `nobody`: forwarding headers are ignored
  * - `listed`: proxies that were named, or it cannot be found out
  * - `everybody`: any client can forge its address
@@ -16,8 +16,7 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 
 /**
  * How to read a framework's request and write its response. The functions are called on their own,
- * so they must not use `this`. `Rest`: what the options' functions are given besides the request, as
- * the framework has it.
+ * so they must not use `this`. `Rest`: the arguments of the options' functions besides the request.
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** The client's address, by the framework's own proxy settings. */
@@ -50,7 +49,8 @@ export type Verdict = Refusal | undefined
  * Limits a request: places the decision on it and sets the headers of its response. Answers at once
  * where key, cost, policy, skip and the store do. Where there is no response (a message on a
  * socket), give `undefined`.
- * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot decide
+ * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot
+ * decide
  */
 export type Check<Req, Res, Rest extends unknown[] = []> = (
   request: Req,

@@ -120,11 +120,8 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
       `a request to limiter "${name}" has no usable client address; ${shared}`,
     )
   } else {
-    warnOnce(
-      'WEIR_NO_KEY',
-      name,
-      `key of limiter "${name}" gave ${quote(key)}, which is no text and no whole number; ${shared}`,
-    )
+    const what = `key of limiter "${name}" gave ${quote(key)}, which is no text and no whole number`
+    warnOnce('WEIR_NO_KEY', name, `${what}; ${shared}`)
   }
 }
 
@@ -133,6 +130,6 @@ const IPV6 = /^(?=.*:.*:)[0-9A-Fa-f:]+(?:[\d.]+)?(?:%.*)?$/
 /** A full IPv6 address is no good key: its owner has 2^64 of them and more. */
 function warnOfRawAddress(key: Key, name: string): void {
   if (typeof key !== 'string' || !key.includes(':') || !IPV6.test(key)) return
-  const what = `key of limiter "${name}" gives full IPv6 addresses, of which a client has any number`
-  warnOnce('WEIR_RAW_ADDRESS', name, `${what}; use addressKey()`)
+  const what = `key of limiter "${name}" gives full IPv6 addresses`
+  warnOnce('WEIR_RAW_ADDRESS', name, `${what}, of which a client has any number; use addressKey()`)
 }

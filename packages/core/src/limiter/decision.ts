@@ -12,7 +12,8 @@ export interface PolicyResult {
   /** Units that could still be taken at the moment of the decision. */
   readonly remaining: number
   /** If the policy denied the request (`remaining` is below `cost`): ms until this cost fits. Else,
-   *  if nothing remains (also with a cost of 0): ms until one unit does. Else 0. `Infinity`: never. */
+   *  if nothing remains (also with a cost of 0): ms until one unit does. Else 0. `Infinity`:
+   *  never. */
   readonly retryAfterMs: number
   /** Ms until the policy has forgotten all that was taken. */
   readonly resetAfterMs: number
@@ -166,7 +167,9 @@ function denied(
   }
 }
 
-/** The result that binds: among those of a denied request, one that denied it; of equals the first. */
+/**
+ * The result that binds: among those of a denied request, one that denied it; of equals the first.
+ */
 function bindingOf(results: readonly PolicyResult[], isDenied: boolean): PolicyResult {
   let binding = results[0] as PolicyResult
   for (let i = 1; i < results.length; i += 1) {

@@ -40,9 +40,9 @@ export function accessList(
 
 /**
  * Makes the function that says whether an address is in one of these networks: addresses, CIDR
- * ranges, `'loopback'`, `'link-local'` or `'private'`. What is no address is in none. An IPv4 client
- * matches IPv4 networks only, however its address is written. With `partial`, a range that is a
- * whole address family is refused.
+ * ranges, `'loopback'`, `'link-local'` or `'private'`. What is no address is in none. An IPv4
+ * client matches IPv4 networks only, however its address is written. With `partial`, a range that
+ * is a whole address family is refused.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function networkList(

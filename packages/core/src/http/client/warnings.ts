@@ -12,6 +12,8 @@ const FORWARDING = [
   'true-client-ip',
 ]
 
+const ONE = 'so all clients behind the proxy count as one'
+
 /**
  * Checks whether the framework's address of a request is the client's. True: there is nothing more
  * to find out from other requests.
@@ -22,28 +24,21 @@ export function checkTrust<Req>(
 ): boolean {
   const trust = adapter.trust(request)
   if (trust === 'everybody') {
-    warnOnce(
-      'WEIR_TRUST_ALL',
-      '',
-      'the framework believes any X-Forwarded-For, so a client can make itself a new address for each request; tell it which proxies to trust',
-    )
+    const what = 'the framework trusts any X-Forwarded-For, so a client can choose its address'
+    const remedy = 'for each request; tell it which proxies to trust'
+    warnOnce('WEIR_TRUST_ALL', '', `${what} ${remedy}`)
   } else if (trust === 'inert') {
-    warnOnce(
-      'WEIR_TRUST_INERT',
-      '',
-      'the framework has a proxy setting that trusts nobody, so all clients behind the proxy count as one; give it the addresses of the proxies',
-    )
+    const what = 'the framework has a proxy setting that trusts nobody'
+    warnOnce('WEIR_TRUST_INERT', '', `${what}, ${ONE}; give it the addresses of the proxies`)
   } else if (trust === 'nobody') {
     const headers = adapter.headers?.(request)
     const forwarding = FORWARDING.find(
       (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
     )
     if (forwarding === undefined) return false
-    warnOnce(
-      'WEIR_FORWARDED_IGNORED',
-      '',
-      `requests come with ${forwarding}, but no proxy is trusted, so all clients behind the proxy count as one; tell the framework (or the option proxies) which proxies to trust`,
-    )
+    const what = `requests come with ${forwarding}, but no proxy is trusted`
+    const remedy = 'tell the framework (or the option proxies) which proxies to trust'
+    warnOnce('WEIR_FORWARDED_IGNORED', '', `${what}, ${ONE}; ${remedy}`)
   }
   return true
 }
@@ -51,11 +46,8 @@ export function checkTrust<Req>(
 /** Counters in the memory of one of several processes let each of them grant the whole limit. */
 export function warnOfMemoryInCluster(store: Store): void {
   if (!store.local || !isOneOfMany()) return
-  warnOnce(
-    'WEIR_MEMORY_IN_CLUSTER',
-    '',
-    'each process of this cluster counts for itself in its own memory, so that the limit is multiplied; use redisStore',
-  )
+  const what = 'each process of this cluster counts for itself in its own memory'
+  warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
 interface Host {

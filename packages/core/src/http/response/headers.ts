@@ -41,7 +41,8 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
 export interface HeaderItem {
   /** Name of the limiter. */
   readonly limiter: string
-  /** What the response calls the policy: its own name, unless another limiter has one of that name. */
+  /** What the response calls the policy: its own name, unless another limiter has one of that
+   *  name. */
   readonly name: string
   readonly result: PolicyResult
   /** True if this policy denied the request. */
@@ -141,7 +142,8 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
 
 /**
  * The units of HTTP: whole seconds that never come too early, whole units. Beyond 2^31 ms Node's
- * timers fire at once, so a client that sleeps so long would hammer instead: 24.8 days are the most.
+ * timers fire at once, so a client that sleeps so long would hammer instead: 24.8 days are the
+ * most.
  */
 const MAX_SECONDS = 2_147_483
 /** The largest integer of a structured field. */
@@ -215,7 +217,9 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
   return policy.windowMs
 }
 
-/** Seconds for Retry-After: whole, rounded up, at least 1. `undefined` where waiting cannot help. */
+/**
+ * Seconds for Retry-After: whole, rounded up, at least 1. `undefined` where waiting cannot help.
+ */
 export function retryAfterSeconds(ms: number): number | undefined {
   return Number.isFinite(ms) ? Math.max(1, seconds(ms)) : undefined
 }

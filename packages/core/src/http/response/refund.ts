@@ -49,7 +49,7 @@ export interface NodeResponse {
   readonly writableEnded: boolean
   readonly writableFinished: boolean
   readonly closed?: boolean
-  /** HTTP/2 only, where a response does not know by itself that it was cut off. */
+  /** HTTP/2 only, where the response itself does not show that it was cut off. */
   readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
   once(event: 'close', listener: () => void): unknown
 }
@@ -82,7 +82,7 @@ export function afterNodeResponse(response: NodeResponse, done: Done): void {
   })
 }
 
-/** A stream of HTTP/2 that was reset says that it was written to its end. */
+/** A stream of HTTP/2 that was reset looks as if it was written to its end. */
 function outcomeOf({
   statusCode,
   writableEnded,

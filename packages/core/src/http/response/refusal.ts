@@ -7,14 +7,14 @@ import type { Decision, Denied } from '../../limiter/decision.js'
 import { retryAfterSeconds } from './headers.js'
 
 /**
- * What to answer to a request that is not let through. The headers that go with it are already on
- * the response, but for Content-Type.
+ * The response to a request that is not let through. Its headers are set already, except for
+ * Content-Type.
  */
 export interface Refusal {
   readonly status: number
   /** For Content-Type. */
   readonly mediaType: string
-  /** What the body says: a text, or an object for JSON. */
+  /** The content of the body: a text, or an object for JSON. */
   readonly content: string | object
   /** The content as text, to be sent as it is. */
   readonly body: string

@@ -50,9 +50,9 @@ export function responseSettings(
 }
 
 /**
- * The settings for each of `all`. Under a symbol, as it is nobody else's business, but one that the
- * ESM and the CommonJS copy of this module share. Its number changes with what is under it: the
- * decision of another version counts as somebody else's.
+ * The settings for each of `all`. Under a symbol, so that users do not see them, and one that the
+ * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
+ * the decision of another version is ignored.
  */
 const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
 
@@ -71,8 +71,8 @@ function isCarried(found: unknown): found is Carried {
 
 /**
  * The request's decision, with one more made on it. A limiter that decides again on one request, as
- * for each of many fields of a GraphQL query, has in `all` the one of its decisions that binds: what
- * a request holds must not grow with their number.
+ * for each of many fields of a GraphQL query, has in `all` the one of its decisions that binds:
+ * what a request carries must not grow with their number.
  */
 export function withDecision(
   found: unknown,

@@ -1,5 +1,5 @@
-// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew, as
-// warnings are remembered for the life of the process.
+// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew,
+// as warnings are remembered for the life of the process.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LimitOptions, Trust } from '../../../src/http/index.js'

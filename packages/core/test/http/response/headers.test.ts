@@ -1,4 +1,5 @@
-// What the headers say: every field is read back by an independent parser, and holds what the policies say.
+// What the headers say: every field is read back by an independent parser, and holds what the
+// policies say.
 
 import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
@@ -67,7 +68,10 @@ function forged(policy: Policy, parts: Partial<Policy>): Policy {
 
 type Formats = readonly HeaderFormat[]
 
-/** The headers of a response on which these limiters decided, in the same formats or in those of each. */
+/**
+ * The headers of a response on which these limiters decided, in the same formats or in those of
+ * each.
+ */
 function told(
   decisions: readonly Decision[],
   formats: Formats | readonly Formats[] = ['draft-8'],
@@ -611,7 +615,8 @@ describe('every field parses', () => {
           drawn.map(([one]) => one),
           drawn.map(([, formats]) => formats),
         )
-        // What is told: the policies of those that tell anything, in all formats that any of them has.
+        // What is told: the policies of those that tell anything, in all formats that any of them
+        // has.
         const shown = drawn.filter(([, formats]) => formats.length > 0)
         const formats = shown.flatMap(([, own]) => own)
         const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
