@@ -63,12 +63,15 @@ function longLines(file: string, text: string): string[] {
     .filter((place) => place !== '')
 }
 
-/** Not in code, tables and headings; where links lead to does not count. */
+/** Not in code, tables, headings and what a tool writes; the targets of links do not count. */
 function longInMarkdown(): (line: string) => boolean {
   let isCode = false
+  let isWritten = false
   return (line) => {
     if (/^\s*```/.test(line)) isCode = !isCode
-    if (isCode || /^\s*(\||#)/.test(line)) return false
+    const mark = /^<!-- \w+:(start|end) -->/.exec(line)
+    if (mark !== null) isWritten = mark[1] === 'start'
+    if (isCode || isWritten || /^\s*(\||#)/.test(line)) return false
     const shown = line.replace(/\]\([^)]*\)/g, ']()').replace(/https?:\/\/\S+/g, '')
     return shown.length > COLUMNS
   }
@@ -99,5 +102,7 @@ test('a line of 101 columns is found, a table, code and a link are not', () => {
   expect(longLines('a.ts', `// ${word.slice(1)}\nx('${word}')`)).toEqual([])
   expect(longLines('a.lua', `x\n-- ${word}`)).toEqual(['a.lua:2'])
   expect(longLines('a.md', `${word}www\n| ${word}`)).toEqual(['a.md:1'])
+  const written = `<!-- x:start -->\n${word}www\n<!-- x:end -->\n${word}www`
+  expect(longLines('a.md', written)).toEqual(['a.md:4'])
   expect(longLines('a.md', `\`\`\`\n${word}www\n\`\`\`\n[a](${word})`)).toEqual([])
 })
