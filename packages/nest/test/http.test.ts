@@ -1,4 +1,5 @@
-// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the client is.
+// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the
+// client is.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -139,7 +140,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
         allowed: false,
         nowUs: 0,
         untilUs: [0],
-        figures: group.plan.policies.map((policy) => ({
+        figures: group.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

@@ -18,7 +18,7 @@ import type {
   Target,
   WhenUnavailable,
 } from '../store.js'
-import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
+import { copyOf, type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
@@ -320,7 +320,7 @@ export class RateLimiter {
 
   #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
     try {
-      const done: unknown = this.#onDecision?.(Object.freeze({ ...decision }), key, mode)
+      const done: unknown = this.#onDecision?.(Object.freeze(copyOf(decision)), key, mode)
       if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
     } catch (error) {
       this.#warnOfObserver(error)

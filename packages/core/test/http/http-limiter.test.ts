@@ -1,4 +1,5 @@
-// What a limit means to a request: options, refusals, what is placed on the request. Without a framework.
+// What a limit means to a request: options, refusals, what is placed on the request. Without a
+// framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { httpLimiter, type Refusal, type RequestDecision } from '../../src/http/index.js'
@@ -20,7 +21,10 @@ import { type FakeRequest, FakeResponse, fake, limitOn } from './exchange.js'
 const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
 const once = fixedWindow({ name: 'once', limit: 1, window: '1m' })
 
-/** Codes of the warnings given. The first part of a test's name keeps apart what is told once per limiter. */
+/**
+ * Codes of the warnings given. The first part of a test's name keeps apart what is told once per
+ * limiter.
+ */
 let warnings: string[] = []
 beforeEach(() => {
   warnings = []

@@ -1,5 +1,5 @@
-// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew, as what has been told
-// is remembered for the life of the process.
+// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew,
+// as warnings are remembered for the life of the process.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LimitOptions, Trust } from '../../../src/http/index.js'
@@ -55,6 +55,18 @@ test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
     expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
   },
 )
+
+test('an adapter that gives all headers is asked once for them, and not for each', async () => {
+  const { fake } = await import('../exchange.js')
+  const header = vi.spyOn(fake, 'header')
+  const headers = vi.fn((request: FakeRequest) => request.headers ?? {})
+  Object.assign(fake, { headers })
+  const request: FakeRequest = { trust: 'nobody', headers: { 'true-client-ip': '9.9.9.9' } }
+  expect(await warningsOf([request])).toEqual(['WEIR_FORWARDED_IGNORED'])
+  expect(header).not.toHaveBeenCalled()
+  // Once for each of the two limiters.
+  expect(headers).toHaveBeenCalledTimes(2)
+})
 
 test.each<[Trust, string[]]>([
   ['everybody', ['WEIR_TRUST_ALL']],
