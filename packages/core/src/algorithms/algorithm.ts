@@ -18,10 +18,7 @@ export interface Kernel<C extends Check = Check> {
   /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new id. */
   readonly id: string
   /** The twin of this object in Lua. */
-  readonly lua: string
-  /** What a script does first where this is the only policy: it answers calls of single requests of cost 1, which are most
-   *  calls by far, as the driver and `lua` would, in less time. */
-  readonly plainLua: string
+  readonly lua: KernelLua
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
   /** A check from the three numbers of a policy. */
@@ -57,3 +54,42 @@ export type PolicyNumbers = readonly [number, number, number]
 
 /** Counts saturate here: far above any limit, and sums of two are still exact. */
 export const MAX_UNITS: number = 2 ** 50
+
+/**
+ * A kernel in Lua, cut into pieces by the build (tools/kernel-lua.mjs): the driver uses the whole kernel, and the loop over
+ * plain requests pastes its functions. Where a piece is pasted, an `@` stands before each name that every policy has for
+ * itself.
+ */
+export interface KernelLua {
+  /** Constants and functions that all policies use. */
+  readonly shared: string
+  /** A function of a policy's three numbers, which makes the functions of its kernel and, as `correct`, that of the mode:
+   *  refund, reconcile or restore. */
+  readonly kernel: string
+  /** What the kernel calls the numbers. */
+  readonly numbers: readonly string[]
+  /** The locals of a policy: what is fixed for a call, and the state of a key. */
+  readonly locals: string
+  readonly functions: {
+    /** (key) reads the state of a key, and heals it. Returns whether the key is ours. */
+    readonly read: PastedLua
+    /** () returns the units available. */
+    readonly available: PastedLua
+    /** (units) takes them, past the limit if need be. */
+    readonly take: PastedLua
+    /** (cost) returns the ms until it is available; 0: now; -1: never; nil: the key is not ours. */
+    readonly retry_after: PastedLua
+    /** () returns the us until the key answers as a fresh one, and whether the state differs from what is stored. */
+    readonly reset_after: PastedLua
+    /** (key, reset) writes the state. Called only if it differs and the reset is above 0. */
+    readonly write: PastedLua
+  }
+}
+
+/** A function, to be pasted in place of a call. */
+export interface PastedLua {
+  readonly parameters: readonly string[]
+  readonly body: string
+  /** What it returns; '': nothing. */
+  readonly result: string
+}

@@ -17,7 +17,7 @@
 
 import { EPOCH_MS } from '../../base/clock.js'
 import type { Cells, Check, Kernel } from '../algorithm.js'
-import { bucketLua, bucketPlainLua } from '../lua.generated.js'
+import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
 const TICKS_PER_MS = 8_000
@@ -37,7 +37,6 @@ interface BucketCheck extends Check {
 export const bucket: Kernel<BucketCheck> = {
   id: 'bucket1',
   lua: bucketLua,
-  plainLua: bucketPlainLua,
   width: 1,
 
   check: ([price, capacity, reach]) => {

@@ -8,7 +8,7 @@
 // step of the clock, is set anew and the count kept.
 
 import { type Cells, type Check, type Kernel, MAX_UNITS } from '../algorithm.js'
-import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
+import { fixedWindowLua } from '../lua.generated.js'
 
 interface WindowCheck extends Check {
   readonly limit: number
@@ -23,7 +23,6 @@ interface WindowCheck extends Check {
 export const fixedWindow: Kernel<WindowCheck> = {
   id: 'fixed1',
   lua: fixedWindowLua,
-  plainLua: fixedWindowPlainLua,
   width: 2,
 
   check: ([limit, spanMs, aligned]) => {

@@ -11,7 +11,7 @@
 // Another limit on the same state: the counts stay. The span is part of the key, so all have one grid.
 
 import type { Cells, Check, Kernel } from '../algorithm.js'
-import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
+import { slidingCounterLua } from '../lua.generated.js'
 
 interface CounterCheck extends Check {
   readonly limit: number
@@ -28,7 +28,6 @@ interface CounterCheck extends Check {
 export const slidingCounter: Kernel<CounterCheck> = {
   id: 'counter1',
   lua: slidingCounterLua,
-  plainLua: slidingCounterPlainLua,
   width: 3,
 
   check: ([limit, spanMs]) => {

@@ -15,7 +15,7 @@
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Cells, type Check, type Kernel, MAX_UNITS } from '../algorithm.js'
-import { slidingLogEntriesLua, slidingLogLua, slidingLogPlainLua } from '../lua.generated.js'
+import { slidingLogLua } from '../lua.generated.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms since 2025.
 // Units up to the sum `floor` are gone: dead, or given back.
@@ -46,8 +46,7 @@ interface LogCheck extends Check {
 /** Numbers: limit, span in ms, quantum in ms. */
 export const slidingLog: Kernel<LogCheck> = {
   id: 'log1',
-  lua: slidingLogEntriesLua + slidingLogLua,
-  plainLua: slidingLogEntriesLua + slidingLogPlainLua,
+  lua: slidingLogLua,
   width: 0,
 
   check: ([limit, spanMs, quantumMs]) => {
