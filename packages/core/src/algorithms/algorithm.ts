@@ -5,48 +5,48 @@
 export type Cells = Float64Array<ArrayBufferLike>
 
 /**
- * One policy of one decision: its numbers, and scratch that `read` fills and `take` moves on. One object serves all
- * decisions of a policy set, so nothing is allocated per decision.
+ * What a kernel works on for one policy: the policy's numbers, and a copy of a key's state that `read` fills and `take`
+ * changes. One object serves all decisions of a policy set, so nothing is allocated per decision.
  */
-export interface Check {
+export interface Scratch {
   /** The state differs from what is stored: `take` or `refund` moved it, or `read` healed it. */
   dirty: boolean
 }
 
-/** All times are whole; "how many" is floored, "how long" is ceiled. `C` is the kernel's own check. */
-export interface Kernel<C extends Check = Check> {
+/** All times are whole; "how many" is floored, "how long" is ceiled. `C` is the kernel's own scratch. */
+export interface Kernel<C extends Scratch = Scratch> {
   /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new id. */
   readonly id: string
   /** The twin of this object in Lua. */
   readonly lua: KernelLua
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
-  /** A check from the three numbers of a policy. */
-  check(numbers: PolicyNumbers): C
+  /** Scratch space for a policy of these numbers. */
+  prepare(numbers: PolicyNumbers): C
   /** The numbers of one of `instances` equal parts of a policy, whose limit is `limit` units of the whole. */
   share(numbers: PolicyNumbers, limit: number, instances: number): PolicyNumbers
   /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are undefined, from nothing.
    *  Returns the units available, >= 0. Changes nothing in `cells`. */
-  read(check: C, cells: Cells | undefined, offset: number, nowUs: number): number
+  read(scratch: C, cells: Cells | undefined, offset: number, nowUs: number): number
   /** Takes units, past the limit if need be, where it saturates. Returns the units available. */
-  take(check: C, units: number): number
+  take(scratch: C, units: number): number
   /** Gives units back, saturating at none used. With `untilUs`, the instant up to which the charge weighs (its now
    *  and the reset that it answered), no more than still weighs of it, and never into a later window. With `chargedUs`,
    *  the instant of the charge, also no more than that after an earlier refund. Returns the units available. */
-  refund(check: C, units: number, untilUs: number | undefined, chargedUs?: number): number
+  refund(scratch: C, units: number, untilUs: number | undefined, chargedUs?: number): number
   /** Takes units that were taken elsewhere and weigh until `untilUs`: no more than still weighs of them. */
-  reconcile(check: C, units: number, untilUs: number): number
+  reconcile(scratch: C, units: number, untilUs: number): number
   /** Restores what was seen before and lost since: `used` units that weigh until `untilUs`. Twice is as once, it changes
    *  nothing that is intact, and makes no more than what was seen and what was taken since. */
-  restore(check: C, used: number, untilUs: number): number
+  restore(scratch: C, used: number, untilUs: number): number
   /** Milliseconds until `cost` units are available; 0: now; -1: never. */
-  retryAfterMs(check: C, cost: number): number
+  retryAfterMs(scratch: C, cost: number): number
   /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole milliseconds count
    *  them from the last whole one. */
-  resetAfterUs(check: C): number
+  resetAfterUs(scratch: C): number
   /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is nothing to keep.
    *  Returns the cells that hold it, which are new ones when `cells` had no room. */
-  write(check: C, cells: Cells, offset: number): Cells
+  write(scratch: C, cells: Cells, offset: number): Cells
 }
 
 /** What a kernel needs to know of a policy; each kernel says what they mean. Sent as ARGV, so three whole numbers. */

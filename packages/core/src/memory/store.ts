@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { decide, type Lane, type Reading } from '../algorithms/driver.js'
+import { type Counter, decide, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
@@ -93,12 +93,16 @@ export function memoryStoreOf({
   }
 
   function deskFor(policySet: PolicySet): Desk {
-    const lanes = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
+    const counters = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
       const { kernel, numbers } = policy
       const table = tableOf(tableId(policySet, policy), policy)
-      return { kernel, check: kernel.check(numbers), table, slot: -1 }
+      return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
     })
-    return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
+    return {
+      counters,
+      readings: counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
+      keys: [],
+    }
   }
 
   function deskOf(policySet: PolicySet): Desk {
@@ -122,11 +126,11 @@ export function memoryStoreOf({
     local: true,
     decide(group: StoreRequest): StoreResult {
       mustBeOpen()
-      const { lanes, readings, keys } = deskOf(group.policySet)
+      const { counters, readings, keys } = deskOf(group.policySet)
       const nowUs = clock.nowUs()
-      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
+      for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(group, i)
       const granted = decide(
-        lanes,
+        counters,
         keys,
         group.costs,
         group.mode,
@@ -179,7 +183,7 @@ type KernelPolicy = Policy & { readonly kernel: Kernel }
 
 /** What a policy set's decisions are worked out on: made once, used by each in turn. */
 interface Desk {
-  readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
+  readonly counters: readonly (Counter & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]
   readonly keys: string[]
 }

@@ -1,11 +1,11 @@
 // What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
 // time as far as it likes.
 
-import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
+import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import {
+  type Counter,
   decide,
-  type Lane,
   type Mode,
   type Reading,
   type Table,
@@ -47,18 +47,18 @@ export interface Reply {
 export class Model {
   /** All states that were written or removed so far, in order, as `stateOf` calls them. */
   readonly writes: string[] = []
-  readonly #lanes: readonly (readonly Lane[])[]
+  readonly #counters: readonly (readonly Counter[])[]
   readonly #decide: Twin['decide']
 
   /** @param versions for each version, the policies; the n-th of all versions share their states */
   constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
     const tables = versions[0]?.map((_, i) => new PlainTable(this.writes, i)) ?? []
-    this.#lanes = versions.map((policies) =>
+    this.#counters = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
         return {
           kernel: on.kernels[kernel],
-          check: on.kernels[kernel].check(numbers),
+          scratch: on.kernels[kernel].prepare(numbers),
           table,
           slot: -1,
         }
@@ -68,12 +68,12 @@ export class Model {
   }
 
   decide({ version, mode, key, costs, count, untilUs, seenUs }: Request, nowUs: number): Reply {
-    const lanes = this.#lanes[version] as readonly Lane[]
-    const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-    const keys = lanes.map(() => key)
+    const counters = this.#counters[version] as readonly Counter[]
+    const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+    const keys = counters.map(() => key)
     const chargedUs = mode === 'refund' ? seenUs : undefined
     const granted = this.#decide(
-      lanes,
+      counters,
       keys,
       costs,
       mode,
@@ -117,12 +117,12 @@ class PlainTable implements Table {
     return 0
   }
 
-  write(key: string, slot: number, kernel: Kernel, check: Check): void {
+  write(key: string, slot: number, kernel: Kernel, scratch: Scratch): void {
     this.#writes.push(stateOf(key, this.#place))
     const place = slot >= 0 ? slot : this.#cells.length
     this.#slots.set(key, place)
     this.#cells[place] = kernel.write(
-      check,
+      scratch,
       this.#cells[place] ?? new Float64Array(kernel.width),
       0,
     )
