@@ -1,5 +1,5 @@
-// The driver: one group of one decision on the TypeScript kernels. Twin of driver.lua, which does the same for many
-// groups in one call.
+// The driver: one request on the TypeScript kernels. Twin of driver.lua, which does the same for
+// many requests in one call.
 
 import type { Cells, Kernel, Scratch } from './algorithm.js'
 
@@ -12,6 +12,19 @@ import type { Cells, Kernel, Scratch } from './algorithm.js'
  * - restore: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
  */
 export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'
+
+/** What is asked of the counters. */
+export interface CounterRequest {
+  readonly mode: Mode
+  /** Units for each policy; to restore, the units that were seen in use. */
+  readonly costs: readonly number[]
+  /** How many equal requests it stands for; they get what they would get one by one. Default 1. */
+  readonly count?: number
+  /** To refund, reconcile or restore: for each policy, until when (in us) the units weigh. */
+  readonly untilUs?: readonly (number | undefined)[] | undefined
+  /** To refund by receipt: when (in us) it was charged. */
+  readonly seenUs?: number | undefined
+}
 
 /** Where states of one policy live in this process. */
 export interface Table {
@@ -55,21 +68,18 @@ export interface Reading {
 }
 
 /**
- * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
- * Fills a reading for each counter, and returns how many of the requests are granted; to restore, 0 if nothing was lost.
- * @param chargedUs to refund by receipt: when it was charged
+ * Decides a request. Fills a reading for each counter, and returns how often the request is granted;
+ * to restore, 0 if nothing was lost.
  */
 export function decide(
   counters: readonly Counter[],
   keys: readonly string[],
-  costs: readonly number[],
-  mode: Mode,
-  count: number,
-  untilUs: readonly (number | undefined)[],
-  chargedUs: number | undefined,
+  request: CounterRequest,
   nowUs: number,
   readings: readonly Reading[],
 ): number {
+  const { mode, costs, count = 1 } = request
+  const chargedUs = mode === 'refund' ? request.seenUs : undefined
   const judged = mode === 'consume' || mode === 'peek'
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
@@ -85,10 +95,11 @@ export function decide(
     const counter = counters[i] as Counter
     const { kernel, scratch } = counter
     const reading = readings[i] as Reading
+    const key = keys[i] as string
     const cost = costs[i] as number
     const units = granted * cost
-    if (units > 0 && mode !== 'peek' && !wasForgotten(counter, keys[i] as string, chargedUs)) {
-      reading.left = move(counter, keys[i] as string, mode, units, untilUs[i], chargedUs)
+    if (units > 0 && mode !== 'peek' && !wasForgotten(counter, key, chargedUs)) {
+      reading.left = move(counter, key, mode, units, request.untilUs?.[i], chargedUs)
     }
     reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(scratch, cost) : 0
     if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(scratch, 1)

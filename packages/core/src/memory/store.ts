@@ -129,17 +129,7 @@ export function memoryStoreOf({
       const { counters, readings, keys } = deskOf(group.policySet)
       const nowUs = clock.nowUs()
       for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(group, i)
-      const granted = decide(
-        counters,
-        keys,
-        group.costs,
-        group.mode,
-        1,
-        group.untilUs ?? NONE,
-        group.mode === 'refund' ? group.seenUs : undefined,
-        nowUs,
-        readings,
-      )
+      const granted = decide(counters, keys, group, nowUs, readings)
       sweeping.start()
       return resultOf(group, granted > 0, nowUs, readings)
     },
@@ -163,7 +153,6 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-const NONE: readonly undefined[] = []
 /** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
 const MAX_MARKS = 10_000
 

@@ -20,7 +20,7 @@ test('a table is told when a state was written, rounded down, and how long it ma
   const counter: Counter = { kernel: bucket, scratch, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   const ask = (nowUs: number, cost: number) => {
-    decide([counter], ['k'], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    decide([counter], ['k'], { mode: 'consume', costs: [cost] }, nowUs, readings)
     return write.mock.lastCall?.slice(4)
   }
   expect(ask(1_800_000_000_000_000, 3)).toEqual([1_800_000_000_000, 1])

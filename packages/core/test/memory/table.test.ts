@@ -36,7 +36,7 @@ function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   return (key: string, nowMs = NOW_MS, cost = 1): number => {
     const nowUs = nowMs * 1_000
-    const granted = decide([counter], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    const granted = decide([counter], [key], { mode: 'consume', costs: [cost] }, nowUs, readings)
     return granted > 0 ? (readings[0] as { left: number }).left : -1
   }
 }
@@ -62,25 +62,13 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {
-          const replies = requests.map(
-            ({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
-              const ofVersion = counters[version] as Counter[]
-              const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-              const names = ofVersion.map(() => key)
-              const granted = decide(
-                ofVersion,
-                names,
-                costs,
-                mode,
-                count,
-                untilUs,
-                mode === 'refund' ? seenUs : undefined,
-                nowUs,
-                readings,
-              )
-              return { granted, readings }
-            },
-          )
+          const replies = requests.map((request) => {
+            const ofVersion = counters[request.version] as Counter[]
+            const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+            const names = ofVersion.map(() => request.key)
+            const granted = decide(ofVersion, names, request, nowUs, readings)
+            return { granted, readings }
+          })
           expect(replies).toEqual(expected)
         }
       }),

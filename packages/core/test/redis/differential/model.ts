@@ -67,22 +67,11 @@ export class Model {
     this.#decide = on.decide
   }
 
-  decide({ version, mode, key, costs, count, untilUs, seenUs }: Request, nowUs: number): Reply {
-    const counters = this.#counters[version] as readonly Counter[]
+  decide(request: Request, nowUs: number): Reply {
+    const counters = this.#counters[request.version] as readonly Counter[]
     const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-    const keys = counters.map(() => key)
-    const chargedUs = mode === 'refund' ? seenUs : undefined
-    const granted = this.#decide(
-      counters,
-      keys,
-      costs,
-      mode,
-      count,
-      untilUs ?? [],
-      chargedUs,
-      nowUs,
-      readings,
-    )
+    const keys = counters.map(() => request.key)
+    const granted = this.#decide(counters, keys, request, nowUs, readings)
     return { granted, readings }
   }
 }
