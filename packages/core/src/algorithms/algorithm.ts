@@ -19,6 +19,7 @@ export interface Kernel<C extends Scratch = Scratch> {
   readonly id: string
   /** The twin of this object in Lua. */
   readonly lua: KernelLua
+  readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
   /** Scratch space for a policy of these numbers. */
@@ -47,6 +48,14 @@ export interface Kernel<C extends Scratch = Scratch> {
   /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is nothing to keep.
    *  Returns the cells that hold it, which are new ones when `cells` had no room. */
   write(scratch: C, cells: Cells, offset: number): Cells
+}
+
+/** What others need to know of an algorithm, so that nobody asks for its name. */
+export interface Traits {
+  /** Units come back one by one, each `unitMs` after the one before; the reset tells all that is in use. */
+  readonly drains: boolean
+  /** All that is in use comes back at once: at the reset, and nothing before. */
+  readonly hasOneEnd: boolean
 }
 
 /** What a kernel needs to know of a policy; each kernel says what they mean. Sent as ARGV, so three whole numbers. */

@@ -37,6 +37,7 @@ interface BucketScratch extends Scratch {
 export const bucket: Kernel<BucketScratch> = {
   id: 'bucket1',
   lua: bucketLua,
+  traits: { drains: true, hasOneEnd: false },
   width: 1,
 
   prepare: ([price, capacity, reach]) => {

@@ -23,6 +23,7 @@ interface WindowScratch extends Scratch {
 export const fixedWindow: Kernel<WindowScratch> = {
   id: 'fixed1',
   lua: fixedWindowLua,
+  traits: { drains: false, hasOneEnd: true },
   width: 2,
 
   prepare: ([limit, spanMs, aligned]) => {

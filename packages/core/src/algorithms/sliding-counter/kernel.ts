@@ -28,6 +28,7 @@ interface CounterScratch extends Scratch {
 export const slidingCounter: Kernel<CounterScratch> = {
   id: 'counter1',
   lua: slidingCounterLua,
+  traits: { drains: false, hasOneEnd: false },
   width: 3,
 
   prepare: ([limit, spanMs]) => {

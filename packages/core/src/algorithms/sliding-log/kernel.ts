@@ -47,6 +47,7 @@ interface LogScratch extends Scratch {
 export const slidingLog: Kernel<LogScratch> = {
   id: 'log1',
   lua: slidingLogLua,
+  traits: { drains: false, hasOneEnd: false },
   width: 0,
 
   prepare: ([limit, spanMs, quantumMs]) => {
