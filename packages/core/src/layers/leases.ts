@@ -206,8 +206,8 @@ export class Leases {
 
   #mostOf({ policySet }: StoreRequest): number {
     let most = Number.POSITIVE_INFINITY
-    for (const { limit, windowMs, unitMs } of policySet.policies) {
-      if (unitMs > 0 || windowMs < 2 * this.#options.holdMs) return 0
+    for (const { limit, windowMs, kernel } of policySet.policies) {
+      if (kernel?.traits.drains || windowMs < 2 * this.#options.holdMs) return 0
       most = Math.min(most, Math.floor(limit * SHARE))
     }
     return most

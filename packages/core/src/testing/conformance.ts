@@ -187,8 +187,12 @@ const CASES: readonly PolicyCase[] = [
       await limiter(policy).penalty('k', { cost: policy.limit })
       const { remaining, limit } = await limiter(make(policy.limit * 2)).peek('k')
       // Windows keep the count and buckets the share: at twice the limit both leave one old limit.
-      const { algorithm, unitMs } = policy
-      same(algorithm, remaining, unitMs > 0 ? limit - policy.limit * 2 : limit - policy.limit)
+      const { algorithm, kernel } = policy
+      same(
+        algorithm,
+        remaining,
+        kernel?.traits.drains ? limit - policy.limit * 2 : limit - policy.limit,
+      )
     },
   ],
   [

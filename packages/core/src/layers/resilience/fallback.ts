@@ -154,7 +154,7 @@ export class Fallback {
     // A bucket has one end, and is raised to the later of two.
     const known = this.#store.decide({ ...target, mode: 'peek' }).figures
     const raised = known.map(({ limit, remaining, policy }, i) => {
-      return remaining < limit && policy.unitMs === 0 ? 0 : (used[i] as number)
+      return remaining < limit && !policy.kernel?.traits.drains ? 0 : (used[i] as number)
     })
     const { figures } = this.#store.decide({ ...target, mode: 'restore', costs: raised, untilUs })
     const missing = figures.map(({ limit, remaining }, i) =>
