@@ -7,7 +7,7 @@ import { parse } from 'luaparse'
 import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import type { Policy } from '../src/algorithms/policy.js'
-import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
+import { algorithms } from '../src/algorithms/registry.js'
 import { scriptOf } from '../src/redis/transport/script.js'
 import { makePolicySet } from '../src/store.js'
 
@@ -63,6 +63,18 @@ describe('imports', () => {
   })
 })
 
+test('the main entry holds no list of all algorithms, so that bundles hold those in use', () => {
+  const seen = new Set<string>()
+  function visit(file: string): void {
+    if (seen.has(file)) return
+    seen.add(file)
+    for (const imported of importsOf(file)) visit(imported)
+  }
+  visit('index.ts')
+  expect(seen).toContain('algorithms/bucket/kernel.ts')
+  expect([...seen].filter((file) => /^algorithms\/(registry|.*entry)\.ts$/.test(file))).toEqual([])
+})
+
 function isTypeOnly(file: string, imported: string): boolean {
   const name = imported.replace(/^.*\//, '').replace(/\.ts$/, '.js')
   const text = readFileSync(join(src, file), 'utf8')
@@ -98,14 +110,7 @@ test('policies, limiter and memory store run without node: modules', async () =>
 describe('Lua', () => {
   const ALLOWED = ['redis', 'KEYS', 'ARGV', 'cmsgpack', 'math', 'string', 'tonumber', 'type']
   const kernelFiles = files.filter((file) => file.endsWith('kernel.lua'))
-  const limit = 1
-  const window = '1m'
-  const policies = [
-    tokenBucket({ capacity: limit, refill: 1, every: window }),
-    fixedWindow({ limit, window }),
-    slidingLog({ limit, window }),
-    slidingCounter({ limit, window }),
-  ]
+  const policies = Object.values(algorithms).map(({ examples }) => examples[0]?.make(1) as Policy)
 
   function globalsOf(text: string): string[] {
     const chunk = parse(text, { luaVersion: '5.1', scope: true })

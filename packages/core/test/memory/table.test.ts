@@ -47,18 +47,14 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
       fc.property(walks(name), (recipe: WalkRecipe) => {
         const walk = takeWalk(recipe)
         const tables = walk.versions[0]?.map(({ kernel }) => {
-          return tableOf(twin.kernels[kernel], { keys, slackMs: 1e12 })
+          return tableOf(twin.kernels[kernel] as Kernel, { keys, slackMs: 1e12 })
         }) as MemoryTable[]
         const counters = walk.versions.map((policies) =>
           policies.map(({ kernel, numbers }, i) => {
             const table = tables[i] as MemoryTable
             table.use(numbers)
-            return {
-              kernel: twin.kernels[kernel],
-              scratch: twin.kernels[kernel].prepare(numbers),
-              table,
-              slot: -1,
-            }
+            const known = twin.kernels[kernel] as Kernel
+            return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {

@@ -2,7 +2,6 @@
 // time as far as it likes.
 
 import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.js'
-import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import {
   type Counter,
   decide,
@@ -10,9 +9,7 @@ import {
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+import { algorithms } from '../../../src/algorithms/registry.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */
@@ -23,7 +20,9 @@ export interface Twin {
 
 export const twin: Twin = {
   decide,
-  kernels: { bucket, fixed: fixedWindow, log: slidingLog, counter: slidingCounter },
+  kernels: Object.fromEntries(
+    Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel]),
+  ),
 }
 
 /** One group, as both drivers take it. */
@@ -56,12 +55,8 @@ export class Model {
     this.#counters = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
-        return {
-          kernel: on.kernels[kernel],
-          scratch: on.kernels[kernel].prepare(numbers),
-          table,
-          slot: -1,
-        }
+        const known = on.kernels[kernel] as Kernel
+        return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
       }),
     )
     this.#decide = on.decide
