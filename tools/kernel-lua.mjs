@@ -2,9 +2,11 @@
 // with `return function(a, b, c)`, which makes the kernel of one policy from its three numbers. What stands above that is
 // the same for all policies. In the function come first the locals of a policy: what is fixed for a call, and the state of a
 // key; then its functions. Those that are pasted return only on their last line.
-import { importFromCore } from './load-ts.mjs'
+import { createRequire } from 'node:module'
 
-const { parse } = await importFromCore('luaparse')
+const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
+  'luaparse',
+)
 
 const PASTED = ['read', 'available', 'take', 'retry_after', 'reset_after', 'write']
 
