@@ -6,7 +6,8 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { parse } from 'luaparse'
 import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
+import type { Policy } from '../src/algorithms/policy.js'
+import { algorithms } from '../src/algorithms/registry.js'
 import { scriptOf } from '../src/redis/transport/script.js'
 import { makePolicySet } from '../src/request.js'
 
@@ -62,6 +63,18 @@ describe('imports', () => {
   })
 })
 
+test('the main entry holds no list of all algorithms, so that bundles hold those in use', () => {
+  const seen = new Set<string>()
+  function visit(file: string): void {
+    if (seen.has(file)) return
+    seen.add(file)
+    for (const imported of importsOf(file)) visit(imported)
+  }
+  visit('index.ts')
+  expect(seen).toContain('algorithms/bucket/kernel.ts')
+  expect([...seen].filter((file) => /^algorithms\/(registry|.*entry)\.ts$/.test(file))).toEqual([])
+})
+
 function isTypeOnly(file: string, imported: string): boolean {
   const name = imported.replace(/^.*\//, '').replace(/\.ts$/, '.js')
   const text = readFileSync(join(src, file), 'utf8')
@@ -95,50 +108,54 @@ test('policies, limiter and memory store run without node: modules', async () =>
 })
 
 describe('Lua', () => {
-  const ALLOWED = new Set([
-    'redis',
-    'KEYS',
-    'ARGV',
-    'cmsgpack',
-    'math',
-    'string',
-    'tonumber',
-    'type',
-    // What stands above the rest of a script.
-    'kernels',
-    'mode',
-    'us',
-    'slack',
-  ])
-  /** What sliding-log/entries.lua sets. */
-  const OF_LOGS = new Set(['call', 'floor', 'entry', 'seek', 'MAX_UNITS', 'ROUND'])
+  const ALLOWED = ['redis', 'KEYS', 'ARGV', 'cmsgpack', 'math', 'string', 'tonumber', 'type']
+  const kernelFiles = files.filter((file) => file.endsWith('kernel.lua'))
+  const policies = Object.values(algorithms).map(({ examples }) => examples[0]?.make(1) as Policy)
+
+  function globalsOf(text: string): string[] {
+    const chunk = parse(text, { luaVersion: '5.1', scope: true })
+    return (chunk as unknown as { globals: { name: string }[] }).globals.map(({ name }) => name)
+  }
+
+  /** What a file sets for those that stand below it in a script. */
+  function localsOf(file: string): string[] {
+    const { body } = parse(readFileSync(join(src, file), 'utf8'), { luaVersion: '5.1' })
+    return body.flatMap((statement) => {
+      if (statement.type === 'LocalStatement') return statement.variables.map(({ name }) => name)
+      if (statement.type !== 'FunctionDeclaration' || !statement.isLocal) return []
+      return [(statement.identifier as { name: string }).name]
+    })
+  }
 
   test.each(files.filter((file) => file.endsWith('.lua')))(
     '%s is Lua 5.1, writes no global and reads only known ones',
     (file) => {
-      const ast = parse(readFileSync(join(src, file), 'utf8'), {
-        luaVersion: '5.1',
-        scope: true,
-      }) as unknown as {
-        globals: { name: string }[]
-      }
-      const isKnown = (name: string) =>
-        ALLOWED.has(name) || (file.includes('sliding-log') && OF_LOGS.has(name))
-      expect(ast.globals.map(({ name }) => name).filter((name) => !isKnown(name))).toEqual([])
+      const above = file.endsWith('prologue.lua') ? [] : localsOf('algorithms/prologue.lua')
+      const known = [...ALLOWED, ...above, ...(file.endsWith('driver.lua') ? ['kernels'] : [])]
+      const globals = globalsOf(readFileSync(join(src, file), 'utf8'))
+      expect(globals.filter((name) => !known.includes(name))).toEqual([])
     },
   )
 
+  test('what a kernel has for all policies is named apart from that of the others', () => {
+    const names = ['algorithms/prologue.lua', ...kernelFiles].flatMap(localsOf)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('scripts of many policies are Lua 5.1 without globals of their own', () => {
+    for (let count = 1; count <= 6; count += 1) {
+      const many = Array.from({ length: count }, (_, i) => policies[(i + count) % 4] as Policy)
+      const { source } = scriptOf({ name: 'p', policies: many })
+      expect(globalsOf(source).filter((name) => !ALLOWED.includes(name))).toEqual([])
+      expect(source.includes('@')).toBe(false)
+    }
+  })
+
   test('a script holds just the kernels in use, and changes only on purpose', () => {
-    const window = '1m'
-    const shas = [
-      [tokenBucket({ capacity: 1, refill: 1, every: window })],
-      [fixedWindow({ limit: 1, window })],
-      [slidingLog({ limit: 1, window })],
-      [slidingCounter({ limit: 1, window })],
-      [tokenBucket({ capacity: 1, refill: 1, every: window }), fixedWindow({ limit: 1, window })],
-    ].map((policies) => {
-      const { source, sha } = scriptOf(makePolicySet('p', policies))
-      return `${policies.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
+    const sets = [...policies.map((policy) => [policy]), policies.slice(0, 2)]
+    const shas = sets.map((set) => {
+      const { source, sha } = scriptOf(makePolicySet('p', set))
+      return `${set.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
     })
     expect(shas).toMatchSnapshot()
   })

@@ -272,8 +272,8 @@ class LeasesOfLimiter {
 
   #mostOf({ policies }: PolicySet): number {
     let most = Number.POSITIVE_INFINITY
-    for (const { limit, windowMs, unitMs } of policies) {
-      if (unitMs > 0 || windowMs < 2 * this.#options.holdMs) return 0
+    for (const { limit, windowMs, kernel } of policies) {
+      if (kernel?.traits.drains || windowMs < 2 * this.#options.holdMs) return 0
       most = Math.min(most, Math.floor(limit * PART))
     }
     return most

@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { decide, type Lane, type Reading } from '../algorithms/driver.js'
+import { type Counter, decide, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
@@ -79,12 +79,16 @@ export function memoryStoreOf({
   }
 
   function prepare(policySet: PolicySet): Prepared {
-    const lanes = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
+    const counters = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
       const { kernel, numbers } = policy
       const table = tableOf(tableId(policySet, policy), policy)
-      return { kernel, check: kernel.check(numbers), table, slot: -1 }
+      return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
     })
-    return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
+    return {
+      counters,
+      readings: counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
+      keys: [],
+    }
   }
 
   /** Without its counters, each limit would begin anew. */
@@ -97,21 +101,11 @@ export function memoryStoreOf({
     recovers: true,
     decide(request: StoreRequest): StoreResult {
       mustBeOpen()
-      const { target, costs, mode, count, untilUs, seenUs } = request
-      const { lanes, readings, keys } = preparedOf(target.policySet)
+      const { target } = request
+      const { counters, readings, keys } = preparedOf(target.policySet)
       const nowUs = clock.nowUs()
-      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(target, i)
-      const granted = decide(
-        lanes,
-        keys,
-        costs,
-        mode,
-        count,
-        untilUs ?? NONE,
-        mode === 'refund' ? seenUs : undefined,
-        nowUs,
-        readings,
-      )
+      for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(target, i)
+      const granted = decide(counters, keys, request, nowUs, readings)
       sweeping.start()
       return resultOf(request, granted, nowUs, readings)
     },
@@ -135,7 +129,6 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-const NONE: readonly undefined[] = []
 /** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
 const MAX_MARKS = 10_000
 
@@ -155,7 +148,7 @@ type KernelPolicy = Policy & { readonly kernel: Kernel }
 
 /** What a policy set's decisions are worked out on: made once, used by each in turn. */
 interface Prepared {
-  readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
+  readonly counters: readonly (Counter & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]
   readonly keys: string[]
 }

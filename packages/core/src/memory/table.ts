@@ -1,6 +1,6 @@
 // The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 
-import type { Cells, Check, Kernel, PolicyNumbers } from '../algorithms/algorithm.js'
+import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
 import type { Table } from '../algorithms/driver.js'
 import type { Recent } from '../base/cache.js'
 import { EPOCH_MS } from '../base/clock.js'
@@ -61,7 +61,7 @@ export class MemoryTable implements Table {
   readonly #bounds: Bounds
   readonly #states: Segments
   /** For looking at keys that nobody asked about: the policies that have this name, or the last of them. */
-  readonly #probes: { readonly numbers: PolicyNumbers; readonly check: Check }[] = []
+  readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
   #nextProbe = 0
   /** Where the log that is being decided on is unpacked. */
   readonly #log: Cells
@@ -85,7 +85,7 @@ export class MemoryTable implements Table {
   /** Makes numbers known that its states are judged by. */
   use(numbers: PolicyNumbers): void {
     if (this.#probes.some((probe) => probe.numbers.every((each, i) => each === numbers[i]))) return
-    this.#probes[this.#nextProbe] = { numbers, check: this.#kernel.check(numbers) }
+    this.#probes[this.#nextProbe] = { numbers, scratch: this.#kernel.prepare(numbers) }
     this.#nextProbe = (this.#nextProbe + 1) % MAX_PROBES
   }
 
@@ -111,14 +111,14 @@ export class MemoryTable implements Table {
     key: string,
     known: number,
     kernel: Kernel,
-    check: Check,
+    scratch: Scratch,
     nowMs: number,
     resetMs: number,
   ): void {
     const slot = known >= 0 ? known : this.#newSlot(key)
     if (kernel.width > 0)
-      kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
-    else this.#keepLog(slot, kernel.write(check, this.#log, 0))
+      kernel.write(scratch, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
+    else this.#keepLog(slot, kernel.write(scratch, this.#log, 0))
     this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
     if (known < 0) this.sweep(nowMs, 2)
   }
@@ -217,9 +217,9 @@ export class MemoryTable implements Table {
   /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them it is over. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
-    for (const { check } of this.#probes) {
-      const left = this.#kernel.read(check, this.cellsOf(slot), this.offsetOf(slot), nowUs)
-      if (left < least && this.#kernel.resetAfterUs(check) > 0) least = left
+    for (const { scratch } of this.#probes) {
+      const left = this.#kernel.read(scratch, this.cellsOf(slot), this.offsetOf(slot), nowUs)
+      if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
     }
     return least
   }

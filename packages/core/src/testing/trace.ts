@@ -7,14 +7,8 @@
 //   0ms    consume 1               yes      1     0ms    500ms
 //   300ms  refund 1 until 500ms    yes      2     0ms    0ms
 
-import { gcra } from '../algorithms/bucket/gcra.js'
-import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
-import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../algorithms/policy.js'
-import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import { policyFactories } from '../algorithms/registry.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { makePolicySet } from '../request.js'
 import type { Mode, PolicySet, Store, StoreResult } from '../store.js'
@@ -115,25 +109,15 @@ export function textOf({ granted, policies }: StoreResult): string {
     .join(' ')
 }
 
-const FACTORIES: Readonly<Record<string, (options: never) => Policy>> = {
-  tokenBucket,
-  gcra,
-  leakyBucket,
-  fixedWindow,
-  slidingWindow,
-  slidingLog,
-  slidingCounter,
-}
-
 function policyFrom([factory, ...options]: string[]): Policy {
-  const make = FACTORIES[factory ?? '']
-  if (make === undefined) throw new Error(`no such policy in a trace: ${factory}`)
+  const create = policyFactories[factory ?? '']?.create
+  if (create === undefined) throw new Error(`no such policy in a trace: ${factory}`)
   const entries = options.map((option) => {
     const [name, value] = option.split('=') as [string, string]
     if (value === 'true' || value === 'false') return [name, value === 'true']
     return [name, /^[\d.]+$/.test(value) ? Number(value) : value]
   })
-  return make({ name: 'trace', ...Object.fromEntries(entries) } as never)
+  return create({ name: 'trace', ...Object.fromEntries(entries) } as never)
 }
 
 /** A time of a trace; unlike a duration it may be 0 or negative. */

@@ -1,12 +1,12 @@
 // What a policy accepts, and how it refuses the rest: the table of bad input.
 
 import { describe, expect, test } from 'vitest'
+import { policyFactories } from '../../src/algorithms/registry.js'
 import {
   type Duration,
   fixedWindow,
   gcra,
   leakyBucket,
-  type Policy,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -18,15 +18,7 @@ type AnyNumber = number
 const window: Duration = '1m'
 
 /** Each factory with a limit and with a window to fill in. */
-const FACTORIES: [string, (limit: AnyNumber, window: Duration) => Policy][] = [
-  ['tokenBucket', (capacity, every) => tokenBucket({ capacity, refill: 10, every })],
-  ['gcra', (burst, period) => gcra({ limit: 10, period, burst })],
-  ['leakyBucket', (capacity, every) => leakyBucket({ capacity, leak: 10, every })],
-  ['fixedWindow', (limit, span) => fixedWindow({ limit, window: span })],
-  ['slidingWindow', (limit, span) => slidingWindow({ limit, window: span })],
-  ['slidingLog', (limit, span) => slidingLog({ limit, window: span })],
-  ['slidingCounter', (limit, span) => slidingCounter({ limit, window: span })],
-]
+const FACTORIES = Object.entries(policyFactories).map(([name, { of }]) => [name, of] as const)
 
 const BAD_LIMITS: unknown[] = [
   Number.NaN,

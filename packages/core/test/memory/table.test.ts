@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { Kernel, PolicyNumbers } from '../../src/algorithms/algorithm.js'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { decide, type Lane } from '../../src/algorithms/driver.js'
+import { type Counter, decide } from '../../src/algorithms/driver.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
 import { Recent } from '../../src/base/cache.js'
@@ -32,11 +32,11 @@ function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof Me
 /** Takes units of a key; how many are left, or -1 if there were too few. */
 function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
   table.use(numbers)
-  const lane: Lane = { kernel, check: kernel.check(numbers), table, slot: -1 }
+  const counter: Counter = { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   return (key: string, nowMs = NOW_MS, cost = 1): number => {
     const nowUs = nowMs * 1_000
-    const granted = decide([lane], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    const granted = decide([counter], [key], { mode: 'consume', costs: [cost] }, nowUs, readings)
     return granted > 0 ? (readings[0] as { left: number }).left : -1
   }
 }
@@ -47,40 +47,24 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
       fc.property(walks(name), (recipe: WalkRecipe) => {
         const walk = takeWalk(recipe)
         const tables = walk.versions[0]?.map(({ kernel }) => {
-          return tableOf(twin.kernels[kernel], { keys, slackMs: 1e12 })
+          return tableOf(twin.kernels[kernel] as Kernel, { keys, slackMs: 1e12 })
         }) as MemoryTable[]
-        const lanes = walk.versions.map((policies) =>
+        const counters = walk.versions.map((policies) =>
           policies.map(({ kernel, numbers }, i) => {
             const table = tables[i] as MemoryTable
             table.use(numbers)
-            return {
-              kernel: twin.kernels[kernel],
-              check: twin.kernels[kernel].check(numbers),
-              table,
-              slot: -1,
-            }
+            const known = twin.kernels[kernel] as Kernel
+            return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {
-          const replies = requests.map(
-            ({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
-              const ofVersion = lanes[version] as Lane[]
-              const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-              const names = ofVersion.map(() => key)
-              const granted = decide(
-                ofVersion,
-                names,
-                costs,
-                mode,
-                count,
-                untilUs,
-                mode === 'refund' ? seenUs : undefined,
-                nowUs,
-                readings,
-              )
-              return { granted, readings }
-            },
-          )
+          const replies = requests.map((request) => {
+            const ofVersion = counters[request.version] as Counter[]
+            const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+            const names = ofVersion.map(() => request.key)
+            const granted = decide(ofVersion, names, request, nowUs, readings)
+            return { granted, readings }
+          })
           expect(replies).toEqual(expected)
         }
       }),

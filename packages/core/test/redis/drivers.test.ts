@@ -17,7 +17,7 @@ import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
-import type { DrawnPolicy, KernelName } from './differential/recipe.js'
+import { drawnOf } from './differential/recipe.js'
 import { type Verdict, verdictsOf } from './verdicts.js'
 
 const START_MS = EPOCH_MS + 1_000 * 86_400_000
@@ -43,7 +43,7 @@ class Twins {
       keyFormat(`drivers-${process.pid}-${runs}`),
       makePolicySet('drivers', [policy]),
     )
-    this.#model = new Model([[drawn(policy)]])
+    this.#model = new Model([[drawnOf(policy)]])
   }
 
   get key(): string {
@@ -93,24 +93,6 @@ class Twins {
 
 function usOf(ms: number): number {
   return (START_MS + ms) * 1_000
-}
-
-const kernelNames: Record<string, KernelName> = {
-  bucket1: 'bucket',
-  fixed1: 'fixed',
-  log1: 'log',
-  counter1: 'counter',
-}
-
-function drawn({ name, kernel, limit, windowMs, timeScale, numbers }: Policy): DrawnPolicy {
-  return {
-    name,
-    kernel: kernelNames[kernel?.id as string] as KernelName,
-    limit,
-    windowMs,
-    timeScale,
-    numbers,
-  }
 }
 
 const limit = 10

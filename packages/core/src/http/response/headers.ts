@@ -213,8 +213,8 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
-  if (policy.unitMs > 0) return remaining * policy.unitMs
-  if (policy.algorithm === 'fixed-window' && resetAfterMs > 0) return resetAfterMs
+  if (policy.kernel?.traits.drains) return remaining * policy.unitMs
+  if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs
 }
 

@@ -147,7 +147,7 @@ export class Fallback {
     // What a window or a log has already, from an earlier outage, is a part of it, and restoring
     // would add all of it to that. A bucket has one end, and gets the later of two.
     const restored = decide('peek', used).map(({ limit, remaining, policy }, i) => {
-      return remaining < limit && policy.unitMs === 0 ? 0 : (used[i] as number)
+      return remaining < limit && !policy.kernel?.traits.drains ? 0 : (used[i] as number)
     })
     const missing = decide('restore', restored).map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),

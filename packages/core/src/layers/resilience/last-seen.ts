@@ -147,9 +147,9 @@ export class LastSeen {
     // What is settled may no longer weigh.
     const took = mode === 'reconcile' ? 0 : granted * cost
     if (isUsedTold && took > 0 && limit - remaining === took) return true
-    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took)
-      return true
-    return policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+    const traits = policy.kernel?.traits
+    if (isUsedTold && traits?.hasOneEnd && remaining > remained - took) return true
+    return traits?.drains === true && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
   }
 
   /** Whether less is in use than was seen. */
@@ -159,10 +159,9 @@ export class LastSeen {
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
       const now = policies[i]
       if (now === undefined || remained >= now.limit || untilUs <= nowUs + LOSS_MARGIN_US) continue
-      const isLess =
-        now.policy.unitMs > 0
-          ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
-          : now.remaining > remained
+      const isLess = now.policy.kernel?.traits.drains
+        ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+        : now.remaining > remained
       if (isLess) return true
     }
     return false

@@ -4,7 +4,7 @@
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Model, type Request } from '../differential/model.js'
-import type { KernelName } from '../differential/recipe.js'
+import { drawnOf } from '../differential/recipe.js'
 
 /** What an attacker does next, and when. */
 export interface Blow {
@@ -41,7 +41,7 @@ const START_MS = EPOCH_MS + 500 * 86_400_000
 /** Carries an attack out, and tells how many units it held in the worst window. */
 export function raid(policy: Policy, blows: readonly Blow[]): Raid {
   const spanMs = policy.windowMs
-  const model = new Model([[drawn(policy)]])
+  const model = new Model([[drawnOf(policy)]])
   const grants: Grant[] = []
   const calls: Raid['calls'][number][] = []
   let atMs = START_MS
@@ -88,31 +88,6 @@ function worstWindow(grants: readonly Grant[], spanMs: number): number {
     worst = Math.max(worst, sum)
   }
   return worst
-}
-
-const kernelNames: Readonly<Record<string, KernelName>> = {
-  bucket1: 'bucket',
-  fixed1: 'fixed',
-  log1: 'log',
-  counter1: 'counter',
-}
-
-function drawn({
-  name,
-  kernel,
-  limit,
-  windowMs,
-  timeScale,
-  numbers,
-}: Policy): ConstructorParameters<typeof Model>[0][0][0] {
-  return {
-    name,
-    kernel: kernelNames[kernel?.id as string] as KernelName,
-    limit,
-    windowMs,
-    timeScale,
-    numbers,
-  }
 }
 
 /** What is tried by those who know where windows begin: all just before an edge, and all just after it. */

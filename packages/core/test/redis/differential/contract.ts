@@ -118,8 +118,8 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
 
 /** The longest time after which a key at its limit is as fresh. */
 function fullResetUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
-  if (kernel === 'counter') return 2_000 * windowMs
-  if (kernel === 'log') return 1_000 * (windowMs + numbers[2])
+  if (kernel === 'sliding-counter') return 2_000 * windowMs
+  if (kernel === 'sliding-log') return 1_000 * (windowMs + numbers[2])
   return kernel === 'bucket' ? numbers[2] / 16 : 1_000 * windowMs
 }
 

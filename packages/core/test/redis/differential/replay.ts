@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
+import type { Kernel } from '../../../src/algorithms/algorithm.js'
 import { makePolicy } from '../../../src/algorithms/policy.js'
 import { type PreparedScript, prepareScript } from '../../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
@@ -26,7 +27,7 @@ const SLACK_MS = 600_000 - 10_000
 export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly PolicySet[] {
   return versions.map((policies) => {
     const drawn = policies.map(({ kernel, ...shown }) => {
-      const base = { ...shown, kernel: twin.kernels[kernel] }
+      const base = { ...shown, kernel: twin.kernels[kernel] as Kernel }
       return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
     })
     return makePolicySet('walk', drawn)
