@@ -24,6 +24,7 @@ export class Deadlines {
   #last: Timed | undefined
   #isDating = false
   #cancel: (() => void) | undefined
+  #armedForMs = 0
 
   constructor(time: Time, afterMs: number) {
     this.#time = time
@@ -31,10 +32,7 @@ export class Deadlines {
   }
 
   add(item: Timed): void {
-    // At the end, but for what has a deadline already.
-    let before = this.#last
-    while (before !== undefined && before.deadlineAtMs > item.deadlineAtMs) before = before.previous
-    this.#insert(item, before)
+    this.#insert(item)
     if (item.deadlineAtMs < Number.POSITIVE_INFINITY) this.#arm()
     else if (!this.#isDating) {
       this.#isDating = true
@@ -60,7 +58,10 @@ export class Deadlines {
     while (this.#first !== undefined) this.#expire(this.#first)
   }
 
-  #insert(item: Timed, before: Timed | undefined): void {
+  /** At the end, but for what has a deadline already. */
+  #insert(item: Timed): void {
+    let before = this.#last
+    while (before !== undefined && before.deadlineAtMs > item.deadlineAtMs) before = before.previous
     const after = before === undefined ? this.#first : before.next
     item.previous = before
     item.next = after
@@ -73,19 +74,30 @@ export class Deadlines {
   #date(): void {
     this.#isDating = false
     const deadlineAtMs = this.#time.nowMs() + this.#afterMs
-    for (
-      let item = this.#last;
-      item?.deadlineAtMs === Number.POSITIVE_INFINITY;
-      item = item.previous
-    ) {
+    let item = this.#last
+    while (item?.deadlineAtMs === Number.POSITIVE_INFINITY) {
       item.deadlineAtMs = deadlineAtMs
+      item = item.previous
+    }
+    // Those that brought a later one come after them.
+    while (item !== undefined && item.deadlineAtMs > deadlineAtMs) {
+      const { previous } = item
+      this.remove(item)
+      this.#insert(item)
+      item = previous
     }
     this.#arm()
   }
 
   #arm(): void {
     const first = this.#first
-    if (first === undefined || this.#cancel !== undefined) return
+    // What has no deadline yet gets one at the end of the turn.
+    if (first === undefined || first.deadlineAtMs === Number.POSITIVE_INFINITY) return
+    if (this.#cancel !== undefined) {
+      if (this.#armedForMs <= first.deadlineAtMs) return
+      this.#cancel()
+    }
+    this.#armedForMs = first.deadlineAtMs
     const time = this.#time
     const leftMs = first.deadlineAtMs - time.nowMs()
     // Replies are read between a timer and an immediate. Twice, since one reading of a socket may
