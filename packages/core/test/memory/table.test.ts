@@ -12,6 +12,7 @@ import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
 import { Recent } from '../../src/base/cache.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
+import { processTime } from '../../src/base/time.js'
 import { sweeper } from '../../src/memory/sweeper.js'
 import { MemoryTable, marksIn } from '../../src/memory/table.js'
 import { twin } from '../redis/differential/model.js'
@@ -202,7 +203,7 @@ describe('the sweeper', () => {
     try {
       const clock = { nowUs: () => Date.now() * 1_000 }
       const tables = [tableOf(bucket, {}), tableOf(bucket, {}), tableOf(bucket, {})]
-      const sweeping = sweeper(byId(tables), clock, () => {})
+      const sweeping = sweeper(byId(tables), clock, processTime, () => {})
       const asks = tables.map((table) => asking(table, bucket, [8_000 * 100, 5, 8_000 * 500]))
       for (let i = 0; i < 30_000; i += 1) {
         for (const ask of asks) ask(`key-${i}`, Date.now())
@@ -240,7 +241,7 @@ describe('the sweeper', () => {
       const used = tables.get('t0') as MemoryTable
       asking(used, bucket, HOURLY)('k')
       const dropped = vi.fn()
-      const sweeping = sweeper(tables, { nowUs: () => Date.now() * 1_000 }, dropped)
+      const sweeping = sweeper(tables, processTime, processTime, dropped)
       sweeping.start()
       vi.advanceTimersByTime(1_000)
       expect(tables.size).toBeGreaterThanOrEqual(20_000)
@@ -265,7 +266,7 @@ describe('the sweeper', () => {
       }
       const table = tableOf(bucket, {})
       asking(table, bucket, HOURLY)('k')
-      const sweeping = sweeper(byId([table]), clock, () => {})
+      const sweeping = sweeper(byId([table]), clock, processTime, () => {})
       sweeping.start()
       vi.advanceTimersByTime(2 * HOUR_MS)
       expect(table.size).toBe(1)
