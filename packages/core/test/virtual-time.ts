@@ -26,15 +26,13 @@ const LONGEST_MS = 600_000
 export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0, 1)): VirtualTime {
   let nowMs = 0
   let soon: (() => void)[] = []
-  const timers = new Set<Timer>()
+  /** The earliest first; of several of one instant the one that was set first. */
+  const timers: Timer[] = []
 
-  /** The earliest; of several the one that was set first. */
-  function next(): Timer | undefined {
-    let first: Timer | undefined
-    for (const timer of timers) {
-      if (first === undefined || timer.dueMs < first.dueMs) first = timer
-    }
-    return first
+  function set(timer: Timer): void {
+    let at = timers.length
+    while (at > 0 && (timers[at - 1] as Timer).dueMs > timer.dueMs) at -= 1
+    timers.splice(at, 0, timer)
   }
 
   async function call(action: () => void): Promise<void> {
@@ -43,9 +41,8 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
   }
 
   async function turn(): Promise<void> {
-    for (let timer = next(); timer !== undefined && timer.dueMs <= nowMs; timer = next()) {
-      timers.delete(timer)
-      await call(timer.action)
+    while (timers[0] !== undefined && timers[0].dueMs <= nowMs) {
+      await call((timers.shift() as Timer).action)
     }
     const actions = soon
     soon = []
@@ -55,7 +52,7 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
   async function runUntil(endMs: number, isOver: () => boolean): Promise<void> {
     await promisesAreSettled()
     while (!isOver()) {
-      const dueMs = next()?.dueMs ?? Number.POSITIVE_INFINITY
+      const dueMs = timers[0]?.dueMs ?? Number.POSITIVE_INFINITY
       if (soon.length === 0) {
         if (dueMs > endMs) return
         nowMs = Math.max(nowMs, dueMs)
@@ -75,8 +72,11 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
       // Node would take 1 ms instead.
       if (!(ms < 2 ** 31)) throw new RangeError(`a timer of ${ms} ms`)
       const timer = { dueMs: nowMs + Math.max(1, ms), action }
-      timers.add(timer)
-      return () => timers.delete(timer)
+      set(timer)
+      return () => {
+        const at = timers.indexOf(timer)
+        if (at >= 0) timers.splice(at, 1)
+      }
     },
     async advance(ms) {
       const endMs = nowMs + ms
@@ -97,7 +97,7 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
       return promise
     },
     get timers() {
-      return timers.size
+      return timers.length
     },
   }
 }
