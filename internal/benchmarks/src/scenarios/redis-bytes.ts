@@ -16,7 +16,7 @@ import type { Metric, Row, Samples, Table } from '../table.js'
 
 const USER = 'user-00000000000001'
 
-export const keyMetrics: readonly Metric[] = [
+const keyMetrics: readonly Metric[] = [
   { id: 'bytes', title: 'bytes', digits: 0, better: 'less' },
   { id: 'over', title: 'beyond a plain counter of the same name', digits: 0, better: 'less' },
 ]
