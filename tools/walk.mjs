@@ -6,8 +6,8 @@
 // Each package is loaded with calls that record its functions (walk/record.mjs). A step is a
 // function of Weir that begins, or that goes on after an await; a function that returns to its
 // caller is no step. A change of file is a step in another file than the step before it, and that
-// file is then entered. What is left out: steps in `base/`, and functions of the adapter that core
-// calls back, such as the one that sets a header.
+// file is then entered. What is left out: steps in `base/`, functions of the adapter that core
+// calls back, such as the one that sets a header, and Lua.
 //
 // The request is one of Express with the default policy, allowed, alone, after some hundred others
 // have warmed the process up, from a client that is known. It is asked many times: half of the
@@ -118,6 +118,7 @@ async function walkOnRedis() {
   }
 }
 
+/** Of the walks that are common, the one with the most changes of file. */
 async function walkOf(options) {
   const app = express()
   app.use(rateLimit({ limit: 100, window: '1m', ...options }))
