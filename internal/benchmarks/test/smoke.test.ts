@@ -6,10 +6,11 @@ import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
+import { algorithms } from '../src/scenarios/algorithms.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.each(scenarios)('$id', async (scenario) => {
+test.each([...scenarios, algorithms])('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {

@@ -10,7 +10,8 @@ import {
   isViolated,
   unlimitedDecision,
 } from '../../src/limiter/decision.js'
-import { makePolicySet, type StoreResult } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
+import type { StoreResult } from '../../src/store.js'
 
 const policy = fixedWindow({ limit: 10, window: '1m' })
 
@@ -18,18 +19,19 @@ function result(remaining: number, retryAfterMs = 0, limit = 10, cost = 1): Poli
   return { policy, cost, limit, remaining, retryAfterMs, resetAfterMs: 60_000 }
 }
 
-function decided(allowed: boolean, figures: PolicyResult[], unavailableMs?: number) {
-  const request = { policySet: makePolicySet('a', [policy]), key: 'k', mode: 'consume', costs: [1] }
+function decided(isAllowed: boolean, policies: PolicyResult[], unavailableMs?: number) {
+  const target = { policySet: makePolicySet('a', [policy]), key: 'k' }
+  const request = { mode: 'consume', target, costs: [1], count: 1 } as const
   const answer: StoreResult = {
-    allowed,
+    granted: isAllowed ? 1 : 0,
     nowUs: 0,
     untilUs: [0],
-    figures,
+    policies,
     source: 'store',
     degraded: false,
     ...(unavailableMs !== undefined && { unavailableMs }),
   }
-  return decisionOf(request as never, answer)
+  return decisionOf(request, answer)
 }
 
 describe('of two policies or decisions', () => {
