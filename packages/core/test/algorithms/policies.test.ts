@@ -14,7 +14,6 @@ import {
   unlimited,
 } from '../../src/index.js'
 
-type AnyNumber = number
 const window: Duration = '1m'
 
 /** Each factory with a limit and with a window to fill in. */

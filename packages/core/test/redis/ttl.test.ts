@@ -125,6 +125,15 @@ describe.each(policies)('$algorithm', (policy) => {
     expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
   })
 
+  test('a state that is stamped anew has a TTL, though it had lost its own', async () => {
+    const clock = fakeClock()
+    const [limiter, key] = limiterFor(policy, { clock })
+    await limiter.consume('u')
+    clock.advance(-5 * WINDOW_MS)
+    await client.persist(key)
+    expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
+  })
+
   test('nothing to remember is no key', async () => {
     const [limiter, key] = limiterFor(policy)
     await limiter.consume('u', { cost: 2 })
