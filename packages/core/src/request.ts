@@ -1,4 +1,5 @@
-// What stores and layers do with requests: make policy sets, name targets, take parts, write results.
+// What stores and layers do with requests: make policy sets, name targets, take parts, write
+// results.
 
 import type { Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
@@ -51,8 +52,8 @@ export function checkedWhen<When extends WhenUnavailable | undefined>(when: When
 const LINE_FEED = 10
 
 /**
- * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, and a
- * key that begins with a line feed gets one more, so that no key is equal to a list.
+ * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, and
+ * a key that begins with a line feed gets one more, so that no key is equal to a list.
  */
 export function textOfKey(key: string): string {
   return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key

@@ -9,7 +9,7 @@ import { type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/l
 import { makePolicySet } from '../../src/request.js'
 import type { StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
-import { answerOf, decided, memoryIn, onTarget, ScriptedLayer } from './requests.js'
+import { decided, memoryIn, onTarget, ScriptedLayer } from './requests.js'
 
 const DEADLINE_MS = 100
 const few = slidingLog({ name: 'few', limit: 2, window: '1m' })
@@ -21,6 +21,11 @@ const target: Target = {
   policySet: makePolicySet('p', [most, many, few], ['local', 'deny', 'throw']),
   key: 'k',
   ownKeys: [own('a'), own('b'), own('c')],
+}
+
+/** What it answers once promises have settled, where the next layer answers at once. */
+async function answerOf(first: AcrossSlots, request: LayerRequest): Promise<StoreResult | Error> {
+  return promiseOf(first, request).catch((error: Error) => error)
 }
 
 /** Before a store whose answers take `latencyMs`, with a slot for each policy unless told otherwise. */
@@ -64,27 +69,27 @@ test('are asked slot by slot, the smallest limit first, and the result is in the
   expect(time.nowMs()).toBe(15)
 })
 
-test('those of one slot are asked together, and all that lie in one are one request', () => {
+test('those of one slot are asked together, and all that lie in one are one request', async () => {
   const two = across(0, [7, 8, 7])
-  answerOf(two.first, onTarget(target, 'consume'))
+  await answerOf(two.first, onTarget(target, 'consume'))
   expect(two.parts()).toEqual(['consume most+few', 'consume many'])
   const one = across(0, [7, 7, 7])
   const request = onTarget(target, 'consume')
-  answerOf(one.first, request)
+  await answerOf(one.first, request)
   expect(one.next.asked).toEqual([request])
   expect(one.next.asked[0]).toBe(request)
 })
 
-test('are not looked for where no policy has a key of its own', () => {
+test('are not looked for where no policy has a key of its own', async () => {
   const { first, next } = across()
   const request = onTarget({ policySet: target.policySet, key: 'k' }, 'consume')
-  answerOf(first, request)
+  await answerOf(first, request)
   expect(next.asked[0]).toBe(request)
 })
 
-test('are decided as the limiter says when the store is away, each by its own', () => {
+test('are decided as the limiter says when the store is away, each by its own', async () => {
   const { first, next } = across()
-  answerOf(first, onTarget(target, 'consume'))
+  await answerOf(first, onTarget(target, 'consume'))
   expect(next.asked.map((part) => part.target.policySet.whenUnavailable)).toEqual([
     ['throw'],
     ['deny'],
@@ -92,10 +97,10 @@ test('are decided as the limiter says when the store is away, each by its own', 
   ])
 })
 
-test('one that denies: the earlier are given back, the later only looked at, and nobody is charged', () => {
+test('one that denies: the earlier are given back, the later only looked at, and nobody is charged', async () => {
   const { first, store, parts, left } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
-  const result = answerOf(first, onTarget(target, 'consume'))
+  const result = await answerOf(first, onTarget(target, 'consume'))
   expect(parts()).toEqual(['consume few', 'consume many', 'refund few', 'peek most'])
   expect(result).toMatchObject({
     granted: 0,
@@ -104,17 +109,17 @@ test('one that denies: the earlier are given back, the later only looked at, and
   expect(left()).toEqual([99, 0, 2])
 })
 
-test('what is given back is what was charged, and not what others have been since', () => {
+test('what is given back is what was charged, and not what others have been since', async () => {
   const { first, store, next } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
-  answerOf(first, onTarget(target, 'consume'))
+  await answerOf(first, onTarget(target, 'consume'))
   const [charged, , refund] = next.asked as [LayerRequest, LayerRequest, LayerRequest]
   expect(refund).toMatchObject({ mode: 'refund', costs: [1], target: charged.target })
   expect(refund.untilUs).toHaveLength(1)
   expect(refund.seenUs).toBeGreaterThan(0)
 })
 
-test('one of which the store cannot decide denies with when to ask again', () => {
+test('one of which the store cannot decide denies with when to ask again', async () => {
   const { first, next, answer } = across()
   next.answer = (request, pending) => {
     const isAway = request.target.policySet.policies[0] === many && request.mode === 'consume'
@@ -132,31 +137,34 @@ test('one of which the store cannot decide denies with when to ask again', () =>
       answer({ ...request, mode: 'peek' }, { ...pending, decided })
     }
   }
-  const result = answerOf(first, onTarget(target, 'consume'))
+  const result = await answerOf(first, onTarget(target, 'consume'))
   expect(result).toMatchObject({ granted: 0, unavailableMs: 300, degraded: true, source: 'local' })
 })
 
 test.each(['consume', 'penalty', 'refund'] as const)(
   'one that fails fails the %s; what a consume has charged is given back',
-  (mode) => {
+  async (mode) => {
     const { first, next, answer, parts } = across()
     const away = new StoreError('WEIR_STORE_FAILED', 'away')
     next.answer = (request, pending) => {
       if (request.target.policySet.policies[0] === many) pending.failed(away)
       else answer(request, pending)
     }
-    expect(answerOf(first, onTarget(target, mode))).toBe(away)
+    expect(await answerOf(first, onTarget(target, mode))).toBe(away)
     const asked = [`${mode} few`, `${mode} many`]
     expect(parts()).toEqual(mode === 'consume' ? [...asked, 'refund few'] : asked)
   },
 )
 
-test.each(['peek', 'penalty', 'refund', 'reset'] as const)('a %s reaches them all', (mode) => {
-  const { first, store, parts } = across()
-  store.decide({ ...onTarget(target, 'consume'), costs: [99, 9, 2] })
-  answerOf(first, onTarget(target, mode))
-  expect(parts()).toEqual([`${mode} few`, `${mode} many`, `${mode} most`])
-})
+test.each(['peek', 'penalty', 'refund', 'reset'] as const)(
+  'a %s reaches them all',
+  async (mode) => {
+    const { first, store, parts } = across()
+    store.decide({ ...onTarget(target, 'consume'), costs: [99, 9, 2] })
+    await answerOf(first, onTarget(target, mode))
+    expect(parts()).toEqual([`${mode} few`, `${mode} many`, `${mode} most`])
+  },
+)
 
 test('all share one deadline, that of the request if it has one', async () => {
   const { time, first, next } = across(5)
