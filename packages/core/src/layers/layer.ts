@@ -15,6 +15,8 @@ export interface Layer {
 /** What a store is asked; or, as one more mode, to forget a target. */
 export interface LayerRequest extends Omit<StoreRequest, 'mode'> {
   readonly mode: Mode | 'reset'
+  /** It is about what the store itself has counted, and fails where the store cannot decide it. */
+  readonly isForStore?: boolean
 }
 
 /** Who waits for a decision. */

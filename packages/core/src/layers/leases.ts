@@ -254,6 +254,8 @@ class LeasesOfLimiter {
         count: 1,
         untilUs,
         seenUs,
+        // Else units that were spent would be given back here, where nobody knows that they were.
+        isForStore: !result.degraded,
       } as const
       this.#next.ask(refund, IGNORED)
     }

@@ -182,10 +182,10 @@ export class Resilience implements Layer {
   }
 
   #without(request: LayerRequest, guard: Guard, cause: Error, pending: Pending): void {
-    const { mode, target } = request
+    const { mode, target, isForStore } = request
     // These are about the store's own counters.
     if (mode === 'reset') this.#forget(target)
-    if (mode === 'reset' || mode === 'reconcile' || mode === 'restore') {
+    if (mode === 'reset' || mode === 'reconcile' || mode === 'restore' || isForStore === true) {
       pending.failed(cause)
       return
     }
