@@ -229,8 +229,13 @@ test.each(WAYS)('decisions are made in time while nodes are slow, %s and back', 
   expect(well.some(({ degraded }) => degraded)).toBe(false)
 })
 
-test.each(WAYS)('what was admitted while nodes were %s is counted in them', async (way) => {
-  const world = await outage(4, way)
+test.each([
+  ['silent', 16],
+  ['refusing', 12],
+  ['refusing', 16],
+  ['deaf', 4],
+] as const)('what was admitted while nodes were %s is counted in them (%d)', async (way, seed) => {
+  const world = await outage(seed, way)
   const { log, events, store } = world
   for (const node of ['a', 'b']) {
     const ofNode = events

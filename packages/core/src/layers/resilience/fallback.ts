@@ -76,7 +76,10 @@ export class Fallback {
     return degraded(target, result)
   }
 
-  /** The store had counted requests that were then decided here: they are counted already. */
+  /**
+   * The store had counted requests that were then decided here: they are counted already.
+   * @param granted below 0: it had given back so many
+   */
   countedAfterAll({ target, costs }: LayerRequest, granted: number): void {
     const admitted = this.#admitted.get(target.policySet)?.get(idOf(target))
     if (admitted !== undefined) take(admitted.units, costs, granted)

@@ -131,11 +131,13 @@ export class Resilience implements Layer {
 
   /** The store has decided what was decided without it before. */
   decidedLate({ request }: GuardedRequest, { granted }: StoreResult): void {
-    if (request.mode !== 'consume' && request.mode !== 'penalty') return
-    this.#fallback.countedAfterAll(
-      localPartOfRequest(request, this.#options.whenUnavailable),
-      granted,
-    )
+    const { mode, isForStore } = request
+    if (mode !== 'consume' && mode !== 'penalty' && mode !== 'refund') return
+    if (isForStore === true) return
+    // What the store has given back must not be given back a second time either.
+    const times = mode === 'refund' ? -granted : granted
+    const part = localPartOfRequest(request, this.#options.whenUnavailable)
+    this.#fallback.countedAfterAll(part, times)
   }
 
   /** The store has said that it cannot decide. */

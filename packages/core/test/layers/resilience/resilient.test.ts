@@ -310,6 +310,18 @@ describe('in virtual time', () => {
     expect(world.modes).toEqual(['consume'])
   })
 
+  test('a refund that the store makes late is not made twice', async () => {
+    const world = worldOf({}, { recovers: true })
+    for (let i = 0; i < 4; i += 1) await world.decide()
+    world.way = BADLY.throws as Way
+    await world.decide()
+    world.way = BADLY['answers late'] as Way
+    await world.decide({ ...request, mode: 'refund' })
+    world.way = WELL['answers with a promise'] as Way
+    await world.time.advance(2_000)
+    expect(world.used()).toBe(4)
+  })
+
   test('a deadline is the option’s, or the request’s where it ends before', async () => {
     const world = worldOf({ deadlineMs: 30 })
     world.way = BADLY.hangs as Way
