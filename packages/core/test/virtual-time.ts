@@ -1,5 +1,6 @@
 // Time that passes only when a test says so. Nothing in it is of the process: not the clock, not a
-// timer, not the end of a turn, not chance. So a test of seconds takes none, and runs the same twice.
+// timer, not the end of a turn, not chance. So a test of seconds takes none, and runs the same
+// twice.
 
 import type { Time } from '../src/base/time.js'
 
@@ -22,7 +23,7 @@ interface Timer {
 /** Longer than any promise under test takes. */
 const LONGEST_MS = 600_000
 
-/** The event loop of a process in small: timers, then what was to be called soon, turn after turn. */
+/** An event loop in small: in each turn first timers, then what was to be called soon. */
 export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0, 1)): VirtualTime {
   let nowMs = 0
   let soon: (() => void)[] = []

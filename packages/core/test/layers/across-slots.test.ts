@@ -28,7 +28,7 @@ async function answerOf(first: AcrossSlots, request: LayerRequest): Promise<Stor
   return promiseOf(first, request).catch((error: Error) => error)
 }
 
-/** Before a store whose answers take `latencyMs`, with a slot for each policy unless told otherwise. */
+/** Before a store that takes `latencyMs`; by default each policy has a slot of its own. */
 function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   const time = virtualTime()
   const store = memoryIn(time)
@@ -51,7 +51,7 @@ function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   return { time, store, next, first, parts, left, answer }
 }
 
-test('are asked slot by slot, the smallest limit first, and the result is in the order of the policies', async () => {
+test('are asked slot by slot, the smallest limit first; the result keeps the order of policies', async () => {
   const { time, first, parts } = across(5)
   const result = await decided(time, first, { ...onTarget(target, 'consume'), costs: [3, 2, 1] })
   expect(parts()).toEqual(['consume few', 'consume many', 'consume most'])
@@ -97,7 +97,7 @@ test('are decided as the limiter says when the store is away, each by its own', 
   ])
 })
 
-test('one that denies: the earlier are given back, the later only looked at, and nobody is charged', async () => {
+test('one that denies: the earlier are given back, the later only looked at', async () => {
   const { first, store, parts, left } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   const result = await answerOf(first, onTarget(target, 'consume'))
@@ -176,7 +176,7 @@ test('all share one deadline, that of the request if it has one', async () => {
   expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([1_234, 1_234, 1_234])
 })
 
-test('when the deadline has passed, nobody waits for what is given back, and it has time of its own', async () => {
+test('after the deadline nobody waits for what is given back', async () => {
   const { time, first, next, store, left } = across(60)
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   const asked = promiseOf(first, onTarget(target, 'consume'))

@@ -25,7 +25,7 @@ const SLOTS = 16_384
 export interface FakeNode {
   /** On their way there and back, each. */
   latencyMs: number
-  /** `silent`: calls are lost. `refusing`: they fail. `deaf`: they are decided, and the replies lost. */
+  /** `silent`: calls are lost. `refusing`: they fail. `deaf`: replies are lost. */
   state: 'up' | 'silent' | 'refusing' | 'deaf'
   store: MemoryStore
   calls: number
@@ -36,7 +36,7 @@ export interface FakeCluster {
   readonly nodes: { readonly a: FakeNode; readonly b: FakeNode }
   readonly backend: Backend
   readonly slotsOf: (target: Target) => readonly number[]
-  /** What the node that decides a target's first policy has counted: what is left of each policy. */
+  /** What is left of each policy, on the node that decides the target's first one. */
   left(target: Target): number[]
 }
 

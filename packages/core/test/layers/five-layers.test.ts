@@ -1,4 +1,4 @@
-// A store of all five layers and its fallback, in virtual time: the deny cache, leases, across slots,
+// A store of five layers and its fallback, in virtual time: the deny cache, leases, across slots,
 // resilience and batching, before a Cluster of two nodes that are slow, go away and come back.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

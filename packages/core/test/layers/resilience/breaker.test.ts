@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Breaker } from '../../../src/layers/resilience/breaker.js'
 
-/** What is remembered of a breaker: every call with its time, from which the state it must be in follows. */
+/** All that happened to a breaker, from which the state it must be in follows. */
 class Model {
   nowMs = 0
   state: 'closed' | 'open' | 'half-open' = 'closed'

@@ -83,7 +83,7 @@ test('time runs from the end of the turn in which something was added', async ()
   expect(expired).toEqual([['a', 600]])
 })
 
-test('an event loop that was held up is not a slow store: replies that have arrived come first', async () => {
+test('when the event loop was held up, replies that have arrived come first', async () => {
   const { time, deadlines, expired, add } = deadlinesIn()
   const [answered] = [add('answered'), add('not answered')]
   await time.advance(1)
@@ -105,7 +105,7 @@ test('all that is left expires when it is closed, and no timer stays', async () 
   expect(time.timers).toBe(0)
 })
 
-test('each expires once at its time, whatever is added, removed and answered meanwhile', async () => {
+test('each expires once at its time, whatever is added and removed meanwhile', async () => {
   const step = fc.record({
     waitMs: fc.integer({ min: 0, max: 60 }),
     own: fc.option(fc.integer({ min: 0, max: 200 })),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
 
-test('parts of a number sum up to it where ranks are known, and to no more where they are not', () => {
+test('parts of a number sum up to it, or to less where ranks are not known', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000 }),

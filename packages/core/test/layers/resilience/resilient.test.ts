@@ -171,7 +171,7 @@ describe('in virtual time', () => {
       expect(await world.decide(consuming(own, 'k'))).toMatchObject({ granted: 1, degraded: true })
     })
 
-    test('is asked no more after five failures, probed, and asked again once it is well', async () => {
+    test('is asked no more after five failures, but probed, until it is well', async () => {
       const world = worldOf()
       world.way = way
       for (let i = 0; i < 5; i += 1) await world.decide()
@@ -195,7 +195,7 @@ describe('in virtual time', () => {
       expect(await world.decide()).toMatchObject({ source: 'store', degraded: false })
     })
 
-    test('is told what was admitted without it if it recovers, and no key gets more than its limit', async () => {
+    test('counts what was admitted without it if it recovers: the total stays the limit', async () => {
       const world = worldOf({}, { recovers: true })
       let granted = (await world.decide()).granted
       world.way = way
@@ -227,7 +227,7 @@ describe('in virtual time', () => {
     })
   })
 
-  test('a request that fails alone is counted half a second later, though the breaker stays closed', async () => {
+  test('a request that fails alone is counted half a second later', async () => {
     const world = worldOf({}, { recovers: true })
     world.way = BADLY.rejects as Way
     await world.decide()
