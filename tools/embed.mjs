@@ -1,6 +1,6 @@
-// Turns the Lua files and golden traces of packages/core into TypeScript, so that every tool (tsc, vitest,
-// bundlers) sees ordinary modules and nothing reads files at run time. A kernel is cut into the pieces of which its scripts
-// are made. Both outputs are git-ignored.
+// Turns the Lua files and golden traces of packages/core into TypeScript, so that every tool (tsc,
+// vitest, bundlers) sees ordinary modules and nothing reads files at run time. A kernel is cut into
+// the pieces of which its scripts are made. Both outputs are git-ignored.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,10 @@ writeIfChanged(
   `export const traces: Readonly<Record<string, string>> = {\n${traces.join('')}}\n`,
 )
 
-/** The files of the algorithms with one ending, sorted, so that the output does not depend on the file system. */
+/**
+ * The files of the algorithms with one ending, sorted, so that the output does not depend on the
+ * file system.
+ */
 function files(ending) {
   return readdirSync(join(src, 'algorithms'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(ending))

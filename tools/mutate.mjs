@@ -1,11 +1,13 @@
-// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a test notices.
+// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a
+// test notices.
 //
 //   node tools/mutate.mjs [part of a file name]
 //
-// First each mutant takes walks that the original took (the differential test, recorded once); their plain requests are
-// answered by the loop that is made of the kernels' Lua, the others by the driver. What survives that meets the whole suites
-// of packages/core. What survives all of them is reported, unless tools/mutate/equivalent.txt says why it
-// makes no difference that a test could see. WEIR_SEED=n repeats a run.
+// First each mutant takes walks that the original took (the differential test, recorded once);
+// their plain requests are answered by the loop that is made of the kernels' Lua, the others by the
+// driver. What survives that meets the whole suites of packages/core. What survives all of them is
+// reported, unless tools/mutate/equivalent.txt says why it makes no difference that a test could
+// see. WEIR_SEED=n repeats a run.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -155,7 +157,10 @@ async function withMutant(file, { text }, act) {
   }
 }
 
-/** A server, and a process that tries mutants on it. Both are replaced when a mutant never ends, and for each file. */
+/**
+ * A server, and a process that tries mutants on it. Both are replaced when a mutant never ends, and
+ * for each file.
+ */
 async function openBench() {
   const server = await startRedis()
   const script = fileURLToPath(new URL('mutate/trial.mjs', import.meta.url))

@@ -1,4 +1,5 @@
-// A child process of tools/mutate.mjs: tries one mutant after the other, and is killed if one never ends.
+// A child process of tools/mutate.mjs: tries one mutant after the other, and is killed if one never
+// ends.
 import { join } from 'node:path'
 import { importFromCore, loadTs } from '../load-ts.mjs'
 

@@ -74,7 +74,10 @@ export function tableText(table: Table): string {
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/** Median, ratio to the base, how far the rounds disagree; and what was expected, if that is far off. */
+/**
+ * Median, ratio to the base, how far the rounds disagree; and what was expected, if that is far
+ * off.
+ */
 function cellText(table: Table, row: Row, metric: Metric): string {
   const value = figure(table, row.subject, metric.id)
   if (value === undefined) return ''

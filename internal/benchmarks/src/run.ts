@@ -1,4 +1,5 @@
-// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short] [--one-core] [--write]`
+// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
+// [--one-core] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,5 @@
-// A scenario: something that limiters are asked to do, how it is measured, and what Weir should reach.
+// A scenario: something that limiters are asked to do, how it is measured, and what Weir should
+// reach.
 
 import type { Goal } from './goals.js'
 import type { Table } from './table.js'
@@ -23,7 +24,8 @@ export interface Scale {
   readonly longRounds: number
   /** Whether each round of a memory store has a process of its own. */
   readonly fresh: boolean
-  /** Whether client and servers share a core under load too: where the system puts them differs from run to run. */
+  /** Whether client and servers share a core under load too: where the system puts them differs
+   *  from run to run. */
   readonly oneCore: boolean
 }
 

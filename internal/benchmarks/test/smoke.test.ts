@@ -1,4 +1,5 @@
-// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run on a quiet machine.
+// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run
+// on a quiet machine.
 
 import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'

@@ -119,7 +119,8 @@ export interface StoreResult {
   readonly source: 'store' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
-  /** Denied not by a policy but because the store cannot decide: ms until it may help to ask again. */
+  /** Denied not by a policy but because the store cannot decide: ms until it may help to ask
+   *  again. */
   readonly unavailableMs?: number | undefined
   /** When the store was asked, in ms by `performance.now()`, where that is known. */
   readonly sentAtMs?: number | undefined

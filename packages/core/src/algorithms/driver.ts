@@ -9,7 +9,8 @@ import type { Cells, Kernel, Scratch } from './algorithm.js'
  * - refund: give back
  * - penalty: take, past the limit if need be
  * - reconcile: take what was taken elsewhere meanwhile, as far as it still weighs
- * - restore: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
+ * - restore: make the usage at least what was seen before, where it was lost; the costs are the
+ *   units seen in use
  */
 export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'
 
@@ -68,8 +69,8 @@ export interface Reading {
 }
 
 /**
- * Decides a request. Fills a reading for each counter, and returns how often the request is granted;
- * to restore, 0 if nothing was lost.
+ * Decides a request. Fills a reading for each counter, and returns how often the request is
+ * granted; to restore, 0 if nothing was lost.
  */
 export function decide(
   counters: readonly Counter[],
@@ -117,7 +118,9 @@ export function decide(
   return mode === 'restore' ? changed : granted
 }
 
-/** What was charged until a key was forgotten is not given back: it would be the units of others. */
+/**
+ * What was charged until a key was forgotten is not given back: it would be the units of others.
+ */
 function wasForgotten({ table }: Counter, key: string, chargedUs: number | undefined): boolean {
   return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) >= chargedUs
 }

@@ -1,5 +1,5 @@
-// All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports does,
-// or every bundle would hold all of them.
+// All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports
+// does, or every bundle would hold all of them.
 
 import { bucket } from './bucket/entry.js'
 import type { AlgorithmEntry, PolicyExample, PolicyFactory } from './entry.js'

@@ -1,5 +1,5 @@
-// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two generations: what is not
-// seen while a whole generation fills up is forgotten.
+// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two
+// generations: what is not seen while a whole generation fills up is forgotten.
 
 export class Recent<Value> {
   readonly #most: number

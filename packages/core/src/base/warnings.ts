@@ -1,5 +1,6 @@
-// Warnings about a set-up that works but surely is not meant. Once each, through the process's own warnings, so that
-// `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has a section for each.
+// Warnings about a set-up that works but surely is not meant. Once each, through the process's own
+// warnings, so that `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has
+// a section for each.
 
 export type WarningCode =
   | 'WEIR_SHARED_NAME'
@@ -22,7 +23,10 @@ export type WarningCode =
 
 const given = new Set<string>()
 
-/** Warns once per code and target. Subjects come from the set-up, not from requests, so there are few. */
+/**
+ * Warns once per code and target. Subjects come from the set-up, not from requests, so there are
+ * few.
+ */
 export function warnOnce(code: WarningCode, target: string, message: string): void {
   const id = `${code} ${target}`
   if (given.has(id)) return

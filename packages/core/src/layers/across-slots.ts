@@ -1,6 +1,6 @@
 // Policies of one decision whose keys lie in different slots of a Cluster cannot be decided in one
-// step. They are asked slot by slot, and if one denies, the earlier ones are given back: not atomic,
-// but nobody is charged for a refused request. All parts share one deadline.
+// step. They are asked slot by slot, and if one denies, the earlier ones are given back: not
+// atomic, but nobody is charged for a refused request. All parts share one deadline.
 
 import type { Time } from '../base/time.js'
 import { partOfRequest } from '../request.js'

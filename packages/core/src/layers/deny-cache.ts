@@ -29,7 +29,8 @@ export class DenyCache implements Layer {
   readonly #next: Layer
   readonly #options: DenyCacheOptions
   readonly #ofName: Map<string, Denials> = new Map()
-  /** One for all policy sets of a limiter, so that what is done under one shows under the others. */
+  /** One for all policy sets of a limiter, so that what is done under one shows under the
+   *  others. */
   readonly #denialsOf: (policySet: PolicySet) => Denials = memoized(({ name }) => {
     const denials = this.#ofName.get(name) ?? new Denials(this.#options)
     this.#ofName.set(name, denials)

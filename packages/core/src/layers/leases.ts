@@ -1,13 +1,17 @@
-// Leases: units of a hot key that are taken ahead in one call, and handed out here without asking Redis for each.
+// Leases: units of a hot key that are taken ahead in one call, and handed out here without asking
+// Redis for each.
 //
-// Redis counts a unit when it is taken; it may be spent up to `holdMs` later. So that windows stay strict, a lease that ends
-// tells Redis when its units were spent (reconcile), and then gives back what was taken (refund): in between Redis counts more
-// than was used, never less. What it costs is under-use: of each key up to `units`, and a tenth of the smallest limit, in
-// each process, for up to `holdMs`. A sliding log or window gives units back from its oldest end, so that each of them
-// is as if it had been spent later; a lease is at most a quarter more than was spent of the one before, so few go back.
+// Redis counts a unit when it is taken; it may be spent up to `holdMs` later. So that windows stay
+// strict, a lease that ends tells Redis when its units were spent (reconcile), and then gives back
+// what was taken (refund): in between Redis counts more than was used, never less. What it costs is
+// under-use: of each key up to `units`, and a tenth of the smallest limit, in each process, for up
+// to `holdMs`. A sliding log or window gives units back from its oldest end, so that each of them
+// is as if it had been spent later; a lease is at most a quarter more than was spent of the one
+// before, so few go back.
 //
-// Buckets are not leased. What lies in one drains while units are held, and if others give back what is beneath them, the
-// bucket would have been empty for a while when they are spent: more would pass than its bound says.
+// Buckets are not leased. What lies in one drains while units are held, and if others give back
+// what is beneath them, the bucket would have been empty for a while when they are spent: more
+// would pass than its bound says.
 
 import { memoized, Recent } from '../base/cache.js'
 import type { Time } from '../base/time.js'

@@ -34,19 +34,23 @@ import {
 export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
 
 export interface RateLimiterOptions {
-  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`, and then the
-   *  limits of policies without a name are in their names, so that two such limiters on one store stay apart. */
+  /** The limiter's identity across processes: same name on one store, same counters. Default
+   *  `'default'`, and then the limits of policies without a name are in their names, so that two
+   *  such limiters on one store stay apart. */
   readonly name?: string
-  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
+  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
+   *  see. */
   readonly store?: Store
   /** What is allowed; or a function of the key, as a text, that tells. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
+  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis
+   *  store. */
   readonly whenUnavailable?: WhenUnavailable
-  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its promise rejects with,
-   *  becomes a warning, never a failed decision. */
+  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
+   *  promise rejects with, becomes a warning, never a failed decision. */
   readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
-  /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
+  /** True: another limiter of this name on this store is meant to share its counters, so do not
+   *  warn. */
   readonly shared?: boolean
 }
 
@@ -70,7 +74,8 @@ export interface DecideOptions {
  * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
  * WEIR_INVALID_POLICY.
  * @example
- * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
+ * const policy = slidingLog({ limit: 5, window: '15m' })
+ * const limiter = new RateLimiter({ name: 'login', policy })
  * const decision = await limiter.consume('u42')
  * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
  */
@@ -89,7 +94,8 @@ export class RateLimiter {
   #lastOptions: DecideOptions | undefined
   #enabled = true
 
-  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
+  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
+   *  WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
     checkedOptions(options, 'RateLimiter', OPTIONS)
     const { name, store = memoryStore(), policy, onDecision, shared = false } = options
@@ -126,8 +132,9 @@ export class RateLimiter {
   }
 
   /**
-   * `consume` without a promise where the store answers at once, as the memory store does: for adapters that want to
-   * go on in the same turn of the event loop. Throws, or rejects, what `consume` rejects.
+   * `consume` without a promise where the store answers at once, as the memory store does: for
+   * adapters that want to go on in the same turn of the event loop. Throws, or rejects, what
+   * `consume` rejects.
    */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return this.#decide(key, options, 'consume')
@@ -155,7 +162,8 @@ export class RateLimiter {
     await this.#ask(checkedKey(of), options, 'refund')
   }
 
-  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
+  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
+   *  afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#ask(checkedKey(key), options, 'penalty')
   }
@@ -176,7 +184,8 @@ export class RateLimiter {
     if (target !== undefined) await this.store.reset(target)
   }
 
-  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
+  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
+   *  default is true. */
   get enabled(): boolean {
     return this.#enabled
   }
@@ -308,7 +317,8 @@ export class RateLimiter {
     return resolved
   }
 
-  /** The policy function threw or returned no policy: what it said last of this key holds, never "unlimited". */
+  /** The policy function threw or returned no policy: what it said last of this key holds, never
+   *  "unlimited". */
   #lastGood(key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
     const resolved = this.#chosen.get(shortName(key))
@@ -356,7 +366,9 @@ export class RateLimiter {
 
 let lastResolve: (decision: Decision) => void
 let lastReject: (error: unknown) => void
-/** An executor that is made once: one for each promise would be a third of what the promise takes. */
+/**
+ * An executor that is made once: one for each promise would be a third of what the promise takes.
+ */
 function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
   lastResolve = resolve
   lastReject = reject
@@ -405,7 +417,10 @@ const REFUND = ['cost']
 const RESET = ['policy']
 const MAX_CHOSEN = 10_000
 const DISABLED = unlimited({ name: 'disabled' })
-/** What the policies of all limiters count under, by store: those that are the same for all requests. */
+/**
+ * What the policies of all limiters count under, by store: those that are the same for all
+ * requests.
+ */
 const countersOn: WeakMap<Store, Set<string>> = new WeakMap()
 
 /** In place of a policy: each call brings one, as it is a function of the request. */

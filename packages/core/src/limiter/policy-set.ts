@@ -1,4 +1,5 @@
-// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the store.
+// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the
+// store.
 
 import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
@@ -16,13 +17,15 @@ export type Key = string | number | bigint
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
   readonly policy: Policy
-  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
+  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
+   *  for everybody. */
   readonly key?: Key
   /** What this policy is charged, instead of the decision's cost. */
   readonly cost?: number
   /** When the store cannot decide, for this policy. Default: as the limiter is told. */
   readonly whenUnavailable?: WhenUnavailable
-  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
+  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
+   *  key. */
   readonly tag?: Key
 }
 
@@ -60,7 +63,8 @@ export class Resolver {
     this.#whenUnavailable = whenUnavailable
   }
 
-  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
+  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST,
+   *  WEIR_INVALID_OPTION */
   resolve(input: PolicyInput): Resolved {
     const uses = usesOf(input, this.#owner)
     const first = uses[0] as PolicyUse
@@ -77,12 +81,14 @@ export class Resolver {
     }
   }
 
-  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the policies. */
+  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
+   *  policies. */
   #planOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
     let policySet = this.#policySets.get(signature)
     if (policySet === undefined) {
-      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping them all would cost memory.
+      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping
+      // them all would cost memory.
       if (this.#policySets.size >= MAX_PLANS) this.#policySets.clear()
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
       policySet = makePolicySet(
@@ -118,8 +124,9 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
 }
 
 /**
- * The policies of an input, by the names that they have in their limiter. Where the user has named the limiter and not the
- * policy, the limit is no part of the name: it may change, and the count goes on.
+ * The policies of an input, by the names that they have in their limiter. Where the user has named
+ * the limiter and not the policy, the limit is no part of the name: it may change, and the count
+ * goes on.
  * @throws {TypeError | RangeError} as `resolve`
  */
 export function usesOf(

@@ -1,18 +1,22 @@
-// A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of Computer Programming 3, 6.4,
-// algorithms L and R). The numbers of a state lie where its key is found, so that a decision touches little memory: among
-// a million keys, waiting for memory is most of what it takes. Its size is fixed: memory-segments.ts puts the entries of
-// one that became too small, or too large, into another.
+// A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of
+// Computer Programming 3, 6.4, algorithms L and R). The numbers of a state lie where its key is
+// found, so that a decision touches little memory: among a million keys, waiting for memory is most
+// of what it takes. Its size is fixed: memory-segments.ts puts the entries of one that became too
+// small, or too large, into another.
 
 import type { Cells } from '../algorithms/algorithm.js'
 
 const SMALLEST = 16
-/** Of the places as many are in use when it is new, at the most, and at the least: searches stay short. */
+/**
+ * Of the places as many are in use when it is new, at the most, and at the least: searches stay
+ * short.
+ */
 const NEW = 0.6
 const FULLEST = 0.84
 const SPARSEST = 0.3
 
-// An entry is the numbers of a state and then two words of 32 bits: half of the hash of its key, and when it stops to
-// matter.
+// An entry is the numbers of a state and then two words of 32 bits: half of the hash of its key,
+// and when it stops to matter.
 const HASH = 0
 const UNTIL = 1
 const WORDS = 2
@@ -34,7 +38,8 @@ export class Segment {
   /** Words from one entry to the next, and from its beginning to its last two. */
   readonly #stride: number = 0
   readonly #width: number = 0
-  /** Whose the entries are: the texts of keys; undefined in an empty place. Or the other halves of their hashes, or 0. */
+  /** Whose the entries are: the texts of keys; undefined in an empty place. Or the other halves of
+   *  their hashes, or 0. */
   readonly #texts: (string | undefined)[] | undefined
   readonly #highs: Int32Array
   /** States that have more numbers than there is room for; undefined: there are none. */
@@ -97,7 +102,8 @@ export class Segment {
     const { places } = this
     let place = ((low >>> 16) * places) >>> 16
     let at = place * this.#stride + this.#width + HASH
-    // Who is there is read before the hash is compared: it lies elsewhere, so that memory is asked for both at once.
+    // Who is there is read before the hash is compared: it lies elsewhere, so that memory is asked
+    // for both at once.
     for (;;) {
       if (texts !== undefined) {
         const text = texts[place]
@@ -133,7 +139,8 @@ export class Segment {
 
   remove(place: number): void {
     let hole = place
-    // An entry behind the hole goes into it, unless its search begins behind the hole (Knuth's algorithm R).
+    // An entry behind the hole goes into it, unless its search begins behind the hole (Knuth's
+    // algorithm R).
     for (let next = this.#after(hole); this.isUsed(next); next = this.#after(next)) {
       const home = this.#homeOf(this.hashOf(next))
       const reaches = hole <= next ? home <= hole || home > next : home <= hole && home > next

@@ -1,12 +1,14 @@
-// All states of one policy: many small tables, whose number follows that of the keys one by one. So no call ever waits
-// until a large table has been built anew: V8's Map does that, and at a million keys it takes tens of milliseconds. Which
-// table a key belongs to is told by linear hashing (W. Litwin, "Linear Hashing: A New Tool for File and Table Addressing",
-// VLDB 1980):
+// All states of one policy: many small tables, whose number follows that of the keys one by one. So
+// no call ever waits until a large table has been built anew: V8's Map does that, and at a million
+// keys it takes tens of milliseconds. Which table a key belongs to is told by linear hashing (W.
+// Litwin, "Linear Hashing: A New Tool for File and Table Addressing", VLDB 1980):
 //
-//   segment = hash mod 2^(k+1), or hash mod 2^k where there is no such segment yet     2^k <= segments <= 2^(k+1)
+//   segment = hash mod 2^(k+1), or hash mod 2^k where there is no such segment yet
+//   2^k <= segments <= 2^(k+1)
 //
-// To grow, segment n is added: what belongs there was in segment n - 2^k. To shrink, the last one goes back to that one.
-// A slot is a number that names a segment and a place in it, until the next key is added or removed.
+// To grow, segment n is added: what belongs there was in segment n - 2^k. To shrink, the last one
+// goes back to that one. A slot is a number that names a segment and a place in it, until the next
+// key is added or removed.
 
 import type { Cells } from '../algorithms/algorithm.js'
 import { keyHash, LONGEST, shortName } from '../base/key-hash.js'
@@ -25,7 +27,8 @@ export class Segments {
   #segments: Segment[]
   /** 2^(k+1) - 1. */
   #mask = 0
-  /** Where a walk is: it goes downwards, so that what moves when an entry is removed was passed already. */
+  /** Where a walk is: it goes downwards, so that what moves when an entry is removed was passed
+   *  already. */
   #walkSegment = 0
   #walkPlace = 0
   #lastKey = ''

@@ -14,13 +14,17 @@ import { sweeper } from './sweeper.js'
 import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
 
 export interface MemoryStoreOptions {
-  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used least make room; an
-   *  exhausted key never does. Default 100,000. A key takes about 35 bytes beside its text, 80 for a sliding window. */
+  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
+   *  least make room; an exhausted key never does. Default 100,000. A key takes about 35 bytes
+   *  beside its text, 80 for a sliding window. */
   readonly maxKeys?: number
   /** How keys are told apart.
-   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256 characters, 128 bits of a hash.)
-   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept: less memory, and no
-   *    personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million. */
+   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
+   *    characters, 128 bits of a hash.)
+   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept:
+   *    less memory, and no
+   *     personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003
+   *     % for a million. */
   readonly keys?: 'exact' | 'fingerprint'
   /** Time, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock
@@ -34,7 +38,8 @@ export interface MemoryStore extends Store {
 }
 
 /**
- * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own. Answers at once.
+ * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own.
+ * Answers at once.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
@@ -129,7 +134,9 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-/** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
+/**
+ * Of how many keys a store remembers that they were forgotten on purpose, or given something back.
+ */
 const MAX_MARKS = 10_000
 
 /** What a policy counts under, but for the key. */

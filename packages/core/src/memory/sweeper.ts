@@ -1,12 +1,15 @@
-// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in slices, only while there
-// are keys, and never the reason why a process stays alive.
+// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in
+// slices, only while there are keys, and never the reason why a process stays alive.
 
 import type { Clock } from '../base/clock.js'
 import type { Time } from '../base/time.js'
 import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
-/** When a slice dropped all that it may, the next one follows so soon: others have their turn in between. */
+/**
+ * When a slice dropped all that it may, the next one follows so soon: others have their turn in
+ * between.
+ */
 const SOON_MS = 5
 /** Keys looked at in a slice, and dropped: a millisecond, or a few before the code is compiled. */
 const LOOKS = 10_000

@@ -16,7 +16,10 @@ const MAX_PROBES = 8
 /** Slots keep the end of a state in 32 bits: that is 34 years of these. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
-/** A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are kept as they are. */
+/**
+ * A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are
+ * kept as they are.
+ */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
 
@@ -27,13 +30,18 @@ export interface Bounds {
   readonly keys: 'exact' | 'fingerprint'
 }
 
-/** When a key was last forgotten on purpose, and when units of it were last given back; 0: never. */
+/**
+ * When a key was last forgotten on purpose, and when units of it were last given back; 0: never.
+ */
 export interface Mark {
   forgottenUs: number
   gaveUs: number
 }
 
-/** The marks of a table's keys. One collection of them serves all tables of a store, so that their number is bounded. */
+/**
+ * The marks of a table's keys. One collection of them serves all tables of a store, so that their
+ * number is bounded.
+ */
 export interface Marks {
   /** Undefined: there is none. */
   of(key: string): Mark | undefined
@@ -60,7 +68,8 @@ export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
   readonly #states: Segments
-  /** For looking at keys that nobody asked about: the policies that have this name, or the last of them. */
+  /** For looking at keys that nobody asked about: the policies that have this name, or the last of
+   *  them. */
   readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
   #nextProbe = 0
   /** Where the log that is being decided on is unpacked. */
@@ -152,7 +161,8 @@ export class MemoryTable implements Table {
     if (slot >= 0) this.remove(key, slot)
   }
 
-  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how many those were. */
+  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
+   *  many those were. */
   sweep(nowMs: number, looks: number, most: number = looks): number {
     let dropped = 0
     for (let look = 0; look < looks && dropped < most && this.#states.count > 0; look += 1) {
@@ -195,8 +205,9 @@ export class MemoryTable implements Table {
   }
 
   /**
-   * The slot of a key that may make room for another: of the next few keys the first that is over, else the one with the
-   * most left; -1: none. An exhausted key stays, so nobody can wash away his own count by making up keys.
+   * The slot of a key that may make room for another: of the next few keys the first that is over,
+   * else the one with the most left; -1: none. An exhausted key stays, so nobody can wash away his
+   * own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {
     let victim = -1
@@ -214,7 +225,8 @@ export class MemoryTable implements Table {
     return victim
   }
 
-  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them it is over. */
+  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them
+   *  it is over. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
     for (const { scratch } of this.#probes) {

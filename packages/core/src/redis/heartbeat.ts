@@ -87,8 +87,8 @@ export class Heartbeat {
     }
   }
 
-  /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and then
-   *  all seem to be gone but the first that is heard of again. */
+  /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and
+   *  then all seem to be gone but the first that is heard of again. */
   #counted(heard: Peers): void {
     const nowMs = this.#options.time.nowMs()
     if (heard.count >= this.peers.count) this.#fewerSinceMs = undefined

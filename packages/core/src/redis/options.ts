@@ -10,38 +10,48 @@ import type { WhenUnavailable } from '../store.js'
 import { type KeyFormat, keyFormat, spreadHashTags } from './transport/keys.js'
 
 export interface RedisStoreOptions {
-  /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default `'weir'`. */
+  /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default
+   *  `'weir'`. */
   readonly prefix?: string
-  /** Time, for tests and simulations. Default: the clock of the Redis server, which all processes share. */
+  /** Time, for tests and simulations. Default: the clock of the Redis server, which all processes
+   *  share. */
   readonly clock?: Clock
   /**
-   * For a Cluster: keys share so many hash tags, spread evenly over the slots, and decisions of one turn of the event loop
-   * whose keys share one travel in one call. 2 to 1,024; 16 is good for up to 6 masters. It is part of every key, so a
-   * change forgets what was counted. Default: each key has its own, so load spreads best and hardly any calls are shared.
+   * For a Cluster: keys share so many hash tags, spread evenly over the slots, and decisions of one
+   * turn of the event loop whose keys share one travel in one call. 2 to 1,024; 16 is good for up
+   * to 6 masters. It is part of every key, so a change forgets what was counted. Default: each key
+   * has its own, so load spreads best and hardly any calls are shared.
    */
   readonly hashTags?: number
   /**
-   * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of which 128 bits are kept. Who
-   * sees the keys of the server, its log or a client's traces, which hold all arguments, learns nothing of users and
-   * addresses; a hash without a secret could be guessed. All processes need the same one, and another one forgets what
-   * was counted. Default: keys are readable.
+   * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of
+   * which 128 bits are kept. Who sees the keys of the server, its log or a client's traces, which
+   * hold all arguments, learns nothing of users and addresses; a hash without a secret could be
+   * guessed. All processes need the same one, and another one forgets what was counted. Default:
+   * keys are readable.
    */
   readonly hashKeys?: string
   /** How long a decision may wait for Redis, in ms. Default 100. */
   readonly deadlineMs?: number
-  /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were down. Default 1,000. */
+  /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were
+   *  down. Default 1,000. */
   readonly maxInFlight?: number
-  /** What to do when Redis cannot decide; a limiter or a policy may say otherwise. Default `'local'`. */
+  /** What to do when Redis cannot decide; a limiter or a policy may say otherwise. Default
+   *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable
-  /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in Redis. */
+  /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in
+   *  Redis. */
   readonly instances?: number | { readonly count: number; readonly rank: number }
-  /** Whether a request that was just denied is answered from memory for up to a second. Default true. */
+  /** Whether a request that was just denied is answered from memory for up to a second. Default
+   *  true. */
   readonly denyCache?: boolean
   /**
-   * Takes up to `units` of a hot key (16 requests and more within `holdMs`) ahead in one call, never more than a tenth of its
-   * smallest limit, and hands them out without asking Redis, for up to `holdMs`. Not of buckets. Never lets more pass than Redis granted;
-   * but what one process holds the others lack for so long, and a reset or refund elsewhere shows as late. Units are 2 to
-   * 10,000, `holdMs` is 1 to 1,000. Default: no leases. Worth it only beyond some 10,000 requests a second for one key.
+   * Takes up to `units` of a hot key (16 requests and more within `holdMs`) ahead in one call,
+   * never more than a tenth of its smallest limit, and hands them out without asking Redis, for up
+   * to `holdMs`. Not of buckets. Never lets more pass than Redis granted; but what one process
+   * holds the others lack for so long, and a reset or refund elsewhere shows as late. Units are 2
+   * to 10,000, `holdMs` is 1 to 1,000. Default: no leases. Worth it only beyond some 10,000
+   * requests a second for one key.
    */
   readonly leases?: LeaseOptions
   /** Called with a line of text when something happens, at most once a second for each kind. */

@@ -21,9 +21,9 @@ export type RedisHealth = StoreHealth
 export interface RedisStore extends ResilientStore {}
 
 /**
- * Keeps counters in Redis (6.2 or newer, or Valkey), so that limits hold across processes. A decision is one atomic
- * script on the server's own clock, and is made in time even if Redis is not: see docs/resilience.md. The client stays
- * yours to close.
+ * Keeps counters in Redis (6.2 or newer, or Valkey), so that limits hold across processes. A
+ * decision is one atomic script on the server's own clock, and is made in time even if Redis is
+ * not: see docs/resilience.md. The client stays yours to close.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */

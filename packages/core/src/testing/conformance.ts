@@ -26,8 +26,8 @@ export interface ConformanceCase {
 }
 
 /**
- * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that no other run uses, so
- * the stores may share a server.
+ * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that
+ * no other run uses, so the stores may share a server.
  */
 export function storeConformance(
   createStore: (clock: FakeClock) => Store | Promise<Store>,

@@ -1,5 +1,5 @@
-// Golden traces: what a policy answers, call by call, as text that a person can check. The same files are replayed on
-// every store and quoted in the docs.
+// Golden traces: what a policy answers, call by call, as text that a person can check. The same
+// files are replayed on every store and quoted in the docs.
 //
 //   policy tokenBucket capacity=2 refill=2 every=1s     a fresh key under this policy
 //   change tokenBucket capacity=4 refill=2 every=1s     the same key under other numbers

@@ -1,6 +1,6 @@
-// Settings that change under one name: one key is asked about under several limits and time scales, by several processes, in
-// any order. Contract (k): of each time scale no more passes than the most generous limit alone would let pass, and one
-// limit.
+// Settings that change under one name: one key is asked about under several limits and time scales,
+// by several processes, in any order. Contract (k): of each time scale no more passes than the most
+// generous limit alone would let pass, and one limit.
 
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'

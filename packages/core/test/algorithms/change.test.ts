@@ -1,4 +1,5 @@
-// Settings that change under one name, in memory and in a process that decides without its store. In Redis: redis/change.test.ts.
+// Settings that change under one name, in memory and in a process that decides without its store.
+// In Redis: redis/change.test.ts.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

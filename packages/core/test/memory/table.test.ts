@@ -1,5 +1,5 @@
-// The states of one policy in memory: the same answers as from a plain Map, and bounds on what is kept and on what a call
-// does.
+// The states of one policy in memory: the same answers as from a plain Map, and bounds on what is
+// kept and on what a call does.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,5 @@
-// Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs, and one corrupt key.
+// Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs,
+// and one corrupt key.
 
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,6 @@
-// What a decision costs as a multiple of something measured beside it, and in bytes that it allocates: a regression of half
-// again fails here, on a busy machine too. The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it, and in bytes that it
+// allocates: a regression of half again fails here, on a busy machine too. The figures themselves
+// are in docs/algorithms.md and docs/benchmarks.md.
 
 import { Session } from 'node:inspector/promises'
 import { type RedisServer, startRedis } from '@weir/testkit'

@@ -32,7 +32,9 @@ interface Ask {
   readonly seenMs?: number
 }
 
-/** One policy and one key in Redis, and its twin in this process. Times are counted from START_MS. */
+/**
+ * One policy and one key in Redis, and its twin in this process. Times are counted from START_MS.
+ */
 class Twins {
   readonly line: PreparedScript
   readonly #model: Model
@@ -330,7 +332,8 @@ describe('a counter that is intact', () => {
   test('is not changed by a restore of what was seen of it', async () => {
     const twins = new Twins(counter)
     await twins.ask({ atMs: 500, cost: 90 })
-    // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of the next window.
+    // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of
+    // the next window.
     expect(await twins.ask({ atMs: 1_100, cost: 10 })).toMatchObject({ left: 9 })
     const seen: Ask = { mode: 'restore', cost: 91, untilMs: 3_000 }
     for (const atMs of [1_100, 1_500, 1_999]) {
@@ -358,7 +361,8 @@ describe('a counter that is intact', () => {
 describe('a receipt of a bucket', () => {
   test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
     const twins = new Twins(bucketPolicy)
-    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its receipt says.
+    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its
+    // receipt says.
     await twins.ask({ mode: 'penalty', cost: 10 })
     await twins.ask({ mode: 'penalty', cost: 10 })
     // The first one is given back, so that the second one is over at 1,000.
@@ -557,7 +561,8 @@ test.each(policies)('a reset deleted a key that is not ours: $algorithm', async 
 })
 
 describe('several groups of one call', () => {
-  /** What a call says of these keys, and what it says when each is asked for in a call of its own. */
+  /** What a call says of these keys, and what it says when each is asked for in a call of its
+   *  own. */
   async function bothWays(
     policy: Policy,
     mode: Mode,

@@ -1,4 +1,5 @@
-// What servers of all generations say to a user who may not, which a run on one of them cannot show.
+// What servers of all generations say to a user who may not, which a run on one of them cannot
+// show.
 
 import { expect, test } from 'vitest'
 import { storeFailure } from '../../src/layers/resilience/failures.js'

@@ -215,7 +215,8 @@ describe('with the documented rules and nothing else', () => {
       fixedWindow({ name: 'a', limit: 20, window }),
       slidingLog({ name: 'b', limit: 20, window }),
     ])
-    // A slot on its way: the key is not there any more, so its call is asked again of the other one.
+    // A slot on its way: the key is not there any more, so its call is asked again of the other
+    // one.
     const limiter = new RateLimiter({
       name: newName(),
       store,

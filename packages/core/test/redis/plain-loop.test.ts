@@ -1,5 +1,6 @@
-// Plain requests are answered by a loop that is made of the same functions as the driver's kernels: both must give the same
-// replies, and leave the same states and TTLs, whatever the policies and whatever the keys hold.
+// Plain requests are answered by a loop that is made of the same functions as the driver's kernels:
+// both must give the same replies, and leave the same states and TTLs, whatever the policies and
+// whatever the keys hold.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'

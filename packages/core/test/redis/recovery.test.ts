@@ -1,6 +1,7 @@
-// What happens around a failure, in the small: how a node is brought back and told what was admitted without it, how many
-// instances share meanwhile, what was lost and is restored, and how long anybody waits. Redis is real; the client between it
-// and the store fails at the moment that a test is about.
+// What happens around a failure, in the small: how a node is brought back and told what was
+// admitted without it, how many instances share meanwhile, what was lost and is restored, and how
+// long anybody waits. Redis is real; the client between it and the store fails at the moment that a
+// test is about.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -161,7 +162,8 @@ describe('keys of an outage', () => {
 describe('a settlement that is cut off', () => {
   const keys = Array.from({ length: 250 }, (_, i) => `k${i}`)
 
-  /** Takes of all keys before and in an outage, and lets the way spoil the settlement: `nth` counts its calls. */
+  /** Takes of all keys before and in an outage, and lets the way spoil the settlement: `nth` counts
+   *  its calls. */
   async function outage(
     way: (call: Call, send: () => Promise<unknown>, nth: number) => Promise<unknown>,
   ) {
@@ -272,7 +274,10 @@ test('what was admitted while a settlement was under way was left over', async (
   await waitUntil('all is counted', async () => (await counted(name, ['k']))[0] === 7)
 })
 
-/** Two masters, each with half of the slots; a test takes one away, or moves slots. Behind them is one server. */
+/**
+ * Two masters, each with half of the slots; a test takes one away, or moves slots. Behind them is
+ * one server.
+ */
 function twoShards() {
   const slots = Array.from({ length: 16_384 }, (_, slot) => [slot < 8_192 ? 'a:1' : 'b:1'])
   const away = new Set<string>()
@@ -779,7 +784,8 @@ describe('what was lost', () => {
     return { limiter, losses, modes }
   }
 
-  /** Some share a call, and some are sent before the first answer comes. Returns what was admitted. */
+  /** Some share a call, and some are sent before the first answer comes. Returns what was
+   *  admitted. */
   async function atOnce(limiter: RateLimiter, count: number): Promise<number> {
     const asked = Array.from({ length: count }, async (_, i) => {
       if (i >= count / 2) await new Promise((resolve) => setImmediate(resolve))
@@ -910,7 +916,8 @@ describe('what was seen', () => {
       })
       const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
       for (let i = 0; i < 60; i += 1) await limiter.consume('k')
-      // A log that is lost within the millisecond of its last entry cannot be told from one that is not.
+      // A log that is lost within the millisecond of its last entry cannot be told from one that is
+      // not.
       await new Promise((resolve) => setTimeout(resolve, 5))
       await redis.flushall()
       let allowed = 0

@@ -1,4 +1,5 @@
-// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the large.
+// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the
+// large.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -37,7 +38,9 @@ function newName(): string {
   return `r${Date.now().toString(36)}${runs}`
 }
 
-/** What was lost within the millisecond in which it was last seen cannot be told from what was not. */
+/**
+ * What was lost within the millisecond in which it was last seen cannot be told from what was not.
+ */
 function aMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -1,4 +1,5 @@
-// A call of the driver and all that it says, as values: what the store itself reads one group at a time.
+// A call of the driver and all that it says, as values: what the store itself reads one group at a
+// time.
 
 import type { Mode, Reading } from '../../src/algorithms/driver.js'
 import type { StoreError } from '../../src/base/errors.js'

@@ -1,19 +1,20 @@
-// Token bucket, GCRA and leaky bucket: one number, the theoretical arrival time (TAT) of the generic cell rate
-// algorithm (ITU-T I.371): the instant at which all that was taken has drained.
+// Token bucket, GCRA and leaky bucket: one number, the theoretical arrival time (TAT) of the
+// generic cell rate algorithm (ITU-T I.371): the instant at which all that was taken has drained.
 //
-//   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and sums are exact
-//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy, so the bucket never
-//          admits more than it says, and is slow by less than 1 part in 8 * interval. 7 a minute: 68,571,429 ticks
-//          instead of 68,571,428.57.
+//   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and
+//          sums are exact
+//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy,
+//          so the bucket never admits more than it says, and is slow by less than 1 part in
+//          8 * interval. 7 a minute: 68,571,429 ticks instead of 68,571,428.57.
 //   span   capacity * price: the TAT of an empty bucket is one span ahead of now
 //   left   floor((now + span - max(TAT, now)) / price)
+//   reach  two full resets of any bucket of the time scale, a bit more than two spans: policy.ts
 //
-//   reach  two full resets of any bucket of the time scale, a bit more than two spans: see policy.ts
-//
-// Bound: at most capacity + refill * t / every units in any time t.
-// Units charged past the limit may put the TAT up to two spans ahead. Anything further than `reach` is a clock that
-// stepped back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two full resets.
-// Another capacity on the same state: the TAT stays, so the share of the bucket that is used is kept.
+// Bound: at most capacity + refill * t / every units in any time t. Units charged past the limit
+// may put the TAT up to two spans ahead. Anything further than `reach` is a clock that stepped
+// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two
+// full resets. Another capacity on the same state: the TAT stays, so the share of the bucket that
+// is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import type { Cells, Kernel, Scratch } from '../algorithm.js'
@@ -71,7 +72,8 @@ export const bucket: Kernel<BucketScratch> = {
   refund(scratch, units, untilUs, chargedUs) {
     let back = units * scratch.price
     if (chargedUs !== undefined) {
-      // The earlier refund may have let it drain sooner than its `until`, but not before it was charged.
+      // The earlier refund may have let it drain sooner than its `until`, but not before it was
+      // charged.
       const drained = scratch.now - ticksAt(chargedUs)
       if (drained > 0) back = drained < back ? back - drained : 0
     }

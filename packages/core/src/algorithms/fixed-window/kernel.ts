@@ -2,10 +2,10 @@
 //
 //   left = limit - count, while now < end; a new window otherwise
 //
-// Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the last moment of one and
-// the first of the next). The end is part of the state: a TTL proves nothing under an injected clock.
-// Another limit on the same state: count and end of the running window stay. An end more than one span ahead, after a
-// step of the clock, is set anew and the count kept.
+// Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the
+// last moment of one and the first of the next). The end is part of the state: a TTL proves nothing
+// under an injected clock. Another limit on the same state: count and end of the running window
+// stay. An end more than one span ahead, after a step of the clock, is set anew and the count kept.
 
 import { type Cells, type Kernel, MAX_UNITS, type Scratch } from '../algorithm.js'
 import { fixedWindowLua } from '../lua.generated.js'
@@ -19,7 +19,10 @@ interface WindowScratch extends Scratch {
   endMs: number
 }
 
-/** Numbers: limit, span in ms, 1 if windows are aligned to the Unix epoch (0: from the first request). */
+/**
+ * Numbers: limit, span in ms, 1 if windows are aligned to the Unix epoch (0: from the first
+ * request).
+ */
 export const fixedWindow: Kernel<WindowScratch> = {
   id: 'fixed1',
   lua: fixedWindowLua,
@@ -71,7 +74,8 @@ export const fixedWindow: Kernel<WindowScratch> = {
     if (untilMs <= scratch.nowMs || untilMs - scratch.nowMs > scratch.spanMs)
       return available(scratch)
     const used = Math.min(seen, MAX_UNITS)
-    // A later end: the window was lost and began anew. It is the old one again, with what both have seen.
+    // A later end: the window was lost and began anew. It is the old one again, with what both have
+    // seen.
     const lost = scratch.count > 0 && untilMs < scratch.endMs
     if (lost || scratch.count === 0) {
       scratch.count = Math.min(scratch.count + used, MAX_UNITS)

@@ -1,14 +1,19 @@
-// Sliding counter: the counts of the running and of the previous window, the latter weighted by the part of it that a
-// window ending now still covers. The smallest sliding state, and an approximation.
+// Sliding counter: the counts of the running and of the previous window, the latter weighted by the
+// part of it that a window ending now still covers. The smallest sliding state, and an
+// approximation.
 //
 //   used = current + ceil(previous * (span - elapsed) / span)
 //
-// Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets just under twice
-// the limit in the worst window (it is measured in docs/algorithms.md). Windows lie on the grid of the Unix epoch.
-// Exact while limit * span < 2^53, which the policy checks. Waits: with room = limit - cost - current,
-//   room >= 0: the previous window must weigh no more than room: elapsed >= span - floor(room * span / previous)
-//   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
-// Another limit on the same state: the counts stay. The span is part of the key, so all have one grid.
+// Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets
+// just under twice the limit in the worst window (it is measured in docs/algorithms.md). Windows
+// lie on the grid of the Unix epoch. Exact while limit * span < 2^53, which the policy checks.
+// Waits: with room = limit - cost - current,
+//   room >= 0: the previous window must weigh no more than room:
+//              elapsed >= span - floor(room * span / previous)
+//   room <  0: in the next window, where `current` is the previous one, by the same formula with
+//              limit - cost
+// Another limit on the same state: the counts stay. The span is part of the key, so all have one
+// grid.
 
 import type { Cells, Kernel, Scratch } from '../algorithm.js'
 import { slidingCounterLua } from '../lua.generated.js'
@@ -55,7 +60,8 @@ export const slidingCounter: Kernel<CounterScratch> = {
         current = 0
         start = running
       } else if (start > running + 2 * spanMs) {
-        // Folded into the current window: kept as the previous one, an earlier now would weigh it less.
+        // Folded into the current window: kept as the previous one, an earlier now would weigh it
+        // less.
         current = Math.min(previous + current, most)
         previous = 0
         start = running
@@ -102,9 +108,10 @@ export const slidingCounter: Kernel<CounterScratch> = {
   },
 
   restore(scratch, used, untilUs) {
-    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the weight of the window before
-    // that. So in the same window both counts together are at least as much, unless they were lost; and in the next one,
-    // where the older count is gone, a window that has a count at all is taken to be intact.
+    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the
+    // weight of the window before that. So in the same window both counts together are at least as
+    // much, unless they were lost; and in the next one, where the older count is gone, a window
+    // that has a count at all is taken to be intact.
     const startMs = Math.floor(untilUs / 1_000) - 2 * scratch.spanMs
     const seen = Math.min(used, scratch.most)
     const counted = scratch.current + scratch.previous

@@ -1,24 +1,26 @@
-// Sliding log: when each unit was taken, as runs of units that share a tick. Exact with ticks of 1 ms; with a coarser
-// quantum (sub-windows) all units of a tick count as taken at its last millisecond, so it stays strict and only holds
-// some units longer, by less than one quantum.
+// Sliding log: when each unit was taken, as runs of units that share a tick. Exact with ticks of 1
+// ms; with a coarser quantum (sub-windows) all units of a tick count as taken at its last
+// millisecond, so it stays strict and only holds some units longer, by less than one quantum.
 //
-//   used = units of entries with tick + span > now        tick = last ms of the quantum that now lies in
+//   used = units of entries with tick + span > now
+//   tick = last ms of the quantum that now lies in
 //
 // Bound: never more than the limit in any window of one span (time counted in whole milliseconds).
-// An entry carries the sum of all units up to it, so the units between two entries are one subtraction and every
-// search is a bisection: work grows with the logarithm of the limit. Sums go round at 2^51, and only differences of them
-// are used, which are 2^50 at the most.
-// A refund gives back the oldest units: they would have gone first, so no window can come to hold more than the limit
-// (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from 40).
-// Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed). No quantum is as long.
-// Another limit, or another quantum, on the same state: entries keep their times.
+// An entry carries the sum of all units up to it, so the units between two entries are one
+// subtraction and every search is a bisection: work grows with the logarithm of the limit. Sums go
+// round at 2^51, and only differences of them are used, which are 2^50 at the most. A refund gives
+// back the oldest units: they would have gone first, so no window can come to hold more than the
+// limit (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from
+// 40). Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed).
+// No quantum is as long. Another limit, or another quantum, on the same state: entries keep their
+// times.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Cells, type Kernel, MAX_UNITS, type Scratch } from '../algorithm.js'
 import { slidingLogLua } from '../lua.generated.js'
 
-// Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms since 2025.
-// Units up to the sum `floor` are gone: dead, or given back.
+// Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms
+// since 2025. Units up to the sum `floor` are gone: dead, or given back.
 const FIRST = 0
 const END = 1
 const FLOOR = 2
@@ -38,7 +40,8 @@ interface LogScratch extends Scratch {
   floor: number
   lastTick: number
   lastSum: number
-  /** A run to be put before the others: its tick, undefined if there is none, and the sum up to which it reaches. */
+  /** A run to be put before the others: its tick, undefined if there is none, and the sum up to
+   *  which it reaches. */
   olderTick: number | undefined
   olderSum: number
 }
@@ -103,7 +106,8 @@ export const slidingLog: Kernel<LogScratch> = {
     const tick = tickUntil(scratch, untilUs)
     if (tick + scratch.spanMs <= scratch.nowMs || used === 0) return available(scratch)
     if (scratch.cells[END] === 0) {
-      // Also of a run that is healed and full, to which nothing is added: a second restore has to find it there.
+      // Also of a run that is healed and full, to which nothing is added: a second restore has to
+      // find it there.
       scratch.lastTick = tick
       return takeAt(scratch, used, tick)
     }
@@ -167,7 +171,10 @@ function tickOf({ nowMs, quantumMs }: LogScratch): number {
   return Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
 }
 
-/** The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times. */
+/**
+ * The tick of what weighs until then; never ahead of what is taken now, nor before the origin of
+ * times.
+ */
 function tickUntil(scratch: LogScratch, untilUs: number): number {
   return Math.max(
     0,
@@ -175,8 +182,10 @@ function tickUntil(scratch: LogScratch, untilUs: number): number {
   )
 }
 
-/** Whether the log was not lost since `used` units were in use at `tick`: it has older entries, or as many units. Of
- *  those units some may have died since, but not within the tick itself. */
+/**
+ * Whether the log was not lost since `used` units were in use at `tick`: it has older entries, or
+ * as many units. Of those units some may have died since, but not within the tick itself.
+ */
 function reachesBackTo(scratch: LogScratch, tick: number, used: number): boolean {
   const firstTick = tickAt(scratch.cells, scratch.first)
   if (firstTick !== tick || tick !== tickOf(scratch)) return firstTick <= tick
@@ -261,7 +270,10 @@ function withOlder({ cells, first, floor, olderSum }: LogScratch, tick: number):
   return older
 }
 
-/** The live entries moved to the front: in place while that frees half of the cells, else into twice as many. */
+/**
+ * The live entries moved to the front: in place while that frees half of the cells, else into twice
+ * as many.
+ */
 function withRoom(cells: Cells, first: number, end: number): Cells {
   const live = end - first
   const roomy = 2 * live <= end ? cells : new Float64Array(HEADER + 4 * end)

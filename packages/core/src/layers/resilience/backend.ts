@@ -26,7 +26,8 @@ export interface Backend extends Layer {
 }
 
 export interface StoreHealth {
-  /** `never-connected` until the store has answered once; else the worst state of a node's breaker. */
+  /** `never-connected` until the store has answered once; else the worst state of a node's
+   *  breaker. */
   readonly state: BreakerState | 'never-connected'
   readonly nodes: readonly {
     readonly name: string

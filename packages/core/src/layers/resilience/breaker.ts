@@ -39,7 +39,8 @@ export class Breaker {
     this.#sample.requests += 1
   }
 
-  /** A request was not answered, or could not be sent, for a reason that concerns the whole node. */
+  /** A request was not answered, or could not be sent, for a reason that concerns the whole
+   *  node. */
   failed(nowMs: number): void {
     if (nowMs - this.#sample.sinceMs >= SAMPLE_MS) {
       this.#sample = { sinceMs: nowMs, requests: 0, failures: 0 }

@@ -1,5 +1,5 @@
-// Deadlines of requests, in the order in which they end, so that one timer serves them all. A linked
-// list: what is done leaves nothing behind.
+// Deadlines of requests, in the order in which they end, so that one timer serves them all. A
+// linked list: what is done leaves nothing behind.
 
 import type { Time } from '../../base/time.js'
 
@@ -13,9 +13,9 @@ export interface Timed {
 }
 
 /**
- * Expires what is not removed in time. An event loop that was held up is not a slow store: time runs
- * from the end of the turn in which something was added, and when a deadline has passed, replies
- * that have arrived meanwhile come first.
+ * Expires what is not removed in time. An event loop that was held up is not a slow store: time
+ * runs from the end of the turn in which something was added, and when a deadline has passed,
+ * replies that have arrived meanwhile come first.
  */
 export class Deadlines {
   readonly #time: Time

@@ -1,6 +1,6 @@
 // Decisions while the store cannot make them: the same kernels in memory, with this process's part
-// of each limit (its local quota), starting from what was last seen of a key, so that a switch gives
-// nobody a new budget.
+// of each limit (its local quota), starting from what was last seen of a key, so that a switch
+// gives nobody a new budget.
 
 import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
@@ -158,7 +158,8 @@ export class Fallback {
     if (missing.some((each) => each > 0)) decide('reconcile', missing)
   }
 
-  /** A place for what is admitted under a key; undefined: there are too many, and it is not counted. */
+  /** A place for what is admitted under a key; undefined: there are too many, and it is not
+   *  counted. */
   #remember(target: Target, seen: Seen | undefined): Admitted | undefined {
     if (this.#keys >= MAX_KEYS) this.#forgetExpired()
     if (this.#keys >= MAX_KEYS || target.key.length > LONGEST_KEY) return undefined
@@ -213,8 +214,10 @@ function note(
   admitted.untilUs = untilUs
 }
 
-/** The results again of the policies as they were given; a part that is too small for the cost is no
- *  reason to deny for ever. */
+/**
+ * The results again of the policies as they were given; a part that is too small for the cost is no
+ * reason to deny for ever.
+ */
 function degraded({ policySet }: Target, result: StoreResult): StoreResult {
   const policies: PolicyResult[] = result.policies.map((each, i) => {
     const policy = policySet.policies[i] as Policy

@@ -1,9 +1,9 @@
-// What was last seen of the targets of all policy sets with as many policies, in a table of fixed size
-// without objects: every result passes here, and remembering the results themselves would cost more in
-// garbage collection than all the rest of a decision.
+// What was last seen of the targets of all policy sets with as many policies, in a table of fixed
+// size without objects: every result passes here, and remembering the results themselves would cost
+// more in garbage collection than all the rest of a decision.
 //
-// Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table share
-// them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
+// Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table
+// share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
 import { keyHash } from '../../base/key-hash.js'
 import type { StoreResult, Target } from '../../store.js'
@@ -14,7 +14,9 @@ type Mode = LayerRequest['mode']
 /** A power of two. */
 const SETS = 8_192
 const WAYS = 2
-/** Of a way: hash, when, and then for each policy what remained and until when what was used weighs. */
+/**
+ * Of a way: hash, when, and then for each policy what remained and until when what was used weighs.
+ */
 const HEADER = 2
 
 /** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
@@ -50,22 +52,26 @@ export class LastSeen {
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
-  /** Remembers an result. Returns what was seen before it, if that tells that the store has lost it since. */
+  /** Remembers an result. Returns what was seen before it, if that tells that the store has lost it
+   *  since. */
   note(id: string, salt: number, result: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
     const at = this.#find(hash, result.nowUs)
     const isThere = cells[at] === hash
-    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
+    // It comes by a longer way than the answers to requests, and one that was sent after it may
+    // have overtaken it.
     if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > result.nowUs)
       return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && (cells[at + 1] as number) <= result.nowUs + LOSS_MARGIN_US
-    // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
+    // A refund of a key that was lost finds nothing to give back to: what was seen before tells
+    // more.
     if (known && mode === 'refund' && this.#isGone(at, result)) return undefined
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
     const lost = taken && result.granted > 0 && known ? this.#lostAt(at, result, mode) : undefined
-    // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
+    // What is in use after a denial or a settlement does not say whether that is less because it
+    // was lost or has passed.
     if (known && (mode === 'reconcile' || result.granted === 0) && this.#tellsLess(at, result))
       return lost
     cells[at] = hash
@@ -96,8 +102,8 @@ export class LastSeen {
     return this.#hash
   }
 
-  /** Where the target is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
-   *  or whoever makes up keys could have his own forgotten. */
+  /** Where the target is, or else where it may be put: over the older of its set, but rather not
+   *  over one that is exhausted, or whoever makes up keys could have his own forgotten. */
   #find(hash: number, nowUs: number = 0): number {
     const cells = this.#cells
     const first = this.#set
@@ -125,10 +131,11 @@ export class LastSeen {
   }
 
   /**
-   * Whether the store forgot the target: of a policy less is in use than can be, for what was in use before should have
-   * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
-   * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
-   * its mark keeps it from being undone.
+   * Whether the store forgot the target: of a policy less is in use than can be, for what was in
+   * use before should have lasted longer. Of a window with one end that is all of it, and of a
+   * bucket the time at which it is empty; of the others it is known only where nothing is in use
+   * but what this very request took. A refund by another process looks the same; its mark keeps it
+   * from being undone.
    */
   #isLost(
     at: number,
@@ -167,7 +174,8 @@ export class LastSeen {
     return false
   }
 
-  /** Whether nothing is in use any more, though more was than the refund is of, and should have lasted longer. */
+  /** Whether nothing is in use any more, though more was than the refund is of, and should have
+   *  lasted longer. */
   #isGone(at: number, { policies, nowUs }: StoreResult): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = policies[i]

@@ -10,8 +10,10 @@ export interface Peers {
 
 export const ALONE: Peers = { count: 1, rank: 0 }
 
-/** This process's part of `units`: all parts sum up to it, or to less if ranks are not known. A part
- *  may be 0. */
+/**
+ * This process's part of `units`: all parts sum up to it, or to less if ranks are not known. A part
+ * may be 0.
+ */
 export function partOf(units: number, { count, rank }: Peers): number {
   const whole = Math.floor(units / count)
   return rank !== undefined && rank < units % count ? whole + 1 : whole

@@ -1,5 +1,6 @@
-// Brings a node back: probes it in the background with a real request on the write path, and when it
-// answers, counts in it what was admitted locally meanwhile, before users' requests go there again.
+// Brings a node back: probes it in the background with a real request on the write path, and when
+// it answers, counts in it what was admitted locally meanwhile, before users' requests go there
+// again.
 
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
 import type { Time } from '../../base/time.js'
@@ -33,7 +34,9 @@ export interface Guard {
   cancelReconciling: (() => void) | undefined
 }
 
-/** Processes that lost a store together come back one after the other: each waits up to this long. */
+/**
+ * Processes that lost a store together come back one after the other: each waits up to this long.
+ */
 const SPREAD_MS = 500
 /** How long after a request that failed alone its node is asked to count it. */
 const ALONE_MS = 500

@@ -1,8 +1,8 @@
 // The layer that decides in time, whatever the store does: a deadline for each request, a circuit
-// breaker for each node, and a decision without the store where it cannot make one. It remembers what
-// it last saw of each target, so that an outage gives nobody a new budget, and what the store has
-// lost is restored: the first result that shows a loss is followed by one `restore`. Results already
-// given stand, so what was in flight then may pass beyond the limit.
+// breaker for each node, and a decision without the store where it cannot make one. It remembers
+// what it last saw of each target, so that an outage gives nobody a new budget, and what the store
+// has lost is restored: the first result that shows a loss is followed by one `restore`. Results
+// already given stand, so what was in flight then may pass beyond the limit.
 
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'

@@ -15,9 +15,11 @@ import { Resilience } from './resilience.js'
 export interface ResilientOptions {
   /** How long a decision may wait for the store, in ms. 1 to 60,000. Default 100. */
   readonly deadlineMs?: number
-  /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default `'local'`. */
+  /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
+   *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable
-  /** How many processes share the limits, and which this one is. Default 1: each takes itself for the only one. */
+  /** How many processes share the limits, and which this one is. Default 1: each takes itself for
+   *  the only one. */
   readonly instances?: number | { readonly count: number; readonly rank: number }
   /** Called with a line of text when something happens, at most once a second for each kind. */
   readonly log?: (line: string) => void

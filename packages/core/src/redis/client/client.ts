@@ -1,6 +1,6 @@
 /**
- * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel) and
- * `Cluster`. Another client can be wrapped into it.
+ * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel)
+ * and `Cluster`. Another client can be wrapped into it.
  */
 export interface RedisLike {
   /** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */

@@ -7,9 +7,9 @@ import type { RedisLike } from './client.js'
 
 export interface FirstConnection {
   /**
-   * While the client makes its first connection: resolves when it can send, rejects with a StoreError
-   * when the attempt has failed or was given up. Undefined afterwards. To be asked only while the
-   * client is not ready: the first time begins the wait, and lets a lazy client connect.
+   * While the client makes its first connection: resolves when it can send, rejects with a
+   * StoreError when the attempt has failed or was given up. Undefined afterwards. To be asked only
+   * while the client is not ready: the first time begins the wait, and lets a lazy client connect.
    */
   pending(): Promise<void> | undefined
   close(): void
@@ -20,7 +20,10 @@ const STARTING = ['wait', 'connecting', 'connect']
 /** Events of a client at which an attempt has come to its end. */
 const ENDS = ['ready', 'close', 'end']
 
-/** By client, the end of its first attempt: all stores on a client wait for one, and it has the listeners of one. */
+/**
+ * By client, the end of its first attempt: all stores on a client wait for one, and it has the
+ * listeners of one.
+ */
 const attempts: WeakMap<RedisLike, Promise<void>> = new WeakMap()
 
 function attemptOf(client: RedisLike): Promise<void> {

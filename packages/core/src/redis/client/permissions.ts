@@ -8,7 +8,9 @@ import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
 import type { RedisLike } from './client.js'
 import { send } from './send.js'
 
-/** Commands of the scripts, with arguments for a key K of their own, in an order that leaves none. */
+/**
+ * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
+ */
 const IN_SCRIPTS = [
   'TIME',
   'SET K 1 PX 1000',
@@ -38,8 +40,8 @@ export const COMMANDS: readonly string[] = [
 ]
 
 /**
- * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and since
- * then and in Valkey.
+ * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and
+ * since then and in Valkey.
  */
 const REFUSAL = /\bNOPERM\b|The user executing the script can't|ACL failure in script/
 
@@ -61,8 +63,8 @@ return table.concat(refused, ' ')
 `
 
 /**
- * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be for
- * want of a permission, all are tried, once, and those that are refused are warned of.
+ * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be
+ * for want of a permission, all are tried, once, and those that are refused are warned of.
  */
 export type Permissions = (error: unknown, tagOf: () => string) => void
 

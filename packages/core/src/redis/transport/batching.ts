@@ -58,8 +58,8 @@ export class Batching implements Layer {
   readonly #send: (batch: Batch) => void
   readonly #options: BatchingOptions
   readonly #preparedOf: (policySet: PolicySet) => PreparedScript
-  /** By slot, the open batch of each policy set: a change of mode sends it, which keeps the order of
-   *  a limiter's calls. */
+  /** By slot, the open batch of each policy set: a change of mode sends it, which keeps the order
+   *  of a limiter's calls. */
   readonly #open: OpenBatch[][] = []
   /** All batches that were opened in this turn. */
   #opened: OpenBatch[] = []
@@ -148,7 +148,9 @@ function add(batch: OpenBatch, request: LayerRequest, pending: Pending): void {
   if (mayJoin) batch.joinable?.set(key, entry)
 }
 
-/** Only of requests of cost 1 do the results of each follow from those of the last: see `rewind`. */
+/**
+ * Only of requests of cost 1 do the results of each follow from those of the last: see `rewind`.
+ */
 function mayBeJoined({ mode, target, untilUs, costs }: LayerRequest): boolean {
   if (mode === 'penalty' || mode === 'reset') return false
   return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
@@ -184,8 +186,8 @@ export function rewind(
   for (let i = 0; i < readings.length; i += 1) {
     const { left, waitMs, resetUs } = readings[i] as Reading
     const then = into[i] as Reading
-    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund would
-    // fall short.
+    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund
+    // would fall short.
     const drained = Math.round(later * (target.policySet.policies[i]?.unitMs ?? 0) * 8_000)
     then.left = left + later
     then.waitMs = then.left > 0 ? 0 : waitMs

@@ -77,7 +77,9 @@ export async function callScript(
 /** Before the keys of a call stand what it names its script by, and how many keys there are. */
 const CALL_HEAD = 2
 
-/** @throws {StoreError} WEIR_STORE_FAILED if a proxy or another server has answered something else */
+/**
+ * @throws {StoreError} WEIR_STORE_FAILED if a proxy or another server has answered something else
+ */
 function numbersOf(packed: unknown, least: number): number[] {
   let numbers: number[]
   try {

@@ -117,7 +117,8 @@ function failAll({ entries }: Batch, error: unknown): void {
 
 /**
  * Nothing ran, because keys of the call are on their way to another node; one by one they can be
- * decided. ioredis tries again by itself, and says in the end that there were too many redirections.
+ * decided. ioredis tries again by itself, and says in the end that there were too many
+ * redirections.
  */
 function mustSplit({ cause }: { readonly cause?: unknown }): boolean {
   return cause instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(cause.message)

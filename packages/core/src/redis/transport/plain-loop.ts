@@ -1,6 +1,7 @@
 // The loop that answers plain requests: consume, each standing for one, of cost 1. They are most
-// requests by far, and it takes about half of the driver's time, for it calls no functions: it holds
-// the bodies of the kernels' functions, once for each policy. Replies and writes are the driver's.
+// requests by far, and it takes about half of the driver's time, for it calls no functions: it
+// holds the bodies of the kernels' functions, once for each policy. Replies and writes are the
+// driver's.
 
 import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 

@@ -1,5 +1,5 @@
-// The script of a policy set: the Lua kernels that its policies use, a loop for plain requests, and the driver. Policy sets
-// with the same kernels in the same order share one.
+// The script of a policy set: the Lua kernels that its policies use, a loop for plain requests, and
+// the driver. Policy sets with the same kernels in the same order share one.
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
@@ -15,7 +15,9 @@ export interface Script {
 
 const scripts = new Map<string, Script>()
 
-/** The script that decides for these policies. There are four kernels, so few different ones exist. */
+/**
+ * The script that decides for these policies. There are four kernels, so few different ones exist.
+ */
 export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
   const id = kernels.map((kernel) => kernel.id).join()

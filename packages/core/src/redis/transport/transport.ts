@@ -1,4 +1,5 @@
-// Redis as the layer that may fail: batching, dispatcher and nodes, and what they need of the client.
+// Redis as the layer that may fail: batching, dispatcher and nodes, and what they need of the
+// client.
 
 import type { Time } from '../../base/time.js'
 import type { LayerRequest, Pending } from '../../layers/layer.js'

@@ -1,6 +1,7 @@
-// The bucket against exact arithmetic. `rounded` is what the kernel says it is: the price of a unit rounded up once, all else
-// exact, in BigInt; it must agree in everything. `ideal` does not round at all: the kernel must never allow more than it,
-// and owe no more than the units that were taken were rounded up by, less than an eighth of a microsecond each.
+// The bucket against exact arithmetic. `rounded` is what the kernel says it is: the price of a unit
+// rounded up once, all else exact, in BigInt; it must agree in everything. `ideal` does not round
+// at all: the kernel must never allow more than it, and owe no more than the units that were taken
+// were rounded up by, less than an eighth of a microsecond each.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +14,10 @@ const WALKS = 250
 const STEPS_PER_WALK = 100
 const MILLION = 10 ** 6
 
-/** A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond, that its price is whole. */
+/**
+ * A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond,
+ * that its price is whole.
+ */
 class Reference {
   readonly #price: bigint
   readonly #capacity: bigint

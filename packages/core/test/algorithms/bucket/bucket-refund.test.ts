@@ -1,5 +1,6 @@
-// What the receipts of a bucket give back, against a queue of charges that drain one after the other. Whatever was given back
-// before, a receipt never gives back more than what is left of its own charge in the queue.
+// What the receipts of a bucket give back, against a queue of charges that drain one after the
+// other. Whatever was given back before, a receipt never gives back more than what is left of its
+// own charge in the queue.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

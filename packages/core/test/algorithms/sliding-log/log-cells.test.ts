@@ -1,4 +1,5 @@
-// How much memory the log takes in this process: as many numbers as it needs, whatever was asked for before.
+// How much memory the log takes in this process: as many numbers as it needs, whatever was asked
+// for before.
 
 import { expect, test } from 'vitest'
 import type { Cells } from '../../../src/algorithms/algorithm.js'

@@ -1,5 +1,6 @@
-// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log near the place where they
-// begin anew is held to one that keeps each unit's time, and nothing else.
+// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log
+// near the place where they begin anew is held to one that keeps each unit's time, and nothing
+// else.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,6 @@
-// A restore of what was last seen: it changes nothing that is intact, and where something was lost it makes of it no less than
-// what was seen, no more than what was seen and what was taken since, and twice the same.
+// A restore of what was last seen: it changes nothing that is intact, and where something was lost
+// it makes of it no less than what was seen, no more than what was seen and what was taken since,
+// and twice the same.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

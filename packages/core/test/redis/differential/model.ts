@@ -1,5 +1,5 @@
-// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
-// time as far as it likes.
+// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so
+// that a walk may go back in time as far as it likes.
 
 import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.js'
 import {

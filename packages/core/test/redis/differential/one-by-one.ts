@@ -83,8 +83,10 @@ function checkMerged(
   })
 }
 
-/** Both stores, which merge and batch as they like. Not for walks that went back, changed the numbers or raised: the Redis
- *  store takes what is missing then for lost, and raises it by itself. */
+/**
+ * Both stores, which merge and batch as they like. Not for walks that went back, changed the
+ * numbers or raised: the Redis store takes what is missing then for lost, and raises it by itself.
+ */
 export async function checkStores(client: Redis, walk: Walk, prefix: string): Promise<void> {
   const policySets = plansOf(walk.versions)
   const clock = { us: walk.calls[0]?.nowUs as number, nowUs: () => clock.us }

@@ -1,5 +1,5 @@
-// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly when the wait is over" or
-// "as much as is left"; the walk looks up in the model what that is.
+// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly
+// when the wait is over" or "as much as is left"; the walk looks up in the model what that is.
 
 import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
@@ -14,7 +14,8 @@ import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-windo
 import { EPOCH_MS } from '../../../src/base/clock.js'
 
 export interface WalkRecipe {
-  /** Version by version, the policies. The n-th of each version have one name, kernel and time scale, so they share states. */
+  /** Version by version, the policies. The n-th of each version have one name, kernel and time
+   *  scale, so they share states. */
   readonly versions: readonly (readonly DrawnPolicy[])[]
   readonly startUs: number
   readonly steps: readonly StepRecipe[]
@@ -39,7 +40,8 @@ export interface StepRecipe {
   readonly repeat: number
   /** Refund, settle or raise by one of the receipts that consuming gave, not by the groups. */
   readonly byReceipt: boolean
-  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window from now. */
+  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window
+   *  from now. */
   readonly until: number
   /** Ask what the contract says about this step; it costs a dozen calls. */
   readonly probe: boolean
@@ -52,8 +54,11 @@ export interface GroupRecipe {
   readonly count: number
 }
 
-/** How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its wait is over, and to
- *  its very end. `reset`: to when all is forgotten, and `n - 1` ms further. Parts and spans are those of the first policy. */
+/**
+ * How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its
+ * wait is over, and to its very end. `reset`: to when all is forgotten, and `n - 1` ms further.
+ * Parts and spans are those of the first policy.
+ */
 export interface Move {
   readonly to:
     | 'stay'

@@ -1,4 +1,5 @@
-// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in the model must write nothing.
+// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in
+// the model must write nothing.
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
@@ -13,14 +14,19 @@ import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
 
-/** Later than every mark: what was forgotten on purpose is raised all the same, as it is in the model. */
+/**
+ * Later than every mark: what was forgotten on purpose is raised all the same, as it is in the
+ * model.
+ */
 const LATER_US = 9e15
 
 export function seenUsOf({ mode, seenUs }: Request): number {
   return mode === 'refund' && seenUs !== undefined ? seenUs : LATER_US
 }
 
-/** What the driver adds to a TTL under an injected clock, less some seconds for real time to pass. */
+/**
+ * What the driver adds to a TTL under an injected clock, less some seconds for real time to pass.
+ */
 const SLACK_MS = 600_000 - 10_000
 
 /** The policy set of each version of a walk's policies. */
@@ -41,10 +47,14 @@ export function linesOf(
   return policySets.map((policySet) => prepareScript(keyFormat(prefix), policySet))
 }
 
-/** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */
+/**
+ * No other client may write to the server meanwhile. Without waiting for replies: a walk is one
+ * long pipeline.
+ */
 export async function replay(client: Redis, walk: Walk, prefix: string): Promise<void> {
   const lines = linesOf(plansOf(walk.versions), prefix)
-  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent meanwhile.
+  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent
+  // meanwhile.
   await Promise.all(lines.map(({ script }) => client.script('LOAD', script.source)))
   let before = await changesSoFar(client)
   const outcomes = await Promise.all(
