@@ -24,7 +24,7 @@ const WORDS = { capacity: 'capacity', refill: 'refill', every: 'every' }
  * Changed numbers keep the share that is used where an empty bucket takes as long to fill (capacity
  * * every / refill); else they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
- * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, then 1 every 100 ms
+ * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   checkedPolicyOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])
