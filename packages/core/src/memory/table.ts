@@ -105,15 +105,24 @@ export class MemoryTable implements Table {
     if (this.#states.count < this.#bounds.maxKeys) return -1
     const overflow = this.#states.find(OVERFLOW)
     this.#victim = this.#findVictim(overflow, nowUs)
-    return this.#victim >= 0 ? -1 : overflow
+    if (this.#victim >= 0) return -1
+    if (overflow >= 0) this.#states.select(overflow)
+    return overflow
   }
 
-  cellsOf(slot: number): Cells {
-    return this.#kernel.width > 0 ? this.#states.cellsOf(slot) : this.#logOf(slot)
+  /** Of the slot that was looked up last. */
+  cellsOf(): Cells {
+    const { cells, offset, large } = this.#states
+    if (this.#kernel.width > 0) return cells
+    // Also beside a large log, in whose place a small one may be written.
+    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
+    if (large !== undefined) return large
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
+    return this.#log
   }
 
-  offsetOf(slot: number): number {
-    return this.#states.offsetOf(slot)
+  offsetOf(): number {
+    return this.#states.offset
   }
 
   write(
@@ -124,11 +133,23 @@ export class MemoryTable implements Table {
     nowMs: number,
     resetMs: number,
   ): void {
-    const slot = known >= 0 ? known : this.#newSlot(key)
-    if (kernel.width > 0)
-      kernel.write(scratch, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
-    else this.#keepLog(slot, kernel.write(scratch, this.#log, 0))
-    this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
+    const states = this.#states
+    if (known < 0) this.#addKey(key)
+    else if (known !== states.slot) states.select(known)
+    // Rounded up: a state may be kept longer than it matters, never shorter.
+    const endMs = nowMs + resetMs + this.#bounds.slackMs
+    const until = Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
+    if (kernel.width > 0) {
+      kernel.write(scratch, states.cells, states.offset)
+      states.keep(until, undefined)
+    } else {
+      const log = kernel.write(scratch, this.#log, 0)
+      const isSmall =
+        log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
+      const { cells, offset } = states
+      for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+      states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
+    }
     if (known < 0) this.sweep(nowMs, 2)
   }
 
@@ -178,30 +199,10 @@ export class MemoryTable implements Table {
     this.#states.clear()
   }
 
-  #newSlot(key: string): number {
+  #addKey(key: string): void {
     this.#log.fill(0)
     if (this.#victim >= 0) this.#states.remove(this.#victim)
-    return this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
-  }
-
-  #logOf(slot: number): Cells {
-    // Also beside a large log, in whose place a small one may be written.
-    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
-    const large = this.#states.largeOf(slot)
-    if (large !== undefined) return large
-    const cells = this.#states.cellsOf(slot)
-    const offset = this.#states.offsetOf(slot)
-    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
-    return this.#log
-  }
-
-  #keepLog(slot: number, log: Cells): void {
-    const isSmall = log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
-    this.#states.setLarge(slot, isSmall ? undefined : log === this.#log ? log.slice() : log)
-    if (!isSmall) return
-    const cells = this.#states.cellsOf(slot)
-    const offset = this.#states.offsetOf(slot)
-    for (let i = 0; i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+    this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
   }
 
   /**
@@ -229,15 +230,11 @@ export class MemoryTable implements Table {
    *  it is over. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
+    this.#states.select(slot)
     for (const { scratch } of this.#probes) {
-      const left = this.#kernel.read(scratch, this.cellsOf(slot), this.offsetOf(slot), nowUs)
+      const left = this.#kernel.read(scratch, this.cellsOf(), this.offsetOf(), nowUs)
       if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
     }
     return least
   }
-}
-
-/** Rounded up: a state may be kept longer than it matters, never shorter. */
-function tickAfter(ms: number): number {
-  return Math.min(Math.ceil((ms - EPOCH_MS) / TICK_MS), LAST_TICK)
 }
