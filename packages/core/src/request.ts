@@ -4,9 +4,7 @@
 import type { Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
 import { quote, rangeError } from './base/errors.js'
-import { shortName } from './base/key-hash.js'
 import type {
-  OwnKey,
   PolicyResult,
   PolicySet,
   StoreRequest,
@@ -47,27 +45,6 @@ export function checkedWhen<When extends WhenUnavailable | undefined>(when: When
   if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
   const right = "give 'local', 'allow', 'deny' or 'throw'"
   throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
-}
-
-const LINE_FEED = 10
-
-/**
- * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, and
- * a key that begins with a line feed gets one more, so that no key is equal to a list.
- */
-export function textOfKey(key: string): string {
-  return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key
-}
-
-/** The same of an own key: in Redis, equal keys with other tags are other counters. */
-export function textOfOwnKey({ key, tag }: OwnKey): string {
-  return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
-}
-
-/** A target among those of its policy set. Bounded, as it must not grow with what clients send. */
-export function idOf({ key, ownKeys }: Target): string {
-  if (ownKeys === undefined) return shortName(textOfKey(key))
-  return shortName(`\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`)
 }
 
 const parts: WeakMap<PolicySet, Map<string, PolicySet>> = new WeakMap()

@@ -8,8 +8,8 @@
 // ms, is over at the earliest.
 
 import { memoized, Recent } from '../base/cache.js'
+import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { idOf } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 import type { Layer, LayerRequest, Pending } from './layer.js'
 

@@ -14,8 +14,9 @@
 // would pass than its bound says.
 
 import { memoized, Recent } from '../base/cache.js'
+import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { areOne, idOf } from '../request.js'
+import { areOne } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult } from '../store.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from './layer.js'
 

@@ -1,6 +1,7 @@
 // A decision, as users see it. A denial is a value like any other; only misuse and failures throw.
 
 import type { Policy } from '../algorithms/policy.js'
+import type { Pending } from '../layers/layer.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 
 interface DecisionBase {
@@ -90,6 +91,34 @@ export function unlimitedDecision(key: string, policy: Policy, degraded = false)
   }
   const receipt = new Receipt(undefined, result, true)
   return allowed(binding, key, result.policies, 'local', degraded, receipt)
+}
+
+/** Waits for a decision. There is a promise only where the store does not answer at once. */
+export class PendingDecision implements Pending {
+  decision: Decision | undefined
+  failure: { readonly error: unknown } | undefined
+  resolve: ((decision: Decision) => void) | undefined
+  reject: ((error: unknown) => void) | undefined
+  readonly #request: StoreRequest
+
+  constructor(request: StoreRequest) {
+    this.#request = request
+  }
+
+  decided(result: StoreResult): void {
+    try {
+      this.decision = decisionOf(this.#request, result)
+      this.resolve?.(this.decision)
+    } catch (error) {
+      // A store that keeps no contract.
+      this.failed(error)
+    }
+  }
+
+  failed(error: unknown): void {
+    this.failure = { error }
+    this.reject?.(error)
+  }
 }
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */

@@ -6,27 +6,19 @@ import { shortName } from '../base/key-hash.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { type Layer, layerOf, type Pending } from '../layers/layer.js'
+import { type Layer, layerOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkedWhen, partOfTarget } from '../request.js'
-import type {
-  Mode,
-  PolicySet,
-  Store,
-  StoreRequest,
-  StoreResult,
-  Target,
-  WhenUnavailable,
-} from '../store.js'
-import { copyOf, type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
+import type { Mode, PolicySet, Store, Target, WhenUnavailable } from '../store.js'
+import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
-  costsOf,
   type Key,
   type PolicyInput,
   type Resolved,
   Resolver,
+  requestOf,
   storeOf,
   targetOf,
 } from './policy-set.js'
@@ -159,13 +151,13 @@ export class RateLimiter {
   async refund(key: Key, options?: DecideOptions): Promise<void>
   async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
     if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
-    await this.#ask(checkedKey(of), options, 'refund')
+    await this.#ask(of, options, 'refund')
   }
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
    *  afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#ask(checkedKey(key), options, 'penalty')
+    return this.#ask(key, options, 'penalty')
   }
 
   /**
@@ -244,19 +236,19 @@ export class RateLimiter {
     options: DecideOptions | undefined,
     mode: 'consume' | 'peek',
   ): Decision | Promise<Decision> {
-    const text = checkedKey(key)
-    const decision = this.#ask(text, options, mode)
+    const decision = this.#ask(key, options, mode)
     if (this.#onDecision === undefined) return decision
-    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, text, mode))
-    return this.#observed(decision, text, mode)
+    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, mode))
+    return this.#observed(decision, mode)
   }
 
-  #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
+  #ask(of: Key, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     if (options !== this.#lastOptions) {
       checkCall(options, mode)
       // Others may hold a request.
       if (options?.policy === undefined) this.#lastOptions = options
     }
+    const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options, mode)
@@ -273,12 +265,15 @@ export class RateLimiter {
   ): Decision | Promise<Decision> {
     const { policySet } = resolved
     if (policySet === undefined) return unlimitedDecision(key, resolved.first)
-    const costs = costsOf(resolved, policySet, cost)
-    const target = targetOf(resolved, policySet, key)
-    const request: StoreRequest = { mode, target, costs, count: 1 }
+    const request = requestOf(resolved, policySet, key, cost, mode)
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
-    return pending.get()
+    if (pending.decision !== undefined) return pending.decision
+    if (pending.failure !== undefined) throw pending.failure.error
+    const promise = new Promise<Decision>(keepBoth)
+    pending.resolve = lastResolve
+    pending.reject = lastReject
+    return promise
   }
 
   #resolveFor(
@@ -328,9 +323,9 @@ export class RateLimiter {
     return resolved
   }
 
-  #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
+  #observed(decision: Decision, mode: 'consume' | 'peek'): Decision {
     try {
-      const done: unknown = this.#onDecision?.(Object.freeze(copyOf(decision)), key, mode)
+      const done: unknown = this.#onDecision?.(Object.freeze(copyOf(decision)), decision.key, mode)
       if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
     } catch (error) {
       this.#warnOfObserver(error)
@@ -372,43 +367,6 @@ let lastReject: (error: unknown) => void
 function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
   lastResolve = resolve
   lastReject = reject
-}
-
-/** Waits for a decision. There is a promise only where the store does not answer at once. */
-class PendingDecision implements Pending {
-  readonly #request: StoreRequest
-  #decision: Decision | undefined
-  #failure: { readonly error: unknown } | undefined
-  #resolve: ((decision: Decision) => void) | undefined
-  #reject: ((error: unknown) => void) | undefined
-
-  constructor(request: StoreRequest) {
-    this.#request = request
-  }
-
-  get(): Decision | Promise<Decision> {
-    if (this.#decision !== undefined) return this.#decision
-    if (this.#failure !== undefined) throw this.#failure.error
-    const promise = new Promise<Decision>(keepBoth)
-    this.#resolve = lastResolve
-    this.#reject = lastReject
-    return promise
-  }
-
-  decided(result: StoreResult): void {
-    try {
-      this.#decision = decisionOf(this.#request, result)
-      this.#resolve?.(this.#decision)
-    } catch (error) {
-      // A store that keeps no contract.
-      this.failed(error)
-    }
-  }
-
-  failed(error: unknown): void {
-    this.#failure = { error }
-    this.#reject?.(error)
-  }
 }
 
 const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']

@@ -6,7 +6,15 @@ import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import { checkedWhen, checkNames, makePolicySet } from '../request.js'
-import type { OwnKey, PolicySet, Store, Target, WhenUnavailable } from '../store.js'
+import type {
+  Mode,
+  OwnKey,
+  PolicySet,
+  Store,
+  StoreRequest,
+  Target,
+  WhenUnavailable,
+} from '../store.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -174,14 +182,19 @@ export function targetOf(resolved: Resolved, policySet: PolicySet, key: string):
   return { policySet, key, ownKeys: resolved.ownKeys }
 }
 
-export function costsOf(
-  { ownCosts }: Resolved,
+/** What a store is asked for one request. */
+export function requestOf(
+  { ownKeys, ownCosts }: Resolved,
   policySet: PolicySet,
+  key: string,
   cost: number,
-): readonly number[] {
-  if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
-  if (policySet.policies.length === 1) return cost === 1 ? ONE : [cost]
-  return policySet.policies.map(() => cost)
+  mode: Mode,
+): StoreRequest {
+  let costs: readonly number[]
+  if (ownCosts !== undefined) costs = ownCosts.map((own) => own ?? cost)
+  else if (policySet.policies.length > 1) costs = policySet.policies.map(() => cost)
+  else costs = cost === 1 ? ONE : [cost]
+  return { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {

@@ -76,7 +76,7 @@ export class Segments {
     return this.#at(slot >> PLACE_BITS).untilOf(slot & PLACE)
   }
 
-  /** Says of the slot that is selected when its state ends, and whether it has an array of its own. */
+  /** Says of the slot that is selected when its state ends, and if it has an array of its own. */
   keep(until: number, large: Cells | undefined): void {
     const place = this.slot & PLACE
     this.#selected.setUntil(place, until)

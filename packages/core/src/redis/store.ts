@@ -15,7 +15,7 @@ import type { Target } from '../store.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
-import { RedisTransport } from './transport/transport.js'
+import { redisTransport } from './transport/transport.js'
 
 export type RedisHealth = StoreHealth
 export interface RedisStore extends ResilientStore {}
@@ -39,7 +39,7 @@ export function redisStoreIn(
 ): RedisStore {
   checkClient(client)
   const settings = checkedRedisOptions(options)
-  const transport = new RedisTransport(client, settings, time)
+  const transport = redisTransport(client, settings, time)
   const layers = layersOver(
     transport,
     { ...settings, peers: transport.peers, slotsOf: transport.slotsOf },

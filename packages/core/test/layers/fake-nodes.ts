@@ -2,7 +2,7 @@
 
 import type { Reading } from '../../src/algorithms/driver.js'
 import { StoreError } from '../../src/base/errors.js'
-import type { LayerRequest, Pending } from '../../src/layers/layer.js'
+import type { LayerRequest } from '../../src/layers/layer.js'
 import type { Backend, BackendNode } from '../../src/layers/resilience/backend.js'
 import type { MemoryStore } from '../../src/memory/store.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
@@ -14,7 +14,7 @@ import {
   handOut,
 } from '../../src/redis/transport/batching.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
-import { Nodes, type RedisNode } from '../../src/redis/transport/nodes.js'
+import { Nodes } from '../../src/redis/transport/nodes.js'
 import type { PolicySet, StoreRequest, Target } from '../../src/store.js'
 import type { VirtualTime } from '../virtual-time.js'
 import { memoryIn } from './requests.js'
@@ -86,25 +86,17 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
     })
   }
 
-  const batching = new Batching(send, {
-    format: keyFormat('weir'),
-    nodes,
-    time,
-    clockUs: () => undefined,
-  })
+  const format = keyFormat('weir')
+  const batching = new Batching({ send }, { format, nodes, time, clock: undefined })
   return {
     nodes: fakes,
     slotsOf: (target) => nodes.slotsOf(target),
     backend: {
       title: 'Redis',
       recovers: true,
-      get nodes() {
-        return nodes.all
-      },
-      nodeOf: (target: Target) => nodes.of(target),
-      keyOn: (node: BackendNode) => nodes.keyOn(node as RedisNode),
-      unready: () => undefined,
-      ask: (request: LayerRequest, pending: Pending) => batching.ask(request, pending),
+      next: batching,
+      nodes,
+      connection: { unready: () => undefined },
     },
     left(target) {
       const costs = target.policySet.policies.map(() => 1)

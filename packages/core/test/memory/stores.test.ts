@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { idOf } from '../../src/base/key-text.js'
 import {
   fixedWindow,
   memoryStore,
@@ -17,7 +18,7 @@ import {
   keyNames,
   keysOf,
 } from '../../src/redis/transport/keys.js'
-import { idOf, makePolicySet } from '../../src/request.js'
+import { makePolicySet } from '../../src/request.js'
 import type { Target } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 

@@ -11,18 +11,24 @@ export interface BackendNode {
   readonly inFlight: number
 }
 
-/** The layer that may fail. */
-export interface Backend extends Layer {
+/** The layer that may fail, and what is known of it. */
+export interface Backend {
   /** What errors call it. */
   readonly title: string
   /** Whether it knows the modes `reconcile` and `restore`. */
   readonly recovers: boolean
-  readonly nodes: readonly BackendNode[]
-  nodeOf(target: Target): BackendNode
-  /** A key of the policy set that lies on the node. */
-  keyOn(node: BackendNode): string
-  /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
-  unready(): string | undefined
+  readonly next: Layer
+  readonly nodes: {
+    readonly all: readonly BackendNode[]
+    /** Who decides the requests of a target. */
+    of(target: Target): BackendNode
+    /** A key that lies on the node. */
+    keyOn(node: BackendNode): string
+  }
+  readonly connection: {
+    /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
+    unready(): string | undefined
+  }
 }
 
 export interface StoreHealth {

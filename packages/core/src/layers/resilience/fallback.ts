@@ -4,9 +4,10 @@
 
 import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
+import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
-import { idOf, makePolicySet } from '../../request.js'
+import { makePolicySet } from '../../request.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 import type { Seen } from './last-seen.js'

@@ -92,7 +92,8 @@ export class Recovery {
     }
     if (state !== 'open' || guard.cancelProbe !== undefined || this.#isClosed) return
     const dueMs = breaker.probeAtMs - this.#options.time.nowMs()
-    const waitMs = this.#backend.unready() === undefined ? dueMs : Math.max(dueMs, UNREADY_MS)
+    const waitMs =
+      this.#backend.connection.unready() === undefined ? dueMs : Math.max(dueMs, UNREADY_MS)
     guard.cancelProbe = this.#options.time.after(waitMs, () => {
       void this.#probe(guard).finally(() => {
         guard.cancelProbe = undefined
@@ -120,7 +121,7 @@ export class Recovery {
 
   async #probe(guard: Guard): Promise<void> {
     // Nothing is sent, so this is no probe: the next one is made once the client is connected.
-    if (this.#backend.unready() !== undefined) return
+    if (this.#backend.connection.unready() !== undefined) return
     const { breaker, node } = guard
     const failure = await this.#sendProbe(node)
     breaker.probed(failure === undefined, this.#options.time.nowMs())
@@ -150,7 +151,7 @@ export class Recovery {
 
   /** A request like any other, whose result is of no interest. Resolves to why it failed. */
   async #sendProbe(node: BackendNode): Promise<Error | undefined> {
-    const target = { policySet: PROBES, key: this.#backend.keyOn(node) }
+    const target = { policySet: PROBES, key: this.#backend.nodes.keyOn(node) }
     const probe: LayerRequest = { mode: 'penalty', target, costs: [1], count: 1 }
     const [outcome] = await this.#askAll([probe])
     if (outcome instanceof Error) return outcome
@@ -206,7 +207,7 @@ export class Recovery {
 
   /** A key is counted with its node; or, if it moved to a node that is well, with the next one. */
   #isDue({ target }: Admitted, node: BackendNode): boolean {
-    const home = this.#backend.nodeOf(target)
+    const home = this.#backend.nodes.of(target)
     return home === node || this.guardOf(home).breaker.state === 'closed'
   }
 
@@ -271,8 +272,8 @@ export class Recovery {
             if (!isOver) came(i, storeFailure(error, title))
           },
         }
-        const reason = this.#backend.unready()
-        if (reason === undefined) this.#backend.ask(request, pending)
+        const reason = this.#backend.connection.unready()
+        if (reason === undefined) this.#backend.next.ask(request, pending)
         else pending.failed(new Error(reason))
       })
     })

@@ -7,11 +7,11 @@
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { keyHash } from '../../base/key-hash.js'
+import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
-import { idOf } from '../../request.js'
 import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
-import type { Backend, StoreHealth } from './backend.js'
+import type { Backend, BackendNode, StoreHealth } from './backend.js'
 import { Deadlines, type Timed } from './deadlines.js'
 import { warnWhenDegraded } from './degraded.js'
 import type { Events } from './events.js'
@@ -56,6 +56,7 @@ export class Resilience implements Layer {
     this.#seenBySize.set(size, seen)
     return { seen, salt: saltOf(policySet) }
   })
+  readonly #guardOf: (node: BackendNode) => Guard = memoized((node) => this.#recovery.guardOf(node))
   #hasAnswered = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
@@ -75,31 +76,27 @@ export class Resilience implements Layer {
   }
 
   ask(request: LayerRequest, pending: Pending): void {
-    const guard = this.#recovery.guardOf(this.#backend.nodeOf(request.target))
-    const problem = this.#problemOf(guard)
-    const { deadlineAtMs = Number.POSITIVE_INFINITY } = request
-    if (problem !== undefined) {
-      this.#without(request, guard, problem, pending)
+    const { next, nodes, connection } = this.#backend
+    const guarded = new GuardedRequest(this, request, pending)
+    const guard = this.#guardOf(nodes.of(request.target))
+    guarded.guard = guard
+    if (guard.breaker.state !== 'closed' || connection.unready() !== undefined) {
+      this.#without(request, guard, this.#problemOf(guard), pending)
       return
     }
-    if (deadlineAtMs < Number.POSITIVE_INFINITY && deadlineAtMs <= this.#options.time.nowMs()) {
+    const { deadlineAtMs } = request
+    if (deadlineAtMs !== undefined && deadlineAtMs <= this.#options.time.nowMs()) {
       this.#without(request, guard, this.#timedOut(), pending)
       return
     }
     if (request.mode === 'reset') this.#forget(request.target)
-    const guarded = new GuardedRequest(this, guard, request, pending, deadlineAtMs)
-    this.#backend.ask(request, guarded)
+    next.ask(request, guarded)
     if (!guarded.isDone) this.#deadlines.add(guarded)
   }
 
-  /** Whether the store is asked: none of a node's requests are while its breaker is not closed. */
-  isClosed(target: Target): boolean {
-    return this.#recovery.guardOf(this.#backend.nodeOf(target)).breaker.state === 'closed'
-  }
-
   health(): StoreHealth {
-    const nodes = this.#backend.nodes.map((node) => {
-      const { breaker } = this.#recovery.guardOf(node)
+    const nodes = this.#backend.nodes.all.map((node) => {
+      const { breaker } = this.#guardOf(node)
       return { name: node.name, state: breaker.state, inFlight: node.inFlight }
     })
     const worst =
@@ -122,10 +119,10 @@ export class Resilience implements Layer {
   }
 
   /** The store has decided in time. */
-  decided(guard: Guard, guarded: GuardedRequest, result: StoreResult): void {
-    this.#deadlines.remove(guarded)
-    guard.breaker.succeeded()
+  decided(guarded: GuardedRequest, result: StoreResult): void {
     this.#noted(guarded.request, result)
+    this.#deadlines.remove(guarded)
+    guarded.guard?.breaker.succeeded()
     guarded.pending.decided(result)
   }
 
@@ -141,9 +138,10 @@ export class Resilience implements Layer {
   }
 
   /** The store has said that it cannot decide. */
-  failed(guard: Guard, guarded: GuardedRequest, error: unknown): void {
+  failed(guarded: GuardedRequest, error: unknown): void {
     this.#deadlines.remove(guarded)
     const { request, pending } = guarded
+    const guard = guarded.guard as Guard
     const failure = storeFailure(error, this.#backend.title)
     if (isMisuse(failure)) {
       pending.failed(failure)
@@ -159,10 +157,10 @@ export class Resilience implements Layer {
   }
 
   /** The store has said nothing in time. */
-  expired(guard: Guard, { request, pending }: GuardedRequest): void {
+  expired({ request, pending, guard }: GuardedRequest): void {
     const failure = this.#timedOut()
-    this.#recovery.failed(guard, failure)
-    this.#without(request, guard, failure, pending)
+    this.#recovery.failed(guard as Guard, failure)
+    this.#without(request, guard as Guard, failure, pending)
   }
 
   #timedOut(): Error {
@@ -170,15 +168,14 @@ export class Resilience implements Layer {
   }
 
   /** Why a node cannot be asked. A client that has lost its connection is not queued on. */
-  #problemOf(guard: Guard): Error | undefined {
+  #problemOf(guard: Guard): Error {
     const { state } = guard.breaker
     if (state !== 'closed') {
       this.#recovery.watch(guard)
       return storeFailure(new Error(`its circuit breaker is ${state}`), this.#backend.title)
     }
-    const reason = this.#backend.unready()
-    if (reason === undefined) return undefined
-    const problem = storeFailure(new Error(reason), this.#backend.title)
+    const reason = new Error(this.#backend.connection.unready())
+    const problem = storeFailure(reason, this.#backend.title)
     this.#recovery.failed(guard, problem)
     return problem
   }
@@ -233,11 +230,13 @@ export class Resilience implements Layer {
     if (mode === 'reset') return
     this.#clock.noted(result.nowUs)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
-    if (mode === 'peek' || costs.every((cost) => cost === 0)) return
+    let units = 0
+    for (let i = 0; i < costs.length; i += 1) units += costs[i] as number
+    if (mode === 'peek' || units === 0) return
     const { seen, salt } = this.#memoryOf(target.policySet)
     const before = seen.note(idOf(target), salt, result, mode)
     if (before === undefined || !this.#backend.recovers) return
-    this.#backend.ask(restoring(target, before), {
+    this.#backend.next.ask(restoring(target, before), {
       decided: (restored) => {
         seen.note(idOf(target), salt, restored, 'restore')
         const { name } = target.policySet
@@ -261,27 +260,20 @@ export class Resilience implements Layer {
 
 /** A request on its way to the store. */
 class GuardedRequest implements Pending, Timed {
-  deadlineAtMs = 0
+  deadlineAtMs: number
   previous: Timed | undefined = undefined
   next: Timed | undefined = undefined
   isDone = false
+  guard: Guard | undefined = undefined
   readonly request: LayerRequest
   readonly pending: Pending
   readonly #resilience: Resilience
-  readonly #guard: Guard
 
-  constructor(
-    resilience: Resilience,
-    guard: Guard,
-    request: LayerRequest,
-    pending: Pending,
-    deadlineAtMs: number,
-  ) {
+  constructor(resilience: Resilience, request: LayerRequest, pending: Pending) {
     this.#resilience = resilience
-    this.#guard = guard
     this.request = request
     this.pending = pending
-    this.deadlineAtMs = deadlineAtMs
+    this.deadlineAtMs = request.deadlineAtMs ?? Number.POSITIVE_INFINITY
   }
 
   decided(result: StoreResult): void {
@@ -290,18 +282,18 @@ class GuardedRequest implements Pending, Timed {
       return
     }
     this.isDone = true
-    this.#resilience.decided(this.#guard, this, result)
+    this.#resilience.decided(this, result)
   }
 
   failed(error: unknown): void {
     if (this.isDone) return
     this.isDone = true
-    this.#resilience.failed(this.#guard, this, error)
+    this.#resilience.failed(this, error)
   }
 
   expire(): void {
     this.isDone = true
-    this.#resilience.expired(this.#guard, this)
+    this.#resilience.expired(this)
   }
 }
 

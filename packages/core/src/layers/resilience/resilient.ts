@@ -5,8 +5,8 @@ import { checkedNumber, checkedOptions } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
 import { checkedWhen } from '../../request.js'
 import type { Store, WhenUnavailable } from '../../store.js'
-import { type Layer, type LayerRequest, layerOf, type Pending } from '../layer.js'
-import type { Backend, BackendNode } from './backend.js'
+import { type LayerRequest, layerOf, type Pending } from '../layer.js'
+import type { Backend } from './backend.js'
 import { storeEvents } from './events.js'
 import { LayeredStore, type ResilientStore } from './layered-store.js'
 import { ALONE, checkedInstances } from './peers.js'
@@ -49,7 +49,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   }
   const peers = instances === undefined ? ALONE : checkedInstances(instances)
   const events = storeEvents(log, time)
-  const resilience = new Resilience(new StoreBackend(store), {
+  const resilience = new Resilience(backendOf(store), {
     ...checkedResilience(options),
     clock: undefined,
     peers: () => peers,
@@ -81,33 +81,12 @@ export function checkedResilience({
 }
 
 /** A store as a backend of one node. */
-class StoreBackend implements Backend {
-  readonly title = 'the store'
-  readonly recovers: boolean
-  readonly nodes: readonly BackendNode[]
-  readonly #node = { name: 'store', inFlight: 0 }
-  readonly #layer: Layer
-
-  constructor(store: Store) {
-    this.#layer = layerOf(store)
-    this.recovers = store.recovers === true
-    this.nodes = [this.#node]
-  }
-
-  nodeOf(): BackendNode {
-    return this.#node
-  }
-
-  keyOn(): string {
-    return 'probe'
-  }
-
-  unready(): undefined {}
-
-  ask(request: LayerRequest, pending: Pending): void {
-    const node = this.#node
+function backendOf(store: Store): Backend {
+  const layer = layerOf(store)
+  const node = { name: 'store', inFlight: 0 }
+  const ask = (request: LayerRequest, pending: Pending): void => {
     node.inFlight += 1
-    this.#layer.ask(request, {
+    layer.ask(request, {
       decided(result) {
         node.inFlight -= 1
         pending.decided(result)
@@ -117,5 +96,12 @@ class StoreBackend implements Backend {
         pending.failed(error)
       },
     })
+  }
+  return {
+    title: 'the store',
+    recovers: store.recovers === true,
+    next: { ask },
+    nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
+    connection: { unready: () => undefined },
   }
 }

@@ -3,6 +3,7 @@
 
 import type { Reading } from '../../algorithms/driver.js'
 import { memoized } from '../../base/cache.js'
+import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne, resultOf } from '../../request.js'
@@ -47,15 +48,15 @@ interface OpenBatch extends Batch {
 
 export interface BatchingOptions {
   readonly format: KeyFormat
-  readonly nodes: Pick<Nodes, 'slotOf'>
+  readonly nodes: Pick<Nodes, 'isCluster' | 'slotOf'>
   readonly time: Time
   /** The store's time, where it is injected. */
-  readonly clockUs: () => number | undefined
+  readonly clock: Clock | undefined
 }
 
 /** Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. */
 export class Batching implements Layer {
-  readonly #send: (batch: Batch) => void
+  readonly #dispatcher: { send(batch: Batch): void }
   readonly #options: BatchingOptions
   readonly #preparedOf: (policySet: PolicySet) => PreparedScript
   /** By slot, the open batch of each policy set: a change of mode sends it, which keeps the order
@@ -65,18 +66,18 @@ export class Batching implements Layer {
   #opened: OpenBatch[] = []
   #isScheduled = false
 
-  constructor(send: (batch: Batch) => void, options: BatchingOptions) {
-    this.#send = send
+  constructor(dispatcher: { send(batch: Batch): void }, options: BatchingOptions) {
+    this.#dispatcher = dispatcher
     this.#options = options
     this.#preparedOf = memoized((policySet) => prepareScript(options.format, policySet))
   }
 
   ask(request: LayerRequest, pending: Pending): void {
     const { target, mode } = request
-    const { nodes, clockUs } = this.#options
+    const { nodes, clock } = this.#options
     const prepared = this.#preparedOf(target.policySet)
-    const slot = nodes.slotOf(target)
-    const nowUs = clockUs()
+    const slot = nodes.isCluster ? nodes.slotOf(target) : 0
+    const nowUs = clock?.nowUs()
     let open = this.#open[slot]
     if (open === undefined) {
       open = []
@@ -110,7 +111,7 @@ export class Batching implements Layer {
     // It was full, or others had to come after it.
     if (at < 0) return
     open.splice(at, 1)
-    this.#send(batch)
+    this.#dispatcher.send(batch)
   }
 
   #schedule(): void {

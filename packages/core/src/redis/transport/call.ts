@@ -5,8 +5,7 @@ import type { Reading } from '../../algorithms/driver.js'
 import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest } from '../../layers/layer.js'
 import { storeFailure } from '../../layers/resilience/failures.js'
-import { areOne } from '../../request.js'
-import type { PolicySet, Target } from '../../store.js'
+import type { PolicySet } from '../../store.js'
 import type { RedisLike } from '../client/client.js'
 import { send } from '../client/send.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
@@ -59,17 +58,37 @@ export async function callScript(
   requests: readonly CountedRequest[],
   nowUs: number | undefined,
 ): Promise<Reply> {
-  const { script, policyNumbers } = prepared
+  const { script, policyNumbers, names } = prepared
   const call = [script.sha, '']
+  // Modes that forget, or ask what was forgotten, have marks.
+  const hasMarks = mode === 'refund' || mode === 'restore' || mode === 'reset'
+  // Single requests of cost 1, which are the most, need no arguments of their own.
+  let isPlain = mode !== 'refund' && mode !== 'reconcile' && mode !== 'restore'
   for (let i = 0; i < requests.length; i += 1) {
-    addKeys(prepared, mode, (requests[i] as CountedRequest).request.target, call)
+    const { request, count } = requests[i] as CountedRequest
+    const first = call.length
+    keysOf(names, request.target, call)
+    for (let at = first, end = call.length; hasMarks && at < end; at += 1) {
+      call.push(`${call[at]}:mark`)
+    }
+    const { costs } = request
+    for (let j = 0; j < costs.length; j += 1) isPlain &&= count === 1 && costs[j] === 1
   }
   const stride = (call.length - CALL_HEAD) / requests.length
   call[1] = String(call.length - CALL_HEAD)
   call.push(nowUs === undefined ? '' : String(nowUs), mode)
   for (let i = 0; i < policyNumbers.length; i += 1) call.push(policyNumbers[i] as string)
-  if (!isPlain(mode, requests)) for (const each of requests) addArguments(mode, each, call)
-  const packed = await evaluate(client, script, call)
+  if (!isPlain) for (const each of requests) addArguments(mode, each, call)
+  let packed: unknown
+  try {
+    packed = await send(client, 'evalsha', call)
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+      throw storeFailure(error, 'Redis')
+    }
+    // The server does not know the script, so nothing has run yet.
+    packed = await evaluate(client, script, call)
+  }
   const numbers = numbersOf(packed, 1 + requests.length * (1 + 3 * prepared.readings.length))
   return { nowUs: numbers[0] as number, numbers, call, stride }
 }
@@ -91,29 +110,6 @@ function numbersOf(packed: unknown, least: number): number[] {
     throw storeFailure(new Error(`a reply of ${numbers.length} numbers`), 'Redis')
   }
   return numbers
-}
-
-/** Whether a mode forgets, or asks what was forgotten. */
-function hasMarks(mode: Mode): boolean {
-  return mode === 'refund' || mode === 'restore' || mode === 'reset'
-}
-
-/** A key for each policy; then a mark for each policy, where the mode has marks. */
-function addKeys({ names }: PreparedScript, mode: Mode, target: Target, call: string[]): void {
-  const first = call.length
-  keysOf(names, target, call)
-  if (!hasMarks(mode)) return
-  for (let i = first, end = call.length; i < end; i += 1) call.push(`${call[i]}:mark`)
-}
-
-/** Single requests of cost 1, which are the most, need no arguments of their own. */
-function isPlain(mode: Mode, requests: readonly CountedRequest[]): boolean {
-  if (mode === 'refund' || mode === 'reconcile' || mode === 'restore') return false
-  for (let i = 0; i < requests.length; i += 1) {
-    const { count, request } = requests[i] as CountedRequest
-    if (count !== 1 || !areOne(request.costs)) return false
-  }
-  return true
 }
 
 function addArguments(mode: Mode, { request, count }: CountedRequest, call: string[]): void {
@@ -154,21 +150,13 @@ function foreignKey(key: string): StoreError {
   )
 }
 
-/** EVALSHA; and EVAL only if the server does not know the script: then nothing has run yet. */
 async function evaluate(
   client: RedisLike,
-  script: Script,
+  { source }: Script,
   call: readonly string[],
 ): Promise<unknown> {
   try {
-    return await send(client, 'evalsha', call as string[])
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
-      throw storeFailure(error, 'Redis')
-    }
-  }
-  try {
-    return await send(client, 'eval', [script.source, ...call.slice(1)])
+    return await send(client, 'eval', [source, ...call.slice(1)])
   } catch (error) {
     throw storeFailure(error, 'Redis')
   }

@@ -4,6 +4,7 @@ import type { Time } from '../../base/time.js'
 import { storeFailure } from '../../layers/resilience/failures.js'
 import { isReady, type RedisLike } from '../client/client.js'
 import type { FirstConnection } from '../client/first-connection.js'
+import type { Heartbeat } from '../heartbeat.js'
 import { type Batch, type Entry, fail, handOut } from './batching.js'
 import { callScript, grantedAt, type Reply } from './call.js'
 import type { Nodes, RedisNode } from './nodes.js'
@@ -15,8 +16,8 @@ export interface DispatcherOptions {
   readonly firstConnection: FirstConnection
   /** Called with each failure of a call or a key. */
   readonly failed: (node: RedisNode, error: unknown) => void
-  /** Called with each reply. */
-  readonly answered: () => void
+  /** Begins with the first reply; undefined: the peers are known. */
+  readonly heartbeat: Heartbeat | undefined
 }
 
 export class Dispatcher {
@@ -54,7 +55,7 @@ export class Dispatcher {
       )
       return
     }
-    const { maxInFlight, time, failed, answered } = this.#options
+    const { maxInFlight, time, failed, heartbeat } = this.#options
     const node = this.#nodes.ofSlot(batch.slot)
     if (node.inFlight >= maxInFlight) {
       failAll(
@@ -70,8 +71,8 @@ export class Dispatcher {
       (reply) => {
         node.inFlight -= 1
         this.#hasAnswered = true
-        answered()
         this.#handOut(batch, reply, sentAtMs, node)
+        heartbeat?.start()
       },
       (error) => {
         node.inFlight -= 1

@@ -21,13 +21,15 @@ export class Nodes {
   readonly #nodes: Map<string, RedisNode> = new Map()
   /** The only one, where there is no Cluster. */
   readonly #only: RedisNode | undefined
+  readonly isCluster: boolean
   #lastTag = ''
   #lastSlot = 0
 
   constructor(client: RedisLike, format: KeyFormat) {
     this.#client = client
     this.#format = format
-    this.#only = client.isCluster === true ? undefined : this.#named('redis')
+    this.isCluster = client.isCluster === true
+    this.#only = this.isCluster ? undefined : this.#named('redis')
   }
 
   /** Those that the client knows; before it knows any, the one that stands for them. */
