@@ -5,15 +5,15 @@
 // The letters are those of docs/algorithms.md, "The contract".
 
 import { gcra } from '../algorithms/bucket/gcra.js'
-import type { PolicyExample } from '../algorithms/entry.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../algorithms/policy.js'
-import { policyExamples } from '../algorithms/registry.js'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
 import type { Decision } from '../limiter/decision.js'
 import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
 import { makePolicySet } from '../request.js'
 import type { Store } from '../store.js'
+import type { PolicyExample } from './algorithms.js'
+import { policyExamples } from './algorithms.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'

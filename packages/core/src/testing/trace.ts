@@ -8,10 +8,10 @@
 //   300ms  refund 1 until 500ms    yes      2     0ms    0ms
 
 import type { Policy } from '../algorithms/policy.js'
-import { policyFactories } from '../algorithms/registry.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { makePolicySet } from '../request.js'
 import type { Mode, PolicySet, Store, StoreResult } from '../store.js'
+import { policyFactories } from './algorithms.js'
 import type { FakeClock } from './clock.js'
 
 /** One call of a trace, and what it must answer. */

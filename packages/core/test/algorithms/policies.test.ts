@@ -1,7 +1,6 @@
 // What a policy accepts, and how it refuses the rest: the table of bad input.
 
 import { describe, expect, test } from 'vitest'
-import { policyFactories } from '../../src/algorithms/registry.js'
 import {
   type Duration,
   fixedWindow,
@@ -13,6 +12,7 @@ import {
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 
 const window: Duration = '1m'
 

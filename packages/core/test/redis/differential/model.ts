@@ -9,7 +9,7 @@ import {
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
-import { algorithms } from '../../../src/algorithms/registry.js'
+import { algorithms } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */

@@ -5,13 +5,13 @@ import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import type { Mode } from '../../../src/algorithms/driver.js'
-import type { PolicyFactory } from '../../../src/algorithms/entry.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { algorithms } from '../../../src/algorithms/registry.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
+import type { PolicyFactory } from '../../../src/testing/algorithms.js'
+import { algorithms } from '../../../src/testing/algorithms.js'
 
 export interface WalkRecipe {
   /** Version by version, the policies. The n-th of each version have one name, kernel and time
