@@ -136,11 +136,11 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   test('a store that cannot decide: 503 where it is told to deny, else 500', async () => {
     const broken: Store = { decide: () => Promise.reject(new Error('gone')), reset: () => {} }
     const unavailable: Store = {
-      decide: (group) => ({
-        allowed: false,
+      decide: ({ target }) => ({
+        granted: 0,
         nowUs: 0,
         untilUs: [0],
-        figures: group.policySet.policies.map((policy) => ({
+        policies: target.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

@@ -178,7 +178,7 @@ export function handOut(
 }
 
 /** The readings as they stood before `later` more requests of cost 1 were granted. */
-export function rewind(
+function rewind(
   { target }: Pick<LayerRequest, 'target'>,
   readings: readonly Reading[],
   later: number,

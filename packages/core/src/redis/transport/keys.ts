@@ -146,11 +146,3 @@ function percentEncoded(sign: string): string {
 function hashOf(text: string): string {
   return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
 }
-
-/**
- * What a process remembers a text by: it must not grow with what clients send. Begins as no text of
- * store.ts does.
- */
-export function idOfText(text: string): string {
-  return text.length > LONGEST ? `\n${hashOf(text)}` : text
-}
