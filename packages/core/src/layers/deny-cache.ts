@@ -61,27 +61,27 @@ export class DenyCache implements Layer {
 
 /** Waits for the store, and notes what it says. */
 class Noting implements Pending {
-  readonly #denials: Denials
-  readonly #id: string
-  readonly #request: LayerRequest
-  readonly #pending: Pending
+  readonly denials: Denials
+  readonly id: string
+  readonly request: LayerRequest
+  readonly pending: Pending
 
   constructor(denials: Denials, id: string, request: LayerRequest, pending: Pending) {
-    this.#denials = denials
-    this.#id = id
-    this.#request = request
-    this.#pending = pending
+    this.denials = denials
+    this.id = id
+    this.request = request
+    this.pending = pending
   }
 
   decided(result: StoreResult): void {
-    this.#denials.noted(this.#id, this.#request, result)
-    this.#pending.decided(result)
+    this.denials.noted(this.id, this.request, result)
+    this.pending.decided(result)
   }
 
   failed(error: unknown): void {
     // Nobody knows whether a reset was done.
-    if (this.#request.mode === 'reset') this.#denials.changed(this.#id, this.#request.target)
-    this.#pending.failed(error)
+    if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
+    this.pending.failed(error)
   }
 }
 

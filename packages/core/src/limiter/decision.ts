@@ -99,15 +99,15 @@ export class PendingDecision implements Pending {
   failure: { readonly error: unknown } | undefined
   resolve: ((decision: Decision) => void) | undefined
   reject: ((error: unknown) => void) | undefined
-  readonly #request: StoreRequest
+  readonly request: StoreRequest
 
   constructor(request: StoreRequest) {
-    this.#request = request
+    this.request = request
   }
 
   decided(result: StoreResult): void {
     try {
-      this.decision = decisionOf(this.#request, result)
+      this.decision = decisionOf(this.request, result)
       this.resolve?.(this.decision)
     } catch (error) {
       // A store that keeps no contract.

@@ -267,10 +267,10 @@ class GuardedRequest implements Pending, Timed {
   guard: Guard | undefined = undefined
   readonly request: LayerRequest
   readonly pending: Pending
-  readonly #resilience: Resilience
+  readonly resilience: Resilience
 
   constructor(resilience: Resilience, request: LayerRequest, pending: Pending) {
-    this.#resilience = resilience
+    this.resilience = resilience
     this.request = request
     this.pending = pending
     this.deadlineAtMs = request.deadlineAtMs ?? Number.POSITIVE_INFINITY
@@ -278,22 +278,22 @@ class GuardedRequest implements Pending, Timed {
 
   decided(result: StoreResult): void {
     if (this.isDone) {
-      this.#resilience.decidedLate(this, result)
+      this.resilience.decidedLate(this, result)
       return
     }
     this.isDone = true
-    this.#resilience.decided(this, result)
+    this.resilience.decided(this, result)
   }
 
   failed(error: unknown): void {
     if (this.isDone) return
     this.isDone = true
-    this.#resilience.failed(this, error)
+    this.resilience.failed(this, error)
   }
 
   expire(): void {
     this.isDone = true
-    this.#resilience.expired(this)
+    this.resilience.expired(this)
   }
 }
 
