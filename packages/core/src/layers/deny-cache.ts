@@ -8,6 +8,7 @@
 // ms, is over at the earliest.
 
 import { memoized, Recent } from '../base/cache.js'
+import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
@@ -22,7 +23,7 @@ const LEAST_WAIT_MS = 2
 export interface DenyCacheOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
-  readonly clockUs: () => number | undefined
+  readonly clock: Clock | undefined
 }
 
 export class DenyCache implements Layer {
@@ -102,11 +103,11 @@ class Denials {
   /** When units were last given back or forgotten. */
   #changedMs = Number.NEGATIVE_INFINITY
   readonly #time: Time
-  readonly #clockUs: () => number | undefined
+  readonly #clock: Clock | undefined
 
-  constructor({ time, clockUs }: DenyCacheOptions) {
+  constructor({ time, clock }: DenyCacheOptions) {
     this.#time = time
-    this.#clockUs = clockUs
+    this.#clock = clock
   }
 
   /** What the store would answer; undefined: it must be asked. Only a request of the same costs. */
@@ -115,7 +116,7 @@ class Denials {
     const denial = this.#denials.get(id)
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
     for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
-    const nowUs = this.#clockUs() ?? this.#time.nowMs() * 1_000
+    const nowUs = this.#clock?.nowUs() ?? this.#time.nowMs() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
     return later(denial.result, Math.floor(nowUs - denial.atUs))
   }
@@ -157,7 +158,7 @@ class Denials {
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
     }
     if (waitMs < LEAST_WAIT_MS) return
-    const isInjected = this.#clockUs() !== undefined
+    const isInjected = this.#clock !== undefined
     const sentUs = isInjected ? result.nowUs : sentAtMs * 1_000
     const atUs = isInjected ? result.nowUs : this.#time.nowMs() * 1_000
     // One ms less than the whole wait, which is denied for certain, and one us more, so that this

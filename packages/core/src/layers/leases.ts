@@ -14,6 +14,7 @@
 // would pass than its bound says.
 
 import { memoized, Recent } from '../base/cache.js'
+import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import { areOne } from '../request.js'
@@ -39,7 +40,7 @@ const GROWTH = 1.25
 export interface LeasesOptions extends LeaseOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
-  readonly clockUs: () => number | undefined
+  readonly clock: Clock | undefined
 }
 
 export class Leases implements Layer {
@@ -172,7 +173,7 @@ class LeasesOfLimiter {
   wanted(id: string, { mode, target, costs }: LayerRequest): number {
     if (mode !== 'consume' || target.ownKeys !== undefined || !areOne(costs)) return 0
     const { time, holdMs, units } = this.#options
-    const clockUs = this.#options.clockUs()
+    const clockUs = this.#options.clock?.nowUs()
     const nowMs = clockUs === undefined ? time.nowMs() : clockUs / 1_000
     let demand = this.#demands.get(id)
     if (demand === undefined) {
@@ -272,7 +273,7 @@ class LeasesOfLimiter {
 
   /** Counted from when the units were asked for, so never too little: Redis took them later. */
   #sinceUs({ result, askedMs }: Lease): number {
-    const clockUs = this.#options.clockUs()
+    const clockUs = this.#options.clock?.nowUs()
     if (clockUs !== undefined) return clockUs - result.nowUs
     return Math.ceil((this.#options.time.nowMs() - askedMs) * 1_000)
   }

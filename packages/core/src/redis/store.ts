@@ -73,13 +73,12 @@ export function layersOver(
   time: Time,
 ): { first: Layer; resilience: Resilience; leases: Leases | undefined; events: Events } {
   const { slotsOf, denyCache, clock, deadlineMs } = options
-  const clockUs = () => clock?.nowUs()
   const events = storeEvents(options.log, time)
   const resilience = new Resilience(backend, { ...options, events, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
-  const leases = options.leases && new Leases(first, { ...options.leases, clockUs, time })
+  const leases = options.leases && new Leases(first, { ...options.leases, clock, time })
   if (leases !== undefined) first = leases
-  if (denyCache) first = new DenyCache(first, { clockUs, time })
+  if (denyCache) first = new DenyCache(first, { clock, time })
   return { first, resilience, leases, events }
 }

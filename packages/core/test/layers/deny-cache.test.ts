@@ -2,7 +2,7 @@
 // longer than it is sure to deny.
 
 import { expect, test } from 'vitest'
-import { gcra } from '../../src/index.js'
+import { type Clock, gcra } from '../../src/index.js'
 import { DenyCache } from '../../src/layers/deny-cache.js'
 import type { LayerRequest, Pending } from '../../src/layers/layer.js'
 import { makePolicySet } from '../../src/request.js'
@@ -26,14 +26,14 @@ function resultOf(retryAfterMs: number, more: Partial<StoreResult> = {}): StoreR
 }
 
 /** At 1,000 ms, before a store that denies everything so. */
-async function cacheOver(denial: StoreResult, clockUs: () => number | undefined = () => undefined) {
+async function cacheOver(denial: StoreResult, clock?: Clock) {
   const time = virtualTime()
   await time.advance(SENT_MS)
   const next = new ScriptedLayer((asked, pending) => {
     if (asked.mode === 'consume') pending.decided(denial)
     else pending.decided({ ...denial, granted: 1 })
   })
-  const cache = new DenyCache(next, { time, clockUs })
+  const cache = new DenyCache(next, { time, clock })
   return {
     time,
     next,
@@ -100,7 +100,7 @@ test('of several policies, the shortest wait counts', async () => {
 test('where the clock is injected, its time counts', async () => {
   const denial = resultOf(10)
   let nowUs = denial.nowUs
-  const { time, cache, known } = await cacheOver(denial, () => nowUs)
+  const { time, cache, known } = await cacheOver(denial, { nowUs: () => nowUs })
   answerOf(cache, request)
   await time.advance(60_000)
   nowUs += 9_000
@@ -169,7 +169,7 @@ test.each(['refund', 'reset'] as const)(
     const time = virtualTime()
     const waiting: [LayerRequest, Pending][] = []
     const next = new ScriptedLayer((asked, pending) => void waiting.push([asked, pending]))
-    const cache = new DenyCache(next, { time, clockUs: () => undefined })
+    const cache = new DenyCache(next, { time, clock: undefined })
     await time.advance(SENT_MS)
     answerOf(cache, request)
     await time.advance(1)

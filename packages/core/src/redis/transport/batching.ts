@@ -77,7 +77,14 @@ export class Batching implements Layer {
     const { nodes, clock } = this.#options
     const prepared = this.#preparedOf(target.policySet)
     const slot = nodes.isCluster ? nodes.slotOf(target) : 0
-    const nowUs = clock?.nowUs()
+    let nowUs: number | undefined
+    try {
+      nowUs = clock?.nowUs()
+    } catch (error) {
+      // A clock of the user's that went wrong.
+      pending.failed(error)
+      return
+    }
     let open = this.#open[slot]
     if (open === undefined) {
       open = []
