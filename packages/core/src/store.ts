@@ -7,7 +7,7 @@ import type { Policy } from './algorithms/policy.js'
 
 export type { Mode } from './algorithms/driver.js'
 
-/** @example docs/migrating-0.2.md has one in a few lines */
+/** docs/migrating-0.2.md shows one in a few lines. */
 export interface Store {
   /**
    * Decides a request atomically: all its policies allow it and all are charged, or none is.
@@ -43,7 +43,7 @@ export interface PolicySet {
 
 /**
  * When the store cannot decide:
- * - `local`: in this process, with its part of the limit, starting from what was last seen of the
+ * - `local`: in this process, with its local quota, starting from what was last seen of the
  *   key
  * - `allow`: as if the policy were not there
  * - `deny`: refuse, with reason `store-unavailable`
@@ -79,11 +79,11 @@ export interface StoreRequest {
    * Limiters ask for 1.
    */
   readonly count: number
-  /** Grant nothing unless so many of `count` fit. Not asked for yet: 1. */
+  /** Grant nothing unless at least this many of `count` fit. Reserved: no limiter sets it yet. */
   readonly atLeast?: number | undefined
-  /** How long, in ms, the asker would wait for its turn. Not asked for yet: 0. */
+  /** How long, in ms, the caller would wait for its turn. Reserved: no limiter sets it yet. */
   readonly maxWaitMs?: number | undefined
-  /** Units that must remain, for each policy. Not asked for yet: 0. */
+  /** Units that must remain, for each policy. Reserved: no limiter sets it yet. */
   readonly keep?: readonly number[] | undefined
   /**
    * By when it must be decided, in ms by `performance.now()`. Undefined: the store has a deadline

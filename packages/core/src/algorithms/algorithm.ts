@@ -26,7 +26,7 @@ export interface Kernel<C extends Scratch = Scratch> {
   /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new
    *  id. */
   readonly id: string
-  /** The twin of this object in Lua. */
+  /** The same kernel in Lua. */
   readonly lua: KernelLua
   readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */

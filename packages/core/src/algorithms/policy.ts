@@ -90,7 +90,7 @@ export function makePolicy(parts: PolicyParts): Policy {
 function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
   const { kernel, numbers, ...shown } = parts
   const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
-  // Decisions carry their policies, and are logged: what computes is no part of the picture.
+  // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   return Object.freeze(
     Object.defineProperties(
       { ...shown, name, signature },
@@ -142,7 +142,7 @@ export function checkedCount(value: number, what: string, most: number, least = 
   return value
 }
 
-/** Whether a policy is one; not a look-alike, and maybe one of another copy of this package. */
+/** Whether a factory made the value, maybe that of another copy of this package. */
 export function isPolicy(value: unknown): value is Policy {
   const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
   return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)

@@ -35,7 +35,7 @@ export function checkedClock(clock: Clock): Clock {
         return nowUs
       throw rangeError(
         'WEIR_INVALID_CLOCK',
-        `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
+        `clock.nowUs() returned ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
       )
     },
   }

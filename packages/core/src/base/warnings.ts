@@ -24,11 +24,11 @@ export type WarningCode =
 const given = new Set<string>()
 
 /**
- * Warns once per code and target. Subjects come from the set-up, not from requests, so there are
+ * Warns once for each code and topic. Topics come from the set-up, not from requests, so there are
  * few.
  */
-export function warnOnce(code: WarningCode, target: string, message: string): void {
-  const id = `${code} ${target}`
+export function warnOnce(code: WarningCode, topic: string, message: string): void {
+  const id = `${code} ${topic}`
   if (given.has(id)) return
   given.add(id)
   warn(code, message)

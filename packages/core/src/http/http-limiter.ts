@@ -16,7 +16,7 @@ import { responder, setRefusalHeaders } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
-  /** To peek, refund, charge or reset a key, or to switch the limiter off. */
+  /** To peek, refund, penalise or reset a key, or to switch the limiter off. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
 }

@@ -120,7 +120,7 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
       `a request to limiter "${name}" has no usable client address; ${shared}`,
     )
   } else {
-    const what = `key of limiter "${name}" gave ${quote(key)}, which is no text and no whole number`
+    const what = `key of limiter "${name}" gave ${quote(key)}, neither a text nor a whole number`
     warnOnce('WEIR_NO_KEY', name, `${what}; ${shared}`)
   }
 }

@@ -17,7 +17,7 @@ import type { Layer, LayerRequest, Pending } from './layer.js'
 const MAX_AGE_US = 1_000_000
 /** For each limiter. */
 const MAX_KEYS = 20_000
-/** A shorter wait is over before it would spare many calls; rounding it would cost half a rate. */
+/** A shorter wait is over before it would spare a request; rounding it up could halve a rate. */
 const LEAST_WAIT_MS = 2
 
 export interface DenyCacheOptions {
@@ -129,7 +129,7 @@ class Denials {
   }
 
   /**
-   * Units were given back or forgotten. Of calls that are under way, nobody knows whether they were
+   * Units were given back or forgotten. Of requests on their way nobody knows whether they were
    * denied before or after. An own key may be shared by any of the limiter's targets, so where
    * there is one all are forgotten.
    */

@@ -115,7 +115,7 @@ function before(result: StoreResult, later: number): StoreResult {
 interface Demand {
   sinceMs: number
   count: number
-  /** A call that takes units ahead is on its way since then. */
+  /** When the request that takes units ahead was sent; undefined: none is on its way. */
   askedMs: number | undefined
   /** The most that the next lease may be. */
   most: number
@@ -163,7 +163,7 @@ class LeasesOfLimiter {
     lease.spentAfterUs = afterUs
     const result = before(lease.result, lease.left)
     const nowUs = result.nowUs + afterUs
-    // A unit weighs as long as if it had been taken now.
+    // A unit counts for as long as if it had been taken now.
     const untilUs = result.untilUs.map((until) => until + afterUs)
     if (lease.left === 0) this.end(id)
     return { ...result, nowUs, untilUs, source: 'local', sentAtMs: undefined }
@@ -218,7 +218,7 @@ class LeasesOfLimiter {
     if (lastsUs < LEAST_US) this.end(id)
   }
 
-  /** The call that was to take units ahead has failed. */
+  /** The request that was to take units ahead has failed. */
   failed(id: string): void {
     const demand = this.#demands.get(id)
     if (demand !== undefined) demand.askedMs = undefined

@@ -110,7 +110,7 @@ export class PendingDecision implements Pending {
       this.decision = decisionOf(this.request, result)
       this.resolve?.(this.decision)
     } catch (error) {
-      // A store that keeps no contract.
+      // The store broke its contract.
       this.failed(error)
     }
   }

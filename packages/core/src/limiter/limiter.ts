@@ -312,14 +312,14 @@ export class RateLimiter {
     return resolved
   }
 
-  /** The policy function threw or returned no policy: what it said last of this key holds, never
+  /** The policy function threw or returned no policy: its last policy for this key is used, never
    *  "unlimited". */
   #lastGood(key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
     const resolved = this.#chosen.get(shortName(key))
     if (resolved === undefined)
       throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
-    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)
+    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
     return resolved
   }
 

@@ -80,7 +80,7 @@ export class Resolver {
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { policySet: undefined, first: first.policy }
     return {
-      policySet: this.#planOf(limiting),
+      policySet: this.#policySetOf(limiting),
       first: first.policy,
       ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
       ownCosts: limiting.some(({ cost }) => cost !== undefined)
@@ -91,13 +91,13 @@ export class Resolver {
 
   /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
    *  policies. */
-  #planOf(uses: readonly PolicyUse[]): PolicySet {
+  #policySetOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
     let policySet = this.#policySets.get(signature)
     if (policySet === undefined) {
       // Numbers may come from requests: forgetting the policy sets costs a little time, keeping
       // them all would cost memory.
-      if (this.#policySets.size >= MAX_PLANS) this.#policySets.clear()
+      if (this.#policySets.size >= MAX_REMEMBERED) this.#policySets.clear()
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
       policySet = makePolicySet(
         this.#owner.limiter,
@@ -126,7 +126,7 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
       warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
     }
     // Names may come from requests.
-    if (kernels.size >= MAX_PLANS) kernels.clear()
+    if (kernels.size >= MAX_REMEMBERED) kernels.clear()
     kernels.set(names, kernel?.id)
   }
 }
@@ -175,7 +175,7 @@ export function storeOf(policySet: PolicySet): Store | undefined {
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
-const MAX_PLANS = 1_000
+const MAX_REMEMBERED = 1_000
 const ONE: readonly number[] = Object.freeze([1])
 
 export function targetOf(resolved: Resolved, policySet: PolicySet, key: string): Target {

@@ -182,7 +182,7 @@ export class Segments {
 // A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of
 // Computer Programming 3, 6.4, algorithms L and R). The numbers of a state lie where its key is
 // found, so that a decision touches little memory: among a million keys, waiting for memory is most
-// of what it takes. Its size is fixed: memory-segments.ts puts the entries of one that became too
+// of what it takes. Its size is fixed: the class Segments moves the entries of one that became too
 // small, or too large, into another.
 
 const SMALLEST = 16

@@ -23,9 +23,8 @@ export interface MemoryStoreOptions {
    *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
    *    characters, 128 bits of a hash.)
    *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept:
-   *    less memory, and no
-   *     personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003
-   *     % for a million. */
+   *    less memory, and no personal data in it. Two of n keys share a counter with a probability
+   *    of n² / 2⁶⁵: 0.000003 % for a million. */
   readonly keys?: 'exact' | 'fingerprint'
   /** Time, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock
@@ -66,7 +65,7 @@ export function memoryStoreOf({
   const marks = new Recent<Mark>(MAX_MARKS)
   let closed = false
   const sweeping = sweeper(tables, clock, time, () => {
-    // What is prepared may be at tables that are no more.
+    // Prepared policy sets may refer to tables that were dropped.
     preparedOf = memoized(prepare)
   })
 

@@ -33,7 +33,7 @@ export function sweeper(
     try {
       nowMs = clock.nowUs() / 1_000
     } catch {
-      // A clock of the user's that went wrong. Decisions say so; here, nothing is over.
+      // The user's clock failed. Decisions report that; here no key is taken to be over.
     }
     let looks = LOOKS
     let drops = DROPS

@@ -207,7 +207,7 @@ export class MemoryTable implements Table {
 
   /**
    * The slot of a key that may make room for another: of the next few keys the first that is over,
-   * else the one with the most left; -1: none. An exhausted key stays, so nobody can wash away his
+   * else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
    * own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {

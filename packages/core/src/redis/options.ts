@@ -17,7 +17,7 @@ export interface RedisStoreOptions {
    *  share. */
   readonly clock?: Clock
   /**
-   * For a Cluster: keys share so many hash tags, spread evenly over the slots, and decisions of one
+   * For a Cluster: keys share this many hash tags, spread over the slots, and decisions of one
    * turn of the event loop whose keys share one travel in one call. 2 to 1,024; 16 is good for up
    * to 6 masters. It is part of every key, so a change forgets what was counted. Default: each key
    * has its own, so load spreads best and hardly any calls are shared.
@@ -116,7 +116,7 @@ export function checkedRedisOptions(options: RedisStoreOptions): RedisSettings {
   if (hashKeys !== undefined && !isSecret) {
     // The secret itself is not shown.
     const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
-    throw typeError('WEIR_INVALID_OPTION', `hashKeys is no such text; ${right}`)
+    throw typeError('WEIR_INVALID_OPTION', `hashKeys is not valid; ${right}`)
   }
   if (hashTags !== undefined) checkedNumber('hashTags', hashTags, 2, 1_024)
   if (leases !== undefined) {

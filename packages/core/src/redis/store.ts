@@ -1,4 +1,5 @@
-// The Redis store, and the way of a request through it.
+// The Redis store, and the way of a request through it. Redis is not asked by what a deny cache or a
+// lease answers, and while the breaker of its node is open.
 
 import { processTime, type Time } from '../base/time.js'
 import { AcrossSlots } from '../layers/across-slots.js'
@@ -57,7 +58,7 @@ export function redisStoreIn(
   })
 }
 
-/** Whatever is still to be said to Redis when the store is closed has so long. */
+/** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
 export interface LayersOptions extends Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'> {
@@ -66,7 +67,7 @@ export interface LayersOptions extends Omit<RedisSettings, 'format' | 'maxInFlig
   readonly slotsOf: ((target: Target) => readonly number[]) | undefined
 }
 
-/** Deny cache, leases, across slots, resilience; then the backend: batching, transport, client. */
+/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, client. */
 export function layersOver(
   backend: Backend,
   options: LayersOptions,

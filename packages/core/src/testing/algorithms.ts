@@ -1,5 +1,5 @@
 // All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports
-// does, or every bundle would hold all of them.
+// may import this file, or every bundle would hold all of them.
 
 import type { Kernel } from '../algorithms/algorithm.js'
 import { gcra } from '../algorithms/bucket/gcra.js'

@@ -454,7 +454,7 @@ describe('the number of instances', () => {
   /** The process's, but for what takes as long as a heartbeat does. */
   const time: Time = {
     ...processTime,
-    nowMs: () => performance.now() + aheadMs,
+    nowMs: () => aheadMs,
     after(ms, action) {
       if (ms !== 3_000) return processTime.after(ms, action)
       const timer = { atMs: aheadMs + ms, action }

@@ -33,7 +33,7 @@ return function(price, capacity, reach)
     return used < span and floor((span - used) / price) or 0
   end
 
-  -- Puts the TAT later, as far as a charge may: by the price of the units, or to `to`.
+  -- Moves the TAT later, at most two spans ahead of now: by the price of the units, or to `to`.
   local function take(units, to)
     local moved = to or tat + units * price
     local furthest = now + 2 * span

@@ -10,7 +10,7 @@
 //   left   floor((now + span - max(TAT, now)) / price)
 //   reach  two full resets of any bucket of the time scale, a bit more than two spans: policy.ts
 //
-// Bound: at most capacity + refill * t / every units in any time t. Units charged past the limit
+// Bound: at most capacity + refill * t / every units in any time t. A penalty past the limit
 // may put the TAT up to two spans ahead. Anything further than `reach` is a clock that stepped
 // back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two
 // full resets. Another capacity on the same state: the TAT stays, so the share of the bucket that
@@ -125,7 +125,7 @@ function ticksAt(us: number): number {
   return (us - EPOCH_MS * 1_000) * TICKS_PER_US
 }
 
-/** Puts the TAT later, as far as a charge may. */
+/** Moves the TAT to a later instant, at most two spans ahead of now. */
 function moveTo(scratch: BucketScratch, tat: number): void {
   const furthest = scratch.now + 2 * scratch.span
   const reached = tat < furthest ? tat : furthest

@@ -143,7 +143,7 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
 
 /**
  * The units of HTTP: whole seconds that never come too early, whole units. Beyond 2^31 ms Node's
- * timers fire at once, so a client that sleeps so long would hammer instead: 24.8 days are the
+ * timers fire at once, so a client that waits that long would retry at once: 24.8 days are the
  * most.
  */
 const MAX_SECONDS = 2_147_483

@@ -79,7 +79,7 @@ export class Fallback {
 
   /**
    * The store had counted requests that were then decided here: they are counted already.
-   * @param granted below 0: it had given back so many
+   * @param granted below 0: the store had given back that many
    */
   countedAfterAll({ target, costs }: LayerRequest, granted: number): void {
     const admitted = this.#admitted.get(target.policySet)?.get(idOf(target))

@@ -52,7 +52,7 @@ export class LastSeen {
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
-  /** Remembers an result. Returns what was seen before it, if that tells that the store has lost it
+  /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
    *  since. */
   note(id: string, salt: number, result: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
@@ -70,7 +70,7 @@ export class LastSeen {
     if (known && mode === 'refund' && this.#isGone(at, result)) return undefined
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
     const lost = taken && result.granted > 0 && known ? this.#lostAt(at, result, mode) : undefined
-    // What is in use after a denial or a settlement does not say whether that is less because it
+    // What is in use after a denial or reconciliation does not tell whether less is used because it
     // was lost or has passed.
     if (known && (mode === 'reconcile' || result.granted === 0) && this.#tellsLess(at, result))
       return lost
@@ -149,9 +149,9 @@ export class LastSeen {
     if (now === undefined || now.cost === 0 || remained >= now.limit) return false
     if (untilUs <= nowUs + LOSS_MARGIN_US) return false
     const { cost, limit, remaining, policy } = now
-    // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
+    // After a penalty that leaves nothing, usage may exceed the limit by an unknown amount.
     const isUsedTold = mode !== 'penalty' || remaining > 0
-    // What is settled may no longer weigh.
+    // What is reconciled may no longer count.
     const took = mode === 'reconcile' ? 0 : granted * cost
     if (isUsedTold && took > 0 && limit - remaining === took) return true
     const traits = policy.kernel?.traits

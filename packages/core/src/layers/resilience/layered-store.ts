@@ -21,7 +21,7 @@ export interface LayeredStoreParts {
   readonly resilience: Resilience
   readonly events: Events
   readonly local: boolean
-  /** Ends what is beside the resilience. */
+  /** Closes everything, the resilience layer and what it asks included. */
   readonly close: () => Promise<void>
 }
 

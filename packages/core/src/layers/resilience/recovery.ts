@@ -40,7 +40,7 @@ export interface Guard {
 const SPREAD_MS = 500
 /** How long after a request that failed alone its node is asked to count it. */
 const ALONE_MS = 500
-/** How often is looked whether the client is ready again. */
+/** How often to check whether the client is ready again. */
 const UNREADY_MS = 50
 /** Keys that are counted at once. The store serves others between one chunk and the next. */
 const CHUNK = 100
@@ -142,7 +142,7 @@ export class Recovery {
     }
     breaker.reconciled(problem === undefined, this.#options.time.nowMs())
     this.watch(guard, problem)
-    // And the last one what they took during the second: from now on the store decides.
+    // A third part is what they took during the second. From now on the store decides.
     if (problem === undefined) {
       await this.#reconcile(node, counted).catch(() => this.reconcileSoon(guard))
     }

@@ -41,8 +41,8 @@ function eachOf(
 }
 
 /**
- * The places of policies that count in memory. Those that deny do, too, for what is charged or
- * given back, which is not refused.
+ * The places of policies that count in memory. Those that deny do, too, for penalties and
+ * refunds, which are not refused.
  */
 function localPlaces(each: readonly WhenUnavailable[]): number[] {
   return each.map((_, i) => i).filter((i) => each[i] !== 'allow')

@@ -42,7 +42,7 @@ function attemptOf(client: RedisLike): Promise<void> {
   return attempt
 }
 
-/** @param deadlineMs how long is waited, from the first question on */
+/** @param deadlineMs how long to wait, from the first call of `pending` on */
 export function firstConnection(
   client: RedisLike,
   deadlineMs: number,
@@ -59,7 +59,7 @@ export function firstConnection(
     try {
       await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs, time)
     } catch {
-      // The client says below how far it has come.
+      // The status of the client, below, tells what happened.
     } finally {
       isOver = true
       pending = undefined

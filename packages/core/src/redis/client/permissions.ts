@@ -88,7 +88,7 @@ export function permissions(
       tried.delete(reason)
       return ''
     })
-    // Where not even that may be asked, what is known has to do.
+    // Where EVAL fails, too, only the first refusal is known.
     const refused = found || known
     if (warned || refused === '') return
     warned = true
@@ -100,7 +100,7 @@ export function permissions(
 
   return (error, tagOf) => {
     const refused = isRefusal(error)
-    // To a script a value that it may not read looks like one that is not Weir's.
+    // A script cannot tell a value that it may not read from one that Weir did not write.
     if (!refused && (error as StoreError).code !== 'WEIR_FOREIGN_KEY') return
     const reason = refused ? 'refused' : 'foreign'
     if (warned || tried.has(reason)) return

@@ -93,7 +93,7 @@ export async function callScript(
   return { nowUs: numbers[0] as number, numbers, call, stride }
 }
 
-/** Before the keys of a call stand what it names its script by, and how many keys there are. */
+/** A call begins with the name of its script and the number of its keys. */
 const CALL_HEAD = 2
 
 /**

@@ -16,7 +16,7 @@ export interface DispatcherOptions {
   readonly firstConnection: FirstConnection
   /** Called with each failure of a call or a key. */
   readonly failed: (node: RedisNode, error: unknown) => void
-  /** Begins with the first reply; undefined: the peers are known. */
+  /** Started by the first reply; undefined: the number of peers was given as an option. */
   readonly heartbeat: Heartbeat | undefined
 }
 
@@ -43,7 +43,7 @@ export class Dispatcher {
   send(batch: Batch): void {
     const connecting = this.#connecting()
     if (connecting !== undefined) {
-      // Which node it is for is known afterwards.
+      // Its node is known only once the client is connected.
       this.#waiting.add(batch)
       connecting.then(
         () => {

@@ -12,7 +12,7 @@ export interface RedisNode extends BackendNode {
   tag: string | undefined
 }
 
-/** Serves slots of which the client does not know who does. */
+/** Name of the node that stands for slots whose node the client does not know. */
 const UNKNOWN = 'unknown'
 
 export class Nodes {

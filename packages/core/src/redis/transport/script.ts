@@ -1,5 +1,6 @@
 // The script of a policy set: the Lua kernels that its policies use, a loop for plain requests, and
-// the driver. Policy sets with the same kernels in the same order share one.
+// the driver. Policy sets with the same kernels in the same order share one. What a script writes
+// for each mode is in algorithms/*/kernel.lua, and for refunds and resets in algorithms/driver.lua.
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'

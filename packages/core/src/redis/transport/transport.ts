@@ -21,7 +21,7 @@ export interface RedisTransport extends Backend {
   readonly slotsOf: ((target: Target) => readonly number[]) | undefined
   /** Sends what was gathered; what waits for a connection fails. */
   close(): void
-  /** Says goodbye to the peers. */
+  /** Removes this process from the peers that Redis counts. */
   leave(): Promise<void>
 }
 
