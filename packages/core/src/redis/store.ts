@@ -1,5 +1,5 @@
-// The Redis store, and the way of a request through it. Redis is not asked by what a deny cache or a
-// lease answers, and while the breaker of its node is open.
+// The Redis store, and the way of a request through it. Redis is not asked by what a deny cache or
+// a lease answers, and while the breaker of its node is open.
 
 import { processTime, type Time } from '../base/time.js'
 import { AcrossSlots } from '../layers/across-slots.js'

@@ -2,8 +2,9 @@
 // breaker for each node, and a decision without the store where it cannot make one. It remembers
 // what it last saw of each target, so that an outage gives nobody a new budget, and what the store
 // has lost is restored: the first result that shows a loss is followed by one `restore`. Results
-// already given stand, so what was in flight then may pass beyond the limit. What is decided without
-// the store is in fallback.ts, by when-unavailable.ts; how a node comes back in recovery.ts.
+// already given stand, so what was in flight then may pass beyond the limit. What is decided
+// without the store is in fallback.ts, by when-unavailable.ts; how a node comes back in
+// recovery.ts.
 
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
