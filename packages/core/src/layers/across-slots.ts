@@ -25,14 +25,13 @@ export class AcrossSlots implements Layer {
 
   ask(request: LayerRequest, pending: Pending): void {
     const { target } = request
-    const { time, deadlineMs, slotsOf } = this.#options
+    const { slotsOf } = this.#options
     const parts = target.ownKeys === undefined ? [] : partsOf(target, slotsOf(target))
     if (parts.length < 2) {
       this.#next.ask(request, pending)
       return
     }
-    const deadlineAtMs = request.deadlineAtMs ?? time.nowMs() + deadlineMs
-    this.#askParts({ ...request, deadlineAtMs }, parts).then(
+    this.#askParts(request, parts).then(
       (result) => pending.decided(result),
       (error) => pending.failed(error),
     )
@@ -41,31 +40,40 @@ export class AcrossSlots implements Layer {
   /** Asks part after part. */
   async #askParts(request: LayerRequest, parts: readonly number[][]): Promise<StoreResult> {
     const { mode } = request
+    const { time, deadlineMs } = this.#options
     const done: Part[] = []
     let isDenied = false
+    let { deadlineAtMs } = request
+    // Like that of the first part, it counts from the end of this turn.
+    if (deadlineAtMs === undefined) {
+      time.soon(() => {
+        deadlineAtMs = time.nowMs() + deadlineMs
+      })
+    }
     for (const places of parts) {
       // Once one has denied, the others are only looked at.
       const partMode = isDenied && mode === 'consume' ? 'peek' : mode
-      const part: LayerRequest = { ...partOfRequest(request, places), mode: partMode }
+      const part: LayerRequest = { ...partOfRequest(request, places), mode: partMode, deadlineAtMs }
       try {
         const result = await promiseOf(this.#next, part)
         done.push({ places, request: part, result })
         if (result.granted > 0 || isDenied) continue
         isDenied = true
-        if (mode === 'consume') await this.#giveBack(done.slice(0, -1))
+        if (mode === 'consume') await this.#giveBack(done.slice(0, -1), deadlineAtMs)
       } catch (error) {
-        if (mode === 'consume' && !isDenied) await this.#giveBack(done)
+        if (mode === 'consume' && !isDenied) await this.#giveBack(done, deadlineAtMs)
         throw error
       }
     }
     return joined(request, done, !isDenied)
   }
 
-  async #giveBack(parts: readonly Part[]): Promise<void> {
+  async #giveBack(parts: readonly Part[], deadlineAtMs: number | undefined): Promise<void> {
     for (const part of parts) {
       const { nowUs, untilUs, source } = part.result
-      const refund: LayerRequest = { ...part.request, mode: 'refund', untilUs, seenUs: nowUs }
-      if (this.#options.time.nowMs() >= (refund.deadlineAtMs as number)) {
+      const receipt = { untilUs, seenUs: nowUs }
+      const refund: LayerRequest = { ...part.request, ...receipt, mode: 'refund', deadlineAtMs }
+      if (deadlineAtMs !== undefined && this.#options.time.nowMs() >= deadlineAtMs) {
         // Nobody can wait for it, so it has a deadline of its own.
         this.#next.ask({ ...refund, deadlineAtMs: undefined }, IGNORED)
         continue

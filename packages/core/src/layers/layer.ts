@@ -5,6 +5,7 @@
 // A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
 
 import type { Mode } from '../algorithms/driver.js'
+import { quote, StoreError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import type { Store, StoreRequest, StoreResult, Target } from '../store.js'
 
@@ -28,9 +29,17 @@ export interface Pending {
 /** Nobody waits. */
 export const IGNORED: Pending = { decided() {}, failed() {} }
 
-/** A store as a layer: the last one, unless the store is made of layers itself. */
-export function layerOf(store: Store & Partial<Layer>): Layer {
-  return typeof store.ask === 'function' ? (store as Layer) : new StoreLayer(store)
+/** Where a store that is made of layers has the first of them. One for both builds. */
+export const LAYER: unique symbol = Symbol.for('@weir/core:layer-1')
+
+export interface StoreOfLayers extends Store {
+  readonly [LAYER]: Layer & Pick<Store, 'decide'>
+}
+
+/** A store as a layer: its own, if it is made of layers and nobody has put a `decide` before them. */
+export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
+  const own = store[LAYER]
+  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
 }
 
 class StoreLayer implements Layer {
@@ -41,27 +50,55 @@ class StoreLayer implements Layer {
   }
 
   ask(request: LayerRequest, pending: Pending): void {
-    let result: unknown
     try {
-      if (request.mode === 'reset') result = this.#store.reset(request.target)
-      else result = this.#store.decide(request as StoreRequest)
+      const { mode, target } = request
+      const result: unknown =
+        mode === 'reset' ? this.#store.reset(target) : this.#store.decide(request as StoreRequest)
+      if (isPromise(result)) {
+        result.then(
+          (settled) => answer(settled, request, pending),
+          (error) => pending.failed(error),
+        )
+        return
+      }
+      answer(result, request, pending)
     } catch (error) {
       pending.failed(error)
-      return
     }
-    if (isPromise(result)) {
-      result.then(
-        (settled) => pending.decided(resultOf(settled, request)),
-        (error) => pending.failed(error),
-      )
-    } else pending.decided(resultOf(result, request))
   }
 }
 
-/** A reset answers nothing. */
-function resultOf(result: unknown, { count }: LayerRequest): StoreResult {
-  if (result !== undefined) return result as StoreResult
-  return { granted: count, nowUs: 0, untilUs: [], policies: [], source: 'store', degraded: false }
+function answer(result: unknown, request: LayerRequest, pending: Pending): void {
+  if (request.mode === 'reset') pending.decided(RESET)
+  else if (isResult(result, request)) pending.decided(result)
+  else {
+    const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
+    const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
+    pending.failed(new StoreError('WEIR_STORE_FAILED', what))
+  }
+}
+
+/** What a reset answers: nothing. */
+const RESET: StoreResult = {
+  granted: 1,
+  nowUs: 0,
+  untilUs: [],
+  policies: [],
+  source: 'store',
+  degraded: false,
+}
+
+/** What others rely on, of a store that anybody may have written. */
+function isResult(result: unknown, { target }: LayerRequest): result is StoreResult {
+  const { granted, untilUs, policies } = (result ?? {}) as Partial<StoreResult>
+  const { length } = target.policySet.policies
+  if (!Number.isInteger(granted) || untilUs?.length !== length || policies?.length !== length) {
+    return false
+  }
+  for (let i = 0; i < length; i += 1) {
+    if (typeof policies[i]?.remaining !== 'number') return false
+  }
+  return true
 }
 
 /** A promise of what a layer answers. */

@@ -201,8 +201,10 @@ export class MemoryTable implements Table {
 
   #addKey(key: string): void {
     this.#log.fill(0)
-    if (this.#victim >= 0) this.#states.remove(this.#victim)
-    this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
+    if (this.#victim >= 0) {
+      this.#states.remove(this.#victim)
+      this.#states.add(key)
+    } else this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
   }
 
   /**

@@ -9,7 +9,7 @@ import { Leases } from '../layers/leases.js'
 import type { Backend, StoreHealth } from '../layers/resilience/backend.js'
 import { type Events, storeEvents } from '../layers/resilience/events.js'
 import { withDeadline } from '../layers/resilience/failures.js'
-import { LayeredStore, type ResilientStore } from '../layers/resilience/layered-store.js'
+import { layeredStore, type ResilientStore } from '../layers/resilience/layered-store.js'
 import type { Peers } from '../layers/resilience/peers.js'
 import { Resilience } from '../layers/resilience/resilience.js'
 import type { Target } from '../store.js'
@@ -46,7 +46,7 @@ export function redisStoreIn(
     { ...settings, peers: transport.peers, slotsOf: transport.slotsOf },
     time,
   )
-  return new LayeredStore({
+  return layeredStore({
     ...layers,
     local: false,
     async close() {

@@ -166,11 +166,22 @@ test.each(['peek', 'penalty', 'refund', 'reset'] as const)(
   },
 )
 
+test('a turn that takes long is no part of the deadline', async () => {
+  const { time, first, next } = across(5)
+  const asked = promiseOf(first, onTarget(target, 'consume'))
+  time.block(500)
+  await time.settle(asked)
+  // What is asked before the turn has ended is dated by whoever keeps the deadline.
+  const deadlines = next.asked.map(({ deadlineAtMs }) => deadlineAtMs)
+  expect(deadlines).toEqual([undefined, undefined, 600])
+})
+
 test('all share one deadline, that of the request if it has one', async () => {
   const { time, first, next } = across(5)
   await time.advance(1_000)
   await decided(time, first, onTarget(target, 'consume'))
-  expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([1_100, 1_100, 1_100])
+  // The first part's own begins at the same instant: at the end of the turn.
+  expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([undefined, 1_100, 1_100])
   next.asked.length = 0
   await decided(time, first, { ...onTarget(target, 'consume'), deadlineAtMs: 1_234 })
   expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([1_234, 1_234, 1_234])
@@ -184,7 +195,7 @@ test('after the deadline nobody waits for what is given back', async () => {
   const [few, , refund, peek] = next.asked
   // The refund is under way, and the last part is asked meanwhile.
   expect([refund?.mode, refund?.deadlineAtMs]).toEqual(['refund', undefined])
-  expect([peek?.mode, peek?.deadlineAtMs]).toEqual(['peek', few?.deadlineAtMs])
+  expect([few?.deadlineAtMs, peek?.mode, peek?.deadlineAtMs]).toEqual([undefined, 'peek', 100])
   expect(await time.settle(asked)).toMatchObject({ granted: 0 })
   expect(left()).toEqual([99, 0, 2])
 })

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fixedWindow, slidingLog } from '../../src/index.js'
-import { promiseOf } from '../../src/layers/layer.js'
-import { LayeredStore } from '../../src/layers/resilience/layered-store.js'
+import { LAYER, promiseOf } from '../../src/layers/layer.js'
+import { layeredStore } from '../../src/layers/resilience/layered-store.js'
 import { ALONE } from '../../src/layers/resilience/peers.js'
 import { layersOver } from '../../src/redis/store.js'
 import { makePolicySet } from '../../src/request.js'
@@ -37,7 +37,7 @@ const denied = makePolicySet('denied', [fixedWindow({ name: 'none', limit: 3, wi
 interface World {
   readonly time: VirtualTime
   readonly cluster: FakeCluster
-  readonly store: LayeredStore
+  readonly store: ReturnType<typeof layeredStore>
   readonly events: [string, string, number | string | undefined][]
 }
 
@@ -56,7 +56,7 @@ function worldOf(seed = 1): World {
     log: undefined,
   } as const
   const layers = layersOver(cluster.backend, options, time)
-  const store = new LayeredStore({
+  const store = layeredStore({
     ...layers,
     local: false,
     async close() {
@@ -89,7 +89,7 @@ async function load(world: World, random: () => number, ms: number, log: Logged[
   const hotKeys = (['a', 'b'] as const).map((name) => keyOn(name, hot, cluster.slotsOf))
   function ask(target: Target, mode: StoreRequest['mode'] = 'consume'): void {
     const atMs = time.nowMs()
-    store.ask(onTarget(target, mode), {
+    store[LAYER].ask(onTarget(target, mode), {
       decided({ granted, source, degraded, policies }: StoreResult) {
         const what = `${mode} ${target.policySet.name} ${target.key}`
         const remaining = policies.map((each) => each.remaining)
@@ -168,7 +168,7 @@ test('equal requests of one turn are one call and one decision of a node', async
   // Too few for a lease.
   const policySet = makePolicySet('few', [fixedWindow({ limit: 15, window: '1h' })])
   const request = onTarget({ policySet, key: 'k' }, 'consume')
-  const asked = Array.from({ length: 20 }, () => promiseOf(store, request))
+  const asked = Array.from({ length: 20 }, () => promiseOf(store[LAYER], request))
   const results = await time.settle(Promise.all(asked))
   const left = results.map(({ granted, policies }) => [granted, policies[0]?.remaining])
   expect(left.slice(0, 15)).toEqual(Array.from({ length: 15 }, (_, i) => [1, 14 - i]))
@@ -261,7 +261,7 @@ test('a node that comes back empty is given what was seen of it', async () => {
   const world = worldOf()
   const { time, cluster, store, events } = world
   const target = { policySet: users, key: 'user-1' }
-  const consume = () => time.settle(promiseOf(store, onTarget(target, 'consume')))
+  const consume = () => time.settle(promiseOf(store[LAYER], onTarget(target, 'consume')))
   let granted = 0
   for (let i = 0; i < 12; i += 1) {
     granted += (await consume()).granted
@@ -305,7 +305,7 @@ test('a store that is closed in an outage answers what waits, and leaves no time
   await load(world, randomFrom(8), 200, log)
   for (const node of [cluster.nodes.a, cluster.nodes.b]) node.state = 'silent'
   await load(world, randomFrom(9), 50, log)
-  const asked = promiseOf(store, onTarget({ policySet: users, key: 'last' }, 'consume'))
+  const asked = promiseOf(store[LAYER], onTarget({ policySet: users, key: 'last' }, 'consume'))
   await store.close()
   expect(await asked).toMatchObject({ granted: 1, degraded: true })
   await time.advance(60_000)

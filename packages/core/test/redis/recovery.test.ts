@@ -159,6 +159,22 @@ describe('keys of an outage', () => {
   })
 })
 
+test('a key that holds something foreign keeps nothing else from Redis', async () => {
+  const store = storeOn(clientBy((_, send) => send()))
+  const states: string[] = []
+  store.on('breaker', ({ state }) => states.push(state))
+  const name = newName()
+  const limiter = new RateLimiter({ name, store, policy })
+  await redis.set(`weir:{foreign}:${name}:fixed-window-5m:fixed1-5m`, 'not ours', 'PX', 60_000)
+  expect(await limiter.consume('foreign')).toMatchObject({ degraded: true })
+  // It is tried to be counted half a second later, and given up.
+  await waitUntil('nothing is left', async () => store.health().localKeys === 0)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  expect(await limiter.consume('foreign')).toMatchObject({ degraded: true })
+  expect(await limiter.consume('other')).toMatchObject({ degraded: false })
+  expect(states).toEqual([])
+})
+
 describe('a settlement that is cut off', () => {
   const keys = Array.from({ length: 250 }, (_, i) => `k${i}`)
 

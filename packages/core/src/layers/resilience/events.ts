@@ -35,6 +35,8 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
 
+  let isOver = false
+
   function guarded(name: string, call: () => unknown): void {
     const failed = (error: unknown) =>
       warnOnce('WEIR_OBSERVER_FAILED', name, `a listener for "${name}" threw: ${quote(error)}`)
@@ -56,7 +58,7 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
     emit(name, event) {
       for (const listener of listeners.get(name) ?? [])
         guarded(name, () => listener(event as never))
-      if (log === undefined) return
+      if (log === undefined || isOver) return
       const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
@@ -64,6 +66,7 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
     },
     clear() {
       listeners.clear()
+      isOver = true
     },
   }
 }

@@ -13,12 +13,14 @@ const KEY_LEVEL =
 
 /** The failure of a call as a StoreError. An error with a code of ours stays what it is. */
 export function storeFailure(cause: unknown, store: string): Error {
-  if (cause instanceof Error && /^WEIR_/.test(String((cause as { code?: unknown }).code)))
-    return cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new StoreError('WEIR_STORE_FAILED', `${store} could not decide: ${quote(reason)}`, {
-    cause,
-  })
+  if (cause instanceof Error && codeOf(cause).startsWith('WEIR_')) return cause
+  const reason = quote(cause instanceof Error ? cause.message : cause)
+  return new StoreError('WEIR_STORE_FAILED', `${store} could not decide: ${reason}`, { cause })
+}
+
+/** By its code, since a store may come from the other build of this package, CommonJS or ESM. */
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code)
 }
 
 /** What the store, the connection or the client said, quoted. */
@@ -37,13 +39,14 @@ export function kindOfFailure(error: unknown): string {
 
 /** Whether the breaker is to know: all failures but those that concern one key. */
 export function concernsNode(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: unknown }
-  return code === 'WEIR_STORE_FAILED' && !(cause instanceof Error && KEY_LEVEL.test(cause.message))
+  const { cause } = error as { cause?: unknown }
+  const isOfKey = cause instanceof Error && KEY_LEVEL.test(cause.message)
+  return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
 }
 
 /** Whether a request was wrong, and not the store. */
 export function isMisuse(error: unknown): boolean {
-  return !(error instanceof StoreError)
+  return !['WEIR_STORE_FAILED', 'WEIR_FOREIGN_KEY'].includes(codeOf(error))
 }
 
 export function timedOut(afterMs: number, store: string): StoreError {

@@ -1,8 +1,16 @@
 // A store that is made of layers around one that may fail.
 
 import { storeClosed } from '../../base/errors.js'
-import type { Store, StoreRequest, StoreResult, Target } from '../../store.js'
-import { type Layer, type LayerRequest, type Pending, promiseOf, resetOf } from '../layer.js'
+import type { Store, StoreRequest, StoreResult } from '../../store.js'
+import {
+  LAYER,
+  type Layer,
+  type LayerRequest,
+  type Pending,
+  promiseOf,
+  resetOf,
+  type StoreOfLayers,
+} from '../layer.js'
 import type { StoreHealth } from './backend.js'
 import type { Events, StoreEvents, StoreListener } from './events.js'
 import type { Resilience } from './resilience.js'
@@ -25,39 +33,30 @@ export interface LayeredStoreParts {
   readonly close: () => Promise<void>
 }
 
-export class LayeredStore implements ResilientStore, Layer {
-  readonly local: boolean
-  readonly #parts: LayeredStoreParts
-  #isClosed = false
-
-  constructor(parts: LayeredStoreParts) {
-    this.#parts = parts
-    this.local = parts.local
+/** The store that the parts make. No class: a proxy of it works, too. */
+export function layeredStore(parts: LayeredStoreParts): ResilientStore & StoreOfLayers {
+  const { first, resilience, events, local } = parts
+  let isClosed = false
+  const decide = (request: StoreRequest): Promise<StoreResult> => promiseOf(layer, request)
+  const layer = {
+    decide,
+    ask(request: LayerRequest, pending: Pending): void {
+      if (isClosed) pending.failed(storeClosed())
+      else first.ask(request, pending)
+    },
   }
-
-  ask(request: LayerRequest, pending: Pending): void {
-    if (this.#isClosed) pending.failed(storeClosed())
-    else this.#parts.first.ask(request, pending)
-  }
-
-  decide(request: StoreRequest): Promise<StoreResult> {
-    return promiseOf(this, request)
-  }
-
-  async reset(target: Target): Promise<void> {
-    await promiseOf(this, resetOf(target))
-  }
-
-  health(): StoreHealth {
-    return this.#parts.resilience.health()
-  }
-
-  on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void {
-    return this.#parts.events.on(name, listener)
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#parts.close()
+  return {
+    local,
+    decide,
+    async reset(target) {
+      await promiseOf(layer, resetOf(target))
+    },
+    health: () => resilience.health(),
+    on: (name, listener) => events.on(name, listener),
+    async close() {
+      isClosed = true
+      await parts.close()
+    },
+    [LAYER]: layer,
   }
 }

@@ -10,7 +10,7 @@ import type { LayerRequest } from '../layer.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import type { Events } from './events.js'
-import { storeFailure, timedOut } from './failures.js'
+import { concernsNode, storeFailure, timedOut } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
 import { restoring } from './last-seen.js'
 
@@ -197,11 +197,11 @@ export class Recovery {
     if (!this.#backend.recovers) return
     for (let from = 0; from < due.length; from += CHUNK) {
       const chunk = due.slice(from, from + CHUNK)
-      const failures = await this.#reconcileAll(chunk)
-      counted(chunk.length - failures.length)
-      if (failures.length === 0) continue
+      const { keys, failure } = await this.#reconcileAll(chunk)
+      counted(keys)
+      if (failure === undefined) continue
       for (const admitted of due.slice(from + CHUNK)) this.#fallback.putBack(admitted)
-      throw failures[0]
+      throw failure
     }
   }
 
@@ -211,14 +211,31 @@ export class Recovery {
     return home === node || this.guardOf(home).breaker.state === 'closed'
   }
 
-  /** Resolves to the failures. */
-  async #reconcileAll(some: readonly Admitted[]): Promise<readonly Error[]> {
+  /**
+   * Counts these keys. What fails with the node is put back; a key that cannot be decided by itself
+   * is given up, or it would keep the whole node from coming back.
+   */
+  async #reconcileAll(
+    some: readonly Admitted[],
+  ): Promise<{ readonly keys: number; readonly failure: Error | undefined }> {
+    let failure: Error | undefined
+    const isDone = (admitted: Admitted, outcome: StoreResult | Error): boolean => {
+      if (!(outcome instanceof Error)) return true
+      if (concernsNode(outcome)) {
+        failure = outcome
+        this.#fallback.putBack(admitted)
+      } else {
+        const { policySet, key } = admitted.target
+        this.#options.events.emit('key-error', { limiter: policySet.name, key, cause: outcome })
+      }
+      return false
+    }
     // First what was last seen, in case it was lost: what was admitted since comes on top of it.
     const seen = some.filter((each) => each.seen !== undefined)
     const restored = await this.#askAll(
       seen.map((each) => restoring(each.target, each.seen as NonNullable<typeof each.seen>)),
     )
-    const failed = new Set(seen.filter((_, i) => restored[i] instanceof Error))
+    const failed = new Set(seen.filter((each, i) => !isDone(each, restored[i] as StoreResult)))
     const rest = some.filter((each) => !failed.has(each))
     const requests = rest.map(reconciling)
     const noted = (i: number, result: StoreResult): void => {
@@ -228,12 +245,13 @@ export class Recovery {
       this.#fallback.reconciledAfterAll(rest[i] as Admitted)
       noted(i, result)
     })
+    let keys = 0
     outcomes.forEach((outcome, i) => {
-      if (outcome instanceof Error) failed.add(rest[i] as Admitted)
-      else noted(i, outcome)
+      if (!isDone(rest[i] as Admitted, outcome)) return
+      noted(i, outcome as StoreResult)
+      keys += 1
     })
-    for (const each of failed) this.#fallback.putBack(each)
-    return [...restored, ...outcomes].filter((outcome) => outcome instanceof Error)
+    return { keys, failure }
   }
 
   /**

@@ -113,11 +113,12 @@ export class Resilience implements Layer {
   }
 
   close(): void {
-    this.#deadlines.close()
-    this.#recovery.close()
-    this.#fallback.close()
+    // What ends because of it is no news.
     this.#options.events.clear()
     this.#endWarnings()
+    this.#recovery.close()
+    this.#deadlines.close()
+    this.#fallback.close()
   }
 
   /** The store has decided in time. */

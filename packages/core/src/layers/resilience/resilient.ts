@@ -8,7 +8,7 @@ import type { Store, WhenUnavailable } from '../../store.js'
 import { type LayerRequest, layerOf, type Pending } from '../layer.js'
 import type { Backend } from './backend.js'
 import { storeEvents } from './events.js'
-import { LayeredStore, type ResilientStore } from './layered-store.js'
+import { layeredStore, type ResilientStore } from './layered-store.js'
 import { ALONE, checkedInstances } from './peers.js'
 import { Resilience } from './resilience.js'
 
@@ -37,6 +37,9 @@ export function resilient(store: Store, options: ResilientOptions = {}): Resilie
   return resilientIn(processTime, store, options)
 }
 
+/** The store's own `close` has so long. */
+const CLOSING_MS = 500
+
 /** `resilient` in another time than the process's. */
 export function resilientIn(time: Time, store: Store, options: ResilientOptions): ResilientStore {
   if (typeof store?.decide !== 'function') {
@@ -56,14 +59,18 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
     events,
     time,
   })
-  return new LayeredStore({
+  return layeredStore({
     first: resilience,
     resilience,
     events,
     local: store.local === true,
     async close() {
       resilience.close()
-      await store.close?.()
+      let cancel = (): void => {}
+      const tooLate = new Promise<void>((resolve) => {
+        cancel = time.after(CLOSING_MS, resolve)
+      })
+      await Promise.race([store.close?.(), tooLate]).finally(cancel)
     },
   })
 }

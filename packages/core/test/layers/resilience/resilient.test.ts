@@ -494,3 +494,81 @@ test('in the time of the process: a limiter decides in time over a store that ha
   expect(store.health().nodes[0]?.inFlight).toBe(4)
   await store.close()
 })
+
+describe('what a store answers that keeps no contract', () => {
+  const odd: [string, unknown][] = [
+    ['nothing', undefined],
+    ['null', null],
+    ['an empty object', {}],
+    ['a result without policies', { granted: 1, untilUs: [0] }],
+    ['too few policies', { granted: 1, untilUs: [], policies: [] }],
+    ['policies that are none', { granted: 1, untilUs: [0], policies: [null] }],
+  ]
+  test.each(odd)('%s is a failure of the store, at once and as a promise', async (_, answer) => {
+    for (const way of [() => answer, () => Promise.resolve(answer)]) {
+      const world = worldOf()
+      world.way = way as never
+      expect(await world.decide()).toMatchObject({ granted: 1, degraded: true, source: 'local' })
+      expect(world.named('fallback')).toHaveLength(1)
+    }
+  })
+
+  test('a rejection with an object that cannot be printed is a failure of the store', async () => {
+    const world = worldOf()
+    world.way = () => Promise.reject(Object.create(null))
+    expect(await world.decide()).toMatchObject({ degraded: true })
+  })
+
+  test('a thenable whose `then` throws is a failure of the store', async () => {
+    const world = worldOf()
+    // biome-ignore lint/suspicious/noThenProperty: what a query builder may return
+    world.way = (() => ({ then: () => assertNever() })) as never
+    expect(await world.decide()).toMatchObject({ degraded: true })
+  })
+
+  test('a StoreError of the other build of this package is a failure of the store', async () => {
+    const world = worldOf()
+    const error = Object.assign(new Error('gone'), { code: 'WEIR_STORE_FAILED' })
+    world.way = () => Promise.reject(error)
+    expect(await world.decide()).toMatchObject({ degraded: true })
+  })
+})
+
+function assertNever(): never {
+  throw new Error('thrown by then')
+}
+
+test('close ends in time though the store never closes', async () => {
+  const time = virtualTime()
+  const store = { ...memoryIn(time), close: () => new Promise<void>(() => {}) }
+  const closing = resilientIn(time, store, {}).close()
+  await time.advance(1_000)
+  await closing
+})
+
+test('a method of the store that is called `ask` means nothing to a limiter', async () => {
+  const asked = vi.fn()
+  const store = { ...memoryIn(virtualTime()), ask: asked }
+  const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1m' }) })
+  expect((await limiter.consume('k')).allowed).toBe(true)
+  expect(asked).not.toHaveBeenCalled()
+})
+
+test('a `decide` that was put before a store is asked, also through a proxy', async () => {
+  const policy = fixedWindow({ limit: 9, window: '1m' })
+  const decided: string[] = []
+  const watched = (store: ResilientStore): Store => ({
+    ...store,
+    decide: (asked) => {
+      decided.push('spread')
+      return store.decide(asked)
+    },
+  })
+  const store = resilient(memoryIn(virtualTime()))
+  const proxy = new Proxy(store, {})
+  const limiter = (name: string, of: Store) => new RateLimiter({ name, store: of, policy })
+  expect((await limiter('a', watched(store)).consume('k')).remaining).toBe(8)
+  expect((await limiter('b', proxy).consume('k')).remaining).toBe(8)
+  expect(decided).toEqual(['spread'])
+  await store.close()
+})
