@@ -1,5 +1,5 @@
-// What a newcomer does: clones, and types `npm start`, with an empty home folder. Asserts that the example answers
-// at the address that it prints, and that Ctrl-C ends it without a complaint.
+// What a newcomer does: clones, and types `npm start`, with an empty home folder. Asserts that the
+// example answers at the address that it prints, and that Ctrl-C ends it without a complaint.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,8 @@ try {
   execFileSync('git', ['clone', '--quiet', root, clone])
   const begun = Date.now()
   const { output, code } = await startAndInterrupt()
-  // The shell that npm runs scripts in dies of the signal itself on some systems: then there is no code.
+  // The shell that npm runs scripts in dies of the signal itself on some systems: then there is no
+  // code.
   assert.ok(code === 0 || code === null, `Ctrl-C ends npm start with exit code 0, not ${code}`)
   assert.match(
     output,

@@ -1,6 +1,6 @@
-// Runs core's tests over what the packages support: Node 20 (or whichever runs this) and the newest, Redis and Valkey,
-// ioredis 5 and 6. All 8 combinations, or with --short the one that differs from a plain `npm test` in everything,
-// and its Redis tests only. Needs a build.
+// Runs core's tests over what the packages support: Node 20 (or whichever runs this) and the
+// newest, Redis and Valkey, ioredis 5 and 6. All 8 combinations, or with --short the one that
+// differs from a plain `npm test` in everything, and its Redis tests only. Needs a build.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'

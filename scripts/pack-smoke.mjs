@@ -1,5 +1,5 @@
-// Packs the published packages as a release would, installs the tarballs in an empty folder, and uses them from
-// CommonJS, from ESM and from TypeScript. Needs a build.
+// Packs the published packages as a release would, installs the tarballs in an empty folder, and
+// uses them from CommonJS, from ESM and from TypeScript. Needs a build.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

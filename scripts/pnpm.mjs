@@ -1,4 +1,5 @@
-// Where pnpm comes from: PATH, when it has the pinned major version, else npx with the pinned version.
+// Where pnpm comes from: PATH, when it has the pinned major version, else npx with the pinned
+// version.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

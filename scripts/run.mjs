@@ -1,5 +1,6 @@
-// The bootstrap behind `npm start` and `npm test`: needs nothing but Node and npm. It fetches pnpm when absent,
-// installs when the lockfile is newer than the installation, builds, and then starts the example or runs turbo.
+// The bootstrap behind `npm start` and `npm test`: needs nothing but Node and npm. It fetches pnpm
+// when absent, installs when the lockfile is newer than the installation, builds, and then starts
+// the example or runs turbo.
 //
 //   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
 import { spawn } from 'node:child_process'
@@ -69,7 +70,10 @@ function isInstalled() {
   return wanted === present
 }
 
-/** Runs to the end on this terminal, and resolves with the exit code: 128 + its number for a signal, as shells do. */
+/**
+ * Runs to the end on this terminal, and resolves with the exit code: 128 + its number for a signal,
+ * as shells do.
+ */
 function run(command, args, cwd = root) {
   const child = spawn(command, args, { cwd, env, stdio: 'inherit', shell: windows })
   process.on('SIGTERM', () => child.kill())

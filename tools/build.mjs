@@ -1,5 +1,6 @@
-// Builds the package in the current folder with plain tsc: ESM always, CommonJS beside it when the package
-// has a tsconfig.cjs.json. Two formats because Jest and older TypeScript settings cannot load an ESM-only package.
+// Builds the package in the current folder with plain tsc: ESM always, CommonJS beside it when the
+// package has a tsconfig.cjs.json. Two formats because Jest and older TypeScript settings cannot
+// load an ESM-only package.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

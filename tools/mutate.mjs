@@ -1,10 +1,13 @@
-// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a test notices.
+// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a
+// test notices.
 //
 //   node tools/mutate.mjs [part of a file name]
 //
-// First each mutant takes walks that the original took (the differential test, recorded once). What survives that meets the
-// whole suites of packages/core. What survives all of them is reported, unless tools/mutate/equivalent.txt says why it
-// makes no difference that a test could see. WEIR_SEED=n repeats a run.
+// First each mutant takes walks that the original took (the differential test, recorded once);
+// their plain requests are answered by the loop that is made of the kernels' Lua, the others by the
+// driver. What survives that meets the whole suites of packages/core. What survives all of them is
+// reported, unless tools/mutate/equivalent.txt says why it makes no difference that a test could
+// see. WEIR_SEED=n repeats a run.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -28,6 +31,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const wanted = process.argv[2] ?? ''
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const WALKS_PER_KERNEL = 100
+/** Writes Lua, so its mutants are tried as Lua. */
+const PLAIN_LOOP = 'src/redis/transport/plain-loop.ts'
 const PATIENCE_MS = 15_000
 /** Those of packages/core that look at kernels and drivers, but for the differential test. */
 const SUITES = [
@@ -39,7 +44,10 @@ const SUITES = [
   'drivers',
   'fallback',
   'driver',
+  'kernel-lua',
   'log-cells',
+  'log-sums',
+  'plain-loop',
   'shares',
   'stores',
   'ttl',
@@ -102,9 +110,10 @@ async function main() {
 
 function mutatedFiles() {
   return readdirSync(join(core, 'src/algorithms'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(kernel(\.plain)?|entries|driver)\.(ts|lua)$/.test(file))
+    .filter((file) => /(kernel|driver)\.(ts|lua)$/.test(file))
     .sort()
     .map((file) => `src/algorithms/${file}`)
+    .concat(PLAIN_LOOP)
     .filter((file) => file.includes(wanted))
 }
 
@@ -137,8 +146,10 @@ async function withMutant(file, { text }, act) {
   const generated = join(core, 'src/algorithms/lua.generated.ts')
   const embedded = readFileSync(generated, 'utf8')
   writeFileSync(path, text)
-  if (file.endsWith('.lua')) await run('node', [join(folder, 'tools/embed.mjs')])
   try {
+    // What cannot be parsed cannot be cut.
+    const embeds = file.endsWith('.lua')
+    if (embeds && (await run('node', [join(folder, 'tools/embed.mjs')])) !== 0) return 'invalid'
     return await act()
   } finally {
     writeFileSync(path, original)
@@ -146,7 +157,10 @@ async function withMutant(file, { text }, act) {
   }
 }
 
-/** A server, and a process that tries mutants on it. Both are replaced when a mutant never ends, and for each file. */
+/**
+ * A server, and a process that tries mutants on it. Both are replaced when a mutant never ends, and
+ * for each file.
+ */
 async function openBench() {
   const server = await startRedis()
   const script = fileURLToPath(new URL('mutate/trial.mjs', import.meta.url))
@@ -157,7 +171,8 @@ async function openBench() {
     /** Undefined: no answer. */
     async try(file, mutant) {
       return withMutant(file, mutant, () => {
-        child.send({ ending: extname(file), kernel: kernelOf(file) })
+        const language = file === PLAIN_LOOP ? '.lua' : extname(file)
+        child.send({ language, kernel: kernelOf(file) })
         return withPatience(Promise.race([once(child, 'message').then(([told]) => told), ended]))
       })
     },
@@ -186,8 +201,9 @@ async function withPatience(promise) {
   }
 }
 
+/** The algorithm that a file is of; undefined: of all. */
 function kernelOf(file) {
-  return /\/(bucket|fixed|log|counter)/.exec(file.replace('sliding-', ''))?.[1]
+  return /algorithms\/([\w-]+)\//.exec(file)?.[1]
 }
 
 /** Whether a suite of packages/core fails with the mutant. */

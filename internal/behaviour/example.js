@@ -7,7 +7,8 @@ import { spawn } from 'node:child_process'
  * Starts `src/server.js` of an example and waits for the address that it prints.
  * @param {string} folder
  * @param {Record<string, string>} [settings] environment variables
- * @returns {Promise<{ url: string, stop: () => Promise<number | null> }>} `stop` gives the exit code
+ * @returns {Promise<{ url: string, stop: () => Promise<number | null> }>} `stop` gives the exit
+ * code
  */
 export async function startExample(folder, settings = {}) {
   const env = { ...process.env, PORT: '0', ...settings }

@@ -1,5 +1,5 @@
-// A TypeScript application without a framework that installed the packed tarballs: checked as ESM, and, under its other
-// name, as CommonJS. So are its neighbours, each with a framework.
+// A TypeScript application without a framework that installed the packed tarballs: checked as ESM,
+// and, under its other name, as CommonJS. So are its neighbours, each with a framework.
 import {
   type Decision,
   fixedWindow,

@@ -1,4 +1,5 @@
-// An Express application, compiled with the types of Express 5 and of Express 4: what it may write, and what it may not.
+// An Express application, compiled with the types of Express 5 and of Express 4: what it may write,
+// and what it may not.
 import { fixedWindow, type RequestDecision, rateLimit, tokenBucket, unlimited } from '@weir/express'
 import express, { type Request } from 'express'
 

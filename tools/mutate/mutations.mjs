@@ -1,4 +1,5 @@
-// All small changes to a source text that a test should notice: a line is left out, an operator or a constant is another.
+// All small changes to a source text that a test should notice: a line is left out, an operator or
+// a constant is another.
 
 const shared = [
   [/(?<![<>=~!-])<(?![=<])/g, '<='],
@@ -50,7 +51,8 @@ const frames =
 /**
  * @param {string} text
  * @param {'.ts' | '.lua'} ending
- * @returns {{ line: number, before: string, after: string, text: string }[]} `after` is '' where a line is left out
+ * @returns {{ line: number, before: string, after: string, text: string }[]} `after` is '' where a
+ * line is left out
  */
 export function mutationsOf(text, ending) {
   const lines = text.split('\n')
@@ -82,7 +84,10 @@ function variants(line, pattern, other) {
   })
 }
 
-/** `a < b ? a : b`, and `a < b and a or b`: where the two are equal it does not matter which is taken. */
+/**
+ * `a < b ? a : b`, and `a < b and a or b`: where the two are equal it does not matter which is
+ * taken.
+ */
 function isOneOfTwo(code) {
   return /([\w.]+) [<>]=? ([\w.]+) (\?|and) (\1 (:|or) \2|\2 (:|or) \1)(?![\w.])/.test(code)
 }

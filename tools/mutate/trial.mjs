@@ -1,4 +1,5 @@
-// A child process of tools/mutate.mjs: tries one mutant after the other, and is killed if one never ends.
+// A child process of tools/mutate.mjs: tries one mutant after the other, and is killed if one never
+// ends.
 import { join } from 'node:path'
 import { importFromCore, loadTs } from '../load-ts.mjs'
 
@@ -10,18 +11,18 @@ const { Redis } = await importFromCore('ioredis')
 const client = new Redis(Number(port))
 let tried = 0
 
-process.on('message', async ({ ending, kernel }) => {
-  process.send(await outcome(ending, kernel))
+process.on('message', async ({ language, kernel }) => {
+  process.send(await outcome(language, kernel))
 })
 process.send('ready')
 
 /** 'survived', or how it was told. The mutant is in the folder already. */
-async function outcome(ending, kernel) {
+async function outcome(language, kernel) {
   tried += 1
   try {
     const trial = await loadTs(trialPath)
     const mine = original.walksOn(walks, kernel)
-    if (ending === '.ts') trial.tryTypeScript(mine)
+    if (language === '.ts') trial.tryTypeScript(mine)
     else await trial.tryLua(mine, client, `m${process.pid}-${tried}`)
     return 'survived'
   } catch (error) {

@@ -1,6 +1,7 @@
 // @ts-check
-// Who is the client, behind proxies? Each proxy appends to X-Forwarded-For whom it got the request from, so the list is
-// believed from its end, as far as our own proxies wrote it. What comes before, the client may have made up.
+// Who is the client, behind proxies? Each proxy appends to X-Forwarded-For whom it got the request
+// from, so the list is read from its end, as far as our own proxies wrote it. The client may
+// have made up what comes before.
 //
 //   PORT=3000                   where to listen; 0 is any
 //   PROXIES=loopback,10.0.0.0/8 the proxies in front of this server
@@ -10,7 +11,8 @@ import Koa from 'koa'
 
 const trusted = (process.env.PROXIES ?? 'loopback').split(',')
 
-// Not `new Koa({ proxy: true })`: Koa then takes the first entry of the list, which any client can write.
+// Not `new Koa({ proxy: true })`: Koa then takes the first entry of the list, which any client can
+// write.
 const app = new Koa()
 
 app.use(
@@ -18,7 +20,7 @@ app.use(
     limit: 5,
     window: '1m',
     proxies: { trusted },
-    // Behind a CDN that tells the address in a header of its own:
+    // Behind a CDN that sends the address in a header of its own:
     // proxies: { trusted: ['173.245.48.0/20', '103.21.244.0/22'], header: 'cf-connecting-ip' },
   }),
 )

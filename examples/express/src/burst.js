@@ -1,5 +1,5 @@
 // @ts-check
-// Shows how requests fare, one line each.
+// Shows what becomes of requests, one line each.
 
 const HEADINGS = ['request', 'status', 'RateLimit', 'Retry-After']
 

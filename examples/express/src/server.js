@@ -1,8 +1,9 @@
 // @ts-check
-// An Express server with two limits. It first sends itself a burst of requests and shows how they fare.
+// An Express server with two limits. It first sends itself a burst of requests and shows what
+// becomes of them.
 //
 //   PORT=3000                          where to listen; the next free port if it is taken
-//   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes, instead of in memory
+//   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes
 
 import { fixedWindow, memoryStore, rateLimit, redisStore, tokenBucket } from '@weir/express'
 import express from 'express'
@@ -12,7 +13,8 @@ import { connectRedis, listen, portFrom } from './start.js'
 const redis = await connectRedis(process.env.REDIS_URL)
 const store = redis ? redisStore(redis) : memoryStore()
 
-// Five requests in any ten seconds from one address. Named, so that it keeps its counters when the numbers change.
+// Five requests in any ten seconds from one address. Named, so that it keeps its counters when the
+// numbers change.
 const hello = rateLimit({ store, name: 'hello', limit: 5, window: '10s' })
 
 // One decision of two policies, and requests that cost what they are worth.
@@ -56,7 +58,7 @@ Listening on ${url} (Ctrl-C ends it). Try:
   curl -i '${url}/search?pages=30'   more pages, at most 20 units
 `)
 
-/** Ends the server and the connection to Redis; with nothing left to do, the process ends by itself. */
+/** Ends the server and the connection to Redis. With nothing left to do, the process ends. */
 async function stop() {
   server.close()
   server.closeAllConnections()

@@ -1,5 +1,6 @@
 // @ts-check
-// Starts the example as a user does, requests it once at the address that it prints, and presses Ctrl-C.
+// Starts the example as a user does, requests it once at the address that it prints, and presses
+// Ctrl-C.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { startRedis } from '@weir/testkit'

@@ -1,6 +1,7 @@
 // @ts-check
-// Login protection. Two policies, one decision: so many attempts from an address, and fewer from an address at one
-// account. Nobody can lock somebody else out, as would be possible with a limit by the account alone.
+// Login protection. Two policies, one decision: so many attempts from an address, and fewer from an
+// address at one account. Nobody can lock somebody else out, as would be possible with a limit by
+// the account alone.
 //
 //   PORT=3000   where to listen; 0 is any
 
@@ -20,7 +21,8 @@ const attempts = rateLimit({
   ],
   // A stranger at an account must not learn from the headers whether others are trying it, too.
   hide: ['login-account'],
-  // Who knows the password takes nothing: only failures count. A client that leaves before the answer has failed.
+  // Only failures count: who has the right password takes nothing. A client that leaves before the
+  // response has failed.
   refundWhen: (_req, { status, finished }) => finished && status < 400,
 })
 
@@ -28,12 +30,13 @@ const app = express().disable('x-powered-by')
 
 app.post('/login', express.json({ limit: '1kb' }), attempts, (req, res) => {
   const right = accountOf(req) === 'ann@example.org' && req.body.password === 'correct horse'
-  // The same answer, whether there is no such account or the password is wrong.
+  // The same response, whether there is no such account or the password is wrong.
   res.status(right ? 200 : 401).json({ ok: right })
 })
 
 /**
- * The account, in the form in which the database would look it up, or one attacker would have many spellings.
+ * The account, in the form in which the database would look it up, or one attacker would have many
+ * spellings.
  * @param {import('express').Request} req
  */
 function accountOf(req) {

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 
-/** Stands for real authentication: believes the header `x-user`. */
+/** In place of real authentication: trusts the header `x-user`. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

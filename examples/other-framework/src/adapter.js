@@ -1,10 +1,11 @@
 // @ts-check
-// An adapter for plain node:http. All meaning is in @weir/core/http: an adapter says how to read a request and how to
-// write a response, and sends what is refused.
+// An adapter for plain node:http. What limits mean is in @weir/core/http: an adapter reads
+// requests, writes responses and sends refusals.
 
 import { afterNodeResponse, httpLimiter } from '@weir/core/http'
 
-/** @typedef {import('node:http').IncomingMessage & { rateLimit?: import('@weir/core/http').RequestDecision }} Request */
+/** @typedef {import('@weir/core/http').RequestDecision} RequestDecision */
+/** @typedef {import('node:http').IncomingMessage & { rateLimit?: RequestDecision }} Request */
 /** @typedef {import('node:http').ServerResponse} Response */
 
 /** @type {import('@weir/core/http').HttpAdapter<Request, Response>} */

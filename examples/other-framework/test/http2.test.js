@@ -1,5 +1,6 @@
 // @ts-check
-// The adapter of this example over HTTP/2, whose responses are of another class with the same methods.
+// The adapter of this example over HTTP/2, whose responses are of another class with the same
+// methods.
 
 import { once } from 'node:events'
 import { connect, constants, createServer } from 'node:http2'

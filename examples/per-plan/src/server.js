@@ -22,7 +22,8 @@ const customers = new Map([
   ['key-of-cy', { id: 'cy', plan: 'partner' }],
 ])
 
-// Made once: a policy is a value. Plans have policies of different names, so each plan has its own count.
+// Made once: a policy is a value. Plans have policies of different names, so each plan has its own
+// count.
 const plans = {
   anonymous: slidingWindow({ name: 'anonymous', limit: 2, window: '1m' }),
   free: [
@@ -46,7 +47,8 @@ app.use(
   rateLimit({
     name: 'api',
     policy: (req) => plans[customerOf(req)?.plan ?? 'anonymous'],
-    // Never the key that the client sent: an unknown one, made up anew for each request, must not be a new client.
+    // Never the key that the client sent: an unknown one, made up anew for each request, must not
+    // be a new client.
     key: (req) => customerOf(req)?.id ?? clientKey(req.ip),
   }),
 )

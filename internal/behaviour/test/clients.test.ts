@@ -1,5 +1,5 @@
-// Real clients that retry by themselves: each waits as long as it is told, then gets through, and none hammers. Time is
-// real here, as it is the clients' clocks that are tested.
+// Real clients that retry by themselves: each waits as long as it is told, then gets through, and
+// none hammers. Time is real here, as it is the clients' clocks that are tested.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Octokit } from '@octokit/core'

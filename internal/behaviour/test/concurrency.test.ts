@@ -66,7 +66,10 @@ describe.each(servers)('$name', (kind) => {
   })
 })
 
-/** A store that answers all that wait together, later and from a context of its own, as one with a connection does. */
+/**
+ * A store that answers all that wait together, later and from a context of its own, as one with a
+ * connection does.
+ */
 function tardy(store: Store): Store {
   let waiting: (() => void)[] = []
   return {

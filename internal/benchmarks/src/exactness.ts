@@ -1,4 +1,5 @@
-// Whether a subject does what it is measured for. One that does not makes figures worthless, so this throws.
+// Whether a subject does what it is measured for. One that does not makes figures worthless, so
+// this throws.
 
 import { strict as assert } from 'node:assert'
 import type { Subject } from './subject.js'
@@ -8,7 +9,8 @@ const ASKED = 16
 
 /**
  * A limit of 10 lets 10 of 16 pass, and units fall one by one.
- * @param together whether the 16 come at once. Answers of some memory stores are objects that later requests change.
+ * @param together whether the 16 come at once. Answers of some memory stores are objects that later
+ * requests change.
  */
 export async function checkLimit(
   name: string,

@@ -11,7 +11,8 @@ export interface Goal {
   readonly what: string
   /** Who must meet it: every one of them. */
   readonly of: readonly string[]
-  /** Judged as a multiple of this subject's figure, or of the best peer's; undefined: the figure itself. */
+  /** Judged as a multiple of this subject's figure, or of the best peer's; undefined: the figure
+   *  itself. */
   readonly per?: string
   readonly atMost?: number
   readonly atLeast?: number

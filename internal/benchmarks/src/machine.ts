@@ -34,7 +34,7 @@ export async function machine(command: string): Promise<string> {
   ].join(' ')
 }
 
-async function redisVersion(): Promise<string> {
+export async function redisVersion(): Promise<string> {
   const server = await startRedis()
   try {
     const info = String(await server.command('INFO', 'server'))

@@ -23,13 +23,11 @@ export function report(results: readonly Result[], head: string): Report {
 
 /** One scenario's figures. */
 export function sectionText({ scenario, tables }: Result): string {
+  const titled = tables.length > 1
   return [
     `### ${scenario.title}`,
     scenario.about,
-    ...tables.flatMap((table) => [
-      ...(tables.length > 1 ? [`**${table.title}**`] : []),
-      tableText(table),
-    ]),
+    ...tables.flatMap((table) => [...(titled ? [`**${table.title}**`] : []), tableText(table)]),
   ].join('\n\n')
 }
 
@@ -65,7 +63,7 @@ function goalText(title: string, { goal, per, values, met }: Judgement): string 
   return cells([String(goal.number), title, what, measured.join(', '), boundOf(goal), verdict])
 }
 
-function tableText(table: Table): string {
+export function tableText(table: Table): string {
   const titles = table.metrics.map(({ title, base }) =>
     base === undefined ? title : `${title} (x ${base})`,
   )
@@ -76,7 +74,10 @@ function tableText(table: Table): string {
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/** Median, ratio to the base, how far the rounds disagree; and what was expected, if that is far off. */
+/**
+ * Median, ratio to the base, how far the rounds disagree; and what was expected, if that is far
+ * off.
+ */
 function cellText(table: Table, row: Row, metric: Metric): string {
   const value = figure(table, row.subject, metric.id)
   if (value === undefined) return ''
@@ -114,7 +115,8 @@ export function withReport(page: string, { goals, figures }: Report): string {
   return withPart(withPart(page, 'goals', goals), 'figures', figures)
 }
 
-function withPart(page: string, name: string, text: string): string {
+/** A page with a text between the marks of a part. */
+export function withPart(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
   if (from < 0 || to < from)

@@ -1,10 +1,12 @@
-// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short] [--one-core] [--write]`
+// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
+// [--one-core] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { machine } from './machine.js'
 import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
+import { algorithms } from './scenarios/algorithms.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
 
@@ -19,7 +21,7 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, versions]
+const all = [...scenarios, algorithms, versions]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)

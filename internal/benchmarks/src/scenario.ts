@@ -1,4 +1,5 @@
-// A scenario: something that limiters are asked to do, how it is measured, and what Weir should reach.
+// A scenario: something that limiters are asked to do, how it is measured, and what Weir should
+// reach.
 
 import type { Goal } from './goals.js'
 import type { Table } from './table.js'
@@ -15,13 +16,16 @@ export interface Scale {
   /** Limits that a log is filled up to. */
   readonly fullLog: number
   readonly largestLog: number
+  /** Attacks that a search tries on each policy. */
+  readonly attacks: number
   /** How long new keys keep coming, at 100,000 a second. */
   readonly churnMs: number
   /** Rounds of what takes long: filling millions of keys, waiting for windows to end. */
   readonly longRounds: number
   /** Whether each round of a memory store has a process of its own. */
   readonly fresh: boolean
-  /** Whether client and servers share a core under load too: where the system puts them differs from run to run. */
+  /** Whether client and servers share a core under load too: where the system puts them differs
+   *  from run to run. */
   readonly oneCore: boolean
 }
 
@@ -32,6 +36,7 @@ export const FULL: Scale = {
   manyKeys: 1_000_000,
   fullLog: 10_000,
   largestLog: 100_000,
+  attacks: 40_000,
   churnMs: 8_000,
   longRounds: 3,
   fresh: true,
@@ -56,6 +61,7 @@ export const TINY: Scale = {
   manyKeys: 2_000,
   fullLog: 200,
   largestLog: 200,
+  attacks: 100,
   churnMs: 50,
   longRounds: 1,
   fresh: false,

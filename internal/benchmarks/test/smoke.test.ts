@@ -1,4 +1,5 @@
-// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run on a quiet machine.
+// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run
+// on a quiet machine.
 
 import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
@@ -6,10 +7,11 @@ import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
+import { algorithms } from '../src/scenarios/algorithms.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.each(scenarios)('$id', async (scenario) => {
+test.each([...scenarios, algorithms])('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {

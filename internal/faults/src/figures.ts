@@ -18,7 +18,10 @@ export function admissions(samples: readonly Sample[]): number[] {
   return samples.filter(({ allowed }) => allowed).map(({ at, ms }) => at + ms)
 }
 
-/** What may pass at the most in a time in which state is lost as often as one likes: one limit for each window touched. */
+/**
+ * What may pass at the most in a time in which state is lost as often as one likes: one limit for
+ * each window touched.
+ */
 export function allowance(limit: number, windowMs: number, durationMs: number): number {
   return limit * (Math.floor(durationMs / windowMs) + 1)
 }
@@ -29,7 +32,10 @@ export interface Loss {
   readonly to: number
 }
 
-/** Requests to Redis that were on their way when a loss showed: sent before the first answer after it, and answered after it. */
+/**
+ * Requests to Redis that were on their way when a loss showed: sent before the first answer after
+ * it, and answered after it.
+ */
 export function inFlightAt({ from, to }: Loss, samples: readonly Sample[]): number {
   const decided = samples.filter(({ degraded }) => !degraded)
   const after = decided.filter(({ at }) => at >= to)
@@ -59,8 +65,8 @@ export function shareOver(values: readonly number[], bound: number): number {
 }
 
 /**
- * Latencies without the time in which the machine gave the process no CPU though it was due to run. What the process
- * did with its own CPU time stays in: a slow product is not a busy machine.
+ * Latencies without the time in which the machine gave the process no CPU though it was due to run.
+ * What the process did with its own CPU time stays in: a slow product is not a busy machine.
  */
 export function latencies(samples: readonly Sample[], stalls: readonly Stall[]): number[] {
   return samples.map((sample) => sample.ms - starvedDuring(sample, stalls))
@@ -81,8 +87,8 @@ export function starvation({ ms, ownMs }: Stall): number {
 }
 
 /**
- * Time from `from` until the first moment after which, for `calmMs`, every request is as it should be.
- * Infinity if that never comes.
+ * Time from `from` until the first moment after which, for `calmMs`, every request is as it should
+ * be. Infinity if that never comes.
  */
 export function timeToNormal(
   samples: readonly Sample[],

@@ -1,4 +1,5 @@
-// Runs a row and says whether it passed. Times are judged only on a machine that let the processes run; counts always.
+// Runs a row and says whether it passed. Times are judged only on a machine that let the processes
+// run; counts always.
 import type { Check } from './checks.js'
 import type { Job, Stall } from './client/protocol.js'
 import { now } from './client/time.js'

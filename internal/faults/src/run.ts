@@ -1,4 +1,5 @@
-// The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases] [--write]`
+// The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
+// [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

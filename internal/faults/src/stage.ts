@@ -45,7 +45,8 @@ export class Stage {
     (stall) => this.stalls.push(stall),
   )
 
-  /** @param changes what every client is told to do otherwise: to be set up in another way, or to do wrong what a row has to see */
+  /** @param changes what every client is told to do otherwise: to be set up in another way, or to
+   *  do wrong what a row has to see */
   constructor(changes: Partial<Job> = {}) {
     this.#changes = changes
   }

@@ -31,7 +31,10 @@ const HANG_MS = 1_000
 /** ioredis itself takes 2 s to give up a connection that does not end. */
 const EXIT_MS = 3_000
 
-/** What holds in every row: no crash, no unhandled rejection, no error, no hang, and nothing left behind. */
+/**
+ * What holds in every row: no crash, no unhandled rejection, no error, no hang, and nothing left
+ * behind.
+ */
 export function sane({ reports, samples }: Run): Check[] {
   const all = latenciesOf(reports)
   return [
@@ -85,7 +88,10 @@ export function latency(run: Run, share: number, boundMs: number): Check {
   return msAtMost(`p${share * 100}`, quantile(latenciesOf(run.reports), share), boundMs)
 }
 
-/** Half of the requests during the fault are faster: nobody waits for a store that is known to be away. */
+/**
+ * Half of the requests during the fault are faster: nobody waits for a store that is known to be
+ * away.
+ */
 export function median({ reports, fault }: Run, boundMs: number): Check {
   const during = reports.map(({ samples, stalls }) => ({
     samples: samples.filter(({ at }) => at >= fault.from && at < fault.to),
@@ -124,7 +130,10 @@ export function isAsUsual({ degraded, error, ms }: Sample): boolean {
   return !degraded && error === undefined && ms < 250
 }
 
-/** Decisions that were made because the store could not be asked. A machine that stands still makes it late, too. */
+/**
+ * Decisions that were made because the store could not be asked. A machine that stands still makes
+ * it late, too.
+ */
 export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
   return {
     ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound),

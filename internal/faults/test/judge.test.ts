@@ -10,7 +10,9 @@ const quick = msAtMost('max', 5, 150)
 const late = msAtMost('max', 500, 150)
 const tooMany = countAtMost('over', 201, 200)
 
-/** A row whose runs end like this, one after the other; `starved` says that the machine was busy. */
+/**
+ * A row whose runs end like this, one after the other; `starved` says that the machine was busy.
+ */
 function row(
   ...runs: { readonly checks: readonly Check[]; readonly starved?: boolean }[]
 ): Row & { ran: number } {

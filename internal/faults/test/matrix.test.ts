@@ -1,4 +1,5 @@
-// The fault matrix in its short form: the same rows and the same figures as `pnpm faults`, in less time.
+// The fault matrix in its short form: the same rows and the same figures as `pnpm faults`, in less
+// time.
 import { describe, expect, type TestContext, test } from 'vitest'
 import { judge, judgeAgain, type Verdict } from '../src/judge.js'
 import { SHORT } from '../src/outage.js'
@@ -6,7 +7,10 @@ import { line } from '../src/report.js'
 import { idOf, type Row } from '../src/row.js'
 import { rows } from '../src/rows.js'
 
-/** Rows run three at once, and on a machine with little to spare one may keep the other from being judged. */
+/**
+ * Rows run three at once, and on a machine with little to spare one may keep the other from being
+ * judged.
+ */
 const unjudged: Verdict[] = []
 
 async function passes(row: Row, { skip }: TestContext): Promise<void> {
@@ -35,7 +39,8 @@ describe('faults that need the machine for themselves', () => {
   }
 })
 
-// What a busy machine left unjudged has not passed. A machine that is too busy for a row by itself cannot judge it: that fails.
+// What a busy machine left unjudged has not passed. A machine that is too busy for a row by itself
+// cannot judge it: that fails.
 test('rows that were skipped pass by themselves', { timeout: 15 * 60_000 }, async () => {
   const failed: string[] = []
   for (const verdict of unjudged) {

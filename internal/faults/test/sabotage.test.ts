@@ -1,4 +1,5 @@
-// A row that nothing can fail is worth nothing: a limiter that is told to misbehave must be found out.
+// A row that nothing can fail is worth nothing: a limiter that is told to misbehave must be found
+// out.
 import { describe, expect, test } from 'vitest'
 import type { Job } from '../src/client/protocol.js'
 import { judge } from '../src/judge.js'

@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import manifest from './package.json' with { type: 'json' }
 
-// The tests of @weir/nest, with every package that they import taken from this folder: another Nest, and the built
+// The tests of @weir/nest, with every package that they import taken from this folder: another
+// Nest, and the built
 // @weir/nest that was installed beside it.
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },

@@ -1,5 +1,5 @@
-// Programs from Debian's and Ubuntu's own packages: unpacked into a cache folder, without root and without
-// touching the system, or installed, where the machine is there for nothing else (CI).
+// Programs from Debian's and Ubuntu's own packages: unpacked into a cache folder, without root and
+// without touching the system, or installed, where the machine is there for nothing else (CI).
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -82,8 +82,9 @@ function download(folder, packages, attempts = [() => [], freshLists]) {
 }
 
 /**
- * Package lists of our own in the cache folder, for a machine whose own lists are absent or out of date: this needs
- * no root. They come from where the machine's packages come from, and include the release's backports.
+ * Package lists of our own in the cache folder, for a machine whose own lists are absent or out of
+ * date: this needs no root. They come from where the machine's packages come from, and include the
+ * release's backports.
  */
 function freshLists() {
   say('fetching package lists into .cache/apt')
@@ -108,7 +109,10 @@ function freshLists() {
   return options
 }
 
-/** One line for each archive that the machine's own sources name, and one for the backports of its release. */
+/**
+ * One line for each archive that the machine's own sources name, and one for the backports of its
+ * release.
+ */
 function sourceLines() {
   const about = readFileSync('/etc/os-release', 'utf8')
   const codename = /^VERSION_CODENAME=(\w+)/m.exec(about)?.[1]
@@ -131,7 +135,10 @@ function sourceLines() {
     .map(([archive, release]) => `deb ${signed}${archive} ${release} ${components}\n`)
 }
 
-/** Starts the server with the unpacked libraries before the machine's own, from wherever the folder lies. */
+/**
+ * Starts the server with the unpacked libraries before the machine's own, from wherever the folder
+ * lies.
+ */
 function writeLauncher(folder, kind) {
   const launcher = `#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
@@ -146,7 +153,10 @@ function lacksLibraries(folder, kind) {
   return run(join(folder, `${kind}-server`), ['--version'], folder).status !== 0
 }
 
-/** The libraries that the packages fetched so far ask for and that are neither installed nor fetched. */
+/**
+ * The libraries that the packages fetched so far ask for and that are neither installed nor
+ * fetched.
+ */
 function libraryPackages(folder) {
   const fetched = debs(folder).map((deb) => deb.split('_')[0])
   const asked = debs(folder).flatMap((deb) =>

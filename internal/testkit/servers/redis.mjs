@@ -1,9 +1,11 @@
-// Finds a redis-server for the tests, or fetches one. As a command it prints the path, alone on its last line.
+// Finds a redis-server for the tests, or fetches one. As a command it prints the path, alone on its
+// last line.
 //
 //   1. REDIS_SERVER_BIN, a path or a name on PATH
 //   2. redis-server, else valkey-server, on PATH
 //   3. what an earlier run unpacked into .cache
-//   4. Debian and Ubuntu: installed when root in CI, else unpacked from the distribution's packages into .cache
+//   4. Debian and Ubuntu: installed when root in CI, else unpacked from the distribution's packages
+//      into .cache
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -24,13 +26,19 @@ export function redisServerBinary() {
   return found ?? fetched()
 }
 
-/** @returns {string} a valkey-server, which is never the default but which the compatibility runs want */
+/**
+ * @returns {string} a valkey-server, which is never the default but which the compatibility runs
+ * want
+ */
 export function valkeyServerBinary() {
   const found = ['valkey-server', unpacked('valkey')].find((candidate) => version(candidate))
   return found ?? checked(unpack('valkey', ['valkey-server', 'valkey-tools']))
 }
 
-/** What `--version` says (such as 'Redis server v=7.0.15'), or nothing when there is no such program or it does not run. */
+/**
+ * What `--version` says (such as 'Redis server v=7.0.15'), or nothing when there is no such program
+ * or it does not run.
+ */
 export function version(binary) {
   const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' })
   return status === 0 ? stdout.split(' ').slice(0, 3).join(' ') : undefined

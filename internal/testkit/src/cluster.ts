@@ -20,7 +20,8 @@ export interface RedisCluster {
 export interface ClusterOptions {
   readonly masters?: number
   readonly replicas?: number
-  /** How long a node is silent before the others hold it for dead: 15 s, so that a busy machine causes no failover. */
+  /** How long a node is silent before the others hold it for dead: 15 s, so that a busy machine
+   *  causes no failover. */
   readonly nodeTimeoutMs?: number
   readonly args?: readonly string[]
 }
@@ -69,7 +70,8 @@ async function startNode(extra: readonly string[]): Promise<StartedNode> {
   // The default bus port, port + 10000, may be taken or beyond 65535.
   const busPort = await freePort()
   const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
-  // Nodes learn of each other at a pace set by these: short, they are ready in 2 seconds instead of 10.
+  // Nodes learn of each other at a pace set by these: short, they are ready in 2 seconds instead of
+  // 10.
   args.push(
     '--cluster-node-timeout',
     '1000',
@@ -117,7 +119,9 @@ async function attachReplicas(
   )
 }
 
-/** The node sees all slots served and every replica in its place, and has its own copy if it is one. */
+/**
+ * The node sees all slots served and every replica in its place, and has its own copy if it is one.
+ */
 async function isUp(
   node: RedisServer,
   masterCount: number,

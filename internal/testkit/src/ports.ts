@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 const given = new Set<number>()
 
 /**
- * A port that nobody listens on. Drawn from below the range that systems use for outgoing connections, so that
- * no client socket takes it between this check and the server's start.
+ * A port that nobody listens on. Drawn from below the range that systems use for outgoing
+ * connections, so that no client socket takes it between this check and the server's start.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,4 +1,5 @@
-// A TCP proxy in front of a server, for networks that misbehave. What it does may change at any time.
+// A TCP proxy in front of a server, for networks that misbehave. What it does may change at any
+// time.
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './ports.js'
@@ -6,7 +7,8 @@ import { readRequests } from './requests.js'
 
 export type ProxyMode =
   | 'pass'
-  /** Accepts connections and delivers nothing, either way. What was sent arrives when the hole closes. */
+  /** Accepts connections and delivers nothing, either way. What was sent arrives when the hole
+   *  closes. */
   | 'blackhole'
   /** Delivers everything later, in both directions. */
   | { readonly latencyMs: number }
@@ -19,7 +21,8 @@ export interface FaultyProxy {
   readonly port: number
   readonly url: string
   set(mode: ProxyMode): Promise<void>
-  /** New connections go to another server, as when a name is moved; open ones stay where they are. */
+  /** New connections go to another server, as when a name is moved; open ones stay where they
+   *  are. */
   retarget(port: number): void
   readonly stats: ProxyStats
   stop(): Promise<void>
@@ -34,7 +37,8 @@ export interface ProxyStats {
 }
 
 export interface ProxyOptions {
-  /** Called for each whole command that a client sent, as it arrives, with the number of its connection. */
+  /** Called for each whole command that a client sent, as it arrives, with the number of its
+   *  connection. */
   readonly onCommand?: (command: readonly string[], connection: number) => void
 }
 
@@ -90,7 +94,8 @@ export async function startProxy(
     }
   }
 
-  /** Delivers in order of arrival, each chunk no sooner than its delay and not while the gate is shut. */
+  /** Delivers in order of arrival, each chunk no sooner than its delay and not while the gate is
+   *  shut. */
   function forward(from: Socket, to: Socket): void {
     let tail: Promise<unknown> = Promise.resolve()
     const deliver = (send: () => void): void => {

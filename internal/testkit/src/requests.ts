@@ -1,4 +1,6 @@
-/** Finds whole commands in a client's byte stream, however it is cut into chunks. Bulk arrays only. */
+/**
+ * Finds whole commands in a client's byte stream, however it is cut into chunks. Bulk arrays only.
+ */
 export function readRequests(found: (command: readonly string[]) => void): (chunk: Buffer) => void {
   let buffer: Buffer = Buffer.alloc(0)
   let command: string[] = []

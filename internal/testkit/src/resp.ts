@@ -1,5 +1,5 @@
-// A Redis client of a few lines: enough for a test to set up servers and look at them, independent of the
-// client library under test.
+// A Redis client of a few lines: enough for a test to set up servers and look at them, independent
+// of the client library under test.
 import { connect, type Socket } from 'node:net'
 
 export type Reply = string | number | null | readonly Reply[]

@@ -43,7 +43,10 @@ export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   )
 }
 
-/** Tries other ports when the server ends early: another process may have taken the first one meanwhile. */
+/**
+ * Tries other ports when the server ends early: another process may have taken the first one
+ * meanwhile.
+ */
 export async function startServer(args: Arguments, fixedPort?: number): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     const port = fixedPort ?? (await freePort())
@@ -54,8 +57,8 @@ export async function startServer(args: Arguments, fixedPort?: number): Promise<
   }
 }
 
-// The shell outlives neither side: it ends with the server, and when the pipe on its standard input closes,
-// which the operating system does even for a killed test runner, it ends the server.
+// The shell outlives neither side: it ends with the server, and when the pipe on its standard input
+// closes, which the operating system does even for a killed test runner, it ends the server.
 const guard = `
   folder=$1; shift
   exec 3<&0
@@ -72,7 +75,8 @@ async function tryStart(
   port: number,
   args: readonly string[],
 ): Promise<RedisServer | { readonly log: string }> {
-  // In a group of its own, out of reach of a Ctrl-C that would end it before the tests are through with it.
+  // In a group of its own, out of reach of a Ctrl-C that would end it before the tests are through
+  // with it.
   const command = ['-c', guard, serverBinary(), folder, ...args]
   const child = spawn('sh', command, { stdio: 'pipe', detached: true })
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))

@@ -17,9 +17,11 @@ export type { Clock } from './base/clock.js'
 export type { Duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { WarningCode } from './base/warnings.js'
-export type { Breaker, BreakerState } from './layers/resilience/breaker.js'
+export type { StoreHealth } from './layers/resilience/backend.js'
 export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
-export type { Allowed, Decision, Denied, PolicyResult, Receipt } from './limiter/decision.js'
+export type { ResilientStore } from './layers/resilience/layered-store.js'
+export { type ResilientOptions, resilient } from './layers/resilience/resilient.js'
+export type { Allowed, Decision, Denied, Receipt } from './limiter/decision.js'
 export {
   type DecideOptions,
   type Key,
@@ -29,21 +31,8 @@ export {
   type RateLimiterOptions,
 } from './limiter/limiter.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
+export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
-export {
-  type RedisHealth,
-  type RedisStore,
-  type RedisStoreOptions,
-  redisStore,
-} from './redis/store.js'
-export type { RedisLike } from './redis/transport/script-call.js'
-export type {
-  Mode,
-  OwnKey,
-  PolicySet,
-  Store,
-  StoreRequest,
-  StoreResult,
-  Target,
-  WhenUnavailable,
-} from './store.js'
+export type { RedisStoreOptions } from './redis/options.js'
+export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
+export type { PolicyResult, Store, WhenUnavailable } from './store.js'

@@ -1,14 +1,15 @@
-// Rules of the source tree: imports run one way, the core runs in a browser, the Lua is Lua 5.1 without globals, and every
-// code has its section in the docs.
+// Rules of the source tree: imports run one way, the core runs in a browser, the Lua is Lua 5.1
+// without globals, and every code has its section in the docs.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parse } from 'luaparse'
 import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, slidingCounter, slidingLog, tokenBucket } from '../src/index.js'
+import type { Policy } from '../src/algorithms/policy.js'
 import { scriptOf } from '../src/redis/transport/script.js'
-import { makePolicySet } from '../src/store.js'
+import { makePolicySet } from '../src/request.js'
+import { algorithms, policyFactories } from '../src/testing/algorithms.js'
 
 const src = resolve(import.meta.dirname, '../src')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
@@ -16,74 +17,116 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
 )
 const sources = files.filter((file) => file.endsWith('.ts'))
 
-function importsOf(file: string): string[] {
+/** The files that each file names, also where only types are meant. */
+const imports = new Map(sources.map((file) => [file, importsIn(file)]))
+
+function importsIn(file: string): string[] {
   const text = readFileSync(join(src, file), 'utf8')
-  const specifiers = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(
-    (match) => match[1] as string,
-  )
-  return specifiers.map((specifier) =>
-    relative(src, resolve(src, dirname(file), specifier)).replace(/\.js$/, '.ts'),
+  const specifiers = [...text.matchAll(/\b(?:from |import |import\()'(\.[^']+)'/g)]
+  return specifiers.map(([, specifier]) =>
+    relative(src, resolve(src, dirname(file), specifier as string)).replace(/\.js$/, '.ts'),
   )
 }
 
-/** Lower layers first; a file may import from its own layer and those before it. */
-const LAYERS: RegExp[] = [
+function importsOf(file: string): string[] {
+  return imports.get(file) ?? []
+}
+
+/** From the ground up: a file may import from its own room and from those before it. */
+const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
-  /^(store|limiter\/decision)\.ts$/,
-  /^(memory|layers|redis)\//,
+  /^(store|request)\.ts$/,
+  /^memory\//,
+  /^layers\//,
+  /^redis\//,
   /^limiter\//,
-  /^(http|testing)\//,
+  /^http\//,
+  /^testing\//,
   /^index\.ts$/,
 ]
+/** Rooms side by side, which know nothing of each other. */
+const BESIDE = [['http', 'testing']]
 
 describe('imports', () => {
-  const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.test(file))
+  const roomOf = (file: string) => ROOMS.findIndex((room) => room.test(file))
+  const areBeside = (...files: string[]) => {
+    const names = files.map((file) => file.split('/')[0])
+    return BESIDE.some((beside) => beside.every((room) => names.includes(room)))
+  }
 
-  test('every file belongs to a layer', () => {
-    expect(sources.filter((file) => layerOf(file) < 0)).toEqual([])
+  test('every file belongs to a room', () => {
+    expect(sources.filter((file) => roomOf(file) < 0)).toEqual([])
   })
 
-  test.each(sources)('of %s run one way', (file) => {
-    expect(importsOf(file).filter((imported) => layerOf(imported) > layerOf(file))).toEqual([])
+  test('run one way', () => {
+    const wrong = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((imported) => roomOf(imported) > roomOf(file) || areBeside(file, imported))
+        .map((imported) => `${file} -> ${imported}`),
+    )
+    expect([...new Set(wrong)].sort()).toEqual([])
   })
 
-  test('make no circle', () => {
-    const done = new Set<string>()
-    function visit(file: string, path: readonly string[]): void {
-      expect(path, `circle: ${[...path, file].join(' -> ')}`).not.toContain(file)
-      if (done.has(file)) return
-      // Types of a decision and of a store name each other; they vanish when compiled.
-      for (const imported of importsOf(file))
-        if (!isTypeOnly(file, imported)) visit(imported, [...path, file])
-      done.add(file)
-    }
-    for (const file of sources) visit(file, [])
+  test('make no circle, not even of types', () => {
+    expect(circlesOf(sources)).toEqual([])
   })
 })
 
-function isTypeOnly(file: string, imported: string): boolean {
-  const name = imported.replace(/^.*\//, '').replace(/\.ts$/, '.js')
-  const text = readFileSync(join(src, file), 'utf8')
-  const statements = [...text.matchAll(/(import|export)( type)? [^;]*? from '([^']+)'/g)]
-  return statements
-    .filter((match) => match[3]?.endsWith(`/${name}`))
-    .every((match) => match[2] === ' type')
+test('the main entry holds no list of all algorithms, so that bundles hold those in use', () => {
+  const seen = new Set<string>()
+  function visit(file: string): void {
+    if (seen.has(file)) return
+    seen.add(file)
+    for (const imported of importsOf(file)) visit(imported)
+  }
+  visit('index.ts')
+  expect(seen).toContain('algorithms/bucket/kernel.ts')
+  expect([...seen].filter((file) => file.startsWith('testing/'))).toEqual([])
+})
+
+/** Groups of files that reach each other by imports. */
+function circlesOf(files: readonly string[]): string[] {
+  const reach = new Map<string, Set<string>>()
+  for (const file of files) {
+    const reached = new Set<string>()
+    const open = [file]
+    for (let from = open.pop(); from !== undefined; from = open.pop()) {
+      for (const imported of importsOf(from).filter((each) => !reached.has(each))) {
+        reached.add(imported)
+        open.push(imported)
+      }
+    }
+    reach.set(file, reached)
+  }
+  const meet = (a: string, b: string) => reach.get(a)?.has(b) && reach.get(b)?.has(a)
+  const circles = files
+    .filter((file) => meet(file, file))
+    .map((file) => files.filter((other) => meet(file, other)))
+    .map((circle) => circle.sort().join(', '))
+  return [...new Set(circles)].sort()
 }
 
-test('policies, limiter and memory store run without node: modules', async () => {
-  const entry = join(src, 'limiter/limiter.ts')
+test('nothing outside algorithms/ looks for an algorithm by its name: see its traits', () => {
+  const names = Object.values(policyFactories).map(({ of }) => of(1, '1m').algorithm)
+  const literal = new RegExp(`'(?:${names.join('|')})'`)
+  const looking = sources
+    .filter((file) => !file.startsWith('algorithms/') && file !== 'testing/algorithms.ts')
+    .filter((file) => {
+      const text = readFileSync(join(src, file), 'utf8')
+      return literal.test(text) || /\balgorithm [!=]==/.test(text)
+    })
+  expect(looking.sort()).toEqual([])
+})
+
+test('policies, memory store, layers and limiter run without node: modules', async () => {
+  const rooms = /^(base|algorithms|memory|layers|limiter)\/|^(store|request)\.ts$/
   const result = await build({
     logLevel: 'silent',
     build: {
       write: false,
       lib: {
-        entry: [
-          entry,
-          ...sources
-            .filter((file) => file.startsWith('algorithms/'))
-            .map((file) => join(src, file)),
-        ],
+        entry: sources.filter((file) => rooms.test(file)).map((file) => join(src, file)),
         formats: ['es'],
       },
     },
@@ -91,54 +134,59 @@ test('policies, limiter and memory store run without node: modules', async () =>
   const outputs = (Array.isArray(result) ? result : [result]) as { output: { code?: string }[] }[]
   const code = outputs.flatMap(({ output }) => output.map((chunk) => chunk.code ?? '')).join('\n')
   expect(code).toContain('decide')
-  expect(code).not.toMatch(/from ?["']node:|require\(["']node:|__vite-browser-external/)
+  const nodeModules = code.match(/["']node:[\w/]+["']|__vite-browser-external/g) ?? []
+  expect([...new Set(nodeModules)].sort()).toEqual([])
 })
 
 describe('Lua', () => {
-  const ALLOWED = new Set([
-    'redis',
-    'KEYS',
-    'ARGV',
-    'cmsgpack',
-    'math',
-    'string',
-    'tonumber',
-    'type',
-    // What stands above the rest of a script.
-    'kernels',
-    'mode',
-    'us',
-    'slack',
-  ])
-  /** What sliding-log/entries.lua sets. */
-  const OF_LOGS = new Set(['call', 'floor', 'entry', 'seek', 'MAX_UNITS', 'ROUND'])
+  const ALLOWED = ['redis', 'KEYS', 'ARGV', 'cmsgpack', 'math', 'string', 'tonumber', 'type']
+  const kernelFiles = files.filter((file) => file.endsWith('kernel.lua'))
+  const policies = Object.values(algorithms).map(({ examples }) => examples[0]?.make(1) as Policy)
+
+  function globalsOf(text: string): string[] {
+    const chunk = parse(text, { luaVersion: '5.1', scope: true })
+    return (chunk as unknown as { globals: { name: string }[] }).globals.map(({ name }) => name)
+  }
+
+  /** What a file sets for those that stand below it in a script. */
+  function localsOf(file: string): string[] {
+    const { body } = parse(readFileSync(join(src, file), 'utf8'), { luaVersion: '5.1' })
+    return body.flatMap((statement) => {
+      if (statement.type === 'LocalStatement') return statement.variables.map(({ name }) => name)
+      if (statement.type !== 'FunctionDeclaration' || !statement.isLocal) return []
+      return [(statement.identifier as { name: string }).name]
+    })
+  }
 
   test.each(files.filter((file) => file.endsWith('.lua')))(
     '%s is Lua 5.1, writes no global and reads only known ones',
     (file) => {
-      const ast = parse(readFileSync(join(src, file), 'utf8'), {
-        luaVersion: '5.1',
-        scope: true,
-      }) as unknown as {
-        globals: { name: string }[]
-      }
-      const isKnown = (name: string) =>
-        ALLOWED.has(name) || (file.includes('sliding-log') && OF_LOGS.has(name))
-      expect(ast.globals.map(({ name }) => name).filter((name) => !isKnown(name))).toEqual([])
+      const above = file.endsWith('prologue.lua') ? [] : localsOf('algorithms/prologue.lua')
+      const known = [...ALLOWED, ...above, ...(file.endsWith('driver.lua') ? ['kernels'] : [])]
+      const globals = globalsOf(readFileSync(join(src, file), 'utf8'))
+      expect(globals.filter((name) => !known.includes(name))).toEqual([])
     },
   )
 
+  test('what a kernel has for all policies is named apart from that of the others', () => {
+    const names = ['algorithms/prologue.lua', ...kernelFiles].flatMap(localsOf)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('scripts of many policies are Lua 5.1 without globals of their own', () => {
+    for (let count = 1; count <= 6; count += 1) {
+      const many = Array.from({ length: count }, (_, i) => policies[(i + count) % 4] as Policy)
+      const { source } = scriptOf({ name: 'p', policies: many })
+      expect(globalsOf(source).filter((name) => !ALLOWED.includes(name))).toEqual([])
+      expect(source.includes('@')).toBe(false)
+    }
+  })
+
   test('a script holds just the kernels in use, and changes only on purpose', () => {
-    const window = '1m'
-    const shas = [
-      [tokenBucket({ capacity: 1, refill: 1, every: window })],
-      [fixedWindow({ limit: 1, window })],
-      [slidingLog({ limit: 1, window })],
-      [slidingCounter({ limit: 1, window })],
-      [tokenBucket({ capacity: 1, refill: 1, every: window }), fixedWindow({ limit: 1, window })],
-    ].map((policies) => {
-      const { source, sha } = scriptOf(makePolicySet('p', policies))
-      return `${policies.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
+    const sets = [...policies.map((policy) => [policy]), policies.slice(0, 2)]
+    const shas = sets.map((set) => {
+      const { source, sha } = scriptOf(makePolicySet('p', set))
+      return `${set.map(({ kernel }) => kernel?.id).join()} ${sha} ${source.length}`
     })
     expect(shas).toMatchSnapshot()
   })

@@ -1,4 +1,5 @@
-// Rate limiting for Express 4 and 5: translates between Express and core/http, where all meaning is.
+// Rate limiting for Express 4 and 5: translates between Express and core/http, which has all
+// the logic.
 
 import type { Denied, RateLimiter } from '@weir/core'
 import {
@@ -28,7 +29,7 @@ export {
 declare global {
   namespace Express {
     interface Request {
-      /** The binding decision of the limiters that this request has passed; `all` has those of each. */
+      /** The binding decision of this request's limiters; `all` has the decision of each. */
       rateLimit?: RequestDecision
     }
   }
@@ -47,14 +48,16 @@ export interface RateLimitHandler {
     res: Response<ResBody>,
     next: NextFunction,
   ): void
-  /** The limiter beneath: to peek, refund, charge or reset a key, or to switch it off. */
+  /** To peek, refund, charge or reset a key, or to switch the limiter off. */
   readonly limiter: RateLimiter
 }
 
 /**
- * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory, and refused with 429
- * and a problem document. Errors of the store and of the options' functions go to `next`.
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory,
+ * and refused with 429 and a problem document. Errors of the store and of the options' functions go
+ * to `next`.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
+ * WEIR_INVALID_NAME
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
  */
 export function rateLimit<Req extends Request = Request>(
@@ -119,6 +122,7 @@ const express: HttpAdapter<Request, Response> = {
   },
   method: (req) => req.method,
   header: (req, name) => req.headers[name]?.toString(),
+  headers: (req) => req.headers,
   placed: (req) => req.rateLimit,
   place: (req, decision) => {
     req.rateLimit = decision

@@ -1,4 +1,5 @@
-// What went wrong elsewhere, as tests over real sockets. The unit tests of core/http have the tables behind them.
+// What went wrong elsewhere, as tests over real sockets. The unit tests of core/http have the
+// tables behind them.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -28,14 +28,15 @@ export function remember(ctx: Remembering, name: string, value: string): void {
 }
 
 /**
- * Gives the error our headers while Koa answers with it, which it does in one go: one error object may be thrown for many
- * requests at a time, and none must be told the figures of another. Those that the error has itself go before ours.
+ * Puts our headers on the error while Koa answers with it, which it does synchronously: one error
+ * object may be thrown for many requests at a time, and none must get the headers of another. The
+ * error's own headers go before ours.
  */
 function answerWithOurs(this: Remembering, error: HttpError | null): unknown {
   const { headers, onerror } = this[OURS] as Remembered
   if (typeof error !== 'object' || error === null) return onerror.call(this, error as never)
   const own = Object.getOwnPropertyDescriptor(error, 'headers')
-  // Reflect, as it leaves a frozen error as it is.
+  // Reflect, as it does not throw for a frozen error.
   Reflect.defineProperty(error, 'headers', {
     value: { ...headers, ...error.headers },
     configurable: true,

@@ -1,4 +1,4 @@
-// Rate limiting for Koa 2 and 3: translates between Koa and core/http, where all meaning is.
+// Rate limiting for Koa 2 and 3: translates between Koa and core/http, which has all the logic.
 
 import type { RateLimiter } from '@weir/core'
 import {
@@ -26,9 +26,12 @@ export {
   type ResponseOutcome,
 } from '@weir/core/http'
 
-/** What the limiters leave in `ctx.state`. Koa's default state has it; add it to a state type of your own. */
+/**
+ * What the limiters leave in `ctx.state`. Koa's default state has it; add it to a state type of
+ * your own.
+ */
 export interface RateLimitState {
-  /** The binding decision of the limiters that this request has passed; `all` has those of each. */
+  /** The binding decision of this request's limiters; `all` has the decision of each. */
   rateLimit?: RequestDecision
 }
 
@@ -36,25 +39,30 @@ declare module 'koa' {
   interface DefaultState extends RateLimitState {}
 }
 
-/** Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body, or calls `ctx.throw`. */
+/**
+ * Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body,
+ * or calls `ctx.throw`.
+ */
 export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = HttpOptions<
   ParameterizedContext<StateT, ContextT>,
   [Next]
 >
 
-/** The middleware, with the limiter beneath it. */
+/** The middleware, with its limiter. */
 export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext> = Middleware<
   StateT,
   ContextT
 > & {
-  /** To peek, refund, charge or reset a key, or to switch it off. */
+  /** To peek, refund, charge or reset a key, or to switch the limiter off. */
   readonly limiter: RateLimiter
 }
 
 /**
- * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory, and refused with 429
- * and a problem document, without throwing. Errors of the store and of the options' functions are thrown.
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory,
+ * and refused with 429 and a problem document, without throwing. Errors of the store and of the
+ * options' functions are thrown.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
+ * WEIR_INVALID_NAME
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
  */
 export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
@@ -77,7 +85,7 @@ export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
     return verdict === undefined ? next() : goNoFurther(verdict, ctx, next)
   }
 
-  // Not async: a request that waits for nothing goes on in the turn of the event loop in which it came.
+  // Not async: a request that waits for nothing goes on in the same turn of the event loop.
   function handle(ctx: Context, next: Next): Promise<void> {
     const verdict = check(ctx, ctx)
     return isPromise(verdict)
@@ -101,25 +109,26 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   peer: (ctx) => ctx.req.socket.remoteAddress,
   trust: ({ app }) => {
     if (!app.proxy) return 'nobody'
-    // Koa takes the leftmost of the entries that it looks at; all of them unless told how many.
+    // Koa takes the leftmost of the last `maxIpsCount` entries, by default of all of them.
     const any = app.proxyIpHeader.toLowerCase() === 'x-forwarded-for' && !(app.maxIpsCount > 0)
     return any ? 'everybody' : 'listed'
   },
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.req.headers[name]?.toString(),
+  headers: (ctx) => ctx.req.headers,
   placed: (ctx) => (ctx.state as RateLimitState).rateLimit,
   place: (ctx, decision) => {
     ;(ctx.state as RateLimitState).rateLimit = decision
   },
   headersSent: (ctx) => ctx.headerSent,
   setHeader: (ctx, name, value) => {
-    // Not `ctx.set`, which ends up here, too, after much handing on and looking.
+    // Not `ctx.set`, which does the same in many more steps.
     ctx.res.setHeader(name, value)
     remember(ctx, name, value)
   },
   afterResponse: (ctx, done) =>
     afterNodeResponse(ctx.res, (outcome) => {
-      // Koa begins with 404. Where nothing was sent, nobody has said so: the answer would have been any.
+      // 404 is Koa's initial status. Where nothing was sent, no handler has chosen it.
       done(ctx.headerSent || ctx.status !== 404 ? outcome : { ...outcome, status: 200 })
     }),
 }

@@ -1,4 +1,5 @@
-// Koa drops all headers when something throws. The limits' own must arrive all the same, and with the right client.
+// Koa drops all headers when something throws. The limits' own must arrive all the same, and with
+// the right client.
 
 import { fakeClock } from '@weir/core/testing'
 import type Koa from 'koa'

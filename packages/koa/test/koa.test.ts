@@ -1,4 +1,5 @@
-// What is Koa's own: where the decision is, how a refusal is written, which address, and in which turn things happen.
+// What is Koa's own: where the decision is, how a refusal is written, which address, and in which
+// turn things happen.
 
 import { once } from 'node:events'
 import { connect, constants, createServer } from 'node:http2'

@@ -1,4 +1,5 @@
-// An app's code compiles under `strict`, against the types of Koa 3 and of Koa 2, and its mistakes do not.
+// An app's code compiles under `strict`, against the types of Koa 3 and of Koa 2, and its mistakes
+// do not.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

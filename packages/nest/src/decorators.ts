@@ -8,7 +8,7 @@ import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions } from './options.js'
 import { AFTER_GUARDS, DECLARED, limiterToken, SKIPPED } from './tokens.js'
 
-/** What one use of `@RateLimit` says. */
+/** One use of `@RateLimit`. */
 export interface Declared {
   readonly also: boolean
   readonly names: readonly string[]
@@ -18,7 +18,7 @@ export interface Declared {
 type Mark = ClassDecorator & MethodDecorator
 
 export interface RateLimitDecorator {
-  /** Policies that the module names; each is asked by itself, in this order. */
+  /** Policies that the module names; each decides by itself, in this order. */
   (...names: [string, ...string[]]): Mark
   /** Policies that are one decision: all allow and all are charged, or none is. */
   (...policies: [Policy, ...Policy[]]): Mark
@@ -26,8 +26,9 @@ export interface RateLimitDecorator {
 }
 
 /**
- * Limits a handler, or as one all handlers of a class, in place of the module's default policy. A method's replaces its
- * class's. `RateLimit.also(...)` is asked besides the module's default policy.
+ * Limits a handler, or as one all handlers of a class, in place of the module's default policy. A
+ * method's replaces its class's. `RateLimit.also(...)` limits in addition to the module's default
+ * policy.
  * @example @RateLimit(fixedWindow({ limit: 5, window: '1h' }))
  */
 export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator } = Object.assign(
@@ -35,7 +36,10 @@ export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator
   { also: declaring(true) },
 )
 
-/** Frees a handler or a class from all limits, or from the limiters of these names. A method's replaces its class's. */
+/**
+ * Frees a handler or a class from all limits, or from the limiters of these names. A method's
+ * replaces its class's.
+ */
 export function SkipRateLimit(...names: string[]): Mark {
   return mark(SKIPPED, names)
 }
@@ -49,7 +53,9 @@ export function declaredOn(target: object): Declared | undefined {
   return Reflect.getMetadata(DECLARED, target)
 }
 
-/** Whether any decorator so far has a limiter asked after the guards, in whatever class, whoever makes its instances. */
+/**
+ * Whether any decorator so far has a limiter that runs after the guards, in whatever class.
+ */
 export function isDecoratedAfterGuards(): boolean {
   return Reflect.hasMetadata(AFTER_GUARDS, Reflect)
 }
@@ -60,9 +66,9 @@ export function skippedOn(target: object): readonly string[] | undefined {
 
 function declaring(also: boolean): RateLimitDecorator {
   return (...what: readonly unknown[]) => {
-    const said = declared(what)
-    if (said.options?.afterGuards) Reflect.defineMetadata(AFTER_GUARDS, true, Reflect)
-    return mark(DECLARED, { also, ...said })
+    const limits = declared(what)
+    if (limits.options?.afterGuards) Reflect.defineMetadata(AFTER_GUARDS, true, Reflect)
+    return mark(DECLARED, { also, ...limits })
   }
 }
 

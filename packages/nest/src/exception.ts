@@ -1,4 +1,4 @@
-// What is thrown when a request is refused, and how each transport tells it.
+// What is thrown when a request is refused, and what each transport sends then.
 
 import {
   type ArgumentsHost,
@@ -13,7 +13,10 @@ import { throwError } from 'rxjs'
 import type { NestRequest } from './options.js'
 import { type NestResponse, nest } from './request.js'
 
-/** The status and the body of `getResponse()` are those of the refusal; headers are on the response already. */
+/**
+ * The status and the body of `getResponse()` are those of the refusal; headers are on the response
+ * already.
+ */
 export class RateLimitException extends HttpException {
   readonly refusal: Refusal
   /** Absent where no limit was asked, as for addresses on the deny list. */
@@ -35,9 +38,10 @@ export class RateLimitException extends HttpException {
 }
 
 /**
- * Tells a refusal: over HTTP as its status, media type and body; in a gateway as the event `exception`; from a
- * microservice as its error. The module registers it as the last of the global filters, so any other goes before it.
- * Nest runs no global filters for gateways: there, `@UseFilters(RateLimitFilter)`.
+ * Answers a refused request: over HTTP with status, media type and body; in a gateway with the
+ * event `exception`; from a microservice with an error. The module registers it as the last of the
+ * global filters, so any other goes before it. Nest runs no global filters for gateways: there,
+ * `@UseFilters(RateLimitFilter)`.
  */
 @Catch(RateLimitException)
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
@@ -45,16 +49,16 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
     const { refusal, message, extensions } = exception
     const [client, response] = host.getArgs()
     const type = host.getType<string>()
-    const told = { status: 'error', message, ...extensions }
-    if (type === 'rpc') return throwError(() => told)
-    if (type === 'ws') return send(client, told)
+    const error = { status: 'error', message, ...extensions }
+    if (type === 'rpc') return throwError(() => error)
+    if (type === 'ws') return send(client, error)
     if (type !== 'http') throw exception
     if (!nest.headersSent(response)) reply(response, refusal)
     return undefined
   }
 }
 
-/** Sockets of ws know no events; Nest's own form for them is this. */
+/** Sockets of ws have no events; this is Nest's own form for them. */
 function send(client: NestRequest, data: object): void {
   if (typeof client.readyState === 'number')
     client.send(JSON.stringify({ event: 'exception', data }))

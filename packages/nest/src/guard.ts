@@ -1,4 +1,4 @@
-// Asks the limiters of a handler: before it, among its guards, or after them.
+// Runs the limiters of a handler: as one of its guards, or after them.
 
 import {
   type CallHandler,
@@ -16,12 +16,15 @@ import { beginMessage, isMessage } from './message.js'
 import { type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
 
-/** Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be overridden. */
+/**
+ * Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be
+ * overridden.
+ */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   @Inject(LIMITS) protected readonly limits!: RateLimits
-  /** True for the module's own global guard where there is an interceptor, which it leaves what is to be asked after all
-   *  guards. */
+  /** True for the module's own global guard where there is an interceptor: the guard leaves to it
+   *  the limiters that run after all guards. */
   leaves = false
 
   /** Answers at once where the limiters do: Nest then goes on without waiting. */
@@ -30,7 +33,8 @@ export class RateLimitGuard implements CanActivate {
     return isPromise(asked) ? asked.then(() => true) : true
   }
 
-  /** Asks the limiters that have not been asked yet, but for those that are to be asked after all guards. */
+  /** Runs the limiters that have not run yet for this call; with `leaveSome`, not those that run
+   *  after all guards. */
   ask(context: ExecutionContext, leaveSome: boolean): void | Promise<void> {
     const looked = this.lookUp(context)
     const call = identityOf(context)
@@ -76,7 +80,7 @@ export class RateLimitGuard implements CanActivate {
   }
 }
 
-/** Asks, when all guards have passed, the limiters that the guard has left. */
+/** Runs, when all guards have passed, the limiters that the guard has left to it. */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {
   protected readonly guard: RateLimitGuard
@@ -94,13 +98,19 @@ export class RateLimitInterceptor implements NestInterceptor {
   }
 }
 
-/** What is the same for all guards and interceptors of a call: over HTTP the request, elsewhere the array of arguments. */
+/**
+ * What is the same for all guards and interceptors of a call: over HTTP the request, elsewhere the
+ * array of arguments.
+ */
 function identityOf(context: ExecutionContext): object {
   const args = context.getArgs()
   return context.getType() === 'http' && typeof args[0] === 'object' ? args[0] : args
 }
 
-/** Where a global guard runs, so does a global interceptor, but for fields below the root that only guards are set up for. */
+/**
+ * Where a global guard runs, so does a global interceptor, but for fields below the root that only
+ * guards are set up for.
+ */
 function hasInterceptors(context: ExecutionContext): boolean {
   return (
     context.getType<string>() !== 'graphql' || context.getArgByIndex(3)?.path?.prev === undefined

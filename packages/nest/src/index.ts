@@ -1,5 +1,5 @@
-// Rate limiting for Nest 10, 11 and 12, on Express and on Fastify: translates between Nest and core/http, where all
-// meaning is.
+// Rate limiting for Nest 10, 11 and 12, on Express and on Fastify: translates between Nest and
+// core/http, which has all the logic.
 
 export * from '@weir/core'
 export {

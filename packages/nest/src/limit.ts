@@ -11,7 +11,8 @@ export interface Limit {
   readonly name: string
   readonly options: RateLimitOptions
   readonly limiter: RateLimiter
-  /** The calls that it has been asked about, so that it is not asked twice where several guards and interceptors ask. */
+  /** The calls that it has decided on: it decides once, however many guards and interceptors there
+   *  are. */
   readonly seen: WeakSet<object>
   readonly check: Check<NestRequest, NestResponse, [ExecutionContext]>
 }

@@ -31,7 +31,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   readonly #closes: boolean
   /** What decorators inherit. */
   readonly #settings: Settings
-  /** By name, each with whom it was made for. */
+  /** By name, each with the decorator or class that it was made for. */
   readonly #limits: Map<string, { readonly limit: Limit; readonly source: object }> = new Map()
   readonly #default: readonly Limit[]
   readonly #ofHandlers: WeakMap<object, Map<object, readonly Limit[]>> = new WeakMap()
@@ -57,7 +57,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     const own = { ...this.#settings, policy, limit, window } as RateLimitOptions
     if (hasDefault(options)) this.#default = [this.#add(own, name, options)]
     else {
-      // What is wrong with the settings is told, although nothing is limited by them alone.
+      // The settings are checked, although nothing is limited by them alone.
       limitOf({ ...this.#settings, policy: () => unlimited() }, name)
       this.#default = []
     }
@@ -65,12 +65,13 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       this.#add(namedOptions(named, key), key, policies)
   }
 
-  /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or handler. */
+  /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
+   *  handler. */
   get(name: string): RateLimiter {
     return this.#named(name, 'RateLimits.get').limiter
   }
 
-  /** The limiters that a handler is limited by, in the order in which they are asked. */
+  /** The limiters that a handler is limited by, in the order in which they run. */
   of(owner: Type, handler: Handler): readonly Limit[] {
     let known = this.#ofHandlers.get(owner)
     if (known === undefined) {
@@ -85,7 +86,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     return limits
   }
 
-  /** Finds what is wrong before the first request does. */
+  /** Finds mistakes before the first request does. */
   onModuleInit(): void {
     checkSetUp(this.#modules)
     const targets = targetsIn(this.#modules)
@@ -109,7 +110,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     const limits = new Set([...(declared?.also === false ? [] : this.#default), ...made])
     const skipped = skippedOn(handler) ?? skippedOn(owner)
     if (skipped === undefined) return [...limits]
-    // A class frees no method from what the method itself says.
+    // A class frees no method from its own decorator.
     const kept = own && skippedOn(handler) === undefined ? made : []
     return [...limits].filter(
       (limit) => kept.includes(limit) || (skipped.length > 0 && !skipped.includes(limit.name)),
@@ -156,7 +157,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Of the policies that the module hides, those that there are: it may hide one that only some decorators have. */
+  /** Of the policies that the module hides, those that there are: it may hide one that only some
+   *  decorators have. */
   #hidden({ policy }: RateLimitOptions, name: string): Settings {
     const { hide } = this.#settings
     if (hide === undefined || typeof policy === 'function') return {}

@@ -1,5 +1,6 @@
-// Where the decision on a message is kept, which has no request of its own: on its payload, or else on its socket; that on a
-// GraphQL subscription on its context, as the request that opened its socket is that of others, too.
+// Where the decision on a message is kept, as it has no request of its own: on its payload, or else
+// on its socket; for a GraphQL subscription on its context, as others share the request that opened
+// its socket.
 
 import type { ExecutionContext } from '@nestjs/common'
 import type { RequestDecision } from '@weir/core/http'
@@ -7,7 +8,7 @@ import type { NestRequest } from './options.js'
 import { DECIDED } from './tokens.js'
 
 interface Decided {
-  /** Tells a message from others on its socket. */
+  /** Distinguishes a message from others on its socket. */
   readonly args: unknown
   readonly decision: RequestDecision | undefined
 }
@@ -17,7 +18,10 @@ export function isMessage(context: ExecutionContext): boolean {
   return type === 'graphql' ? upgradeOf(context) !== undefined : type !== 'http'
 }
 
-/** The request that opened the socket of a GraphQL subscription. Nest may put the context of graphql-ws in as `req`. */
+/**
+ * The request that opened the socket of a GraphQL subscription. Nest may put the context of
+ * graphql-ws in as `req`.
+ */
 export function upgradeOf(context: ExecutionContext): NestRequest | undefined {
   const { extra, req } = context.getArgByIndex(2) ?? {}
   return (extra ?? req?.extra)?.request

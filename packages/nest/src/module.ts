@@ -63,7 +63,10 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
   }
 }
 
-/** Nest makes every request dearer where there is an interceptor, so there is one only where something asks for it. */
+/**
+ * Where there is an interceptor, Nest takes longer for every request, so there is one only where it
+ * is needed.
+ */
 function interceptorFor(
   guard: RateLimitGuard,
   options: RateLimitModuleOptions,
@@ -115,7 +118,8 @@ export class RateLimitModule {
     }
   }
 
-  /** Makes `@InjectRateLimiter(name)` known in the module that imports it, where `forRootAsync` named the policies. */
+  /** Makes `@InjectRateLimiter(name)` known in the module that imports it, where `forRootAsync`
+   *  named the policies. */
   static forFeature(...names: string[]): DynamicModule {
     return { module: RateLimitFeature, ...limiters(names) }
   }

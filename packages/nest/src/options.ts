@@ -1,12 +1,14 @@
-// The options of core/http as Nest's users write them: each function is given the execution context besides.
+// The options of core/http as Nest's users write them: each function is given the execution context
+// besides.
 
 import type { ExecutionContext } from '@nestjs/common'
 import type { Denied, Policy, PolicyUse } from '@weir/core'
 import type { Allowance, LimitSettings } from '@weir/core/http'
 
 /**
- * What limits are told of: over HTTP and GraphQL the request of Express or Fastify, in a gateway the client's socket, in
- * a microservice the context of the transport. For exact types, annotate: `key: (req: Request) => ...`.
+ * The request of the options' functions: over HTTP and GraphQL the request of Express or Fastify,
+ * in a gateway the client's socket, in a microservice the context of the transport. For exact
+ * types, annotate: `key: (req: Request) => ...`.
  */
 export interface NestRequest {
   readonly ip?: string
@@ -18,16 +20,18 @@ type Allowed<Req> = Allowance<Req, [ExecutionContext]>
 
 /** All but what is allowed. */
 export interface Settings<Req = NestRequest> extends LimitSettings<Req, [ExecutionContext]> {
-  /** Called before a denied request is refused. What it throws goes in place of the `RateLimitException`. It is not to
-   *  answer the response itself, which is for exception filters. */
+  /** Called before a denied request is refused. What it throws goes in place of the
+   *  `RateLimitException`. It is not to answer the response itself, which is for exception
+   *  filters. */
   readonly onDenied?: (decision: Denied, request: Req, context: ExecutionContext) => unknown
-  /** True: asked when all guards have passed, so that what an authentication guard put on the request is there. */
+  /** True: it runs when all guards have passed, so that what an authentication guard put on the
+   *  request is there. */
   readonly afterGuards?: boolean
 }
 
 /**
- * Options of `@RateLimit`. What is not given is as in the module's options; `name` is by default that of the class, or
- * `Class.method`.
+ * Options of `@RateLimit`. What is not given is as in the module's options; `name` is by default
+ * that of the class, or `Class.method`.
  */
 export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Allowed<Req>
 
@@ -42,6 +46,7 @@ export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
   (Allowed<Req> | { readonly policy?: never; readonly limit?: never; readonly window?: never }) & {
     /** Policies for `@RateLimit('name')`. All that name one count together. */
     readonly policies?: Readonly<Record<string, NamedPolicy<Req>>>
-    /** Whether the store is closed when the application shuts down. Default: only if it is the module's own. */
+    /** Whether the store is closed when the application shuts down. Default: only if it is the
+     *  module's own. */
     readonly closeStore?: boolean
   }

@@ -1,4 +1,4 @@
-// A call of a handler, read through the eyes of core/http, whatever the call came over.
+// A call of a handler as core/http reads it, whatever transport it came over.
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import { afterNodeResponse, type HttpAdapter, type RequestDecision } from '@weir/core/http'
@@ -48,7 +48,8 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   peer: peerOf,
   trust: trustOf,
   method: ({ method }) => (typeof method === 'string' ? method.toUpperCase() : ''),
-  header: (request, name) => (request.headers ?? request.handshake?.headers)?.[name]?.toString(),
+  header: (request, name) => headersOf(request)[name]?.toString(),
+  headers: headersOf,
   placed: (request, [context]) =>
     isMessage(context) ? placedOnMessage(context) : request.rateLimit,
   place: (request, decision, [context]) => {
@@ -63,6 +64,10 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     else response.setHeader(name, value)
   },
   afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
+}
+
+function headersOf({ headers, handshake }: NestRequest): Readonly<Record<string, unknown>> {
+  return headers ?? handshake?.headers ?? {}
 }
 
 /** HTTP and ws have a Node socket, socket.io a connection, TCP microservices a wrapped socket. */

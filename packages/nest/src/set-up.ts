@@ -1,5 +1,5 @@
-// What is found out about an application before its first request: what the module's options say, and which classes and
-// handlers there are.
+// What is found out about an application before its first request: what the module's options say,
+// and which classes and handlers there are.
 
 import { inspect } from 'node:util'
 import type { Type } from '@nestjs/common'
@@ -24,12 +24,15 @@ export function checkOptions(options: RateLimitModuleOptions): void {
     throw invalid(`closeStore is ${inspect(closeStore)}; give true or false`)
 }
 
-/** Whether there is to be a default policy. One that is undefined, as a missing setting makes it, is a mistake. */
+/**
+ * Whether there is to be a default policy. One that is undefined, as a missing setting makes it, is
+ * a mistake.
+ */
 export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
 }
 
-/** Whether the module's own options have limiters asked after the guards. */
+/** Whether the module's own options have limiters that run after the guards. */
 export function asksAfterGuards({ afterGuards, policies = {} }: RateLimitModuleOptions): boolean {
   const all = [{ afterGuards }, ...Object.values(policies as Readonly<Record<string, Settings>>)]
   return all.some((settings) => settings.afterGuards === true)
@@ -50,7 +53,10 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
   return options
 }
 
-/** @throws if the application has more than one of these modules, or a guard that the module cannot use */
+/**
+ * @throws if the application has more than one of these modules, or a guard that the module cannot
+ * use
+ */
 export function checkSetUp(modules: ModulesContainer): void {
   const ours = [...modules.values()].filter(({ providers }) => providers.has(LIMITS))
   if (ours.length > 1) {

@@ -1,4 +1,5 @@
-// What both module formats of this package, if an application loads both, must find of each other: hence Symbol.for.
+// What both module formats of this package, if an application loads both, must find of each other:
+// hence Symbol.for.
 
 /** Injects the `RateLimits`. */
 export const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
@@ -11,10 +12,10 @@ export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
 export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
 
-/** On Reflect itself: that some `@RateLimit` says `afterGuards`. */
+/** On Reflect itself: some `@RateLimit` has `afterGuards`. */
 export const AFTER_GUARDS: unique symbol = Symbol.for('@weir/nest:after-guards')
 
-/** On what carries the decision of a message. Not enumerable, so nobody meets it. */
+/** On what carries the decision of a message. Not enumerable, so that users do not see it. */
 export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
 
 /** Injects a `RateLimiter` by its name. */

@@ -1,4 +1,4 @@
-// Whom the platform beneath believes about the client's address.
+// Which proxies the platform trusts for the client's address.
 
 import type { Trust } from '@weir/core/http'
 import type { NestRequest } from './options.js'

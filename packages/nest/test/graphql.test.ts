@@ -1,5 +1,5 @@
-// GraphQL by @nestjs/graphql: with Apollo on Express, with and without a response in the context; on Fastify; and
-// subscriptions over a socket.
+// GraphQL by @nestjs/graphql: with Apollo on Express, with and without a response in the context;
+// on Fastify; and subscriptions over a socket.
 
 import { createRequire } from 'node:module'
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo'
@@ -144,7 +144,10 @@ test('aliases of a field: each counts, and what they cost does not grow with the
 // As Nest does it: the ESM copy of the same package is another realm to it.
 const { graphql }: typeof import('graphql') = createRequire(import.meta.url)('graphql')
 
-/** Nest has a driver for Apollo on Fastify, which is another package; this is one of its own kind, without Apollo. */
+/**
+ * Nest has a driver for Apollo on Fastify, which is another package; this is one of its own kind,
+ * without Apollo.
+ */
 class FastifyDriver extends AbstractGraphQLDriver {
   async start({ schema }: GqlModuleOptions): Promise<void> {
     const fastify = this.httpAdapterHost.httpAdapter.getInstance()

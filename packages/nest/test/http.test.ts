@@ -1,4 +1,5 @@
-// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the client is.
+// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the
+// client is.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -135,11 +136,11 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   test('a store that cannot decide: 503 where it is told to deny, else 500', async () => {
     const broken: Store = { decide: () => Promise.reject(new Error('gone')), reset: () => {} }
     const unavailable: Store = {
-      decide: (group) => ({
-        allowed: false,
+      decide: ({ target }) => ({
+        granted: 0,
         nowUs: 0,
         untilUs: [0],
-        figures: group.plan.policies.map((policy) => ({
+        policies: target.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

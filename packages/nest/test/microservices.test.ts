@@ -129,7 +129,8 @@ test('beside HTTP: with inheritAppConfig, or with the guard and the filter at th
   const [send, inherited] = [clientOf(port), clientOf(inheriting)]
   expect(await send('own', {})).toBe('own')
   await expect(send('own', {})).rejects.toEqual(refused)
-  // HTTP and the microservice that inherits the guard share the default policy; the other has no guard.
+  // HTTP and the microservice that inherits the guard share the default policy; the other has no
+  // guard.
   expect(await app.statuses('/')).toEqual([200])
   expect(await inherited('plain', {})).toBe('plain')
   await expect(inherited('plain', {})).rejects.toEqual(refused)

@@ -1,4 +1,5 @@
-// Setting the module up, what it gives to services, what is wrong at start, and what happens at the end.
+// Setting the module up, what it gives to services, what is wrong at start, and what happens at the
+// end.
 
 import { createRequire } from 'node:module'
 import {

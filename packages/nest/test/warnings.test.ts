@@ -1,4 +1,5 @@
-// Proxy settings that surely are not meant are warned of once. A process warns once of each, so this file is one test.
+// Proxy settings that surely are not meant are warned of once. A process warns once of each, so
+// this file is one test.
 
 import { Controller, Get } from '@nestjs/common'
 import * as platform from '@nestjs/platform-fastify'

@@ -114,7 +114,8 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
     const connect = await connected()
     const [first, second] = [await connect(), await connect()]
     expect(await first.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 1 1' })
-    // `all` holds this message's decisions, not those of the whole connection, which is all that a text is told by.
+    // `all` holds this message's decisions, not those of the whole connection, which is all that a
+    // text is told by.
     expect(await first.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 0 1' })
     expect(await second.send('say', { n: 3 })).toEqual({
       event: 'exception',

@@ -1,4 +1,5 @@
-// What every framework's server must be able to do for the suite. Tests speak of exchanges; each server translates.
+// What every framework's server must be able to do for the suite. Tests speak of exchanges; each
+// server translates.
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,8 +32,8 @@ export type Settings = LimitOptions<Exchange> & {
 }
 
 /**
- * The framework's own proxy setting: it believes nobody, whoever asks, or the last hop. Where a framework has no such
- * setting, `hop` is one that comes to the same.
+ * The framework's own proxy setting: it believes nobody, whoever asks, or the last hop. Where a
+ * framework has no such setting, `hop` is one that comes to the same.
  */
 export type OwnTrust = 'nobody' | 'everybody' | 'hop'
 
@@ -85,7 +86,10 @@ export async function listen(listener: RequestListener, host = '127.0.0.1'): Pro
   }
 }
 
-/** A limiter's options with their functions given the framework's request. `onDenied` is left to the server. */
+/**
+ * A limiter's options with their functions given the framework's request. `onDenied` is left to the
+ * server.
+ */
 export function optionsFor<Req>(
   { onDenied: _, ...settings }: Settings,
   exchangeOf: (request: Req) => Exchange,

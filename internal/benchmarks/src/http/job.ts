@@ -29,7 +29,10 @@ export interface Listening {
   readonly strictPort: number
 }
 
-/** In answer to any message: CPU time of the process so far, and how much of it was not the system's. */
+/**
+ * In answer to any message: CPU time of the process so far, and how much of it was not the
+ * system's.
+ */
 export interface Usage {
   readonly cpuUs: number
   readonly userUs: number

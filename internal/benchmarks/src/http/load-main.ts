@@ -1,4 +1,5 @@
-// A process that keeps a server busy over plain sockets: it takes less of the machine than an HTTP client would.
+// A process that keeps a server busy over plain sockets: it takes less of the machine than an HTTP
+// client would.
 
 import { connect, type Socket } from 'node:net'
 import { CLIENT_HEADER, type Load, type LoadJob } from './job.js'

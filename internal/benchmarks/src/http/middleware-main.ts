@@ -1,5 +1,5 @@
-// A process of one middleware, as an application has one: V8 fits code to all that passes through it. It tells what a request
-// costs whenever it is asked.
+// A process of one middleware, as an application has one: V8 fits code to all that passes through
+// it. It tells what a request costs whenever it is asked.
 
 import { strict as assert } from 'node:assert'
 import type { Turn } from '../rounds.js'
@@ -51,7 +51,10 @@ function pass(handle: Handle, exchanges: readonly Exchange[]): Promise<void> {
   })
 }
 
-/** At a limit of 10, 10 of 16 requests of a client get to the next handler, and the others are told 429. */
+/**
+ * At a limit of 10, 10 of 16 requests of a client get to the next handler, and the others are told
+ * 429.
+ */
 async function checkLimit({ name, kind, open }: Middleware): Promise<void> {
   if (kind === 'floor') return
   const handle = open(10)

@@ -48,7 +48,10 @@ export function exchange(): Exchange {
   return { req, res, ctx }
 }
 
-/** As if it were a new one: making new ones would cost more than any middleware, and much of it later, as garbage. */
+/**
+ * As if it were a new one: making new ones would cost more than any middleware, and much of it
+ * later, as garbage.
+ */
 export function renew({ req, res, ctx }: Exchange, address: string): void {
   Object.assign(req, { ip: address, rateLimit: undefined })
   Object.assign(req.socket, { remoteAddress: address })

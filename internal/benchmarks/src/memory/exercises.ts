@@ -94,7 +94,10 @@ async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Pr
   return { bytes, cpuNs: ((user + system) * 1_000) / random.length }
 }
 
-/** Many keys that have all ended when the loop gets to look: its longest turn from then on, with new keys coming. */
+/**
+ * Many keys that have all ended when the loop gets to look: its longest turn from then on, with new
+ * keys coming.
+ */
 async function expiry(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
   const windowMs = Math.max(50, Math.round(count / 160))
   const subject = kind.open({ limit: FEW, windowMs, most: 4 * count })
@@ -133,12 +136,18 @@ function moment(): Moment {
   return { ms: performance.now(), cpuMs: (user + system) / 1_000 }
 }
 
-/** How long the loop was busy between two moments: not while the machine gave it no CPU, and helper threads count once. */
+/**
+ * How long the loop was busy between two moments: not while the machine gave it no CPU, and helper
+ * threads count once.
+ */
 function between(from: Moment, to: Moment): number {
   return Math.min(to.ms - from.ms, to.cpuMs - from.cpuMs)
 }
 
-/** New keys at a steady rate, each once: the memory that they take at the worst, and what is left of it afterwards. */
+/**
+ * New keys at a steady rate, each once: the memory that they take at the worst, and what is left of
+ * it afterwards.
+ */
 async function churn(kind: MemorySubjectKind, { churnMs }: Scale): Promise<Turn> {
   const perMs = 100
   const windowMs = churnMs / 2
@@ -179,14 +188,20 @@ async function askAll(
   }
 }
 
-/** As they come out of a request: a text that is put together from parts would first be copied when it is hashed, and weigh. */
+/**
+ * As they come out of a request: a text that is put together from parts would first be copied when
+ * it is hashed, and weigh.
+ */
 function namesOf(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
     return Buffer.from(`${prefix}-${String(i).padStart(8, '0')}`).toString('latin1')
   })
 }
 
-/** What is in use when all garbage is gone: two passes, since the first may only find that something has ended. */
+/**
+ * What is in use when all garbage is gone: two passes, since the first may only find that something
+ * has ended.
+ */
 function weigh(): number {
   collectGarbage()
   collectGarbage()

@@ -13,7 +13,10 @@ export const MAP = 'Map get + set'
 const MAP_AND_TIME = 'Map get + set, and the time'
 export const EXPRESS = 'express-rate-limit MemoryStore'
 
-/** Keeps what the least limiter keeps: a time, which V8 holds in an object of its own, as it does not small integers. */
+/**
+ * Keeps what the least limiter keeps: a time, which V8 holds in an object of its own, as it does
+ * not small integers.
+ */
 const floor: MemorySubjectKind = {
   name: MAP,
   kind: 'floor',
@@ -131,8 +134,8 @@ const nestThrottler: MemorySubjectKind = {
   name: '@nestjs/throttler',
   kind: 'peer',
   sync: false,
-  // It keeps an entry for each request of a key and looks at all of them with each: the time has no bound. And it
-  // forgets keys once a minute.
+  // It keeps an entry for each request of a key and looks at all of them with each: the time has no
+  // bound. And it forgets keys once a minute.
   not: ['one-key', 'expiry'],
   open({ limit, windowMs }) {
     const storage = new ThrottlerStorageService()

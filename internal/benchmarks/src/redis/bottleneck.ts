@@ -2,7 +2,10 @@ import Bottleneck from 'bottleneck'
 import * as ioredis from 'ioredis'
 import type { RedisSubjectKind } from './subject.js'
 
-/** A reservoir that processes share, for jobs that do nothing. It is made to queue work rather than to refuse it. */
+/**
+ * A reservoir that processes share, for jobs that do nothing. It is made to queue work rather than
+ * to refuse it.
+ */
 export const bottleneck: RedisSubjectKind = {
   name: 'bottleneck',
   kind: 'peer',

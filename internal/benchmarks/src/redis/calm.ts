@@ -5,7 +5,9 @@ const ATTEMPTS = 5
 /** Time enough for a circuit breaker to close again. */
 const PAUSE_MS = 2_000
 
-/** Does it again if it was disturbed: what was decided without Redis is not what is to be measured. */
+/**
+ * Does it again if it was disturbed: what was decided without Redis is not what is to be measured.
+ */
 export async function calmly<Result>(
   { disturbed }: Pick<RedisSubject, 'disturbed'>,
   work: (attempt: number) => Promise<Result>,

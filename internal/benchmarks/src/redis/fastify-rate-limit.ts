@@ -6,7 +6,10 @@ interface Answer {
   readonly current: number
 }
 
-/** The store that @fastify/rate-limit makes of its option `redis`, called as its hook does, with the client it recommends. */
+/**
+ * The store that @fastify/rate-limit makes of its option `redis`, called as its hook does, with the
+ * client it recommends.
+ */
 export const fastifyRateLimit: RedisSubjectKind = {
   name: '@fastify/rate-limit',
   kind: 'peer',

@@ -7,7 +7,9 @@ import type { RedisSubject, RedisSubjectKind } from './subject.js'
 export const INCR = 'INCR'
 export const MINIMAL = 'INCR + PEXPIRE script'
 
-/** What the least script of a limiter does: counts, and sets the end of the window with the first. */
+/**
+ * What the least script of a limiter does: counts, and sets the end of the window with the first.
+ */
 const MINIMAL_SCRIPT = `local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count`

@@ -28,8 +28,9 @@ const LIMIT = 5_000
 const CALLERS = 32
 
 /**
- * Two processes ask for one key until well past its limit: together they get no more than the limit, and all of it but
- * for what each may hold. When they hold nothing any more, Redis has counted what they got, to the unit.
+ * Two processes ask for one key until well past its limit: together they get no more than the
+ * limit, and all of it but for what each may hold. When they hold nothing any more, Redis has
+ * counted what they got, to the unit.
  */
 export async function checkLeases(): Promise<void> {
   const server = await startRedis()

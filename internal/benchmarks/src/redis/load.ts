@@ -48,7 +48,8 @@ export async function underLoad(
   { rounds, turnMs, oneCore }: Scale,
   keysOf: (name: string) => Keys,
 ): Promise<readonly Row[]> {
-  // Other keys in each turn: to a limiter that remembers what it saw, a key that begins anew has been lost.
+  // Other keys in each turn: to a limiter that remembers what it saw, a key that begins anew has
+  // been lost.
   const turns = (name: string, count: number) =>
     inRounds(opened, count, (one, round) => {
       return calmly(one.subject, (attempt) =>
@@ -65,7 +66,9 @@ export async function underLoad(
   return opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
 }
 
-/** One turn of one subject on an empty Redis: what a decision costs, and that its count is right. */
+/**
+ * One turn of one subject on an empty Redis: what a decision costs, and that its count is right.
+ */
 export async function loadTurn(
   servers: readonly RedisServer[],
   { name, subject, keyless }: Opened,
@@ -116,7 +119,8 @@ interface Cost extends Turn {
   readonly decisions: number
   /** Decisions in a second. */
   readonly rate: number
-  /** CPU of this process, and of the main threads of all servers, in microseconds for each decision. */
+  /** CPU of this process, and of the main threads of all servers, in microseconds for each
+   *  decision. */
   readonly clientUs: number
   readonly redisUs: number
 }

@@ -1,5 +1,5 @@
-// Client and server on one core. On two, the time of a lone request is mostly that of waking the other core, which comes
-// and goes as the system moves processes about.
+// Client and server on one core. On two, the time of a lone request is mostly that of waking the
+// other core, which comes and goes as the system moves processes about.
 
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'

@@ -26,7 +26,10 @@ export const rateLimitRedisOnCluster: RedisSubjectKind = {
   },
 }
 
-/** ioredis finds the node by the key in a command. A script to be loaded names none, so it goes to all masters. */
+/**
+ * ioredis finds the node by the key in a command. A script to be loaded names none, so it goes to
+ * all masters.
+ */
 async function send(
   client: Cluster,
   { command: [name, ...args] }: SendCommandClusterDetails,

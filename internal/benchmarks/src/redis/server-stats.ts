@@ -21,7 +21,10 @@ export async function resetStats(servers: readonly RedisServer[]): Promise<void>
   await Promise.all(servers.map((server) => server.command('CONFIG', 'RESETSTAT')))
 }
 
-/** Scripts since the last reset; or, of a subject that sends none, INCRs. What a script calls is not sent. */
+/**
+ * Scripts since the last reset; or, of a subject that sends none, INCRs. What a script calls is not
+ * sent.
+ */
 export async function sentCommands(servers: readonly RedisServer[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'commandstats')))
   const stats = infos.join()
@@ -31,7 +34,9 @@ export async function sentCommands(servers: readonly RedisServer[]): Promise<num
   return calls(/cmdstat_eval(?:sha)?:calls=(\d+)/g) || calls(/cmdstat_incr:calls=(\d+)/g)
 }
 
-/** The longest EVALSHA meanwhile, in ms. The time that the machine gave the server no CPU is in it. */
+/**
+ * The longest EVALSHA meanwhile, in ms. The time that the machine gave the server no CPU is in it.
+ */
 export async function longestScript(
   server: RedisServer,
   work: () => Promise<unknown>,

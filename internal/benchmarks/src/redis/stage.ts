@@ -56,7 +56,10 @@ async function withSubjects<Result>(
   }
 }
 
-/** Twice, if need be: on a busy machine a decision may be made without Redis, and its count is another. */
+/**
+ * Twice, if need be: on a busy machine a decision may be made without Redis, and its count is
+ * another.
+ */
 async function checkedLimit(
   servers: readonly RedisServer[],
   port: number,

@@ -6,7 +6,8 @@ import type { Kind } from '../table.js'
 /** One that is set up, with a connection of its own. */
 export interface RedisSubject extends Subject {
   ask(key: string): Promise<unknown>
-  /** Whether something was decided without Redis since this was last asked: the machine was too busy for a deadline. */
+  /** Whether something was decided without Redis since this was last asked: the machine was too
+   *  busy for a deadline. */
   disturbed?(): boolean
 }
 

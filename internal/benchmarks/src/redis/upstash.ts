@@ -1,4 +1,5 @@
-// @upstash/ratelimit speaks to Redis over HTTP; here its calls go to ioredis, through the methods that it uses of its client.
+// @upstash/ratelimit speaks to Redis over HTTP; here its calls go to ioredis, through the methods
+// that it uses of its client.
 
 import { createHash } from 'node:crypto'
 import { Ratelimit, type RatelimitConfig } from '@upstash/ratelimit'
@@ -36,7 +37,10 @@ function subject(
   }
 }
 
-/** Redis 7.0 refuses the flags in the first line of its scripts, so they go; the hashes that it knows are told apart. */
+/**
+ * Redis 7.0 refuses the flags in the first line of its scripts, so they go; the hashes that it
+ * knows are told apart.
+ */
 export function asUpstash(client: Redis): RatelimitConfig['redis'] {
   const shas = new Map<string, string>()
   const redis = {

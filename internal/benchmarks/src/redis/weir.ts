@@ -68,7 +68,8 @@ export function limiting(
   })
   return {
     ask: (key) => limiter.consume(key),
-    // What was left at a decision out of a lease does not tell what others took meanwhile; a look ends the lease.
+    // What was left at a decision out of a lease does not tell what others took meanwhile; a look
+    // ends the lease.
     left: async (answer) => {
       const { key, remaining } = answer as Decision
       return options.leases === undefined ? remaining : (await limiter.peek(key)).remaining

@@ -8,10 +8,11 @@ import type { Goal } from '../goals.js'
 import { connected } from '../redis/client.js'
 import { koaRatelimit } from '../redis/koa-ratelimit.js'
 import { onRedis } from '../redis/stage.js'
+import type { RedisSubject } from '../redis/subject.js'
 import { subjects } from '../redis/subjects.js'
 import { BUCKET, COUNTER, FIXED, LOG } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
-import type { Metric, Row, Table } from '../table.js'
+import type { Metric, Row, Samples, Table } from '../table.js'
 
 const USER = 'user-00000000000001'
 
@@ -65,14 +66,8 @@ async function measure({ fullLog }: Scale): Promise<readonly Table[]> {
   const rows = await onRedis(kinds, async (server, opened) => {
     const each: Row[] = []
     for (const { name, kind, subject } of opened) {
-      await server.command('FLUSHDB')
-      await subject.ask(USER)
-      const keys = await keysOf(server, USER)
-      if (keys.length === 0) continue
-      const bytes = await bytesOf(server, keys)
-      for (const key of keys) await server.command('SET', key, '1', 'PX', 600_000)
-      const over = bytes - (await bytesOf(server, keys))
-      each.push({ subject: name, kind, samples: { bytes: [bytes], over: [over] } })
+      const samples = await keyBytes(server, subject)
+      if (samples !== undefined) each.push({ subject: name, kind, samples })
     }
     return each
   })
@@ -87,12 +82,26 @@ async function measure({ fullLog }: Scale): Promise<readonly Table[]> {
   ]
 }
 
-async function keysOf(server: RedisServer, part: string): Promise<readonly string[]> {
+/** Of the keys of one user after one request; undefined if there are none that tell users apart. */
+export async function keyBytes(
+  server: RedisServer,
+  subject: RedisSubject,
+): Promise<Samples | undefined> {
+  await server.command('FLUSHDB')
+  await subject.ask(USER)
+  const keys = await keysOf(server, USER)
+  if (keys.length === 0) return undefined
+  const bytes = await bytesOf(server, keys)
+  for (const key of keys) await server.command('SET', key, '1', 'PX', 600_000)
+  return { bytes: [bytes], over: [bytes - (await bytesOf(server, keys))] }
+}
+
+export async function keysOf(server: RedisServer, part: string): Promise<readonly string[]> {
   const keys = (await server.command('KEYS', '*')) as readonly string[]
   return keys.filter((key) => key.includes(part))
 }
 
-async function bytesOf(server: RedisServer, keys: readonly string[]): Promise<number> {
+export async function bytesOf(server: RedisServer, keys: readonly string[]): Promise<number> {
   let bytes = 0
   for (const key of keys)
     bytes += (await server.command('MEMORY', 'USAGE', key, 'SAMPLES', '0')) as number

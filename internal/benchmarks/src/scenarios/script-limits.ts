@@ -1,39 +1,19 @@
-// Whether script time depends on the limit, and the longest that one call keeps the server from everybody else.
+// Whether script time depends on the limit, and the longest that one call keeps the server from
+// everybody else.
 
 import { strict as assert } from 'node:assert'
-import {
-  fixedWindow,
-  type Policy,
-  RateLimiter,
-  recommendedRedisOptions,
-  redisStore,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '@weir/core'
-import { type FakeClock, fakeClock } from '@weir/core/testing'
+import { recommendedRedisOptions } from '@weir/core'
 import type { RedisServer } from '@weir/testkit'
 import type { Goal } from '../goals.js'
 import { connected } from '../redis/client.js'
+import { fill, type Limited, openLimited, WINDOW_MS } from '../redis/limited.js'
 import { longestScript, scriptTime } from '../redis/server-stats.js'
-import { BUCKET, COUNTER, FIXED, LARGEST_CALL, LOG, SLIDING, WEIR } from '../redis/weir.js'
+import { LARGEST_CALL, WEIR } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale } from '../scenario.js'
 import type { Metric, Row, Samples, Table } from '../table.js'
 
-const WINDOW_MS = 600_000
 const SMALL = 10
-/** Filling logs keeps a busy machine busy; nothing here depends on the deadline. */
-const PATIENT_MS = 60_000
-
-const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
-  [BUCKET]: (limit) => tokenBucket({ capacity: limit, refill: limit, every: WINDOW_MS }),
-  [FIXED]: (limit) => fixedWindow({ limit, window: WINDOW_MS }),
-  [COUNTER]: (limit) => slidingCounter({ limit, window: WINDOW_MS }),
-  [SLIDING]: (limit) => slidingWindow({ limit, window: WINDOW_MS }),
-  [LOG]: (limit) => slidingLog({ limit, window: WINDOW_MS }),
-}
 
 const flat = 'flat-in-limit'
 const worst = 'longest-call'
@@ -101,13 +81,6 @@ function leastOf(samples: Samples): Samples {
   )
 }
 
-/** A limiter whose time is told, so that a log can be filled with distinct times and lapse at will. */
-interface Limited {
-  readonly limiter: RateLimiter
-  readonly clock: FakeClock
-  readonly limit: number
-}
-
 interface Stage {
   readonly name: string
   readonly small: Limited
@@ -119,47 +92,17 @@ interface Stage {
 
 async function stage(server: RedisServer, name: string, scale: Scale): Promise<Stage> {
   const client = await connected(server.port, recommendedRedisOptions)
-  const stores: { close(): Promise<void> }[] = []
-  const limited = (limit: number): Limited => {
-    const clock = fakeClock(Date.now())
-    const store = redisStore(client, { prefix: `limits${limit}`, clock, deadlineMs: PATIENT_MS })
-    stores.push(store)
-    const policy = (POLICIES[name] as (limit: number) => Policy)(limit)
-    return {
-      limiter: new RateLimiter({ name: `l${WEIR.indexOf(name)}`, store, policy }),
-      clock,
-      limit,
-    }
-  }
+  const limited = (limit: number): Limited => openLimited(client, name, limit)
   const [small, large, many] = [limited(SMALL), limited(scale.largestLog), limited(scale.fullLog)]
   await fill(small, ['full'])
   await fill(large, ['full'])
   return {
     ...{ name, small, large, many },
     async close() {
-      for (const store of stores) await store.close()
+      for (const each of [small, large, many]) await each.close()
       client.disconnect()
     },
   }
-}
-
-/**
- * Fills each key's log, at times that are as far apart as the window allows. Other kernels keep the same state however
- * many units were taken; of theirs half is taken, since when full they deny for a while.
- */
-async function fill({ limiter, clock, limit }: Limited, keys: readonly string[]): Promise<void> {
-  const isLog = limiter.name === `l${WEIR.indexOf(LOG)}`
-  const units = isLog ? limit : limit / 2
-  const steps = isLog ? units : Math.min(units, 100)
-  let waiting: Promise<unknown>[] = []
-  for (let step = 0; step < steps; step += 1) {
-    clock.advance(WINDOW_MS / steps)
-    waiting.push(...keys.map((key) => limiter.penalty(key, { cost: Math.floor(units / steps) })))
-    if (waiting.length < 500) continue
-    await Promise.all(waiting)
-    waiting = []
-  }
-  await Promise.all(waiting)
 }
 
 const STEPS = 300

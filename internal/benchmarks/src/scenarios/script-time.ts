@@ -70,7 +70,7 @@ export const scriptTimes: Scenario = {
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
   const scripted = subjects.filter(({ name, keyless }) => !keyless && name !== 'INCR')
-  const repeats = Math.max(1, Math.round(scale.turnMs / 40))
+  const repeats = repeatsIn(scale)
   return onRedis(scripted, async (server, opened) => {
     await inRounds(opened, 1, (one) => calmly(one.subject, () => scriptTurn(server, one, repeats)))
     const samples = await inRounds(opened, scale.rounds, (one) =>
@@ -86,6 +86,11 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
       ...(await limits(server, scale)),
     ]
   })
+}
+
+/** How often a turn asks for each key. */
+export function repeatsIn({ turnMs }: Scale): number {
+  return Math.max(1, Math.round(turnMs / 40))
 }
 
 export async function scriptTurn(

@@ -51,7 +51,9 @@ function built01(): string {
   return folder
 }
 
-/** What two builds of the benchmarks, the present one and that of `reference`, need for the same. */
+/**
+ * What two builds of the benchmarks, the present one and that of `reference`, need for the same.
+ */
 export async function compare(scale: Scale, reference: string): ReturnType<Scenario['measure']> {
   const sides = [BUILT, reference]
   return [

@@ -1,4 +1,5 @@
-// Distinct keys as fast as they go, as an attacker sends them, while one exhausted key hopes to be forgotten.
+// Distinct keys as fast as they go, as an attacker sends them, while one exhausted key hopes to be
+// forgotten.
 import type { RateLimiter } from '@weir/core'
 import type { Flood } from './protocol.js'
 import { now } from './time.js'

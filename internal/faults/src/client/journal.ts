@@ -1,4 +1,5 @@
-// All that a client process has to tell, sent in pieces so that a process that crashes has told what it saw.
+// All that a client process has to tell, sent in pieces so that a process that crashes has told
+// what it saw.
 import type { RedisStore } from '@weir/core'
 import type { FromClient, Log, Sample, Stall } from './protocol.js'
 import { now } from './time.js'

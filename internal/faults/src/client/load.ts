@@ -12,7 +12,9 @@ export interface Loop {
   stop(): void
 }
 
-/** Sends `atOnce` requests so often that the rate comes out, and tells when the event loop was late. */
+/**
+ * Sends `atOnce` requests so often that the rate comes out, and tells when the event loop was late.
+ */
 export function openLoop(
   ratePerSecond: number,
   atOnce: number,

@@ -1,4 +1,5 @@
-// A user's process: it takes decisions under load, tells what it got, and ends by itself when told to stop.
+// A user's process: it takes decisions under load, tells what it got, and ends by itself when told
+// to stop.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { flood } from './flood.js'
 import { Journal, tell } from './journal.js'
@@ -12,7 +13,10 @@ import { now, skewClock } from './time.js'
 const LAST_ANSWERS_MS = 1_000
 
 const journal = new Journal()
-/** Set by the first message. The channel is closed with the last one: nothing else keeps the process alive then. */
+/**
+ * Set by the first message. The channel is closed with the last one: nothing else keeps the process
+ * alive then.
+ */
 let running: {
   readonly job: Job
   readonly loop: Loop

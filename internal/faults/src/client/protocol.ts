@@ -28,7 +28,8 @@ export interface Job {
   readonly ratePerSecond: number
   /** Requests that come at the same moment. Default 1. */
   readonly atOnce?: number
-  /** Clients, each with a store of its own, used in turn. Default 1. 0: no Redis, a memory store; for a flood. */
+  /** Clients, each with a store of its own, used in turn. Default 1. 0: no Redis, a memory store;
+   *  for a flood. */
   readonly stores?: number
   /** False: the load starts at once, whether Redis is there or not. Default true. */
   readonly awaitReady?: boolean
@@ -118,7 +119,8 @@ export interface Closing {
   readonly closeMs: number
   /** Listeners on the user's client that were not there before the store was made. */
   readonly leftListeners: readonly string[]
-  /** What keeps the process alive after the client was closed, as Node names it; for the reader of a failure. */
+  /** What keeps the process alive after the client was closed, as Node names it; for the reader of
+   *  a failure. */
   readonly resources: readonly string[]
 }
 
@@ -126,7 +128,8 @@ export interface Flood {
   readonly p50: number
   readonly p99: number
   readonly heapGrowthMb: number
-  /** The longest turn of the event loop by the process's own CPU time: what a sweep takes at once. */
+  /** The longest turn of the event loop by the process's own CPU time: what a sweep takes at
+   *  once. */
   readonly longestTurnMs: number
   readonly errors: number
   readonly admitted: number

@@ -75,7 +75,10 @@ function failFirst(client: Redis | Cluster, command: string): void {
   Object.assign(client, { callBuffer: wrapped })
 }
 
-/** Tells which of the listeners that Weir adds to the client from now on are still there. ioredis has its own, too. */
+/**
+ * Tells which of the listeners that Weir adds to the client from now on are still there. ioredis
+ * has its own, too.
+ */
 function watchListeners(client: Redis | Cluster): () => readonly string[] {
   const added: { readonly name: string; readonly listener: (...args: unknown[]) => void }[] = []
   client.on('newListener', (name: string, listener: (...args: unknown[]) => void) => {

@@ -1,4 +1,7 @@
-/** Ms on the machine's monotonic clock: the same for all processes, whatever their host clock is made to say. */
+/**
+ * Ms on the machine's monotonic clock: the same for all processes, whatever their host clock is
+ * made to say.
+ */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

@@ -139,7 +139,10 @@ function percentDegraded({ samples }: Run): number {
   return Math.round((100 * samples.filter(({ degraded }) => degraded).length) / samples.length)
 }
 
-/** Moves each slot that holds a key from the first master to the second, key by key, while they are in use. */
+/**
+ * Moves each slot that holds a key from the first master to the second, key by key, while they are
+ * in use.
+ */
 async function reshard({ masters }: RedisCluster): Promise<number> {
   const [from, to] = masters as readonly [RedisServer, RedisServer]
   const ids = await Promise.all([from, to].map((node) => node.command('CLUSTER', 'MYID')))

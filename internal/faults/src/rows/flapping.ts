@@ -1,4 +1,5 @@
-// Connections that come and go, and data that is lost: each time a chance to give out the limit anew.
+// Connections that come and go, and data that is lost: each time a chance to give out the limit
+// anew.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntil } from '@weir/testkit'
 import { now } from '../client/time.js'
@@ -63,7 +64,10 @@ const LONG_LIMIT = 600
 const LONG_WINDOW_MS = 60_000
 const HEARD_MS = 1_000
 
-/** A replica takes over that has heard nothing of late, or nothing at all; noticed at once, or after an outage. */
+/**
+ * A replica takes over that has heard nothing of late, or nothing at all; noticed at once, or after
+ * an outage.
+ */
 function takenOver(variant: string, heardMs: number, awayMs: number): Row {
   return {
     number: '5b',

@@ -1,4 +1,5 @@
-// Beyond the matrix: each algorithm through exhaustion, the death of Redis, the switch, and its empty return.
+// Beyond the matrix: each algorithm through exhaustion, the death of Redis, the switch, and its
+// empty return.
 import { type Check, countAtLeast, countAtMost, named } from '../checks.js'
 import { admissions } from '../figures.js'
 import { LIMIT, load, type Run, underFault } from '../outage.js'
@@ -9,10 +10,16 @@ const WINDOW_S = 60
 const window = `${WINDOW_S}s`
 const name = 'minute'
 
-/** What is asked between the loss of a key and the first answer that shows it, if the machine dawdles. */
+/**
+ * What is asked between the loss of a key and the first answer that shows it, if the machine
+ * dawdles.
+ */
 const UNNOTICED = 10
 
-/** The limit is used up within a second, and the window outlasts the run: whatever more is admitted is too much. */
+/**
+ * The limit is used up within a second, and the window outlasts the run: whatever more is admitted
+ * is too much.
+ */
 const windows = ['fixedWindow', 'slidingWindow', 'slidingLog'].map((make) => ({
   make,
   options: { name, limit: LIMIT, window },
@@ -20,7 +27,10 @@ const windows = ['fixedWindow', 'slidingWindow', 'slidingLog'].map((make) => ({
   refill: 0,
 }))
 
-/** Its windows lie on the minute: if one begins within the run, what was used in the one before fades. */
+/**
+ * Its windows lie on the minute: if one begins within the run, what was used in the one before
+ * fades.
+ */
 const counter = {
   make: 'slidingCounter',
   options: { name, limit: LIMIT, window },

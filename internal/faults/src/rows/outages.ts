@@ -1,4 +1,5 @@
-// Redis is away, for a while and wholly: dead, hung, swallowed by the network, slow, or not there yet.
+// Redis is away, for a while and wholly: dead, hung, swallowed by the network, slow, or not there
+// yet.
 import { freePort, type RedisServer } from '@weir/testkit'
 import { type Check, countAtLeast } from '../checks.js'
 import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
@@ -175,7 +176,10 @@ function rowOf(
   }
 }
 
-/** A client without options notices later, as it reconnects later; it must not hang and not let everything pass. */
+/**
+ * A client without options notices later, as it reconnects later; it must not hang and not let
+ * everything pass.
+ */
 function plain(outage: Outage): Row {
   return rowOf(
     {

@@ -14,7 +14,10 @@ function perSecond(limit: number): PolicySettings {
   return { make: 'fixedWindow', options: { name: 'second', limit, window: WINDOW_MS } }
 }
 
-/** Bursts in which each request has a connection of its own, so that nothing but Redis puts them in order. */
+/**
+ * Bursts in which each request has a connection of its own, so that nothing but Redis puts them in
+ * order.
+ */
 function crowd(port: number, skewMs: number, connections: number): Job {
   const policy = perSecond(100)
   return load(port, {
@@ -62,7 +65,10 @@ const GIVEN = { store: { instances: PROCESSES }, warmUpMs: 1_000 }
 /** Those who count do so every 3 s. */
 const COUNTED = { store: {}, warmUpMs: 4_500 }
 
-/** Each process keeps to its share: no more than the limit comes of it, whatever the number of processes. */
+/**
+ * Each process keeps to its share: no more than the limit comes of it, whatever the number of
+ * processes.
+ */
 function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
   return {
     number,
@@ -91,7 +97,10 @@ function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
   }
 }
 
-/** The most that each process admitted in a window of its own, summed up; once the windows of before have ended. */
+/**
+ * The most that each process admitted in a window of its own, summed up; once the windows of before
+ * have ended.
+ */
 function inTotal({ reports, fault }: Run): number {
   const most = reports.map(({ samples }) => {
     const local = samples.filter(({ at, degraded }) => degraded && at > fault.from + WINDOW_MS)

@@ -11,7 +11,10 @@ import { isAsUsual, normalWithin, over, sane, slowest } from '../verdicts.js'
 
 const LONG_LIMIT = 100_000
 const HANG_MS = 3_000
-/** Until the deadline and four failures more, at the rate of the load; twice that, on a busy machine. */
+/**
+ * Until the deadline and four failures more, at the rate of the load; twice that, on a busy
+ * machine.
+ */
 const MOST_SENT = 50
 
 export const ghosts: Row = {
@@ -41,7 +44,10 @@ export const ghosts: Row = {
   },
 }
 
-/** What Redis counts beyond what was admitted, or less. Requests that were under way at the peek may be in or not. */
+/**
+ * What Redis counts beyond what was admitted, or less. Requests that were under way at the peek may
+ * be in or not.
+ */
 function countedTwice(
   { reports, samples, fault }: Run,
   peekedAt: number,

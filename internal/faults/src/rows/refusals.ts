@@ -114,7 +114,10 @@ const loading: Refusal = {
   },
 }
 
-/** Saves some keys, ends the server, and gives arguments with which the next one takes 2 s to read them. */
+/**
+ * Saves some keys, ends the server, and gives arguments with which the next one takes 2 s to read
+ * them.
+ */
 async function slowToLoad(server: RedisServer, stage: Stage): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-loading-'))
   stage.onEnd(() => rm(folder, { recursive: true, force: true }))

@@ -163,7 +163,10 @@ function long(name: string, limit: number): PolicySettings {
   return { make: 'fixedWindow', options: { name, limit, window: '60s' } }
 }
 
-/** Each request has a policy on a shard that hangs, and one on another: a process for each way to do without the first. */
+/**
+ * Each request has a policy on a shard that hangs, and one on another: a process for each way to do
+ * without the first.
+ */
 const splitDecision: Row = {
   number: '22',
   variant: 'policies on two',
@@ -184,7 +187,8 @@ const splitDecision: Row = {
     const there = await Promise.all(names.map(isOnVictim))
     const spared = names.filter((_, i) => !there[i])
     const lost = names.filter((_, i) => there[i])
-    // The smaller limit is asked first: what it was charged must be given back if the other one denies.
+    // The smaller limit is asked first: what it was charged must be given back if the other one
+    // denies.
     const clients = await Promise.all(
       SETTINGS.map((whenUnavailable, i) => {
         const also = { policy: long('on-victim', 2 * LONG_LIMIT), key: lost[i] as string }
@@ -241,7 +245,10 @@ function chargedForAllowed(
   ]
 }
 
-/** In the midst of the fault: what is sent near its end may be decided by Redis, and late on a busy machine. */
+/**
+ * In the midst of the fault: what is sent near its end may be decided by Redis, and late on a busy
+ * machine.
+ */
 function asTold(
   setting: (typeof SETTINGS)[number],
   samples: Run['samples'],

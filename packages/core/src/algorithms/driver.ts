@@ -1,7 +1,7 @@
-// The driver: one group of one decision on the TypeScript kernels. Twin of driver.lua, which does the same for many
-// groups in one call.
+// The driver: one request on the TypeScript kernels. Twin of driver.lua, which does the same for
+// many requests in one call.
 
-import type { Cells, Check, Kernel } from './algorithm.js'
+import type { Cells, Kernel, Scratch } from './algorithm.js'
 
 /**
  * - consume: take if all policies allow it
@@ -9,9 +9,23 @@ import type { Cells, Check, Kernel } from './algorithm.js'
  * - refund: give back
  * - penalty: take, past the limit if need be
  * - reconcile: take what was taken elsewhere meanwhile, as far as it still weighs
- * - restore: make the usage at least what was seen before, where it was lost; the costs are the units seen in use
+ * - restore: make the usage at least what was seen before, where it was lost; the costs are the
+ *   units seen in use
  */
 export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'
+
+/** What is asked of the counters. */
+export interface CounterRequest {
+  readonly mode: Mode
+  /** Units for each policy; to restore, the units that were seen in use. */
+  readonly costs: readonly number[]
+  /** How many equal requests it stands for; they get what they would get one by one. Default 1. */
+  readonly count?: number
+  /** To refund, reconcile or restore: for each policy, until when (in us) the units weigh. */
+  readonly untilUs?: readonly (number | undefined)[] | undefined
+  /** To refund by receipt: when (in us) it was charged. */
+  readonly seenUs?: number | undefined
+}
 
 /** Where states of one policy live in this process. */
 export interface Table {
@@ -24,7 +38,7 @@ export interface Table {
     key: string,
     slot: number,
     kernel: Kernel,
-    check: Check,
+    scratch: Scratch,
     nowMs: number,
     resetMs: number,
   ): void
@@ -39,10 +53,10 @@ export interface Table {
   gaveUs(key: string): number | undefined
 }
 
-/** One policy of a decision: its arithmetic, its numbers with scratch, its states. */
-export interface Lane {
+/** What one policy of a decision counts with: its arithmetic, with its numbers, and its states. */
+export interface Counter {
   readonly kernel: Kernel
-  readonly check: Check
+  readonly scratch: Scratch
   readonly table: Table
   slot: number
 }
@@ -55,64 +69,64 @@ export interface Reading {
 }
 
 /**
- * Decides one group: `count` equal requests, which get what they would get one by one at the same `nowUs`.
- * Fills a reading for each lane and returns how many of the requests are granted; to restore, 0 if nothing was lost.
- * @param chargedUs to refund by receipt: when it was charged
+ * Decides a request. Fills a reading for each counter, and returns how often the request is
+ * granted; to restore, 0 if nothing was lost.
  */
 export function decide(
-  lanes: readonly Lane[],
+  counters: readonly Counter[],
   keys: readonly string[],
-  costs: readonly number[],
-  mode: Mode,
-  count: number,
-  untilUs: readonly (number | undefined)[],
-  chargedUs: number | undefined,
+  request: CounterRequest,
   nowUs: number,
   readings: readonly Reading[],
 ): number {
+  const { mode, costs, count = 1 } = request
+  const chargedUs = mode === 'refund' ? request.seenUs : undefined
   const judged = mode === 'consume' || mode === 'peek'
   let granted = count
-  for (let i = 0; i < lanes.length; i += 1) {
-    const lane = lanes[i] as Lane
+  for (let i = 0; i < counters.length; i += 1) {
+    const counter = counters[i] as Counter
     const cost = costs[i] as number
-    const left = read(lane, keys[i] as string, nowUs)
+    const left = read(counter, keys[i] as string, nowUs)
     ;(readings[i] as Reading).left = left
     if (judged && left < granted * cost) granted = Math.floor(left / cost)
   }
   if (mode === 'peek' && granted > 0) granted = count
 
-  for (let i = 0; i < lanes.length; i += 1) {
-    const lane = lanes[i] as Lane
-    const { kernel, check } = lane
+  for (let i = 0; i < counters.length; i += 1) {
+    const counter = counters[i] as Counter
+    const { kernel, scratch } = counter
     const reading = readings[i] as Reading
+    const key = keys[i] as string
     const cost = costs[i] as number
     const units = granted * cost
-    if (units > 0 && mode !== 'peek' && !wasForgotten(lane, keys[i] as string, chargedUs)) {
-      reading.left = move(lane, keys[i] as string, mode, units, untilUs[i], chargedUs)
+    if (units > 0 && mode !== 'peek' && !wasForgotten(counter, key, chargedUs)) {
+      reading.left = move(counter, key, mode, units, request.untilUs?.[i], chargedUs)
     }
-    reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(check, cost) : 0
-    if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(check, 1)
-    reading.resetUs = kernel.resetAfterUs(check)
+    reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(scratch, cost) : 0
+    if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(scratch, 1)
+    reading.resetUs = kernel.resetAfterUs(scratch)
   }
 
   if (mode === 'peek') return granted
   let changed = 0
-  for (let i = 0; i < lanes.length; i += 1) {
-    const lane = lanes[i] as Lane
-    if (!lane.check.dirty || costs[i] === 0) continue
-    write(lane, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
+  for (let i = 0; i < counters.length; i += 1) {
+    const counter = counters[i] as Counter
+    if (!counter.scratch.dirty || costs[i] === 0) continue
+    write(counter, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
     changed = 1
   }
   return mode === 'restore' ? changed : granted
 }
 
-/** What was charged until a key was forgotten is not given back: it would be the units of others. */
-function wasForgotten({ table }: Lane, key: string, chargedUs: number | undefined): boolean {
+/**
+ * What was charged until a key was forgotten is not given back: it would be the units of others.
+ */
+function wasForgotten({ table }: Counter, key: string, chargedUs: number | undefined): boolean {
   return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) >= chargedUs
 }
 
 function move(
-  { kernel, check, table }: Lane,
+  { kernel, scratch, table }: Counter,
   key: string,
   mode: Mode,
   units: number,
@@ -121,23 +135,23 @@ function move(
 ): number {
   if (mode === 'refund') {
     const isOlder = chargedUs !== undefined && (table.gaveUs(key) ?? 0) >= chargedUs
-    return kernel.refund(check, units, untilUs, isOlder ? chargedUs : undefined)
+    return kernel.refund(scratch, units, untilUs, isOlder ? chargedUs : undefined)
   }
-  if (mode === 'reconcile') return kernel.reconcile(check, units, untilUs as number)
-  if (mode === 'restore') return kernel.restore(check, units, untilUs as number)
-  return kernel.take(check, units)
+  if (mode === 'reconcile') return kernel.reconcile(scratch, units, untilUs as number)
+  if (mode === 'restore') return kernel.restore(scratch, units, untilUs as number)
+  return kernel.take(scratch, units)
 }
 
-function read(lane: Lane, key: string, nowUs: number): number {
-  const { kernel, check, table } = lane
+function read(counter: Counter, key: string, nowUs: number): number {
+  const { kernel, scratch, table } = counter
   const slot = table.slotOf(key, nowUs)
-  lane.slot = slot
-  if (slot < 0) return kernel.read(check, undefined, 0, nowUs)
-  return kernel.read(check, table.cellsOf(slot), table.offsetOf(slot), nowUs)
+  counter.slot = slot
+  if (slot < 0) return kernel.read(scratch, undefined, 0, nowUs)
+  return kernel.read(scratch, table.cellsOf(slot), table.offsetOf(slot), nowUs)
 }
 
 function write(
-  { kernel, check, table, slot }: Lane,
+  { kernel, scratch, table, slot }: Counter,
   key: string,
   mode: Mode,
   nowUs: number,
@@ -145,7 +159,7 @@ function write(
 ): void {
   if (mode === 'refund') table.gave(key, nowUs)
   if (resetUs > 0)
-    table.write(key, slot, kernel, check, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+    table.write(key, slot, kernel, scratch, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
   // What is charged in the same instant is charged after it.
   else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs - 1)
   else if (slot >= 0) table.remove(key, slot)

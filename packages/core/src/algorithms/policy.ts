@@ -14,32 +14,42 @@ export type Algorithm =
   | 'sliding-log'
   | 'sliding-counter'
 
-/** What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by hand. */
+/**
+ * What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by
+ * hand.
+ */
 export interface Policy {
   readonly name: string
   readonly algorithm: Algorithm
-  /** The most units that can pass at once: the limit of a window, the capacity of a bucket. `Infinity`: unlimited. */
+  /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
+   *  `Infinity`: unlimited. */
   readonly limit: number
   /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. */
   readonly windowMs: number
   /**
-   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`. Part of the counter's identity:
-   * policies of one name, algorithm and time scale share what was used, whatever their limits; others do not.
+   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`. Part of
+   * the counter's identity: policies of one name, algorithm and time scale share what was used,
+   * whatever their limits; others do not.
    */
   readonly timeScale: string
-  /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by one. */
+  /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by
+   *  one. */
   readonly unitMs: number
   /** The arithmetic; undefined: there is none, all is allowed. */
   readonly kernel: Kernel | undefined
   readonly numbers: PolicyNumbers
-  /** What it is called in a limiter that has a name, where the user did not name it: algorithm and time scale, so that a
-   *  changed limit continues from the same count. Undefined: the user named it. */
+  /** What it is called in a limiter that has a name, where the user did not name it: algorithm and
+   *  time scale, so that a changed limit continues from the same count. Undefined: the user named
+   *  it. */
   readonly nameWithoutLimit: string | undefined
   /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
   readonly signature: string
 }
 
-/** Kernel, version of its state, and time scale: the last part of a counter's identity, after the names and the key. */
+/**
+ * Kernel, version of its state, and time scale: the last part of a counter's identity, after the
+ * names and the key.
+ */
 export function counterOf({ kernel, timeScale }: Pick<Policy, 'kernel' | 'timeScale'>): string {
   return `${kernel?.id}-${timeScale}`
 }
@@ -80,7 +90,7 @@ export function makePolicy(parts: PolicyParts): Policy {
 function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
   const { kernel, numbers, ...shown } = parts
   const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
-  // Decisions carry their policies, and are logged: what computes is no part of the picture.
+  // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   return Object.freeze(
     Object.defineProperties(
       { ...shown, name, signature },
@@ -107,7 +117,10 @@ export function withoutLimitInName(policy: Policy): Policy {
   return short
 }
 
-/** An equal part of a policy for each of `instances`: `limit` units of the whole, of the same name and time scale. */
+/**
+ * An equal part of a policy for each of `instances`: `limit` units of the whole, of the same name
+ * and time scale.
+ */
 export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
   const kernel = policy.kernel as NonNullable<typeof policy.kernel>
   const numbers = kernel.share(policy.numbers, limit, instances)
@@ -129,13 +142,16 @@ export function checkedCount(value: number, what: string, most: number, least = 
   return value
 }
 
-/** Whether a policy is one; not a look-alike, and maybe one of another copy of this package. */
+/** Whether a factory made the value, maybe that of another copy of this package. */
 export function isPolicy(value: unknown): value is Policy {
   const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
   return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
 }
 
-/** @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it knows */
+/**
+ * @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it
+ * knows
+ */
 export function checkedPolicyOptions(
   options: object,
   algorithm: string,

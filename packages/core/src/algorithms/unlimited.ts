@@ -3,7 +3,9 @@ import { checkedPolicyOptions, makePolicy, type Policy } from './policy.js'
 /**
  * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
- * @example new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : slidingWindow({ limit: 100, window: '1m' })) })
+ * @example
+ * const standard = slidingWindow({ limit: 100, window: '1m' })
+ * new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : standard) })
  */
 export function unlimited(options: { readonly name?: string } = {}): Policy {
   checkedPolicyOptions(options, 'unlimited', ['name'])

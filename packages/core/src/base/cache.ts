@@ -1,5 +1,5 @@
-// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two generations: what is not
-// seen while a whole generation fills up is forgotten.
+// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two
+// generations: what is not seen while a whole generation fills up is forgotten.
 
 export class Recent<Value> {
   readonly #most: number
@@ -30,5 +30,25 @@ export class Recent<Value> {
   delete(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)
+  }
+}
+
+/** What `make` makes of an object, made once. The last one is found without a look-up. */
+export function memoized<Key extends object, Value>(
+  make: (key: Key) => Value,
+): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>()
+  let lastKey: Key | undefined
+  let last: Value
+  return (key) => {
+    if (key === lastKey) return last
+    let value = known.get(key)
+    if (value === undefined) {
+      value = make(key)
+      known.set(key, value)
+    }
+    lastKey = key
+    last = value
+    return value
   }
 }

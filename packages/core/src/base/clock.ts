@@ -6,9 +6,9 @@ export interface Clock {
 }
 
 /**
- * The origin of times inside stored state: 2025-01-01T00:00:00Z. A fixed recent epoch keeps eighths of a microsecond
- * exact in a double until 2045 (algorithms/bucket) and log entries two digits shorter. Never change it: state would
- * change its meaning.
+ * The origin of times inside stored state: 2025-01-01T00:00:00Z. A fixed recent epoch keeps eighths
+ * of a microsecond exact in a double until 2045 (algorithms/bucket) and log entries two digits
+ * shorter. Never change it: state would change its meaning.
  */
 export const EPOCH_MS = 1_735_689_600_000
 const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
@@ -17,7 +17,8 @@ const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
 export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
 
 /**
- * A clock that a user handed in, with its readings checked: one that goes wrong later must not switch limits off.
+ * A clock that a user handed in, with its readings checked: one that goes wrong later must not
+ * switch limits off.
  * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK, now or from `nowUs`
  */
 export function checkedClock(clock: Clock): Clock {
@@ -34,7 +35,7 @@ export function checkedClock(clock: Clock): Clock {
         return nowUs
       throw rangeError(
         'WEIR_INVALID_CLOCK',
-        `clock.nowUs() gave ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
+        `clock.nowUs() returned ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
       )
     },
   }

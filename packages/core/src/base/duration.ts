@@ -1,6 +1,9 @@
 import { quote, rangeError, typeError } from './errors.js'
 
-/** A length of time: a whole number of milliseconds, or whole units as text: `'250ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`. */
+/**
+ * A length of time: a whole number of milliseconds, or whole units as text: `'250ms'`, `'10s'`,
+ * `'5m'`, `'1h'`, `'1d'`.
+ */
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNIT_MS: Readonly<Record<'ms' | 's' | 'm' | 'h' | 'd', number>> = {
@@ -11,12 +14,16 @@ const UNIT_MS: Readonly<Record<'ms' | 's' | 'm' | 'h' | 'd', number>> = {
   d: 86_400_000,
 }
 
-/** Ten years of 365 days: longer than any sensible quota, short enough for every product of a kernel to stay exact. */
+/**
+ * Ten years of 365 days: longer than any sensible quota, short enough for every product of a kernel
+ * to stay exact.
+ */
 const MAX_DURATION_MS: number = 3_650 * UNIT_MS.d
 
 /**
  * Milliseconds of a duration.
- * @throws {RangeError} WEIR_INVALID_DURATION unless it is a whole number of milliseconds from 1 ms to 3,650 days
+ * @throws {RangeError} WEIR_INVALID_DURATION unless it is a whole number of milliseconds from 1 ms
+ * to 3,650 days
  * @example durationMs('5m') // 300000
  */
 export function durationMs(duration: Duration, what = 'duration'): number {

@@ -1,4 +1,5 @@
-// Every error that Weir throws has a stable `code`, explained in docs/errors.md. A denial is never an error.
+// Every error that Weir throws has a stable `code`, explained in docs/errors.md. A denial is never
+// an error.
 
 export type ErrorCode =
   | 'WEIR_INVALID_DURATION'
@@ -30,8 +31,9 @@ export function typeError(code: ErrorCode, message: string): TypeError & CodedEr
 }
 
 /**
- * The store could not decide: `WEIR_FOREIGN_KEY` when the key holds something that Weir did not write (it is left as
- * it is), `WEIR_STORE_FAILED` when the server or the connection failed; `cause` is the client's own error.
+ * The store could not decide: `WEIR_FOREIGN_KEY` when the key holds something that Weir did not
+ * write (it is left as it is), `WEIR_STORE_FAILED` when the server or the connection failed;
+ * `cause` is the client's own error.
  */
 export class StoreError extends Error implements CodedError {
   override readonly name = 'StoreError'
@@ -51,7 +53,10 @@ export function storeClosed(): StoreError {
   return new StoreError('WEIR_STORE_FAILED', 'the store is closed; make a new one')
 }
 
-/** Any value as short, quoted, printable ASCII: keys and options come from outside and must not forge log lines. */
+/**
+ * Any value as short, quoted, printable ASCII: keys and options come from outside and must not
+ * forge log lines.
+ */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
   if (typeof value === 'string') return `"${printable(value)}"`

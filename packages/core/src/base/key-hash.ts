@@ -1,8 +1,9 @@
-// A keyed hash of texts: HalfSipHash-1-3 with 64 bits of result, by J.-P. Aumasson and D. J. Bernstein
-// (https://github.com/veorq/SipHash, halfsiphash.c), over the UTF-16 code units of a text, low byte first. It was made
-// for tables whose keys strangers choose: who does not know the seed cannot find texts that collide. (For Murmur, xxHash
-// and their like such texts are known, and collide under every seed.) It works in 32-bit numbers, so in JavaScript it
-// costs no more than reading the characters does.
+// A keyed hash of texts: HalfSipHash-1-3 with 64 bits of result, by J.-P. Aumasson and D. J.
+// Bernstein (https://github.com/veorq/SipHash, halfsiphash.c), over the UTF-16 code units of a
+// text, low byte first. It was made for tables whose keys strangers choose: who does not know the
+// seed cannot find texts that collide. (For Murmur, xxHash and their like such texts are known, and
+// collide under every seed.) It works in 32-bit numbers, so in JavaScript it costs no more than
+// reading the characters does.
 
 /** A secret for one process, so that nobody can know beforehand which texts collide. */
 export type Seed = readonly [number, number]
@@ -43,8 +44,8 @@ export class KeyHash {
       v2 = (v2 << 16) | (v2 >>> 16)
       v0 ^= word
     }
-    // The last word holds the length in bytes, modulo 256, and the character that is left over. Its round is followed by
-    // three for each half of the result.
+    // The last word holds the length in bytes, modulo 256, and the character that is left over. Its
+    // round is followed by three for each half of the result.
     const word = (length << 25) | (length > pairs ? text.charCodeAt(pairs) : 0)
     v3 ^= word
     for (let round = 0; round < 7; round += 1) {
@@ -84,7 +85,10 @@ export class KeyHash {
 /** Longer texts are kept as a hash of 128 bits, so that a number of keys is a bound for memory. */
 export const LONGEST = 256
 
-/** One secret for the whole process; the second hash makes 128 bits of it where texts are not kept to compare. */
+/**
+ * One secret for the whole process; the second hash makes 128 bits of it where texts are not kept
+ * to compare.
+ */
 export const keyHash: KeyHash = new KeyHash()
 const otherHash = new KeyHash()
 

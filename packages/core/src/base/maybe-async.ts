@@ -3,7 +3,10 @@
 /** A value, or a promise of it. */
 export type Awaitable<Value> = Value | PromiseLike<Value>
 
-/** Whether a value has to be waited for; by what it does, so that promises of other makes are seen, too. */
+/**
+ * Whether a value has to be waited for; by what it does, so that promises of other makes are seen,
+ * too.
+ */
 export function isPromise<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   // Most values are a key, a number or nothing, and are told by their type: each kind of value
   // that is asked for a property makes the asking slower for all.

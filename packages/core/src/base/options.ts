@@ -1,6 +1,6 @@
 // What every function that takes options makes sure of first.
 
-import { type ErrorCode, quote, typeError } from './errors.js'
+import { type ErrorCode, quote, rangeError, typeError } from './errors.js'
 
 /** @throws {TypeError} with `code`, unless given an object with none but the options known */
 export function checkedOptions(
@@ -19,4 +19,11 @@ export function checkedOptions(
       `${what} does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`,
     )
   }
+}
+
+/** @throws {RangeError} WEIR_INVALID_OPTION unless it is a whole number within the bounds */
+export function checkedNumber(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  const right = `give a whole number from ${least} to ${most}`
+  throw rangeError('WEIR_INVALID_OPTION', `${name} is ${quote(value)}; ${right}`)
 }

@@ -1,5 +1,6 @@
-// Warnings about a set-up that works but surely is not meant. Once each, through the process's own warnings, so that
-// `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has a section for each.
+// Warnings about a set-up that works but surely is not meant. Once each, through the process's own
+// warnings, so that `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has
+// a section for each.
 
 export type WarningCode =
   | 'WEIR_SHARED_NAME'
@@ -8,7 +9,6 @@ export type WarningCode =
   | 'WEIR_POLICY_FAILED'
   | 'WEIR_UNSAFE_REDIS_OPTION'
   | 'WEIR_OBSERVER_FAILED'
-  | 'WEIR_BREAKER_FAILED'
   | 'WEIR_STORE_DEGRADED'
   | 'WEIR_NOT_PERMITTED'
   | 'WEIR_NO_ADDRESS'
@@ -23,9 +23,12 @@ export type WarningCode =
 
 const given = new Set<string>()
 
-/** Warns once per code and target. Subjects come from the set-up, not from requests, so there are few. */
-export function warnOnce(code: WarningCode, target: string, message: string): void {
-  const id = `${code} ${target}`
+/**
+ * Warns once for each code and topic. Topics come from the set-up, not from requests, so there are
+ * few.
+ */
+export function warnOnce(code: WarningCode, topic: string, message: string): void {
+  const id = `${code} ${topic}`
   if (given.has(id)) return
   given.add(id)
   warn(code, message)

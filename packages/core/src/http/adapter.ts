@@ -1,20 +1,23 @@
-// What a framework must be able to do for Weir. An adapter translates; what things mean is decided here in core/http.
+// What a framework must be able to do for Weir. An adapter translates; what things mean is decided
+// here in core/http.
 
 import type { ResponseOutcome } from './response/refund.js'
 import type { Refusal } from './response/refusal.js'
 import type { RequestDecision } from './response/request-decision.js'
 
 /**
- * Whom the framework believes about the client's address:
+ * Which proxies the framework trusts for the client's address:
  * - `nobody`: forwarding headers are ignored
- * - `listed`: proxies that were named, or it cannot be told
+ * - `listed`: proxies that were named, or it cannot be found out
  * - `everybody`: any client can forge its address
  * - `inert`: something is set, but by this framework's rules it trusts nobody
  */
 export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 
-/** How to read a framework's request and write its response. The functions are called on their own, so they must not
- *  use `this`. `Rest`: what the options' functions are given besides the request, as the framework has it. */
+/**
+ * How to read a framework's request and write its response. The functions are called on their own,
+ * so they must not use `this`. `Rest`: the arguments of the options' functions besides the request.
+ */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** The client's address, by the framework's own proxy settings. */
   address(request: Req): string | undefined
@@ -25,13 +28,17 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   method(request: Req): string
   /** A header by its lower-case name; several lines of it joined by commas. */
   header(request: Req, name: string): string | undefined
-  /** What is found where users of the framework look for the decision: what `place` put there, or anybody else. */
+  /** All headers, by lower-case names. It spares calls of `header` where several are looked for. */
+  headers?(request: Req): Readonly<Record<string, unknown>>
+  /** What is found where users of the framework look for the decision: what `place` put there, or
+   *  anybody else. */
   placed(request: Req, rest: Rest): unknown
   place(request: Req, decision: RequestDecision, rest: Rest): void
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void
-  /** Calls back exactly once, when the response has ended or its connection has closed: see `afterNodeResponse`. */
+  /** Calls back exactly once, when the response has ended or its connection has closed: see
+   *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
 }
 
@@ -39,9 +46,11 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
 export type Verdict = Refusal | undefined
 
 /**
- * Judges a request: places the decision on it and sets the headers of its response. Answers at once where key, cost,
- * policy, skip and the store do. Where there is no response to speak of (a message on a socket), give `undefined`.
- * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot decide
+ * Limits a request: places the decision on it and sets the headers of its response. Answers at once
+ * where key, cost, policy, skip and the store do. Where there is no response (a message on a
+ * socket), give `undefined`.
+ * @throws (or rejects) what the options' functions throw, and a `StoreError` if the store cannot
+ * decide
  */
 export type Check<Req, Res, Rest extends unknown[] = []> = (
   request: Req,

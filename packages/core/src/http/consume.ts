@@ -1,26 +1,37 @@
-// The second step: what a request costs and what it may take, and the decision.
+// The second step: what a request may take and what it costs, and the decision.
 
-import { quote, rangeError } from '../base/errors.js'
-import { isPromise, whenKnown } from '../base/maybe-async.js'
+import type { Policy } from '../algorithms/policy.js'
+import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import { type Duration, durationMs } from '../base/duration.js'
+import { quote, rangeError, typeError } from '../base/errors.js'
+import { type Awaitable, whenKnown } from '../base/maybe-async.js'
+import type { Decision } from '../limiter/decision.js'
 import type { Key, PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import type { Verdict } from './adapter.js'
-import type { Asked, LimitOptions } from './options.js'
-import type { Answer } from './respond.js'
+import { usesOf } from '../limiter/policy-set.js'
+import type { Allowance, Asked, LimitOptions } from './options.js'
 
-/** Asks the limiter about a key, and answers the request. */
-export type Ask<Req, Res, Rest extends unknown[]> = (
+/** The decision on a request whose `cost` gave no cost: 1 was charged. */
+export class InvalidCost {
+  readonly decision: Decision
+
+  constructor(decision: Decision) {
+    this.decision = decision
+  }
+}
+
+export type Consumed = Decision | InvalidCost
+
+export type Consume<Req, Rest extends unknown[]> = (
   request: Req,
-  response: Res | undefined,
   key: Key,
   rest: Rest,
-) => Verdict | Promise<Verdict>
+) => Consumed | Promise<Consumed>
 
-export function asking<Req, Res, Rest extends unknown[]>(
+export function consumer<Req, Rest extends unknown[]>(
   { cost = 1 }: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   policyOf: Asked<Req, Rest, PolicyInput> | undefined,
-  answer: Answer<Req, Res, Rest>,
-): Ask<Req, Res, Rest> {
+): Consume<Req, Rest> {
   if (typeof cost !== 'function') {
     if (!isCost(cost)) {
       throw rangeError(
@@ -29,28 +40,88 @@ export function asking<Req, Res, Rest extends unknown[]>(
       )
     }
     if (policyOf === undefined) {
-      const asked = { cost }
-      return (request, response, key, rest) => {
-        const decided = limiter.decide(key, asked)
-        return isPromise(decided)
-          ? decided.then((decision) => answer(request, response, decision, true, rest))
-          : answer(request, response, decided, true, rest)
-      }
+      const options = { cost }
+      return (_, key) => limiter.decide(key, options)
     }
   }
   const costOf = typeof cost === 'function' ? cost : () => cost
-  return (request, response, key, rest) =>
+  return (request, key, rest) =>
     whenKnown(costOf(request, ...rest), (units) => {
-      const sound = isCost(units)
+      const isValid = isCost(units)
       // A request that makes its own cost invalid must not be free.
-      const asked = { cost: sound ? units : 1 }
-      const policy = policyOf && (() => whenKnown(policyOf(request, ...rest), (input) => input))
-      return whenKnown(limiter.decide(key, policy ? { ...asked, policy } : asked), (decision) =>
-        answer(request, response, decision, sound, rest),
-      )
+      const options = {
+        cost: isValid ? units : 1,
+        ...(policyOf && { policy: () => whenKnown(policyOf(request, ...rest), (input) => input) }),
+      }
+      const decision = limiter.decide(key, options)
+      return isValid ? decision : whenKnown(decision, (known) => new InvalidCost(known))
     })
 }
 
 function isCost(units: unknown): units is number {
   return Number.isSafeInteger(units) && (units as number) >= 0
+}
+
+/** A policy that is the same for all requests, or a function that gives that of each. */
+export type PolicySource<Req, Rest extends unknown[]> =
+  | { readonly fixed: PolicyInput; readonly of?: undefined }
+  | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput> }
+
+/**
+ * What requests may take, from the options `policy` or `limit` and `window`.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
+ */
+export function policySource<Req, Rest extends unknown[]>(
+  options: Allowance<Req, Rest> & { readonly name?: string },
+): PolicySource<Req, Rest> {
+  const { policy, limit, window, name } = options
+  if ((policy === undefined) === (limit === undefined && window === undefined)) {
+    const given = `policy is ${quote(policy)}, limit ${quote(limit)}, window ${quote(window)}`
+    throw typeError('WEIR_INVALID_OPTION', `give either policy or limit and window; ${given}`)
+  }
+  if (policy !== undefined) return typeof policy === 'function' ? { of: policy } : { fixed: policy }
+  // Named after the limiter, so that other numbers continue from the same count, and headers say
+  // what users called it.
+  const named = name === undefined ? {} : { name }
+  if (typeof limit !== 'function' && typeof window !== 'function')
+    return { fixed: slidingWindow({ ...named, limit, window }) }
+  const windowOf = windowsByNumbers(named)
+  return {
+    of: (...request) =>
+      whenKnown(forRequest(limit, request), (units) =>
+        whenKnown(forRequest(window, request), (span) => windowOf(units, span)),
+      ),
+  }
+}
+
+function forRequest<Req, Rest extends unknown[], Value extends string | number>(
+  value: Value | Asked<Req, Rest, Value>,
+  request: [request: Req, ...rest: Rest],
+): Awaitable<Value> {
+  return typeof value === 'function' ? value(...request) : value
+}
+
+/** What a limiter calls its policies. `limiter`: as the user named it. */
+export function policyNames(policies: PolicyInput, limiter: string | undefined): readonly string[] {
+  const owner = { limiter: limiter ?? 'default', isNamed: limiter !== undefined }
+  return usesOf(policies, owner).map(({ policy }) => policy.name)
+}
+
+const MAX_WINDOWS = 1_000
+
+/** Tiers are few, but numbers that come from requests must not pile up. */
+function windowsByNumbers(named: {
+  readonly name?: string
+}): (limit: number, window: Duration) => Policy {
+  const known = new Map<string, Policy>()
+  return (limit, window) => {
+    const numbers = `${typeof limit} ${limit} ${typeof window} ${window}`
+    let policy = known.get(numbers)
+    if (policy === undefined) {
+      policy = slidingWindow({ ...named, limit, window: durationMs(window, 'window') })
+      if (known.size >= MAX_WINDOWS) known.clear()
+      known.set(numbers, policy)
+    }
+    return policy
+  }
 }

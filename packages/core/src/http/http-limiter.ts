@@ -1,21 +1,22 @@
-// What a rate limit means to an HTTP request, once for all frameworks. Three steps: admit.ts says whether the request
-// is limited and by which key, ask.ts gets the decision, answer.ts does to the response what the decision means. A
-// framework's adapter reads requests and writes responses, and decides nothing.
+// What a rate limit means to an HTTP request, once for all frameworks. Three steps: identify says
+// whether the request is limited and by which key, consume gets the decision, respond does to the
+// response what the decision means. The adapter of a framework reads requests and writes responses,
+// and decides nothing.
 
 import { quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
-import { type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
+import { type Key, type PolicyInput, policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { adviseOnStore } from './client/advice.js'
-import { asking } from './consume.js'
-import { type Admit, admitting } from './identify.js'
+import { warnOfMemoryInCluster } from './client/warnings.js'
+import { consumer, policyNames, policySource } from './consume.js'
+import { identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
-import { policyNames, policySource } from './policy-source.js'
-import { answering } from './respond.js'
+import { responder, setRefusalHeaders } from './respond.js'
+import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
-  /** The limiter beneath, to peek, refund, charge or reset a key, or to switch it off. */
+  /** To peek, refund, penalise or reset a key, or to switch the limiter off. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
 }
@@ -33,10 +34,42 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const answer = answering(options, limiter, adapter)
-  const ask = asking(options, limiter, source.of, answer)
-  const admit = admitting(options, limiter.name, adapter, ask)
-  return { limiter, check: caught(admit, options.shadow ? inTrial(limiter.name) : raise) }
+  const respond = responder(options, limiter, adapter)
+  const consume = consumer(options, limiter, source.of)
+  const identify = identifier(options, limiter.name, adapter)
+  const failed = options.shadow ? warnInShadow(limiter.name) : rethrow
+
+  function limit(
+    request: Req,
+    response: Res | undefined,
+    client: Key | Refusal | undefined,
+    rest: Rest,
+  ): Verdict | Promise<Verdict> {
+    if (client === undefined) return undefined
+    if (typeof client === 'object') return setRefusalHeaders(client, response, adapter)
+    const consumed = consume(request, client, rest)
+    return isPromise(consumed)
+      ? consumed.then((known) => respond(request, response, known, rest))
+      : respond(request, response, consumed, rest)
+  }
+
+  function check(
+    request: Req,
+    response: Res | undefined,
+    ...rest: Rest
+  ): Verdict | Promise<Verdict> {
+    try {
+      const client = identify(request, rest)
+      const verdict = isPromise(client)
+        ? client.then((known) => limit(request, response, known, rest))
+        : limit(request, response, client, rest)
+      return isPromise(verdict) ? verdict.then(undefined, failed) : verdict
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  return { limiter, check }
 }
 
 function limiterOf(
@@ -52,7 +85,7 @@ function limiterOf(
     ...(whenUnavailable !== undefined && { whenUnavailable }),
     ...(shared !== undefined && { shared }),
   })
-  adviseOnStore(limiter.store)
+  warnOfMemoryInCluster(limiter.store)
   return limiter
 }
 
@@ -66,23 +99,8 @@ function checkHidden(hide: readonly string[], names: readonly string[]): void {
   )
 }
 
-/** The whole check, with something done about all that it throws or rejects with. */
-function caught<Req, Res, Rest extends unknown[]>(
-  admit: Admit<Req, Res, Rest>,
-  failed: (error: unknown) => Verdict,
-): Check<Req, Res, Rest> {
-  return (request, response, ...rest) => {
-    try {
-      const verdict = admit(request, response, rest)
-      return isPromise(verdict) ? verdict.then(undefined, failed) : verdict
-    } catch (error) {
-      return failed(error)
-    }
-  }
-}
-
-/** A trial must not break what it watches. */
-function inTrial(name: string): (error: unknown) => undefined {
+/** Shadow mode must not break what it watches. */
+function warnInShadow(name: string): (error: unknown) => undefined {
   return (error) => {
     warnOnce(
       'WEIR_SHADOW_FAILED',
@@ -92,13 +110,14 @@ function inTrial(name: string): (error: unknown) => undefined {
   }
 }
 
-function raise(error: unknown): never {
+function rethrow(error: unknown): never {
   throw asThrown(error)
 }
 
 /**
- * What was thrown, as something that a framework takes for an error: `next(undefined)` and `next('route')` of Express would
- * let the request go on, and Koa would never answer it. For adapters, around what they call themselves.
+ * What was thrown, as something that a framework takes for an error: `next(undefined)` and
+ * `next('route')` of Express would let the request go on, and Koa would never answer it. For
+ * adapters, around the functions of users that they call themselves.
  */
 export function asThrown(error: unknown): object {
   if (typeof error === 'object' && error !== null) return error

@@ -3,76 +3,104 @@
 import { quote } from '../base/errors.js'
 import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
+import type { Key } from '../limiter/limiter.js'
 import { isKey } from '../limiter/policy-set.js'
-import type { HttpAdapter, Verdict } from './adapter.js'
-import { type Address, addressFinder, keyFinder, listing } from './client/find.js'
-import type { Ask } from './consume.js'
+import type { HttpAdapter } from './adapter.js'
+import { addressKey } from './client/address-key.js'
+import { accessList } from './client/lists.js'
+import { headerOf, proxyResolver } from './client/proxies.js'
+import { checkTrust } from './client/warnings.js'
 import type { LimitOptions } from './options.js'
-import { sealed } from './respond.js'
-import { barred, unidentified } from './response/refusal.js'
+import { denyListed, type Refusal, unidentified } from './response/refusal.js'
 
-/** The bucket of all requests without a usable key. */
+/** What all requests without a usable key are counted by. */
 // The NUL keeps it apart from what headers, addresses and paths can hold.
 const SHARED_KEY = '\0no-key'
 
-/** Judges a request from the first step to the last. */
-export type Admit<Req, Res, Rest extends unknown[]> = (
+/** The key of a request, or the refusal of it; undefined: it is not limited. */
+type Client = Key | Refusal | undefined
+
+export type Identify<Req, Rest extends unknown[]> = (
   request: Req,
-  response: Res | undefined,
   rest: Rest,
-) => Verdict | Promise<Verdict>
+) => Client | Promise<Client>
 
-export function admitting<Req, Res, Rest extends unknown[]>(
+export function identifier<Req, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
-  name: string,
-  adapter: HttpAdapter<Req, Res, Rest>,
-  ask: Ask<Req, Res, Rest>,
-): Admit<Req, Res, Rest> {
-  const { skip, onMissingKey, shadow = false } = options
-  const listed = listing(options)
+  limiterName: string,
+  adapter: HttpAdapter<Req, never, Rest>,
+): Identify<Req, Rest> {
+  const { key, skip, onMissingKey, shadow = false } = options
+  const listOf = accessList(options)
   const addressOf = addressFinder(options, adapter)
-  const needsAddress = options.key === undefined || listed !== undefined
-  const keyOf = keyFinder(options, name)
+  const needsAddress = key === undefined || listOf !== undefined
+  const keyOfAddress = addressKey(options)
 
-  type Judged = ReturnType<Admit<Req, Res, Rest>>
-
-  function identify(request: Req, response: Res | undefined, address: Address, rest: Rest): Judged {
-    const key = keyOf(request, address, rest)
-    if (isKey(key)) return ask(request, response, key, rest)
-    return whenKnown(key, (found) =>
-      isKey(found)
-        ? ask(request, response, found, rest)
-        : withoutKey(request, response, found, rest),
-    )
+  function keyOf(request: Req, address: string | undefined, rest: Rest): Client | Promise<Client> {
+    if (key === undefined) return keyOfAddress(address) ?? withoutKey(request, undefined, rest)
+    return whenKnown(key(request, ...rest), (found) => {
+      if (!isKey(found)) return withoutKey(request, found, rest)
+      warnOfRawAddress(found, limiterName)
+      return found
+    })
   }
 
-  function withoutKey(request: Req, response: Res | undefined, key: unknown, rest: Rest): Judged {
-    if (onMissingKey === 'skip' || (onMissingKey === 'deny' && shadow)) return undefined
-    if (onMissingKey === 'deny') return sealed(unidentified(), response, adapter)
+  function withoutKey(request: Req, found: unknown, rest: Rest): Client | Promise<Client> {
+    if (onMissingKey === 'skip') return undefined
+    if (onMissingKey === 'deny') return shadow ? undefined : unidentified()
     if (typeof onMissingKey === 'function') {
-      return whenKnown(onMissingKey(request, ...rest), (found) =>
-        ask(request, response, isKey(found) ? found : SHARED_KEY, rest),
+      return whenKnown(onMissingKey(request, ...rest), (other) =>
+        isKey(other) ? other : SHARED_KEY,
       )
     }
-    if (onMissingKey === undefined) warnOfMissing(options.key === undefined, name, key)
-    return ask(request, response, SHARED_KEY, rest)
+    if (onMissingKey === undefined) warnOfMissingKey(key === undefined, limiterName, found)
+    return SHARED_KEY
   }
 
-  return (request, response, rest) => {
+  return (request, rest) => {
     if (adapter.method(request) === 'OPTIONS' && isPreflight(request, adapter)) return undefined
-    // Before anything is waited for: the socket of a client that has left meanwhile has no address any more.
+    // Before anything is awaited: the socket of a client that leaves meanwhile loses its address.
     const address = needsAddress ? addressOf(request) : undefined
-    const list = listed?.(address)
-    if (list === 'deny' && !shadow) return sealed(barred(), response, adapter)
+    const list = listOf?.(address)
+    if (list === 'deny' && !shadow) return denyListed()
     if (list === 'allow') return undefined
-    if (skip === undefined) return identify(request, response, address, rest)
+    if (skip === undefined) return keyOf(request, address, rest)
     return whenKnown(skip(request, ...rest), (skipped) =>
-      skipped ? undefined : identify(request, response, address, rest),
+      skipped ? undefined : keyOf(request, address, rest),
     )
   }
 }
 
-/** Browsers send these by themselves, without credentials, and no page can read their refusal. Other OPTIONS count. */
+/** A proxy shows in every request but for probes from inside: the first are checked, then a few. */
+const FIRST_CHECKED = 100
+const THEN_EVERY = 64
+
+/** Makes the function that finds the client's address, as the options or else the framework say. */
+function addressFinder<Req>(
+  options: LimitOptions<Req, never>,
+  adapter: Pick<HttpAdapter<Req, never>, 'address' | 'peer' | 'header' | 'headers' | 'trust'>,
+): (request: Req) => string | undefined {
+  const { proxies } = options
+  if (proxies !== undefined) {
+    const resolve = proxyResolver(proxies, options)
+    const header = headerOf(proxies)
+    return (request) => resolve(adapter.peer(request), adapter.header(request, header))
+  }
+  let seen = 0
+  let isChecked = false
+  return (request) => {
+    if (!isChecked) {
+      seen += 1
+      if (seen <= FIRST_CHECKED || seen % THEN_EVERY === 0) isChecked = checkTrust(request, adapter)
+    }
+    return adapter.address(request)
+  }
+}
+
+/**
+ * Browsers send these by themselves, without credentials, and no page can read their refusal. Other
+ * OPTIONS requests count.
+ */
 function isPreflight<Req>(
   request: Req,
   { header }: Pick<HttpAdapter<Req, never>, 'header'>,
@@ -83,7 +111,7 @@ function isPreflight<Req>(
   )
 }
 
-function warnOfMissing(byAddress: boolean, name: string, key: unknown): void {
+function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void {
   const shared = 'all such requests share one bucket; choose what becomes of them with onMissingKey'
   if (byAddress) {
     warnOnce(
@@ -92,10 +120,16 @@ function warnOfMissing(byAddress: boolean, name: string, key: unknown): void {
       `a request to limiter "${name}" has no usable client address; ${shared}`,
     )
   } else {
-    warnOnce(
-      'WEIR_NO_KEY',
-      name,
-      `key of limiter "${name}" gave ${quote(key)}, which is no text and no whole number; ${shared}`,
-    )
+    const what = `key of limiter "${name}" gave ${quote(key)}, neither a text nor a whole number`
+    warnOnce('WEIR_NO_KEY', name, `${what}; ${shared}`)
   }
+}
+
+const IPV6 = /^(?=.*:.*:)[0-9A-Fa-f:]+(?:[\d.]+)?(?:%.*)?$/
+
+/** A full IPv6 address is no good key: its owner has 2^64 of them and more. */
+function warnOfRawAddress(key: Key, name: string): void {
+  if (typeof key !== 'string' || !key.includes(':') || !IPV6.test(key)) return
+  const what = `key of limiter "${name}" gives full IPv6 addresses`
+  warnOnce('WEIR_RAW_ADDRESS', name, `${what}, of which a client has any number; use addressKey()`)
 }

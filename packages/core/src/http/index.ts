@@ -4,6 +4,7 @@ export { type Awaitable, isPromise } from '../base/maybe-async.js'
 export type { Check, HttpAdapter, Trust, Verdict } from './adapter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'
 export type { ProxyOptions } from './client/proxies.js'
+export { policyNames } from './consume.js'
 export { asThrown, type HttpLimiter, httpLimiter } from './http-limiter.js'
 export type {
   Allowance,
@@ -13,7 +14,6 @@ export type {
   LimitSettings,
   MaybeKey,
 } from './options.js'
-export { policyNames } from './policy-source.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
 export {
   afterNodeResponse,

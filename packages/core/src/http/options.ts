@@ -15,7 +15,7 @@ import type { DenialOptions } from './response/refusal.js'
 /** What may be missing, as keys of requests may be. */
 export type MaybeKey = Key | null | undefined
 
-/** A function of the request. `Rest`: what it is given besides, as the framework has it. */
+/** A function of the request. `Rest`: its other arguments, which depend on the framework. */
 export type Asked<Req, Rest extends unknown[], Value> = (
   request: Req,
   ...rest: Rest
@@ -30,11 +30,12 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
    *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
    *  `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey>
-  /** What becomes of a request without a usable key: `'shared'` (all such share one bucket; the default, with a
-   *  warning), `'skip'` (it is not limited), `'deny'` (403), or a function that gives a key. */
+  /** What becomes of a request without a usable key: `'shared'` (all of them share one bucket;
+   *  the default, with a warning), `'skip'` (it is not limited), `'deny'` (403), or a function that
+   *  gives a key. */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey>
-  /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is charged as 1 and
-   *  answered 400. */
+  /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is
+   *  charged as 1 and answered 400. */
   readonly cost?: number | Asked<Req, Rest, number>
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean>
@@ -42,28 +43,30 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   readonly allow?: readonly string[]
   /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
   readonly deny?: readonly string[]
-  /** In which forms limits are told. Default `'draft-8'`; `false` or `[]`: in none. `Retry-After` is always sent. */
+  /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
+   *  `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
-  /** Names of policies that headers and problem documents do not mention, as strangers could learn from them. Where one
-   *  of them refuses, the wait that is told is its whole window. */
+  /** Names of policies that headers and problem documents do not mention, as strangers could learn
+   *  from them. Where one of them refuses, the wait that is shown is its whole window. */
   readonly hide?: readonly string[]
-  /** Whether an allowed request gets its cost back, once its response is known. */
+  /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest>
-  /** True: count and tell, but never refuse, not even when the store fails. */
+  /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean
   /** How to find the client behind proxies. Default: as the framework does. */
   readonly proxies?: ProxyOptions
 }
 
 interface WithPolicy<Req, Rest extends unknown[]> {
-  /** What is allowed; or a function of the request that tells. */
+  /** What is allowed, or a function of the request that returns it. */
   readonly policy: PolicyInput | Asked<Req, Rest, PolicyInput>
   readonly limit?: never
   readonly window?: never
 }
 
 interface WithLimit<Req, Rest extends unknown[]> {
-  /** Units in any window: short for `policy: slidingWindow({ limit, window })`, named after the limiter. */
+  /** Units in any window: short for `policy: slidingWindow({ limit, window })`, named after the
+   *  limiter. */
   readonly limit: number | Asked<Req, Rest, number>
   readonly window: Duration | Asked<Req, Rest, Duration>
   readonly policy?: never
@@ -74,14 +77,14 @@ export type Allowance<Req, Rest extends unknown[] = []> =
   | WithPolicy<Req, Rest>
   | WithLimit<Req, Rest>
 
-/** All that `httpLimiter` needs to know. */
+/** All options of `httpLimiter`. */
 export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> &
   Allowance<Req, Rest>
 
-/** Options of an adapter. `Answering`: what its `onDenied` is given to answer with, as the framework has it. */
+/** Options of an adapter. `Answering`: the arguments with which its `onDenied` can answer. */
 export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
-  /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and `Cache-Control` are set, and
-   *  stay if it lets the request go on. */
+  /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
+   *  `Cache-Control` are set, and stay if it lets the request go on. */
   readonly onDenied?: (decision: Denied, request: Req, ...answering: Answering) => unknown
 }
 
@@ -116,7 +119,10 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   nat64: true,
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION; what other parts of the options hold is checked where it is used */
+/**
+ * Checks what is used here; other parts of the options are checked where they are used.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
+ */
 export function checkOptions(options: object): void {
   checkedOptions(options, 'a rate limit', Object.keys(KNOWN))
   const given = options as Partial<LimitOptions<never>>

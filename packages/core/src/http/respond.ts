@@ -1,63 +1,64 @@
 // The last step: what a decision means to the request and its response.
 
 import { whenKnown } from '../base/maybe-async.js'
-import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
+import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
-import { retryAfterSeconds } from './response/header-item.js'
-import { settleRefund } from './response/refund.js'
-import { badCost, denial, type Refusal } from './response/refusal.js'
+import { retryAfterSeconds } from './response/headers.js'
+import { refundIf } from './response/refund.js'
+import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   longestWaitMs,
-  tell,
-  tellerOf,
+  responseSettings,
   violatedNames,
   withDecision,
+  writeHeaders,
 } from './response/request-decision.js'
 
-/** `sound`: the cost was one, and not charged as 1 because it was none. */
-export type Answer<Req, Res, Rest extends unknown[]> = (
+export type Respond<Req, Res, Rest extends unknown[]> = (
   request: Req,
   response: Res | undefined,
-  decision: Decision,
-  sound: boolean,
+  consumed: Consumed,
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-export function answering<Req, Res, Rest extends unknown[]>(
+export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
-): Answer<Req, Res, Rest> {
-  const { refundWhen, shadow = false } = options
-  const teller = tellerOf(limiter.name, headerFormats(options.headers), options.hide ?? [], shadow)
+): Respond<Req, Res, Rest> {
+  const { refundWhen, hide = [], shadow = false } = options
+  const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
 
-  return (request, response, decision, sound, rest) => {
-    const placed = withDecision(adapter.placed(request, rest), decision, teller)
+  return (request, response, consumed, rest) => {
+    const isInvalid = consumed instanceof InvalidCost
+    const decision = isInvalid ? consumed.decision : consumed
+    const placed = withDecision(adapter.placed(request, rest), decision, settings)
     adapter.place(request, placed, rest)
     if (response !== undefined) {
-      if (!adapter.headersSent(response)) tell(placed, teller, response, adapter.setHeader)
-      if (refundWhen !== undefined && decision.allowed && sound) {
+      if (!adapter.headersSent(response))
+        writeHeaders(placed, settings, response, adapter.setHeader)
+      if (refundWhen !== undefined && decision.allowed && !isInvalid) {
         adapter.afterResponse(response, (outcome) => {
-          void settleRefund(limiter, decision, () => refundWhen(request, outcome, ...rest))
+          void refundIf(() => refundWhen(request, outcome, ...rest), limiter, decision)
         })
       }
     }
-    if (shadow || (decision.allowed && sound)) return undefined
-    if (decision.allowed) return sealed(badCost(decision), response, adapter)
-    const told = {
+    if (shadow || (decision.allowed && !isInvalid)) return undefined
+    if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
+    const details = {
       waitMs: longestWaitMs(placed),
-      violated: violatedNames(placed, decision, teller),
+      violated: violatedNames(placed, decision, settings),
     }
-    return whenKnown(denial(decision, told, options, request, rest), (refusal) =>
-      sealed(refusal, response, adapter),
+    return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
+      setRefusalHeaders(refusal, response, adapter),
     )
   }
 }
 
-/** Puts the headers of a refusal on the response: when to come again, and that no cache may keep it. */
-export function sealed<Res>(
+/** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
+export function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,
   { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,

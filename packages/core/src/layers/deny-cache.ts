@@ -1,76 +1,140 @@
-// Answers requests that were denied a moment ago, without asking Redis again. A denied request
+// Answers requests that were denied a moment ago, without asking the store again. A denied request
 // changes nothing, and nothing but a refund, a reset or other numbers lets it pass before its wait
 // is over. Such a change made through this store shows once it is done, one made elsewhere within a
 // second.
 //
-// No denial is remembered for longer than Redis would deny: its end is counted from when the call
-// was sent, which is before Redis decided, and is where the wait, which is rounded up to whole ms,
-// is over at the earliest.
+// No denial is remembered for longer than the store would deny: its end is counted from when the
+// store was asked, which is before it decided, and is where the wait, which is rounded up to whole
+// ms, is over at the earliest.
 
-import { Recent } from '../base/cache.js'
-import type { PolicyResult } from '../limiter/decision.js'
-import type { PolicySet, StoreRequest, StoreResult, Target } from '../store.js'
+import { memoized, Recent } from '../base/cache.js'
+import type { Clock } from '../base/clock.js'
+import { idOf } from '../base/key-text.js'
+import type { Time } from '../base/time.js'
+import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
+import type { Layer, LayerRequest, Pending } from './layer.js'
 
 const MAX_AGE_US = 1_000_000
+/** For each limiter. */
 const MAX_KEYS = 20_000
-/** A shorter wait is over before it would spare many calls, and what is lost by rounding it would
- *  be half of a rate. */
+/** A shorter wait is over before it would spare a request; rounding it up could halve a rate. */
 const LEAST_WAIT_MS = 2
+
+export interface DenyCacheOptions {
+  readonly time: Time
+  /** The store's time, where it is injected. */
+  readonly clock: Clock | undefined
+}
+
+export class DenyCache implements Layer {
+  readonly #next: Layer
+  readonly #options: DenyCacheOptions
+  readonly #ofName: Map<string, Denials> = new Map()
+  /** One for all policy sets of a limiter, so that what is done under one shows under the
+   *  others. */
+  readonly #denialsOf: (policySet: PolicySet) => Denials = memoized(({ name }) => {
+    const denials = this.#ofName.get(name) ?? new Denials(this.#options)
+    this.#ofName.set(name, denials)
+    return denials
+  })
+
+  constructor(next: Layer, options: DenyCacheOptions) {
+    this.#next = next
+    this.#options = options
+  }
+
+  ask(request: LayerRequest, pending: Pending): void {
+    const denials = this.#denialsOf(request.target.policySet)
+    const id = idOf(request.target)
+    const known = denials.answer(id, request)
+    if (known !== undefined) {
+      pending.decided(known)
+      return
+    }
+    if (request.mode === 'peek') {
+      this.#next.ask(request, pending)
+      return
+    }
+    if (request.mode === 'reset') denials.changed(id, request.target)
+    this.#next.ask(request, new Noting(denials, id, request, pending))
+  }
+}
+
+/** Waits for the store, and notes what it says. */
+class Noting implements Pending {
+  readonly denials: Denials
+  readonly id: string
+  readonly request: LayerRequest
+  readonly pending: Pending
+
+  constructor(denials: Denials, id: string, request: LayerRequest, pending: Pending) {
+    this.denials = denials
+    this.id = id
+    this.request = request
+    this.pending = pending
+  }
+
+  decided(result: StoreResult): void {
+    this.denials.noted(this.id, this.request, result)
+    this.pending.decided(result)
+  }
+
+  failed(error: unknown): void {
+    // Nobody knows whether a reset was done.
+    if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
+    this.pending.failed(error)
+  }
+}
 
 interface Denial {
   readonly policySet: PolicySet
   readonly costs: readonly number[]
-  readonly answer: StoreResult
+  readonly result: StoreResult
   /** When it was read: its waits are counted down from here, so that none is too short. */
   readonly atUs: number
-  /** Up to here, and not including it, Redis would deny. */
+  /** Up to here, and not including it, the store would deny. */
   readonly untilUs: number
 }
 
-export class Denials {
+class Denials {
   #denials: Recent<Denial> = new Recent(MAX_KEYS)
   /** Whether a denial may concern policies with keys of their own. */
   #hasOwnKeys = false
-  /** When units were last given back or forgotten, by performance.now(). */
+  /** When units were last given back or forgotten. */
   #changedMs = Number.NEGATIVE_INFINITY
-  readonly #clockUs: () => number | undefined
+  readonly #time: Time
+  readonly #clock: Clock | undefined
 
-  /** @param clockUs the store's time, where it is injected */
-  constructor(clockUs: () => number | undefined) {
-    this.#clockUs = clockUs
+  constructor({ time, clock }: DenyCacheOptions) {
+    this.#time = time
+    this.#clock = clock
   }
 
-  /** What Redis would answer; undefined: it must be asked. Only a request of the very same costs is answered. */
-  answer(id: string, group: StoreRequest): StoreResult | undefined {
-    if (this.#denials.isEmpty) return undefined
+  /** What the store would answer; undefined: it must be asked. Only a request of the same costs. */
+  answer(id: string, { mode, target, costs, count }: LayerRequest): StoreResult | undefined {
+    if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
     const denial = this.#denials.get(id)
-    if (denial === undefined || denial.policySet !== group.policySet || group.mode !== 'consume')
-      return undefined
-    const nowUs = this.#clockUs() ?? performance.now() * 1_000
+    if (denial === undefined || denial.policySet !== target.policySet) return undefined
+    for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
+    const nowUs = this.#clock?.nowUs() ?? this.#time.nowMs() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
-    for (let i = 0; i < denial.costs.length; i += 1)
-      if (denial.costs[i] !== group.costs[i]) return undefined
-    return later(denial.answer, Math.floor(nowUs - denial.atUs))
+    return later(denial.result, Math.floor(nowUs - denial.atUs))
   }
 
-  /**
-   * Remembers a denial by the store; forgets the key after anything that may let it pass.
-   * @param sentMs when the call was sent, by performance.now()
-   */
-  noted(id: string, group: StoreRequest, answer: StoreResult, sentMs: number): void {
-    if (group.mode === 'refund') this.changed(id, group)
-    else if (group.mode === 'peek') return
-    else if (!answer.allowed) this.#remember(id, group, answer, sentMs)
+  /** Remembers a denial by the store; forgets the key after anything that may let it pass. */
+  noted(id: string, { mode, target, costs }: LayerRequest, result: StoreResult): void {
+    if (mode === 'refund' || mode === 'reset') this.changed(id, target)
+    else if (result.granted === 0) this.#remember(id, target, costs, result)
     else if (!this.#denials.isEmpty) this.#denials.delete(id)
   }
 
   /**
-   * Units were given back or forgotten. Of calls that are under way, nobody knows whether they were
+   * Units were given back or forgotten. Of requests on their way nobody knows whether they were
    * denied before or after. An own key may be shared by any of the limiter's targets, so where
    * there is one all are forgotten.
    */
   changed(id: string, { ownKeys }: Target): void {
-    this.#changedMs = performance.now()
+    this.#changedMs = this.#time.nowMs()
     if (this.#denials.isEmpty) return
     if (ownKeys === undefined && !this.#hasOwnKeys) {
       this.#denials.delete(id)
@@ -82,32 +146,35 @@ export class Denials {
 
   #remember(
     id: string,
-    { policySet, costs, ownKeys }: StoreRequest,
-    answer: StoreResult,
-    sentMs: number,
+    { policySet, ownKeys }: Target,
+    costs: readonly number[],
+    result: StoreResult,
   ): void {
-    if (sentMs <= this.#changedMs) return
+    const { sentAtMs } = result
+    // Not the store's, or maybe older than a change.
+    if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
-    for (const { retryAfterMs } of answer.figures)
+    for (const { retryAfterMs } of result.policies) {
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
+    }
     if (waitMs < LEAST_WAIT_MS) return
-    const isInjected = this.#clockUs() !== undefined
-    const sentUs = isInjected ? answer.nowUs : sentMs * 1_000
-    const atUs = isInjected ? answer.nowUs : performance.now() * 1_000
+    const isInjected = this.#clock !== undefined
+    const sentUs = isInjected ? result.nowUs : sentAtMs * 1_000
+    const atUs = isInjected ? result.nowUs : this.#time.nowMs() * 1_000
     // One ms less than the whole wait, which is denied for certain, and one us more, so that this
     // one is.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
-    this.#denials.set(id, { policySet, costs, answer, atUs, untilUs })
+    this.#denials.set(id, { policySet, costs, result, atUs, untilUs })
     if (ownKeys !== undefined) this.#hasOwnKeys = true
   }
 }
 
-/** The answer as it would be `us` later: all waits are shorter. */
-function later(answer: StoreResult, us: number): StoreResult {
+/** The result as it would be `us` later: all waits are shorter. */
+function later(result: StoreResult, us: number): StoreResult {
   const ms = Math.floor(us / 1_000)
-  const figures: PolicyResult[] = []
-  for (const { policy, cost, limit, remaining, retryAfterMs, resetAfterMs } of answer.figures) {
-    figures.push({
+  const policies: PolicyResult[] = []
+  for (const { policy, cost, limit, remaining, retryAfterMs, resetAfterMs } of result.policies) {
+    policies.push({
       policy,
       cost,
       limit,
@@ -116,6 +183,15 @@ function later(answer: StoreResult, us: number): StoreResult {
       resetAfterMs: resetAfterMs > ms ? resetAfterMs - ms : 0,
     })
   }
-  const { nowUs, untilUs } = answer
-  return { allowed: false, nowUs: nowUs + us, untilUs, figures, source: 'local', degraded: false }
+  const { nowUs, untilUs } = result
+  return {
+    granted: 0,
+    nowUs: nowUs + us,
+    untilUs,
+    policies,
+    source: 'local',
+    degraded: false,
+    unavailableMs: undefined,
+    sentAtMs: undefined,
+  }
 }

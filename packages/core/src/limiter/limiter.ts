@@ -6,19 +6,19 @@ import { shortName } from '../base/key-hash.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { partOfTarget } from '../layers/resilience/unavailable.js'
+import { type Layer, layerOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
-import type { Mode, PolicySet, Store, StoreRequest, Target, WhenUnavailable } from '../store.js'
-import { type Decision, decisionOf, Receipt, unlimitedDecision } from './decision.js'
+import { checkedWhen, partOfTarget } from '../request.js'
+import type { Mode, PolicySet, Store, Target, WhenUnavailable } from '../store.js'
+import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
-  checkedWhen,
-  costsOf,
   type Key,
   type PolicyInput,
   type Resolved,
   Resolver,
+  requestOf,
   storeOf,
   targetOf,
 } from './policy-set.js'
@@ -26,19 +26,23 @@ import {
 export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
 
 export interface RateLimiterOptions {
-  /** The limiter's identity across processes: same name on one store, same counters. Default `'default'`, and then the
-   *  limits of policies without a name are in their names, so that two such limiters on one store stay apart. */
+  /** The limiter's identity across processes: same name on one store, same counters. Default
+   *  `'default'`, and then the limits of policies without a name are in their names, so that two
+   *  such limiters on one store stay apart. */
   readonly name?: string
-  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not see. */
+  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
+   *  see. */
   readonly store?: Store
   /** What is allowed; or a function of the key, as a text, that tells. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis store. */
+  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis
+   *  store. */
   readonly whenUnavailable?: WhenUnavailable
-  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its promise rejects with,
-   *  becomes a warning, never a failed decision. */
+  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
+   *  promise rejects with, becomes a warning, never a failed decision. */
   readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
-  /** True: another limiter of this name on this store is meant to share its counters, so do not warn. */
+  /** True: another limiter of this name on this store is meant to share its counters, so do not
+   *  warn. */
   readonly shared?: boolean
 }
 
@@ -62,13 +66,15 @@ export interface DecideOptions {
  * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
  * WEIR_INVALID_POLICY.
  * @example
- * const limiter = new RateLimiter({ name: 'login', policy: slidingLog({ limit: 5, window: '15m' }) })
+ * const policy = slidingLog({ limit: 5, window: '15m' })
+ * const limiter = new RateLimiter({ name: 'login', policy })
  * const decision = await limiter.consume('u42')
  * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
  */
 export class RateLimiter {
   readonly name: string
   readonly store: Store
+  readonly #layer: Layer
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolver: Resolver
@@ -80,7 +86,8 @@ export class RateLimiter {
   #lastOptions: DecideOptions | undefined
   #enabled = true
 
-  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
+  /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
+   *  WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
     checkedOptions(options, 'RateLimiter', OPTIONS)
     const { name, store = memoryStore(), policy, onDecision, shared = false } = options
@@ -95,6 +102,7 @@ export class RateLimiter {
     }
     this.name = name === undefined ? 'default' : checkedName(name, 'limiter name')
     this.store = store
+    this.#layer = layerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
     const owner = { limiter: this.name, isNamed: name !== undefined, store }
@@ -116,8 +124,9 @@ export class RateLimiter {
   }
 
   /**
-   * `consume` without a promise where the store answers at once, as the memory store does: for adapters that want to
-   * go on in the same turn of the event loop. Throws, or rejects, what `consume` rejects.
+   * `consume` without a promise where the store answers at once, as the memory store does: for
+   * adapters that want to go on in the same turn of the event loop. Throws, or rejects, what
+   * `consume` rejects.
    */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return this.#decide(key, options, 'consume')
@@ -142,12 +151,13 @@ export class RateLimiter {
   async refund(key: Key, options?: DecideOptions): Promise<void>
   async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
     if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
-    await this.#ask(checkedKey(of), options, 'refund')
+    await this.#ask(of, options, 'refund')
   }
 
-  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only afterwards. */
+  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
+   *  afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#ask(checkedKey(key), options, 'penalty')
+    return this.#ask(key, options, 'penalty')
   }
 
   /**
@@ -166,7 +176,8 @@ export class RateLimiter {
     if (target !== undefined) await this.store.reset(target)
   }
 
-  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the default is true. */
+  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
+   *  default is true. */
   get enabled(): boolean {
     return this.#enabled
   }
@@ -187,15 +198,16 @@ export class RateLimiter {
           'give the decision itself, or a key',
       )
     }
-    const { group, answer, spent } = receipt
-    if (group === undefined || group.mode === 'peek') return
-    if (storeOf(group.policySet) !== this.store || group.policySet.name !== this.name)
-      throw this.#notOurs(group.policySet)
+    const { request, result, spent } = receipt
+    if (request === undefined || request.mode === 'peek') return
+    const { policySet } = request.target
+    if (storeOf(policySet) !== this.store || policySet.name !== this.name)
+      throw this.#notOurs(policySet)
     if (spent) return
-    const costs = cost === undefined ? group.costs : partOfCosts(group.costs, cost)
+    const costs = cost === undefined ? request.costs : partOfCosts(request.costs, cost)
     receipt.spent = true
-    const { untilUs, nowUs } = answer
-    await this.store.decide({ ...group, mode: 'refund', costs, untilUs, seenUs: nowUs })
+    const { untilUs, nowUs } = result
+    await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
 
   #notOurs({ name }: PolicySet): TypeError {
@@ -224,19 +236,19 @@ export class RateLimiter {
     options: DecideOptions | undefined,
     mode: 'consume' | 'peek',
   ): Decision | Promise<Decision> {
-    const text = checkedKey(key)
-    const decision = this.#ask(text, options, mode)
+    const decision = this.#ask(key, options, mode)
     if (this.#onDecision === undefined) return decision
-    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, text, mode))
-    return this.#observed(decision, text, mode)
+    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, mode))
+    return this.#observed(decision, mode)
   }
 
-  #ask(key: string, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
+  #ask(of: Key, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     if (options !== this.#lastOptions) {
       checkCall(options, mode)
       // Others may hold a request.
       if (options?.policy === undefined) this.#lastOptions = options
     }
+    const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(key, options, mode)
@@ -253,13 +265,15 @@ export class RateLimiter {
   ): Decision | Promise<Decision> {
     const { policySet } = resolved
     if (policySet === undefined) return unlimitedDecision(key, resolved.first)
-    const costs = costsOf(resolved, policySet, cost)
-    const group: StoreRequest = { policySet, key, ownKeys: resolved.ownKeys, mode, costs }
-    if (this.store.decideAs !== undefined) return this.store.decideAs(group, decisionOf)
-    const answer = this.store.decide(group)
-    if (isPromise(answer))
-      return Promise.resolve(answer).then((settled) => decisionOf(group, settled))
-    return decisionOf(group, answer)
+    const request = requestOf(resolved, policySet, key, cost, mode)
+    const pending = new PendingDecision(request)
+    this.#layer.ask(request, pending)
+    if (pending.decision !== undefined) return pending.decision
+    if (pending.failure !== undefined) throw pending.failure.error
+    const promise = new Promise<Decision>(keepBoth)
+    pending.resolve = lastResolve
+    pending.reject = lastReject
+    return promise
   }
 
   #resolveFor(
@@ -298,19 +312,20 @@ export class RateLimiter {
     return resolved
   }
 
-  /** The policy function threw or returned no policy: what it said last of this key holds, never "unlimited". */
+  /** The policy function threw or returned no policy: its last policy for this key is used, never
+   *  "unlimited". */
   #lastGood(key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
     const resolved = this.#chosen.get(shortName(key))
     if (resolved === undefined)
       throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
-    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; what it said before of a key holds`)
+    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
     return resolved
   }
 
-  #observed(decision: Decision, key: string, mode: 'consume' | 'peek'): Decision {
+  #observed(decision: Decision, mode: 'consume' | 'peek'): Decision {
     try {
-      const done: unknown = this.#onDecision?.(Object.freeze({ ...decision }), key, mode)
+      const done: unknown = this.#onDecision?.(Object.freeze(copyOf(decision)), decision.key, mode)
       if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
     } catch (error) {
       this.#warnOfObserver(error)
@@ -344,13 +359,26 @@ export class RateLimiter {
   }
 }
 
+let lastResolve: (decision: Decision) => void
+let lastReject: (error: unknown) => void
+/**
+ * An executor that is made once: one for each promise would be a third of what the promise takes.
+ */
+function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
+  lastResolve = resolve
+  lastReject = reject
+}
+
 const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
 const ASK = ['cost', 'policy']
 const REFUND = ['cost']
 const RESET = ['policy']
 const MAX_CHOSEN = 10_000
 const DISABLED = unlimited({ name: 'disabled' })
-/** What the policies of all limiters count under, by store: those that are the same for all requests. */
+/**
+ * What the policies of all limiters count under, by store: those that are the same for all
+ * requests.
+ */
 const countersOn: WeakMap<Store, Set<string>> = new WeakMap()
 
 /** In place of a policy: each call brings one, as it is a function of the request. */

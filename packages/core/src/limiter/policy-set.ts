@@ -1,17 +1,19 @@
-// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the store.
+// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the
+// store.
 
 import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import {
-  checkNames,
-  makePolicySet,
-  type OwnKey,
-  type PolicySet,
-  type Store,
-  type Target,
-  type WhenUnavailable,
+import { checkedWhen, checkNames, makePolicySet } from '../request.js'
+import type {
+  Mode,
+  OwnKey,
+  PolicySet,
+  Store,
+  StoreRequest,
+  Target,
+  WhenUnavailable,
 } from '../store.js'
 
 /**
@@ -23,13 +25,15 @@ export type Key = string | number | bigint
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
   readonly policy: Policy
-  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'` for everybody. */
+  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
+   *  for everybody. */
   readonly key?: Key
   /** What this policy is charged, instead of the decision's cost. */
   readonly cost?: number
   /** When the store cannot decide, for this policy. Default: as the limiter is told. */
   readonly whenUnavailable?: WhenUnavailable
-  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the key. */
+  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
+   *  key. */
   readonly tag?: Key
 }
 
@@ -67,7 +71,8 @@ export class Resolver {
     this.#whenUnavailable = whenUnavailable
   }
 
-  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION */
+  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST,
+   *  WEIR_INVALID_OPTION */
   resolve(input: PolicyInput): Resolved {
     const uses = usesOf(input, this.#owner)
     const first = uses[0] as PolicyUse
@@ -75,7 +80,7 @@ export class Resolver {
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { policySet: undefined, first: first.policy }
     return {
-      policySet: this.#planOf(limiting),
+      policySet: this.#policySetOf(limiting),
       first: first.policy,
       ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
       ownCosts: limiting.some(({ cost }) => cost !== undefined)
@@ -84,13 +89,15 @@ export class Resolver {
     }
   }
 
-  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the policies. */
-  #planOf(uses: readonly PolicyUse[]): PolicySet {
+  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
+   *  policies. */
+  #policySetOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
     let policySet = this.#policySets.get(signature)
     if (policySet === undefined) {
-      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping them all would cost memory.
-      if (this.#policySets.size >= MAX_PLANS) this.#policySets.clear()
+      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping
+      // them all would cost memory.
+      if (this.#policySets.size >= MAX_REMEMBERED) this.#policySets.clear()
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
       policySet = makePolicySet(
         this.#owner.limiter,
@@ -119,14 +126,15 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
       warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
     }
     // Names may come from requests.
-    if (kernels.size >= MAX_PLANS) kernels.clear()
+    if (kernels.size >= MAX_REMEMBERED) kernels.clear()
     kernels.set(names, kernel?.id)
   }
 }
 
 /**
- * The policies of an input, by the names that they have in their limiter. Where the user has named the limiter and not the
- * policy, the limit is no part of the name: it may change, and the count goes on.
+ * The policies of an input, by the names that they have in their limiter. Where the user has named
+ * the limiter and not the policy, the limit is no part of the name: it may change, and the count
+ * goes on.
  * @throws {TypeError | RangeError} as `resolve`
  */
 export function usesOf(
@@ -167,21 +175,26 @@ export function storeOf(policySet: PolicySet): Store | undefined {
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
-const MAX_PLANS = 1_000
+const MAX_REMEMBERED = 1_000
 const ONE: readonly number[] = Object.freeze([1])
 
 export function targetOf(resolved: Resolved, policySet: PolicySet, key: string): Target {
   return { policySet, key, ownKeys: resolved.ownKeys }
 }
 
-export function costsOf(
-  { ownCosts }: Resolved,
+/** What a store is asked for one request. */
+export function requestOf(
+  { ownKeys, ownCosts }: Resolved,
   policySet: PolicySet,
+  key: string,
   cost: number,
-): readonly number[] {
-  if (ownCosts !== undefined) return ownCosts.map((own) => own ?? cost)
-  if (policySet.policies.length === 1) return cost === 1 ? ONE : [cost]
-  return policySet.policies.map(() => cost)
+  mode: Mode,
+): StoreRequest {
+  let costs: readonly number[]
+  if (ownCosts !== undefined) costs = ownCosts.map((own) => own ?? cost)
+  else if (policySet.policies.length > 1) costs = policySet.policies.map(() => cost)
+  else costs = cost === 1 ? ONE : [cost]
+  return { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
 }
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
@@ -203,12 +216,6 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
   if (use.cost !== undefined) checkedCost(use.cost)
   checkedWhen(use.whenUnavailable)
   return use
-}
-
-export function checkedWhen(when: WhenUnavailable | undefined): WhenUnavailable | undefined {
-  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
-  const right = "give 'local', 'allow', 'deny' or 'throw'"
-  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
 }
 
 /** The text of a key. */

@@ -1,33 +1,30 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { decide, type Lane, type Reading } from '../algorithms/driver.js'
+import { type Counter, decide, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
-import { Recent } from '../base/cache.js'
+import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { quote, rangeError, storeClosed } from '../base/errors.js'
-import { checkedOptions } from '../base/options.js'
-import {
-  type PolicySet,
-  resultOf,
-  type Store,
-  type StoreRequest,
-  type StoreResult,
-  type Target,
-  textOfKey,
-  textOfOwnKey,
-} from '../store.js'
+import { textOfKey, textOfOwnKey } from '../base/key-text.js'
+import { checkedNumber, checkedOptions } from '../base/options.js'
+import { processTime, type Time } from '../base/time.js'
+import { resultOf } from '../request.js'
+import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../store.js'
 import { sweeper } from './sweeper.js'
 import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
 
 export interface MemoryStoreOptions {
-  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used least make room; an
-   *  exhausted key never does. Default 100,000. A key takes about 35 bytes beside its text, 80 for a sliding window. */
+  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
+   *  least make room; an exhausted key never does. Default 100,000. A key takes about 35 bytes
+   *  beside its text, 80 for a sliding window. */
   readonly maxKeys?: number
   /** How keys are told apart.
-   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256 characters, 128 bits of a hash.)
-   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept: less memory, and no
-   *    personal data in it. Two of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million. */
+   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
+   *    characters, 128 bits of a hash.)
+   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept:
+   *    less memory, and no personal data in it. Two of n keys share a counter with a probability
+   *    of n² / 2⁶⁵: 0.000003 % for a million. */
   readonly keys?: 'exact' | 'fingerprint'
   /** Time, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock
@@ -35,47 +32,41 @@ export interface MemoryStoreOptions {
 
 /** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */
 export interface MemoryStore extends Store {
-  decide(group: StoreRequest): StoreResult
+  decide(request: StoreRequest): StoreResult
   reset(target: Target): void
   close(): void
 }
 
 /**
- * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own. Answers at once.
+ * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own.
+ * Answers at once.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
   const { maxKeys = 100_000, keys = 'exact' } = options
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-  if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `maxKeys is ${quote(maxKeys)}; give a whole number from 1 to ${2 ** 24}`,
-    )
-  }
+  checkedNumber('maxKeys', maxKeys, 1, 2 ** 24)
   if (keys !== 'exact' && keys !== 'fingerprint') {
     throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
   }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
-  return memoryStoreOf({ clock, maxKeys, keys, slackMs })
+  return memoryStoreOf({ clock, maxKeys, keys, slackMs, time: processTime })
 }
 
 /** A memory store of checked options. */
 export function memoryStoreOf({
   clock,
+  time,
   ...bounds
-}: Bounds & { readonly clock: Clock }): MemoryStore {
+}: Bounds & { readonly clock: Clock; readonly time: Time }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
-  let desks = new WeakMap<PolicySet, Desk>()
-  let lastPlan: PolicySet | undefined
-  let lastDesk: Desk | undefined
+  let preparedOf = memoized(prepare)
   const marks = new Recent<Mark>(MAX_MARKS)
   let closed = false
-  const sweeping = sweeper(tables, clock, () => {
-    // Desks may be at tables that are no more.
-    desks = new WeakMap()
-    lastPlan = undefined
+  const sweeping = sweeper(tables, clock, time, () => {
+    // Prepared policy sets may refer to tables that were dropped.
+    preparedOf = memoized(prepare)
   })
 
   function marksOf(id: string): Marks {
@@ -92,25 +83,17 @@ export function memoryStoreOf({
     return table
   }
 
-  function deskFor(policySet: PolicySet): Desk {
-    const lanes = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
+  function prepare(policySet: PolicySet): Prepared {
+    const counters = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
       const { kernel, numbers } = policy
       const table = tableOf(tableId(policySet, policy), policy)
-      return { kernel, check: kernel.check(numbers), table, slot: -1 }
+      return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
     })
-    return { lanes, readings: lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })), keys: [] }
-  }
-
-  function deskOf(policySet: PolicySet): Desk {
-    if (policySet === lastPlan) return lastDesk as Desk
-    let desk = desks.get(policySet)
-    if (desk === undefined) {
-      desk = deskFor(policySet)
-      desks.set(policySet, desk)
+    return {
+      counters,
+      readings: counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
+      keys: [],
     }
-    lastPlan = policySet
-    lastDesk = desk
-    return desk
   }
 
   /** Without its counters, each limit would begin anew. */
@@ -120,24 +103,16 @@ export function memoryStoreOf({
 
   return {
     local: true,
-    decide(group: StoreRequest): StoreResult {
+    recovers: true,
+    decide(request: StoreRequest): StoreResult {
       mustBeOpen()
-      const { lanes, readings, keys } = deskOf(group.policySet)
+      const { target } = request
+      const { counters, readings, keys } = preparedOf(target.policySet)
       const nowUs = clock.nowUs()
-      for (let i = 0; i < lanes.length; i += 1) keys[i] = keyOf(group, i)
-      const granted = decide(
-        lanes,
-        keys,
-        group.costs,
-        group.mode,
-        1,
-        group.untilUs ?? NONE,
-        group.mode === 'refund' ? group.seenUs : undefined,
-        nowUs,
-        readings,
-      )
+      for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(target, i)
+      const granted = decide(counters, keys, request, nowUs, readings)
       sweeping.start()
-      return resultOf(group, granted > 0, nowUs, readings)
+      return resultOf(request, granted, nowUs, readings)
     },
     reset(target: Target) {
       mustBeOpen()
@@ -159,8 +134,9 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-const NONE: readonly undefined[] = []
-/** Of how many keys a store remembers that they were forgotten on purpose, or given something back. */
+/**
+ * Of how many keys a store remembers that they were forgotten on purpose, or given something back.
+ */
 const MAX_MARKS = 10_000
 
 /** What a policy counts under, but for the key. */
@@ -178,8 +154,8 @@ function keyOf({ key, ownKeys }: Target, i: number): string {
 type KernelPolicy = Policy & { readonly kernel: Kernel }
 
 /** What a policy set's decisions are worked out on: made once, used by each in turn. */
-interface Desk {
-  readonly lanes: readonly (Lane & { readonly table: MemoryTable })[]
+interface Prepared {
+  readonly counters: readonly (Counter & { readonly table: MemoryTable })[]
   readonly readings: readonly Reading[]
   readonly keys: string[]
 }

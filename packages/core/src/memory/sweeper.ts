@@ -1,11 +1,15 @@
-// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in slices, only while there
-// are keys, and never the reason why a process stays alive.
+// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in
+// slices, only while there are keys, and never the reason why a process stays alive.
 
 import type { Clock } from '../base/clock.js'
+import type { Time } from '../base/time.js'
 import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
-/** When a slice dropped all that it may, the next one follows so soon: others have their turn in between. */
+/**
+ * When a slice dropped all that it may, the next one follows so soon: others have their turn in
+ * between.
+ */
 const SOON_MS = 5
 /** Keys looked at in a slice, and dropped: a millisecond, or a few before the code is compiled. */
 const LOOKS = 10_000
@@ -18,17 +22,18 @@ const DROPS = 1_000
 export function sweeper(
   tables: Map<string, MemoryTable>,
   clock: Clock,
+  time: Time,
   tablesDropped: () => void,
 ): { start(): void; stop(): void } {
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let cancel: (() => void) | undefined
 
   function slice(): void {
-    timer = undefined
+    cancel = undefined
     let nowMs = Number.NEGATIVE_INFINITY
     try {
       nowMs = clock.nowUs() / 1_000
     } catch {
-      // A clock of the user's that went wrong. Decisions say so; here, nothing is over.
+      // The user's clock failed. Decisions report that; here no key is taken to be over.
     }
     let looks = LOOKS
     let drops = DROPS
@@ -49,17 +54,16 @@ export function sweeper(
   }
 
   function later(ms: number): void {
-    timer = setTimeout(slice, ms)
-    ;(timer as { unref?(): void }).unref?.()
+    cancel = time.after(ms, slice)
   }
 
   return {
     start() {
-      if (timer === undefined) later(EVERY_MS)
+      if (cancel === undefined) later(EVERY_MS)
     },
     stop() {
-      clearTimeout(timer)
-      timer = undefined
+      cancel?.()
+      cancel = undefined
     },
   }
 }

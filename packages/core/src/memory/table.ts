@@ -1,6 +1,6 @@
 // The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 
-import type { Cells, Check, Kernel, PolicyNumbers } from '../algorithms/algorithm.js'
+import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
 import type { Table } from '../algorithms/driver.js'
 import type { Recent } from '../base/cache.js'
 import { EPOCH_MS } from '../base/clock.js'
@@ -16,7 +16,10 @@ const MAX_PROBES = 8
 /** Slots keep the end of a state in 32 bits: that is 34 years of these. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
-/** A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are kept as they are. */
+/**
+ * A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are
+ * kept as they are.
+ */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
 
@@ -27,13 +30,18 @@ export interface Bounds {
   readonly keys: 'exact' | 'fingerprint'
 }
 
-/** When a key was last forgotten on purpose, and when units of it were last given back; 0: never. */
+/**
+ * When a key was last forgotten on purpose, and when units of it were last given back; 0: never.
+ */
 export interface Mark {
   forgottenUs: number
   gaveUs: number
 }
 
-/** The marks of a table's keys. One collection of them serves all tables of a store, so that their number is bounded. */
+/**
+ * The marks of a table's keys. One collection of them serves all tables of a store, so that their
+ * number is bounded.
+ */
 export interface Marks {
   /** Undefined: there is none. */
   of(key: string): Mark | undefined
@@ -60,8 +68,9 @@ export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
   readonly #states: Segments
-  /** For looking at keys that nobody asked about: the policies that have this name, or the last of them. */
-  readonly #probes: { readonly numbers: PolicyNumbers; readonly check: Check }[] = []
+  /** For looking at keys that nobody asked about: the policies that have this name, or the last of
+   *  them. */
+  readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
   #nextProbe = 0
   /** Where the log that is being decided on is unpacked. */
   readonly #log: Cells
@@ -85,7 +94,7 @@ export class MemoryTable implements Table {
   /** Makes numbers known that its states are judged by. */
   use(numbers: PolicyNumbers): void {
     if (this.#probes.some((probe) => probe.numbers.every((each, i) => each === numbers[i]))) return
-    this.#probes[this.#nextProbe] = { numbers, check: this.#kernel.check(numbers) }
+    this.#probes[this.#nextProbe] = { numbers, scratch: this.#kernel.prepare(numbers) }
     this.#nextProbe = (this.#nextProbe + 1) % MAX_PROBES
   }
 
@@ -96,30 +105,51 @@ export class MemoryTable implements Table {
     if (this.#states.count < this.#bounds.maxKeys) return -1
     const overflow = this.#states.find(OVERFLOW)
     this.#victim = this.#findVictim(overflow, nowUs)
-    return this.#victim >= 0 ? -1 : overflow
+    if (this.#victim >= 0) return -1
+    if (overflow >= 0) this.#states.select(overflow)
+    return overflow
   }
 
-  cellsOf(slot: number): Cells {
-    return this.#kernel.width > 0 ? this.#states.cellsOf(slot) : this.#logOf(slot)
+  /** Of the slot that was looked up last. */
+  cellsOf(): Cells {
+    const { cells, offset, large } = this.#states
+    if (this.#kernel.width > 0) return cells
+    // Also beside a large log, in whose place a small one may be written.
+    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
+    if (large !== undefined) return large
+    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
+    return this.#log
   }
 
-  offsetOf(slot: number): number {
-    return this.#states.offsetOf(slot)
+  offsetOf(): number {
+    return this.#states.offset
   }
 
   write(
     key: string,
     known: number,
     kernel: Kernel,
-    check: Check,
+    scratch: Scratch,
     nowMs: number,
     resetMs: number,
   ): void {
-    const slot = known >= 0 ? known : this.#newSlot(key)
-    if (kernel.width > 0)
-      kernel.write(check, this.#states.cellsOf(slot), this.#states.offsetOf(slot))
-    else this.#keepLog(slot, kernel.write(check, this.#log, 0))
-    this.#states.setUntil(slot, tickAfter(nowMs + resetMs + this.#bounds.slackMs))
+    const states = this.#states
+    if (known < 0) this.#addKey(key)
+    else if (known !== states.slot) states.select(known)
+    // Rounded up: a state may be kept longer than it matters, never shorter.
+    const endMs = nowMs + resetMs + this.#bounds.slackMs
+    const until = Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
+    if (kernel.width > 0) {
+      kernel.write(scratch, states.cells, states.offset)
+      states.keep(until, undefined)
+    } else {
+      const log = kernel.write(scratch, this.#log, 0)
+      const isSmall =
+        log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
+      const { cells, offset } = states
+      for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+      states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
+    }
     if (known < 0) this.sweep(nowMs, 2)
   }
 
@@ -152,7 +182,8 @@ export class MemoryTable implements Table {
     if (slot >= 0) this.remove(key, slot)
   }
 
-  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how many those were. */
+  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
+   *  many those were. */
   sweep(nowMs: number, looks: number, most: number = looks): number {
     let dropped = 0
     for (let look = 0; look < looks && dropped < most && this.#states.count > 0; look += 1) {
@@ -168,35 +199,18 @@ export class MemoryTable implements Table {
     this.#states.clear()
   }
 
-  #newSlot(key: string): number {
+  #addKey(key: string): void {
     this.#log.fill(0)
-    if (this.#victim >= 0) this.#states.remove(this.#victim)
-    return this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
-  }
-
-  #logOf(slot: number): Cells {
-    // Also beside a large log, in whose place a small one may be written.
-    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
-    const large = this.#states.largeOf(slot)
-    if (large !== undefined) return large
-    const cells = this.#states.cellsOf(slot)
-    const offset = this.#states.offsetOf(slot)
-    for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
-    return this.#log
-  }
-
-  #keepLog(slot: number, log: Cells): void {
-    const isSmall = log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
-    this.#states.setLarge(slot, isSmall ? undefined : log === this.#log ? log.slice() : log)
-    if (!isSmall) return
-    const cells = this.#states.cellsOf(slot)
-    const offset = this.#states.offsetOf(slot)
-    for (let i = 0; i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+    if (this.#victim >= 0) {
+      this.#states.remove(this.#victim)
+      this.#states.add(key)
+    } else this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
   }
 
   /**
-   * The slot of a key that may make room for another: of the next few keys the first that is over, else the one with the
-   * most left; -1: none. An exhausted key stays, so nobody can wash away his own count by making up keys.
+   * The slot of a key that may make room for another: of the next few keys the first that is over,
+   * else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
+   * own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {
     let victim = -1
@@ -214,18 +228,15 @@ export class MemoryTable implements Table {
     return victim
   }
 
-  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them it is over. */
+  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them
+   *  it is over. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
-    for (const { check } of this.#probes) {
-      const left = this.#kernel.read(check, this.cellsOf(slot), this.offsetOf(slot), nowUs)
-      if (left < least && this.#kernel.resetAfterUs(check) > 0) least = left
+    this.#states.select(slot)
+    for (const { scratch } of this.#probes) {
+      const left = this.#kernel.read(scratch, this.cellsOf(), this.offsetOf(), nowUs)
+      if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
     }
     return least
   }
-}
-
-/** Rounded up: a state may be kept longer than it matters, never shorter. */
-function tickAfter(ms: number): number {
-  return Math.min(Math.ceil((ms - EPOCH_MS) / TICK_MS), LAST_TICK)
 }

@@ -3,7 +3,8 @@ import { type Duration, durationMs } from '../base/duration.js'
 
 /** A clock that moves only when told to. */
 export interface FakeClock extends Clock {
-  /** Moves on; a negative number of ms steps back. Fractions of a ms are kept to the microsecond. */
+  /** Moves on; a negative number of ms steps back. Fractions of a ms are kept to the
+   *  microsecond. */
   advance(duration: Duration): void
   /** Jumps to an instant, in ms since the Unix epoch. */
   set(ms: number): void
@@ -13,7 +14,8 @@ export interface FakeClock extends Clock {
  * A clock that stands still at `startMs`, by default 2026-01-01T00:00:00Z.
  * @example
  * const clock = fakeClock()
- * const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: slidingLog({ limit: 1, window: '1m' }) })
+ * const policy = slidingLog({ limit: 1, window: '1m' })
+ * const limiter = new RateLimiter({ store: memoryStore({ clock }), policy })
  * await limiter.consume('u42')
  * clock.advance('1m')
  */

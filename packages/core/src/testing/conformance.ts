@@ -5,16 +5,15 @@
 // The letters are those of docs/algorithms.md, "The contract".
 
 import { gcra } from '../algorithms/bucket/gcra.js'
-import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
-import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../algorithms/policy.js'
-import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import type { Decision } from '../limiter/decision.js'
 import { type PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { makePolicySet, type Store, type StoreRequest, type StoreResult } from '../store.js'
+import { makePolicySet } from '../request.js'
+import type { Store } from '../store.js'
+import type { PolicyExample } from './algorithms.js'
+import { policyExamples } from './algorithms.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
@@ -27,8 +26,8 @@ export interface ConformanceCase {
 }
 
 /**
- * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that no other run uses, so
- * the stores may share a server.
+ * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that
+ * no other run uses, so the stores may share a server.
  */
 export function storeConformance(
   createStore: (clock: FakeClock) => Store | Promise<Store>,
@@ -48,7 +47,7 @@ export function storeConformance(
       await store.close?.()
     }
   }
-  const perPolicy = POLICIES.flatMap(({ label, limit, make }) => {
+  const perPolicy = policyExamples.flatMap(({ label, limit, make }) => {
     return CASES.map(([name, check]) => ({
       name: `${label}: ${name}`,
       run: () => inStore((bench) => check(bench, make(limit), make)),
@@ -72,83 +71,7 @@ interface Bench {
   limiter(policy: PolicyInput): RateLimiter
 }
 
-/** A policy of a limit, on a time scale that is so many times the usual one. */
-type Make = (limit: number, times?: number) => Policy
-
-/** Each kernel, with numbers that divide badly. A bucket's rate goes with its capacity: that is one time scale. */
-const POLICIES: readonly { label: string; limit: number; make: Make }[] = [
-  {
-    label: 'bucket, 7 per minute',
-    limit: 5,
-    make: (limit, times = 1) =>
-      bucketOf(limit, (refill) => {
-        return tokenBucket({
-          name: 'bucket',
-          capacity: limit,
-          refill: (refill * 7) / 5 / times,
-          every: '1m',
-        })
-      }),
-  },
-  {
-    label: 'bucket, 333 per second',
-    limit: 20,
-    make: (limit, times = 1) =>
-      bucketOf(limit, (refill) => {
-        return gcra({
-          name: 'bucket',
-          burst: limit,
-          limit: (refill * 333) / 20 / times,
-          period: '1s',
-        })
-      }),
-  },
-  {
-    label: 'bucket, 99999 per day',
-    limit: 40,
-    make: (limit, times = 1) =>
-      bucketOf(limit, (refill) => {
-        return leakyBucket({
-          name: 'bucket',
-          capacity: limit,
-          leak: (refill * 99_999) / 40 / times,
-          every: '1d',
-        })
-      }),
-  },
-  {
-    label: 'fixed window from the first request',
-    limit: 7,
-    make: (limit, times = 1) => fixedWindow({ name: 'fixed', limit, window: times * 10_000 }),
-  },
-  {
-    label: 'fixed window, aligned',
-    limit: 7,
-    make: (limit, times = 1) =>
-      fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
-  },
-  {
-    label: 'exact log',
-    limit: 7,
-    make: (limit, times = 1) => slidingLog({ name: 'log', limit, window: times * 10_000 }),
-  },
-  {
-    label: 'sliding window of 10 parts',
-    limit: 30,
-    make: (limit, times = 1) =>
-      slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
-  },
-  {
-    label: 'sliding counter',
-    limit: 9,
-    make: (limit, times = 1) => slidingCounter({ name: 'counter', limit, window: times * 10_000 }),
-  },
-]
-
-/** A bucket of capacity 0 has a rate all the same. */
-function bucketOf(limit: number, make: (refill: number) => Policy): Policy {
-  return make(Math.max(1, limit))
-}
+type Make = PolicyExample['make']
 
 type PolicyCase = readonly [string, (bench: Bench, policy: Policy, make: Make) => Promise<void>]
 
@@ -187,8 +110,12 @@ const CASES: readonly PolicyCase[] = [
       await limiter(policy).penalty('k', { cost: policy.limit })
       const { remaining, limit } = await limiter(make(policy.limit * 2)).peek('k')
       // Windows keep the count and buckets the share: at twice the limit both leave one old limit.
-      const { algorithm, unitMs } = policy
-      same(algorithm, remaining, unitMs > 0 ? limit - policy.limit * 2 : limit - policy.limit)
+      const { algorithm, kernel } = policy
+      same(
+        algorithm,
+        remaining,
+        kernel?.traits.drains ? limit - policy.limit * 2 : limit - policy.limit,
+      )
     },
   ],
   [
@@ -264,7 +191,7 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
   [
     'a limit of 0 denies all, for ever',
     async ({ limiter }) => {
-      for (const policy of POLICIES.map(({ make }) => make(0))) {
+      for (const policy of policyExamples.map(({ make }) => make(0))) {
         const decision = await limiter(policy).consume('k')
         same('reason', !decision.allowed && decision.reason, 'cost-exceeds-limit')
         same('cost 0', (await limiter(policy).consume('k', { cost: 0 })).allowed, true)
@@ -274,7 +201,7 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
   [
     'a policy in debt to which a request costs nothing tells when a unit is there',
     async ({ limiter, clock }) => {
-      for (const { label, make } of POLICIES) {
+      for (const { label, make } of policyExamples) {
         const policy = make(4)
         const debtor = limiter([{ policy, cost: 6 }])
         const full = fixedWindow({ name: 'full', limit: 0, window: '1m' })
@@ -346,18 +273,18 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
     },
   ],
   [
-    'decideAs, where there is one, gives what is made of the answer',
+    'of equal requests that are one, as many are granted as fit',
     async ({ store, run }) => {
-      const policySet = makePolicySet(`${run}.as`, [fixedWindow({ limit: 3, window: '1m' })])
-      const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [2] }
-      const as = (of: StoreRequest, { allowed, figures }: StoreResult): string =>
-        `${of === group} ${allowed} ${figures[0]?.remaining}`
-      const answer = await store.decide(group)
-      same('decide', as(group, answer), 'true true 1')
-      if (store.decideAs === undefined) return
-      same('decideAs', await store.decideAs(group, as), 'true false 1')
-      // Once more: the denial may be remembered.
-      same('decideAs', await store.decideAs(group, as), 'true false 1')
+      const policySet = makePolicySet(`${run}.count`, [fixedWindow({ limit: 3, window: '1m' })])
+      const target = { policySet, key: 'k' }
+      const { granted, policies } = await store.decide({
+        mode: 'consume',
+        target,
+        costs: [1],
+        count: 5,
+      })
+      same('granted', granted, 3)
+      same('remaining', policies[0]?.remaining, 0)
     },
   ],
 ]

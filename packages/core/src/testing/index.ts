@@ -1,4 +1,5 @@
-// For tests: of an application's limits (a clock that stands still), and of a store (traces and the conformance suite).
+// For tests: of an application's limits (a clock that stands still), and of a store (traces and the
+// conformance suite).
 
 export { type FakeClock, fakeClock } from './clock.js'
 export { type ConformanceCase, storeConformance } from './conformance.js'

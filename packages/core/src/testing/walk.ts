@@ -6,9 +6,9 @@ import type { RateLimiter } from '../limiter/limiter.js'
 import type { FakeClock } from './clock.js'
 
 /**
- * Walks `steps` steps. (a) a denial changes nothing, (b) waits are exact, (c) a peek tells what a consume does and
- * changes nothing, (d) after the reset the key is as fresh, (f) what remains can be taken, (h) an earlier now leaves
- * no more, (j) what can never pass is denied for ever.
+ * Walks `steps` steps. (a) a denial changes nothing, (b) waits are exact, (c) a peek tells what a
+ * consume does and changes nothing, (d) after the reset the key is as fresh, (f) what remains can
+ * be taken, (h) an earlier now leaves no more, (j) what can never pass is denied for ever.
  */
 export async function walk(
   limiter: RateLimiter,
@@ -62,8 +62,9 @@ export async function walk(
 }
 
 /**
- * (k) One key under three limits and two time scales, in random order: of each time scale no more units pass than the most
- * generous limit lets pass alone to somebody who takes all that is there at each step, and one limit.
+ * (k) One key under three limits and two time scales, in random order: of each time scale no more
+ * units pass than the most generous limit lets pass alone to somebody who takes all that is there
+ * at each step, and one limit.
  */
 export async function mixedWalk(
   limiter: (policy: Policy) => RateLimiter,
@@ -169,7 +170,10 @@ async function mustNotGainFromThePast(
   clock.advance(stepMs)
 }
 
-/** A store may answer a denial from memory: it may then know of less left, and of a wait that is up to 1 ms longer. */
+/**
+ * A store may answer a denial from memory: it may then know of less left, and of a wait that is up
+ * to 1 ms longer.
+ */
 function isSameDenial(decision: Decision, expected: Decision): boolean {
   if (decision.source === 'store') return figuresOf(decision) === figuresOf(expected)
   const longer = waitOf(decision) - waitOf(expected)

@@ -1,6 +1,6 @@
-// Settings that change under one name: one key is asked about under several limits and time scales, by several processes, in
-// any order. Contract (k): of each time scale no more passes than the most generous limit alone would let pass, and one
-// limit.
+// Settings that change under one name: one key is asked about under several limits and time scales,
+// by several processes, in any order. Contract (k): of each time scale no more passes than the most
+// generous limit alone would let pass, and one limit.
 
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
@@ -14,7 +14,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { makePolicySet, type PolicySet, type StoreRequest } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
+import type { PolicySet, StoreRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 /** A policy of a limit; `scale` is its time scale in ms. */
@@ -80,7 +81,7 @@ export const recipes: fc.Arbitrary<ChangeRecipe> = fc.record({
 /** Asks one of the processes for units of the key; whether they were granted. */
 export type Ask = (
   process: number,
-  group: StoreRequest,
+  request: StoreRequest,
   nowUs: number,
 ) => boolean | Promise<boolean>
 
@@ -105,8 +106,9 @@ export async function takeChanges(
     const which = scale % scales.length
     const policySet = policySets[which]?.[limit % limits.length] as PolicySet
     const count = counts[which] as Alone
-    const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [cost] }
-    if (await ask(process, group, clock.nowUs())) count.mixed += cost
+    const target = { policySet, key: 'k' }
+    const request = { mode: 'consume', target, costs: [cost], count: 1 } as const
+    if (await ask(process, request, clock.nowUs())) count.mixed += cost
     const bound = count.taken + most
     assert.ok(
       count.mixed <= bound,
@@ -131,14 +133,10 @@ class Alone {
   }
 
   takeAll(): void {
-    const { figures } = this.#store.decide({
-      policySet: this.#policySet,
-      key: 'k',
-      mode: 'peek',
-      costs: [0],
-    })
-    const units = figures[0]?.remaining as number
-    this.#store.decide({ policySet: this.#policySet, key: 'k', mode: 'consume', costs: [units] })
+    const target = { policySet: this.#policySet, key: 'k' }
+    const { policies } = this.#store.decide({ mode: 'peek', target, costs: [0], count: 1 })
+    const units = policies[0]?.remaining as number
+    this.#store.decide({ mode: 'consume', target, costs: [units], count: 1 })
     this.taken += units
   }
 }

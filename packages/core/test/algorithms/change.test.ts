@@ -1,4 +1,5 @@
-// Settings that change under one name, in memory and in a process that decides without its store. In Redis: redis/change.test.ts.
+// Settings that change under one name, in memory and in a process that decides without its store.
+// In Redis: redis/change.test.ts.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,8 +14,9 @@ import {
   tokenBucket,
 } from '../../src/index.js'
 import { Fallback } from '../../src/layers/resilience/fallback.js'
-import type { Instances } from '../../src/layers/resilience/peers.js'
+import type { Peers } from '../../src/layers/resilience/peers.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { virtualTime } from '../virtual-time.js'
 import { makers, recipes, takeChanges } from './change-walk.js'
 
 const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
@@ -27,9 +29,9 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
     const property = fc.asyncProperty(recipes, async (recipe) => {
       let nowUs = 0
       const store = memoryStore({ clock: { nowUs: () => nowUs || 1_800_000_000_000_000 } })
-      steps += await takeChanges(recipe, make, (_process, group, atUs) => {
+      steps += await takeChanges(recipe, make, (_process, request, atUs) => {
         nowUs = atUs
-        return store.decide(group).allowed
+        return store.decide(request).granted > 0
       })
     })
     while (steps < STEPS) await fc.assert(property, { numRuns: 10 })
@@ -43,18 +45,19 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
     const property = fc.asyncProperty(
       recipes,
       fc.uniqueArray(fc.nat(5), { minLength: 1 }).map((some) => some.sort()),
-      async (recipe, peers) => {
+      async (recipe, counts) => {
         let nowUs = 0
         let asked = 0
-        const instances = (): Instances => {
-          const count = 1 + (peers[Math.floor(asked / 8) % peers.length] as number)
+        const peers = (): Peers => {
+          const count = 1 + (counts[Math.floor(asked / 8) % counts.length] as number)
           return { count, rank: asked % count }
         }
-        const fallback = new Fallback({ nowUs: () => nowUs || 1_800_000_000_000_000 }, instances)
-        steps += await takeChanges(recipe, make, (_process, group, atUs) => {
+        const clock = { nowUs: () => nowUs || 1_800_000_000_000_000 }
+        const fallback = new Fallback({ clock, peers, time: virtualTime() })
+        steps += await takeChanges(recipe, make, (_process, request, atUs) => {
           nowUs = atUs
           asked += 1
-          return fallback.decide(group, 'k', undefined).allowed
+          return fallback.decide(request, undefined).granted > 0
         })
         fallback.close()
       },

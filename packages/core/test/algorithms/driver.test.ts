@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { decide, type Lane, type Table } from '../../src/algorithms/driver.js'
+import { type Counter, decide, type Table } from '../../src/algorithms/driver.js'
 
 test('a table is told when a state was written, rounded down, and how long it matters, rounded up', () => {
   // 3 units take 3.75 us to drain: 10 ticks a unit, at 8 ticks a microsecond.
-  const check = bucket.check([10, 10, 100])
+  const scratch = bucket.prepare([10, 10, 100])
   const write = vi.fn<Table['write']>()
   const table: Table = {
     slotOf: () => -1,
@@ -17,17 +17,17 @@ test('a table is told when a state was written, rounded down, and how long it ma
     gave: () => {},
     gaveUs: () => undefined,
   }
-  const lane: Lane = { kernel: bucket, check, table, slot: -1 }
+  const counter: Counter = { kernel: bucket, scratch, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   const ask = (nowUs: number, cost: number) => {
-    decide([lane], ['k'], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    decide([counter], ['k'], { mode: 'consume', costs: [cost] }, nowUs, readings)
     return write.mock.lastCall?.slice(4)
   }
   expect(ask(1_800_000_000_000_000, 3)).toEqual([1_800_000_000_000, 1])
   expect(ask(1_800_000_000_000_999, 3)).toEqual([1_800_000_000_000, 1])
 
-  const slow = bucket.check([8_008, 10, 80_080])
-  Object.assign(lane, { check: slow })
+  const slow = bucket.prepare([8_008, 10, 80_080])
+  Object.assign(counter, { scratch: slow })
   expect(ask(1_800_000_000_001_000, 1)).toEqual([1_800_000_000_001, 2])
   expect(ask(1_800_000_000_001_000, 10)).toEqual([1_800_000_000_001, 11])
 })

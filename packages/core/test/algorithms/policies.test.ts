@@ -6,27 +6,18 @@ import {
   fixedWindow,
   gcra,
   leakyBucket,
-  type Policy,
   slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 
-type AnyNumber = number
 const window: Duration = '1m'
 
 /** Each factory with a limit and with a window to fill in. */
-const FACTORIES: [string, (limit: AnyNumber, window: Duration) => Policy][] = [
-  ['tokenBucket', (capacity, every) => tokenBucket({ capacity, refill: 10, every })],
-  ['gcra', (burst, period) => gcra({ limit: 10, period, burst })],
-  ['leakyBucket', (capacity, every) => leakyBucket({ capacity, leak: 10, every })],
-  ['fixedWindow', (limit, span) => fixedWindow({ limit, window: span })],
-  ['slidingWindow', (limit, span) => slidingWindow({ limit, window: span })],
-  ['slidingLog', (limit, span) => slidingLog({ limit, window: span })],
-  ['slidingCounter', (limit, span) => slidingCounter({ limit, window: span })],
-]
+const FACTORIES = Object.entries(policyFactories).map(([name, { of }]) => [name, of] as const)
 
 const BAD_LIMITS: unknown[] = [
   Number.NaN,

@@ -1,5 +1,5 @@
-// The keyed hash against the reference it is made after: written here a second time, plainly, on bytes, and held to the
-// published vectors.
+// The keyed hash against the reference it is made after: written here a second time, plainly, on
+// bytes, and held to the published vectors.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -50,7 +50,8 @@ function halfSipHash(
 
 describe('the keyed hash', () => {
   test.each([
-    // https://github.com/veorq/SipHash, vectors.h: key 00 01 ... 07, text 00 01 02 ... of so many bytes.
+    // https://github.com/veorq/SipHash, vectors.h: key 00 01 ... 07, text 00 01 02 ... of so many
+    // bytes.
     [0, '218d1f59b9b83cc8'],
     [1, 'be552412f8387315'],
     [2, '064f39ef7c50eb57'],

@@ -1,5 +1,6 @@
-// What went wrong elsewhere, as far as it needs neither a framework nor Redis. The other rows are where their subjects are:
-// http-*.test.ts, redis/advisories.test.ts, and advisories.test.ts of @weir/express.
+// What went wrong elsewhere, as far as it needs neither a framework nor Redis. The other rows are
+// where their subjects are: http-*.test.ts, redis/advisories.test.ts, and advisories.test.ts of
+// @weir/express.
 
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'

@@ -1,4 +1,5 @@
-// What a limit means to a request: options, refusals, what is placed on the request. Without a framework.
+// What a limit means to a request: options, refusals, what is placed on the request. Without a
+// framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { httpLimiter, type Refusal, type RequestDecision } from '../../src/http/index.js'
@@ -9,19 +10,21 @@ import {
   type PolicyInput,
   RateLimiter,
   type Store,
-  type StoreRequest,
-  type StoreResult,
   slidingLog,
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import type { StoreRequest, StoreResult } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { type FakeRequest, FakeResponse, fake, limitOn } from './exchange.js'
 
 const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
 const once = fixedWindow({ name: 'once', limit: 1, window: '1m' })
 
-/** Codes of the warnings given. The first part of a test's name keeps apart what is told once per limiter. */
+/**
+ * Codes of the warnings given. The first part of a test's name keeps apart what is told once per
+ * limiter.
+ */
 let warnings: string[] = []
 beforeEach(() => {
   warnings = []
@@ -488,11 +491,11 @@ describe('a refusal', () => {
 
   test('by a store that cannot decide is 503, whatever status denials have', async () => {
     const store: Store = {
-      decide: (group: StoreRequest): StoreResult => ({
-        allowed: false,
+      decide: ({ target }: StoreRequest): StoreResult => ({
+        granted: 0,
         nowUs: 0,
         untilUs: [],
-        figures: group.policySet.policies.map((policy) => ({
+        policies: target.policySet.policies.map((policy) => ({
           policy,
           cost: 1,
           limit: 1,

@@ -1,74 +1,201 @@
-// How long a denial by Redis is remembered, on the process's own clock: counted from when the call
-// was sent, for no longer than Redis is sure to deny.
+// How long a denial is remembered, in virtual time: counted from when the store was asked, for no
+// longer than it is sure to deny.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { gcra } from '../../src/index.js'
-import { Denials } from '../../src/layers/deny-cache.js'
-import { makePolicySet, type StoreRequest, type StoreResult } from '../../src/store.js'
+import { expect, test } from 'vitest'
+import { type Clock, gcra } from '../../src/index.js'
+import { DenyCache } from '../../src/layers/deny-cache.js'
+import type { LayerRequest, Pending } from '../../src/layers/layer.js'
+import { makePolicySet } from '../../src/request.js'
+import type { StoreResult, Target } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
+import { answerOf, onTarget, ScriptedLayer } from './requests.js'
 
 const policy = gcra({ limit: 2, period: '1s' })
 const policySet = makePolicySet('p', [policy])
-const group: StoreRequest = { policySet, key: 'k', mode: 'consume', costs: [1] }
-const DECIDED_US = Date.UTC(2026, 0, 1) * 1_000
+const target: Target = { policySet, key: 'k' }
+const request = onTarget(target, 'consume')
+const SENT_MS = 1_000
 
-let nowMs = 1_000
-beforeEach(() => {
-  nowMs = 1_000
-  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
-})
-afterEach(() => vi.restoreAllMocks())
+function resultOf(retryAfterMs: number, more: Partial<StoreResult> = {}): StoreResult {
+  const policies = [{ policy, cost: 1, limit: 2, remaining: 0, retryAfterMs, resetAfterMs: 5_000 }]
+  const nowUs = Date.UTC(2026, 0, 1) * 1_000
+  const untilUs = [nowUs]
+  const sentAtMs = SENT_MS
+  const source = 'store'
+  return { granted: 0, nowUs, untilUs, policies, source, degraded: false, sentAtMs, ...more }
+}
 
-function denial(retryAfterMs: number): StoreResult {
-  const figures = [{ policy, cost: 1, limit: 2, remaining: 0, retryAfterMs, resetAfterMs: 5_000 }]
+/** At 1,000 ms, before a store that denies everything so. */
+async function cacheOver(denial: StoreResult, clock?: Clock) {
+  const time = virtualTime()
+  await time.advance(SENT_MS)
+  const next = new ScriptedLayer((asked, pending) => {
+    if (asked.mode === 'consume') pending.decided(denial)
+    else pending.decided({ ...denial, granted: 1 })
+  })
+  const cache = new DenyCache(next, { time, clock })
   return {
-    allowed: false,
-    nowUs: DECIDED_US,
-    untilUs: [0],
-    figures,
-    source: 'store',
-    degraded: false,
+    time,
+    next,
+    cache,
+    /** What is answered; undefined: the store was asked. */
+    known(asked: LayerRequest = request): StoreResult | undefined {
+      const before = next.asked.length
+      const answer = answerOf(cache, asked) as StoreResult
+      return next.asked.length === before ? answer : undefined
+    },
   }
 }
 
-/** A denial that was sent at 1,000 ms and read 4.5 ms later. */
-function denied(retryAfterMs: number): Denials {
-  const denials = new Denials(() => undefined)
-  nowMs = 1_004.5
-  denials.noted('k', group, denial(retryAfterMs), 1_000)
-  return denials
+/** After a denial that was sent at 1,000 ms and read 4.5 ms later. */
+async function denied(retryAfterMs: number, more?: Partial<StoreResult>) {
+  const parts = await cacheOver(resultOf(retryAfterMs, more))
+  await parts.time.advance(4.5)
+  answerOf(parts.cache, request)
+  return parts
 }
 
-test('it is remembered from when the call was sent until a ms before its wait is over, to the microsecond', () => {
-  const denials = denied(10)
-  expect(denials.answer('k', group)).toMatchObject({ allowed: false, source: 'local' })
-  nowMs = 1_009
-  expect(denials.answer('k', group)).toBeDefined()
-  nowMs = 1_009.002
-  expect(denials.answer('k', group)).toBeUndefined()
+test('it is remembered until a ms before its wait is over, counted from when the store was asked', async () => {
+  const { time, known } = await denied(10)
+  expect(known()).toMatchObject({ granted: 0, source: 'local', degraded: false })
+  await time.advance(4.5)
+  expect(known()).toBeDefined()
+  await time.advance(0.002)
+  expect(known()).toBeUndefined()
 })
 
-test('no wait that it tells is too short: they are counted down from when the answer was read', () => {
-  const denials = denied(100)
-  nowMs = 1_004.5 + 30.9
-  expect(denials.answer('k', group)?.figures).toMatchObject([
-    { retryAfterMs: 70, resetAfterMs: 4_970 },
-  ])
+test('no wait is too short: they are counted down from when the result was read', async () => {
+  const { time, known } = await denied(100)
+  await time.advance(30.9)
+  expect(known()?.policies).toMatchObject([{ retryAfterMs: 70, resetAfterMs: 4_970 }])
 })
 
 test.each([
   [1, undefined],
-  [2, expect.objectContaining({ allowed: false })],
-])('of a wait of %d ms, it is remembered: %j', (waitMs, then) => {
-  const denials = new Denials(() => undefined)
-  denials.noted('k', group, denial(waitMs), 1_000)
-  nowMs = 1_000.5
-  expect(denials.answer('k', group)).toEqual(then)
+  [2, expect.objectContaining({ granted: 0 })],
+])('of a wait of %d ms, it is remembered: %j', async (waitMs, then) => {
+  const { time, cache, known } = await cacheOver(resultOf(waitMs))
+  answerOf(cache, request)
+  await time.advance(0.5)
+  expect(known()).toEqual(then)
 })
 
-test('it is remembered for no more than a second', () => {
-  const denials = denied(60_000)
-  nowMs = 1_999.999
-  expect(denials.answer('k', group)).toBeDefined()
-  nowMs = 2_000
-  expect(denials.answer('k', group)).toBeUndefined()
+test('it is remembered for no more than a second', async () => {
+  const { time, known } = await denied(60_000)
+  await time.advance(995.499)
+  expect(known()).toBeDefined()
+  await time.advance(0.001)
+  expect(known()).toBeUndefined()
+})
+
+test('of several policies, the shortest wait counts', async () => {
+  const [one, other] = [resultOf(100).policies[0], resultOf(30).policies[0]]
+  const { time, known } = await denied(0, { policies: [one, other] as StoreResult['policies'] })
+  await time.advance(24)
+  expect(known()).toBeDefined()
+  await time.advance(1)
+  expect(known()).toBeUndefined()
+})
+
+test('where the clock is injected, its time counts', async () => {
+  const denial = resultOf(10)
+  let nowUs = denial.nowUs
+  const { time, cache, known } = await cacheOver(denial, { nowUs: () => nowUs })
+  answerOf(cache, request)
+  await time.advance(60_000)
+  nowUs += 9_000
+  expect(known()).toBeDefined()
+  nowUs += 1
+  expect(known()).toBeUndefined()
+  nowUs = denial.nowUs - 1
+  expect(known()).toBeUndefined()
+})
+
+test.each<[string, Partial<StoreResult>]>([
+  ['was not made by the store', { source: 'local', degraded: true }],
+  ['was asked for nobody knows when', { sentAtMs: undefined }],
+])('a denial that %s is not remembered', async (_, more) => {
+  expect((await denied(500, more)).known()).toBeUndefined()
+})
+
+test.each<[string, LayerRequest]>([
+  ['a peek', onTarget(target, 'peek')],
+  ['a penalty', onTarget(target, 'penalty')],
+  ['another key', onTarget({ policySet, key: 'other' }, 'consume')],
+  ['other costs', { ...request, costs: [2] }],
+  ['several at once', { ...request, count: 2 }],
+  ['other numbers', onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, 'consume')],
+  ['another limiter', onTarget({ policySet: makePolicySet('q', [policy]), key: 'k' }, 'consume')],
+  ['own keys', onTarget({ ...target, ownKeys: [{ key: 'k', tag: 'k' }] }, 'consume')],
+])('it says nothing of %s', async (_, asked) => {
+  const { known } = await denied(500)
+  expect(known(asked)).toBeUndefined()
+})
+
+test.each(['refund', 'reset', 'penalty'] as const)('after a %s it is forgotten', async (mode) => {
+  const { known } = await denied(500)
+  expect(known(onTarget(target, mode))).toBeUndefined()
+  expect(known()).toBeUndefined()
+})
+
+test.each(['refund', 'reset'] as const)('after a %s of another key it is not', async (mode) => {
+  const { known } = await denied(500)
+  known(onTarget({ policySet, key: 'other' }, mode))
+  expect(known()).toBeDefined()
+})
+
+test.each(['refund', 'reset'] as const)(
+  'after a %s under other numbers of the limiter it is forgotten',
+  async (mode) => {
+    const { known } = await denied(500)
+    known(onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, mode))
+    expect(known()).toBeUndefined()
+  },
+)
+
+test.each(['refund', 'reset'] as const)(
+  'after a %s with an own key, which others may share, all of the limiter are',
+  async (mode) => {
+    const { known } = await denied(500)
+    const own = { policySet, key: 'other', ownKeys: [{ key: 'acme', tag: 'acme' }] }
+    known(onTarget(own, mode))
+    expect(known()).toBeUndefined()
+  },
+)
+
+test.each(['refund', 'reset'] as const)(
+  'a denial that was asked for before a %s was done is not remembered after it',
+  async (mode) => {
+    const time = virtualTime()
+    const waiting: [LayerRequest, Pending][] = []
+    const next = new ScriptedLayer((asked, pending) => void waiting.push([asked, pending]))
+    const cache = new DenyCache(next, { time, clock: undefined })
+    await time.advance(SENT_MS)
+    answerOf(cache, request)
+    await time.advance(1)
+    answerOf(cache, onTarget(target, mode))
+    await time.advance(1)
+    const [[, denial], [, change]] = waiting as [[LayerRequest, Pending], [LayerRequest, Pending]]
+    change.decided(resultOf(0, { granted: 1 }))
+    denial.decided(resultOf(500))
+    expect(answerOf(cache, request)).toBeUndefined()
+    expect(next.modes).toEqual(['consume', mode, 'consume'])
+  },
+)
+
+test('nobody knows whether a reset that failed was done, so the denial is forgotten', async () => {
+  const { next, cache, known } = await denied(500)
+  next.answer = (asked, pending) => {
+    if (asked.mode === 'reset') pending.failed(new Error('away'))
+    else pending.decided(resultOf(500))
+  }
+  expect(answerOf(cache, onTarget(target, 'reset'))).toMatchObject({ message: 'away' })
+  expect(known()).toBeUndefined()
+})
+
+test('a failure of the store is passed on, and nothing is remembered', async () => {
+  const { next, cache, known } = await cacheOver(resultOf(500))
+  next.answer = (_, pending) => pending.failed(new Error('away'))
+  expect(answerOf(cache, request)).toMatchObject({ message: 'away' })
+  expect(known()).toBeUndefined()
 })

@@ -8,7 +8,10 @@ import { Segments } from '../../src/memory/segments.js'
 function twins(keepsTexts: boolean) {
   const segments = new Segments({ width: 1, keepsTexts })
   const model = new Map<string, number>()
-  const valueAt = (slot: number) => segments.cellsOf(slot)[segments.offsetOf(slot)] as number
+  const valueAt = (slot: number) => {
+    segments.select(slot)
+    return segments.cells[segments.offset] as number
+  }
   return {
     segments,
     model,
@@ -16,11 +19,9 @@ function twins(keepsTexts: boolean) {
     set(key: string, value: number) {
       const found = segments.find(key)
       expect(found >= 0).toBe(model.has(key))
-      const slot = found >= 0 ? found : segments.add(key)
-      segments.cellsOf(slot)[segments.offsetOf(slot)] = value
-      segments.setUntil(slot, value)
-      if (value % 3 === 0) segments.setLarge(slot, new Float64Array([value]))
-      else segments.setLarge(slot, undefined)
+      if (found < 0) segments.add(key)
+      segments.cells[segments.offset] = value
+      segments.keep(value, value % 3 === 0 ? new Float64Array([value]) : undefined)
       model.set(key, value)
     },
     delete(key: string) {
@@ -44,8 +45,8 @@ function twins(keepsTexts: boolean) {
       for (const [key, value] of model) {
         const slot = segments.find(key)
         if (slot < 0) expect(key).toBe('found')
-        const large = segments.largeOf(slot)?.[0]
         if (valueAt(slot) !== value || segments.untilOf(slot) !== value) expect(key).toBe(value)
+        const large = segments.large?.[0]
         if (large !== (value % 3 === 0 ? value : undefined)) expect(large).toBe(value)
       }
     },
@@ -129,7 +130,8 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
 test('a long text is kept as a short one that only the process can work out', () => {
   const segments = new Segments({ width: 1, keepsTexts: true })
   const long = 'x'.repeat(2 ** 20)
-  const slot = segments.add(long)
+  segments.add(long)
+  const { slot } = segments
   expect(segments.find(long)).toBe(slot)
   expect(segments.find(`${long}x`)).toBe(-1)
 })

@@ -14,7 +14,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { makePolicySet, type PolicySet, type StoreResult } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
+import type { PolicySet, StoreResult } from '../../src/store.js'
 import { fakeClock, storeConformance } from '../../src/testing/index.js'
 
 describe('a memory store of fingerprints keeps the contract of a store', () => {
@@ -48,11 +49,12 @@ describe('both kinds of keys', () => {
         )
         for (const { mode, key, cost, advanceMs, reset } of steps) {
           clock.advance(advanceMs)
-          const answers = stores.map((store): StoreResult => {
-            if (reset) store.reset({ policySet, key })
-            return store.decide({ policySet, key, mode, costs: [cost] })
+          const target = { policySet, key }
+          const results = stores.map((store): StoreResult => {
+            if (reset) store.reset(target)
+            return store.decide({ mode, target, costs: [cost], count: 1 })
           })
-          expect(answers[1]).toEqual(answers[0])
+          expect(results[1]).toEqual(results[0])
         }
         for (const store of stores) store.close()
       }),
@@ -83,17 +85,19 @@ describe('both kinds of keys', () => {
   test.each(['exact', 'fingerprint'] as const)('tell hostile keys apart (%s)', (keys) => {
     const store = memoryStore({ keys, clock: fakeClock() })
     const policySet = makePolicySet('p', [slidingLog({ limit: 3_000, window: '1h' })])
+    const left = (key: string) => {
+      const target = { policySet, key }
+      const { policies } = store.decide({ mode: 'peek', target, costs: [1], count: 1 })
+      return policies[0]?.remaining
+    }
     hostile.forEach((key, i) => {
-      store.decide({ policySet, key, mode: 'consume', costs: [i + 1] })
+      store.decide({ mode: 'consume', target: { policySet, key }, costs: [i + 1], count: 1 })
     })
     hostile.forEach((key, i) => {
-      const { figures } = store.decide({ policySet, key, mode: 'peek', costs: [1] })
-      expect(figures[0]?.remaining).toBe(3_000 - (i + 1))
+      expect(left(key)).toBe(3_000 - (i + 1))
     })
     store.reset({ policySet, key: '__proto__' })
-    expect(
-      store.decide({ policySet, key: '__proto__', mode: 'peek', costs: [1] }).figures[0]?.remaining,
-    ).toBe(3_000)
+    expect(left('__proto__')).toBe(3_000)
     store.close()
   })
 
@@ -176,11 +180,12 @@ describe('the tables of a memory store', () => {
       )
       const [one, other, late] = policySets as [PolicySet, PolicySet, PolicySet]
       const take = (policySet: PolicySet) =>
-        store.decide({ policySet, key: 'k', mode: 'consume', costs: [2] }).allowed
-      expect([take(one), take(other), take(one)]).toEqual([true, true, false])
+        store.decide({ mode: 'consume', target: { policySet, key: 'k' }, costs: [2], count: 1 })
+          .granted
+      expect([take(one), take(other), take(one)]).toEqual([1, 1, 0])
       vi.advanceTimersByTime(10_000)
       expect(vi.getTimerCount()).toBe(0)
-      expect([take(late), take(one), take(other)]).toEqual([true, true, false])
+      expect([take(late), take(one), take(other)]).toEqual([1, 1, 0])
       store.close()
     } finally {
       vi.useRealTimers()
@@ -202,9 +207,9 @@ describe('the tables of a memory store', () => {
         store.reset({ policySet: makePolicySet('api', [policy]), key: 'k' })
       expect(bytesNow() - before).toBeLessThan(4 * 2 ** 20)
       for (const policy of policies) {
-        const group = { policySet: makePolicySet('api', [policy]), key: 'k', costs: [2] }
-        store.decide({ ...group, mode: 'consume' })
-        store.decide({ ...group, mode: 'refund' })
+        const target = { policySet: makePolicySet('api', [policy]), key: 'k' }
+        store.decide({ mode: 'consume', target, costs: [2], count: 1 })
+        store.decide({ mode: 'refund', target, costs: [2], count: 1 })
       }
       // In a second and a few slices.
       vi.advanceTimersByTime(1_200)

@@ -1,5 +1,5 @@
-// The states of one policy in memory: the same answers as from a plain Map, and bounds on what is kept and on what a call
-// does.
+// The states of one policy in memory: the same answers as from a plain Map, and bounds on what is
+// kept and on what a call does.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -7,11 +7,12 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { Kernel, PolicyNumbers } from '../../src/algorithms/algorithm.js'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { decide, type Lane } from '../../src/algorithms/driver.js'
+import { type Counter, decide } from '../../src/algorithms/driver.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
 import { Recent } from '../../src/base/cache.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
+import { processTime } from '../../src/base/time.js'
 import { sweeper } from '../../src/memory/sweeper.js'
 import { MemoryTable, marksIn } from '../../src/memory/table.js'
 import { twin } from '../redis/differential/model.js'
@@ -32,11 +33,11 @@ function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof Me
 /** Takes units of a key; how many are left, or -1 if there were too few. */
 function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
   table.use(numbers)
-  const lane: Lane = { kernel, check: kernel.check(numbers), table, slot: -1 }
+  const counter: Counter = { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   return (key: string, nowMs = NOW_MS, cost = 1): number => {
     const nowUs = nowMs * 1_000
-    const granted = decide([lane], [key], [cost], 'consume', 1, [], undefined, nowUs, readings)
+    const granted = decide([counter], [key], { mode: 'consume', costs: [cost] }, nowUs, readings)
     return granted > 0 ? (readings[0] as { left: number }).left : -1
   }
 }
@@ -47,40 +48,24 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
       fc.property(walks(name), (recipe: WalkRecipe) => {
         const walk = takeWalk(recipe)
         const tables = walk.versions[0]?.map(({ kernel }) => {
-          return tableOf(twin.kernels[kernel], { keys, slackMs: 1e12 })
+          return tableOf(twin.kernels[kernel] as Kernel, { keys, slackMs: 1e12 })
         }) as MemoryTable[]
-        const lanes = walk.versions.map((policies) =>
+        const counters = walk.versions.map((policies) =>
           policies.map(({ kernel, numbers }, i) => {
             const table = tables[i] as MemoryTable
             table.use(numbers)
-            return {
-              kernel: twin.kernels[kernel],
-              check: twin.kernels[kernel].check(numbers),
-              table,
-              slot: -1,
-            }
+            const known = twin.kernels[kernel] as Kernel
+            return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
           }),
         )
         for (const { requests, expected, nowUs } of walk.calls) {
-          const replies = requests.map(
-            ({ version, mode, key, costs, count, untilUs = [], seenUs }) => {
-              const ofVersion = lanes[version] as Lane[]
-              const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-              const names = ofVersion.map(() => key)
-              const granted = decide(
-                ofVersion,
-                names,
-                costs,
-                mode,
-                count,
-                untilUs,
-                mode === 'refund' ? seenUs : undefined,
-                nowUs,
-                readings,
-              )
-              return { granted, readings }
-            },
-          )
+          const replies = requests.map((request) => {
+            const ofVersion = counters[request.version] as Counter[]
+            const readings = ofVersion.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+            const names = ofVersion.map(() => request.key)
+            const granted = decide(ofVersion, names, request, nowUs, readings)
+            return { granted, readings }
+          })
           expect(replies).toEqual(expected)
         }
       }),
@@ -123,7 +108,10 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
   test('keeps a log of one run among the others again, when it was longer before', () => {
     const table = tableOf(slidingLog, { keys })
     const ask = asking(table, slidingLog, [10, 1_000, 1])
-    const cellsOf = (key: string) => table.cellsOf(table.slotOf(key, NOW_MS * 1_000))
+    const cellsOf = (key: string) => {
+      table.slotOf(key, NOW_MS * 1_000)
+      return table.cellsOf()
+    }
     ask('short')
     ask('long')
     ask('long', NOW_MS + 10)
@@ -218,7 +206,7 @@ describe('the sweeper', () => {
     try {
       const clock = { nowUs: () => Date.now() * 1_000 }
       const tables = [tableOf(bucket, {}), tableOf(bucket, {}), tableOf(bucket, {})]
-      const sweeping = sweeper(byId(tables), clock, () => {})
+      const sweeping = sweeper(byId(tables), clock, processTime, () => {})
       const asks = tables.map((table) => asking(table, bucket, [8_000 * 100, 5, 8_000 * 500]))
       for (let i = 0; i < 30_000; i += 1) {
         for (const ask of asks) ask(`key-${i}`, Date.now())
@@ -256,7 +244,7 @@ describe('the sweeper', () => {
       const used = tables.get('t0') as MemoryTable
       asking(used, bucket, HOURLY)('k')
       const dropped = vi.fn()
-      const sweeping = sweeper(tables, { nowUs: () => Date.now() * 1_000 }, dropped)
+      const sweeping = sweeper(tables, processTime, processTime, dropped)
       sweeping.start()
       vi.advanceTimersByTime(1_000)
       expect(tables.size).toBeGreaterThanOrEqual(20_000)
@@ -281,7 +269,7 @@ describe('the sweeper', () => {
       }
       const table = tableOf(bucket, {})
       asking(table, bucket, HOURLY)('k')
-      const sweeping = sweeper(byId([table]), clock, () => {})
+      const sweeping = sweeper(byId([table]), clock, processTime, () => {})
       sweeping.start()
       vi.advanceTimersByTime(2 * HOUR_MS)
       expect(table.size).toBe(1)

@@ -1,5 +1,6 @@
-// Whether a mutant is told from the original. tools/mutate.mjs puts this file, the tests that it uses and the mutated sources
-// into a folder of their own, and loads them there anew for each mutant.
+// Whether a mutant is told from the original. tools/mutate.mjs puts this file, the tests that it
+// uses and the mutated sources into a folder of their own, and loads them there anew for each
+// mutant.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
@@ -15,7 +16,9 @@ import {
 import { replay } from '../redis/differential/replay.js'
 import { takeWalk, type Walk } from '../redis/differential/walk.js'
 
-/** What the original says. Walks of one policy come first: they are short, and tell most mutants. */
+/**
+ * What the original says. Walks of one policy come first: they are short, and tell most mutants.
+ */
 export function recordWalks(seed: number, perKernel: number): Walk[] {
   const recipes = kernelNames.flatMap((kernel): WalkRecipe[] =>
     fc.sample(walks(kernel), { seed, numRuns: perKernel }),
@@ -42,7 +45,9 @@ export function walksOn(taken: readonly Walk[], kernel: KernelName | undefined):
   return taken.filter(({ versions }) => versions[0]?.some((policy) => policy.kernel === kernel))
 }
 
-/** The TypeScript that this module was loaded with, against what was recorded. Throws if it differs. */
+/**
+ * The TypeScript that this module was loaded with, against what was recorded. Throws if it differs.
+ */
 export function tryTypeScript(taken: readonly Walk[]): void {
   for (const { versions, calls } of taken) {
     const model = new Model(versions)

@@ -1,11 +1,11 @@
-// How much an attacker gets in any one window: by knowing the edges, and by thousands of attempts to do better. The figures
-// stand in docs/algorithms.md (tools/figures.mjs).
+// How much an attacker gets in any one window: by knowing the edges, and by thousands of attempts
+// to do better. The figures stand in docs/algorithms.md (`pnpm figures`).
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
+import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
-import { lineFor } from '../../src/redis/transport/script-call.js'
-import { makePolicySet } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
 import { type Measured, measure } from './attack/targets.js'
 import { singleClient } from './clients.js'
 import { verdictsOf } from './verdicts.js'
@@ -48,7 +48,7 @@ async function grantsInRedis(
   { calls }: Measured['worst'],
 ): Promise<unknown[]> {
   const policySet = makePolicySet('adversary', [policy])
-  const line = lineFor(keyFormat('adversary'), policySet)
+  const line = prepareScript(keyFormat('adversary'), policySet)
   await client.script('LOAD', line.script.source)
   const replies = await Promise.all(
     calls.map(({ request, nowUs }) =>

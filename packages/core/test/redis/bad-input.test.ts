@@ -1,5 +1,5 @@
-// Bad input, row by row: what users hand in by mistake, and what attackers do. The same answer from both stores, before
-// anything is sent to Redis.
+// Bad input, row by row: what users hand in by mistake, and what attackers do. The same answer from
+// both stores, before anything is sent to Redis.
 
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {

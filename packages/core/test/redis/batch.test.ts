@@ -1,13 +1,15 @@
-// Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs, and one corrupt key.
+// Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs,
+// and one corrupt key.
 
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
+import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
-import { lineFor } from '../../src/redis/transport/script-call.js'
-import { type PolicySet, resultOf } from '../../src/store.js'
+import { resultOf } from '../../src/request.js'
+import type { PolicySet } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/clock.js'
-import { answerText, parseTrace, type TraceStep } from '../../src/testing/trace.js'
+import { parseTrace, type TraceStep, textOf } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
 import { clusterClient, singleClient } from './clients.js'
 import { type Counted, verdictsOf } from './verdicts.js'
@@ -48,7 +50,7 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   const startUs = clock.nowUs()
   for (const step of parseTrace(text)) {
     const { policySet, mode, untilMs } = step
-    const line = lineFor(keyFormat('weir'), policySet)
+    const line = prepareScript(keyFormat('weir'), policySet)
     const groups = groupsOf(
       step,
       untilMs === undefined ? undefined : [startUs + untilMs * 1_000],
@@ -65,9 +67,10 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     )
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
-      const group = { ...(groups[0] as Counted), mode }
+      const { policySet, key, ownKeys, costs } = groups[0] as Counted
+      const request = { target: { policySet, key, ownKeys }, costs }
       expect(
-        `${step.line}: ${answerText(resultOf(group, verdict.granted > 0, nowUs, verdict.readings))}`,
+        `${step.line}: ${textOf(resultOf(request, verdict.granted, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)
     }
     expect(verdicts.filter((verdict) => verdict instanceof StoreError)).toEqual([verdicts[CORRUPT]])

@@ -288,8 +288,8 @@ describe.each<[string, AnyOptions]>([
       )
       const startup = [{ host: '127.0.0.1', port: hidden.ports[0] as number }]
       const client = clusterAt(startup, { ...base, natMap, enableAutoPipelining })
-      // To a node that is still connecting ioredis sends nothing, but to any other one, and what that
-      // one refers to is not in its map.
+      // To a node that is still connecting ioredis sends nothing, but to any other one, and what
+      // that one refers to is not in its map.
       await waitUntil('all nodes to be known', async () => {
         return client.nodes('master').length === hidden.ports.length
       })

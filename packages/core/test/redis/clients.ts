@@ -33,7 +33,10 @@ export function clusterClient(): Cluster {
   return cluster
 }
 
-/** A store that fails where users' stores would decide locally, so that a test cannot pass without Redis. */
+/**
+ * A store that fails where users' stores would decide locally, so that a test cannot pass without
+ * Redis.
+ */
 export function strictStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
   return redisStore(client, { whenUnavailable: 'throw', deadlineMs: 10_000, ...options })
 }

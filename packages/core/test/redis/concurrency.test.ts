@@ -1,4 +1,5 @@
-// Four processes with 50 connections each, on one key of one server. Their hosts' clocks differ by minutes and hours.
+// Four processes with 50 connections each, on one key of one server. Their hosts' clocks differ by
+// minutes and hours.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -28,15 +29,16 @@ afterAll(async () => {
 })
 
 /**
- * What a bucket must have granted, at least and at the most, until a request that it denied. While it is full, as it may
- * be again between the first requests on a busy machine, it does not refill.
+ * What a bucket must have granted, at least and at the most, until a request that it denied. While
+ * it is full, as it may be again between the first requests on a busy machine, it does not refill.
  */
 function bounds(
   { firstUs, fullUs, lastDenialUs, lastGrantUs }: Report,
   perSecond: number,
 ): [number, number] {
   const refilled = (fromUs: number, untilUs: number) => ((untilUs - fromUs) / 1e6) * perSecond
-  // Less by the unit that was not quite there at the denial, and the one that was not quite missing when it was full.
+  // Less by the unit that was not quite there at the denial, and the one that was not quite missing
+  // when it was full.
   const least = LIMIT + Math.floor(refilled(fullUs, lastDenialUs)) - 2
   return [least, LIMIT + Math.floor(refilled(firstUs, lastGrantUs))]
 }

@@ -1,5 +1,6 @@
-// The suite of storeConformance asks too seldom for leases: its limits are small, and it looks after each request. Here a
-// process asks in bursts, so that most decisions come out of leases, and each is what the memory store says.
+// The suite of storeConformance asks too seldom for leases: its limits are small, and it looks
+// after each request. Here a process asks in bursts, so that most decisions come out of leases, and
+// each is what the memory store says.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -16,8 +17,8 @@ import {
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
-// What goes back to a log are its oldest units, and not those of the lease, so that afterwards it remembers younger ones than
-// it would without: nothing ends within these walks.
+// What goes back to a log are its oldest units, and not those of the lease, so that afterwards it
+// remembers younger ones than it would without: nothing ends within these walks.
 const policies: readonly Policy[] = [
   fixedWindow({ name: 'p', limit: 400, window: '10s' }),
   slidingCounter({ name: 'p', limit: 400, window: '10s' }),
@@ -46,7 +47,10 @@ describe.each([
   )
 })
 
-/** Bursts, and now and then something else. What was different in which step, and how many decisions leases made. */
+/**
+ * Bursts, and now and then something else. What was different in which step, and how many decisions
+ * leases made.
+ */
 async function walk(client: RedisLike, hashTags: number | undefined, policy: Policy, seed: number) {
   const below = generator(seed)
   const clock = fakeClock()
@@ -92,7 +96,8 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
       if (both?.leased.allowed) await limiters[0]?.refund(both.leased)
       if (both?.plain.allowed) await limiters[1]?.refund(both.plain)
     }
-    // A look ends the lease: what one that goes on past this moment gives is the matter of leases.test.ts.
+    // A look ends the lease: what one that goes on past this moment gives is the matter of
+    // leases.test.ts.
     compare(step, 'peek', await ask((limiter) => limiter.peek('k')))
     if (below(3) === 0) clock.advance(below(4_000))
   }

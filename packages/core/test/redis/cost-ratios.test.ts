@@ -1,5 +1,6 @@
-// What a decision costs as a multiple of something measured beside it, and in bytes that it allocates: a regression of half
-// again fails here, on a busy machine too. The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it, and in bytes that it
+// allocates: a regression of half again fails here, on a busy machine too. The figures themselves
+// are in docs/algorithms.md and docs/benchmarks.md.
 
 import { Session } from 'node:inspector/promises'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -13,9 +14,9 @@ import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { memoryStore } from '../../src/memory/store.js'
+import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
-import { lineFor } from '../../src/redis/transport/script-call.js'
-import { makePolicySet } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
 import { patientClient, patientStore } from './patient.js'
 import { verdictsOf } from './verdicts.js'
 
@@ -55,7 +56,7 @@ return count`
     [slidingWindow({ limit, window: '10m' }), 4.5, 11],
   ])('of $algorithm', async (policy, batched, alone) => {
     const policySet = makePolicySet('cost', [policy])
-    const line = lineFor(keyFormat('weir'), policySet)
+    const line = prepareScript(keyFormat('weir'), policySet)
     const groups = Array.from({ length: KEYS }, (_, i) => ({
       policySet,
       key: `u${i}`,

@@ -1,5 +1,5 @@
-// What a decision costs the server, in commands, and what a key costs it, in bytes. Times are measured by tools/figures.mjs:
-// they depend on the machine, these numbers do not.
+// What a decision costs the server, in commands, and what a key costs it, in bytes. Times are
+// measured by `pnpm figures`: they depend on the machine, these numbers do not.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'

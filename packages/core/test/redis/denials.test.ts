@@ -1,4 +1,5 @@
-// What was denied a moment ago is denied again without a call, as Redis would, and only as long as Redis would.
+// What was denied a moment ago is denied again without a call, as Redis would, and only as long as
+// Redis would.
 
 import { describe, expect, test } from 'vitest'
 import {

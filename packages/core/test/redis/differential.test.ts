@@ -1,10 +1,13 @@
-// The two languages are held together: random walks through the TypeScript kernels, replayed on the Lua kernels. Each walk
-// is also held to the contract, and taken once more request by request, on the drivers and on the stores.
+// The two languages are held together: random walks through the TypeScript kernels, replayed on the
+// Lua kernels. Each walk is also held to the contract, and taken once more request by request, on
+// the drivers and on the stores.
 //
-//   WEIR_STEPS=1000000 npx vitest run --project redis differential    walks on for as many steps per kernel
+//   WEIR_STEPS=1000000 npx vitest run --project redis differential
 //
-// Seeds are fresh in each run. A walk that fails is shrunk and added to differential/failures.jsonl, to be committed with
-// the fix: those are taken first.
+// walks on for as many steps per kernel.
+//
+// Seeds are fresh in each run. A walk that fails is shrunk and added to
+// differential/failures.jsonl, to be committed with the fix: those are taken first.
 
 import { appendFileSync, readFileSync } from 'node:fs'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -52,7 +55,8 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
   await replay(client, walk, `merged${walked}`)
   await checkDriversOneByOne(client, walk, `single${walked}`)
   await checkSameStates(client, walk, `merged${walked}`, `single${walked}`)
-  // The stores are asked step by step, which takes the time of a round trip each: not in every walk.
+  // The stores are asked step by step, which takes the time of a round trip each: not in every
+  // walk.
   const steady =
     !walk.wentBack &&
     recipe.versions.length === 1 &&

@@ -12,12 +12,12 @@ import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/errors.js'
+import { type PreparedScript, prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
-import { type Line, lineFor, resetTarget } from '../../src/redis/transport/script-call.js'
-import { makePolicySet } from '../../src/store.js'
+import { makePolicySet } from '../../src/request.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
-import type { DrawnPolicy, KernelName } from './differential/recipe.js'
+import { drawnOf } from './differential/recipe.js'
 import { type Verdict, verdictsOf } from './verdicts.js'
 
 const START_MS = EPOCH_MS + 1_000 * 86_400_000
@@ -32,18 +32,20 @@ interface Ask {
   readonly seenMs?: number
 }
 
-/** One policy and one key in Redis, and its twin in this process. Times are counted from START_MS. */
+/**
+ * One policy and one key in Redis, and its twin in this process. Times are counted from START_MS.
+ */
 class Twins {
-  readonly line: Line
+  readonly line: PreparedScript
   readonly #model: Model
 
   constructor(policy: Policy) {
     runs += 1
-    this.line = lineFor(
+    this.line = prepareScript(
       keyFormat(`drivers-${process.pid}-${runs}`),
       makePolicySet('drivers', [policy]),
     )
-    this.#model = new Model([[drawn(policy)]])
+    this.#model = new Model([[drawnOf(policy)]])
   }
 
   get key(): string {
@@ -70,6 +72,15 @@ class Twins {
     return verdicts[0] as Verdict
   }
 
+  /** @throws {StoreError} if the key holds something foreign */
+  async reset(atMs: number | undefined): Promise<void> {
+    const { policySet } = this.line
+    const atUs = atMs === undefined ? undefined : usOf(atMs)
+    const request = { policySet, key: 'k', costs: [1], count: 1 }
+    const { verdicts } = await verdictsOf(client, this.line, 'reset', [request], atUs)
+    if (verdicts[0] instanceof StoreError) throw verdicts[0]
+  }
+
   /** Asks both, which have to agree. */
   async ask(ask: Ask): Promise<Reading & { granted: number }> {
     const { mode = 'consume', atMs = 0, cost = 1, untilMs, seenMs } = ask
@@ -84,24 +95,6 @@ class Twins {
 
 function usOf(ms: number): number {
   return (START_MS + ms) * 1_000
-}
-
-const kernelNames: Record<string, KernelName> = {
-  bucket1: 'bucket',
-  fixed1: 'fixed',
-  log1: 'log',
-  counter1: 'counter',
-}
-
-function drawn({ name, kernel, limit, windowMs, timeScale, numbers }: Policy): DrawnPolicy {
-  return {
-    name,
-    kernel: kernelNames[kernel?.id as string] as KernelName,
-    limit,
-    windowMs,
-    timeScale,
-    numbers,
-  }
 }
 
 const limit = 10
@@ -339,7 +332,8 @@ describe('a counter that is intact', () => {
   test('is not changed by a restore of what was seen of it', async () => {
     const twins = new Twins(counter)
     await twins.ask({ atMs: 500, cost: 90 })
-    // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of the next window.
+    // 1,100: 81 of the 90 still weigh, and with these ten all but nine are in use; until the end of
+    // the next window.
     expect(await twins.ask({ atMs: 1_100, cost: 10 })).toMatchObject({ left: 9 })
     const seen: Ask = { mode: 'restore', cost: 91, untilMs: 3_000 }
     for (const atMs of [1_100, 1_500, 1_999]) {
@@ -367,7 +361,8 @@ describe('a counter that is intact', () => {
 describe('a receipt of a bucket', () => {
   test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
     const twins = new Twins(bucketPolicy)
-    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its receipt says.
+    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its
+    // receipt says.
     await twins.ask({ mode: 'penalty', cost: 10 })
     await twins.ask({ mode: 'penalty', cost: 10 })
     // The first one is given back, so that the second one is over at 1,000.
@@ -421,7 +416,7 @@ describe('what was charged in the instant in which a key was forgotten', () => {
   test.each(policies)('is not given back after a reset: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 3 })
-    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(0))
+    await twins.reset(0)
     await twins.redis({ cost: 4 })
     await twins.redis({ mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 })
     expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
@@ -561,18 +556,13 @@ test.each(policies)('a reset deleted a key that is not ours: $algorithm', async 
   const twins = new Twins(policy)
   await client.hset(twins.key, 'a', 'b')
   await client.pexpire(twins.key, 60_000)
-  const reset = resetTarget(
-    client,
-    twins.line,
-    { policySet: twins.line.policySet, key: 'k' },
-    undefined,
-  )
-  await expect(reset).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
+  await expect(twins.reset(undefined)).rejects.toMatchObject({ code: 'WEIR_FOREIGN_KEY' })
   expect(await client.exists(twins.key)).toBe(1)
 })
 
 describe('several groups of one call', () => {
-  /** What a call says of these keys, and what it says when each is asked for in a call of its own. */
+  /** What a call says of these keys, and what it says when each is asked for in a call of its
+   *  own. */
   async function bothWays(
     policy: Policy,
     mode: Mode,
@@ -657,7 +647,7 @@ describe('a mark', () => {
   test('of a reset keeps what was forgotten from being raised', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
-    await resetTarget(client, twins.line, { policySet: twins.line.policySet, key: 'k' }, usOf(200))
+    await twins.reset(200)
     expect(await leftAfter(twins, { ...raise, seenMs: 199 })).toBe(limit)
     expect(await leftAfter(twins, { ...raise, seenMs: 200 })).toBe(limit)
     expect(await client.exists(twins.key)).toBe(0)
@@ -680,12 +670,7 @@ describe('a mark', () => {
     ] as const) {
       const twins = new Twins(fixedWindow({ name: 'p', limit, window: every }))
       await twins.redis({})
-      await resetTarget(
-        client,
-        twins.line,
-        { policySet: twins.line.policySet, key: 'k' },
-        undefined,
-      )
+      await twins.reset(undefined)
       const ttl = await client.pttl(`${twins.key}:mark`)
       expect(ttl).toBeGreaterThan(least - 900)
       expect(ttl).toBeLessThanOrEqual(least + 602_000)
@@ -726,12 +711,7 @@ describe('a mark', () => {
     for (const kernel of policies) {
       const twins = new Twins(kernel)
       await twins.redis({ cost: 2, atMs: 100 })
-      await resetTarget(
-        client,
-        twins.line,
-        { policySet: twins.line.policySet, key: 'k' },
-        usOf(200),
-      )
+      await twins.reset(200)
       await twins.redis({ cost: 2, atMs: 201 })
       const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
       expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)

@@ -89,6 +89,6 @@ test.each(['', 'too short', 42, null, {}])(
   (hashKeys) => {
     const make = () => redisStore(singleClient(), { hashKeys: hashKeys as string })
     expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
-    expect(make).toThrow('hashKeys is no such text')
+    expect(make).toThrow('hashKeys is not valid')
   },
 )

@@ -1,4 +1,5 @@
-// The layout with a bounded number of hash tags: what travels together in a Cluster, and that nothing else changes.
+// The layout with a bounded number of hash tags: what travels together in a Cluster, and that
+// nothing else changes.
 
 import { describe, expect, test } from 'vitest'
 import { RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'

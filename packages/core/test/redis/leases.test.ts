@@ -1,4 +1,5 @@
-// Leases: what is taken ahead is never more than Redis granted, counts in the windows in which it was spent, and goes back.
+// Leases: what is taken ahead is never more than Redis granted, counts in the windows in which it
+// was spent, and goes back.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -65,7 +66,8 @@ describe.each(policies)('$algorithm', (policy) => {
     let passed = 0
     for (let i = 0; i < 500; i += 1) if ((await process.limiter.consume('k')).allowed) passed += 1
     expect(passed).toBe(300)
-    // 300 requests, of which 100 are denied by Redis; 1 in some 40 of the others asks it, and each lease that ends may tell it twice.
+    // 300 requests, of which 100 are denied by Redis; 1 in some 40 of the others asks it, and each
+    // lease that ends may tell it twice.
     expect((await callsSoFar()) - before).toBeLessThan(400)
     expect(await process.limiter.consume('k')).toMatchObject({ allowed: false, remaining: 0 })
     await process.store.close()
@@ -151,7 +153,8 @@ describe('what is spent late', () => {
     await take(holder, 20)
     at(lateMs)
     await take(holder, 10)
-    // What ends a lease is the timer of a store, which knows nothing of this clock; a look does, too.
+    // What ends a lease is the timer of a store, which knows nothing of this clock; a look does,
+    // too.
     await holder.limiter.peek('k')
     await take(greedy, 1_000)
     for (const ms of thenMs) {

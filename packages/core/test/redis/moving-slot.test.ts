@@ -1,4 +1,5 @@
-// A slot of a Cluster whose keys are on their way: calls for several of them cannot be answered by either node.
+// A slot of a Cluster whose keys are on their way: calls for several of them cannot be answered by
+// either node.
 
 import { type RedisCluster, startCluster } from '@weir/testkit'
 import { Cluster } from 'ioredis'

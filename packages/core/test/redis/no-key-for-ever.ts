@@ -1,5 +1,5 @@
-// A vitest globalSetup: after all tests have run, no key may be left on any of their servers that will stay for ever.
-// A test that plants a foreign key gives it a TTL, or removes it.
+// A vitest globalSetup: after all tests have run, no key may be left on any of their servers that
+// will stay for ever. A test that plants a foreign key gives it a TTL, or removes it.
 
 import type { Connection } from '@weir/testkit'
 import { openConnection } from '@weir/testkit'
@@ -13,7 +13,10 @@ export function setup(tested: TestProject): void {
   project = tested
 }
 
-/** Fails the run by its exit code: an error thrown here would only keep the servers from being stopped. */
+/**
+ * Fails the run by its exit code: an error thrown here would only keep the servers from being
+ * stopped.
+ */
 export async function teardown(): Promise<void> {
   const { port, clusterPorts } = (project as TestProject).getProvidedContext().redis
   for (const node of [port, ...clusterPorts]) {

@@ -1,19 +1,26 @@
-// The whole Redis store against a model of its outages, under random requests, faults and waits, with injected time:
+// The whole Redis store against a model of its outages, under random requests, faults and waits,
+// with injected time:
 //
-//   closed --calls fail--> open --a probe is answered--> half-open --what was admitted locally is settled--> closed
+//   closed --requests fail--> open --a probe is answered--> half-open
+//   half-open --what was admitted locally is counted--> closed
 //
-// Redis is a real one. What misbehaves is the connection to it, which the test puts between the store and a client.
+// Redis is a real one. What misbehaves is the connection to it, which the test puts between the
+// store and a client.
 //
-// The bound. A request belongs to the instant at which it was asked, or to a later one up to its decision. At every
-// request that is let through, what was let through in the window that ends there is at most the limit, and
+// The bound. A request belongs to the instant at which it was asked, or to a later one up to its
+// decision. At every request that is let through, what was let through in the window that ends
+// there is at most the limit, and
 //
-// - if Redis decided: what was admitted locally and could not be told it yet. That is what was admitted while the breaker
-//   was closed (a call may fail without opening it), and what was admitted while the last of it was being settled: half
-//   a second later Redis is told. All that was admitted before counts.
-// - if it was decided locally: what Redis admitted since the fallback began with what was last seen of the key. That
-//   is what was on its way at that moment, and what was asked after calls had failed without opening the breaker.
+// - if Redis decided: what was admitted locally and could not be told it yet. That is what was
+//   admitted while the breaker was closed (a call may fail without opening it), and what was
+//   admitted while the last of it was being settled: half a second later Redis is told. All that
+//   was admitted before counts.
+// - if it was decided locally: what Redis admitted since the fallback began with what was last seen
+//   of the key. That is what was on its way at that moment, and what was asked after calls had
+//   failed without opening the breaker.
 //
-// Both are nothing in the plain course of an outage. A penalty may always go beyond the limit, and counts from then on.
+// Both are nothing in the plain course of an outage. A penalty may always go beyond the limit, and
+// counts from then on.
 
 import { EventEmitter } from 'node:events'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -36,11 +43,17 @@ import { patientClient } from './patient.js'
 const DEADLINE_MS = 100
 const WINDOW_MS = 60_000
 const LIMIT = 10
-/** The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so many new ones (4 min). */
+/**
+ * The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so
+ * many new ones (4 min).
+ */
 const WALKS = process.env.WEIR_RUNS
   ? { numRuns: Number(process.env.WEIR_RUNS) }
   : { numRuns: 400, seed: 1 }
-/** A walk goes on as soon as nothing is to be done but by a timer, which on a busy machine takes its time to be known. */
+/**
+ * A walk goes on as soon as nothing is to be done but by a timer, which on a busy machine takes its
+ * time to be known.
+ */
 const TIMEOUT_MS = 60_000 + 500 * WALKS.numRuns
 const START_MS = Date.UTC(2026, 0, 1)
 const KEYS = ['a', 'b'] as const
@@ -104,7 +117,10 @@ interface Watcher {
   missed(mode: string, how: 'late' | 'lost'): void
 }
 
-/** A client as the store sees it. Replies come in the order of the calls, as they do on a connection. */
+/**
+ * A client as the store sees it. Replies come in the order of the calls, as they do on a
+ * connection.
+ */
 class Wire extends EventEmitter implements RedisLike {
   readonly options: object = real.options
   readonly #watcher: Watcher
@@ -240,7 +256,8 @@ interface Admission {
   readonly by: 'store' | 'local'
   /** Its place among the decisions of all keys. */
   readonly place: number
-  /** Since when the other side counts it: Redis what was admitted locally, the fallback what Redis admitted. */
+  /** Since when the other side counts it: Redis what was admitted locally, the fallback what Redis
+   *  admitted. */
   toldMs: number
 }
 
@@ -256,7 +273,8 @@ interface Book {
   /** While the breaker is closed: how many decisions had been made when it began to be settled. */
   takenAt: number | undefined
   wasReset: boolean
-  /** Calls were on their way when it was reset: what they counted before it is taken for a part of what came after. */
+  /** Calls were on their way when it was reset: what they counted before it is taken for a part of
+   *  what came after. */
   readonly isMurky: boolean
 }
 
@@ -296,7 +314,10 @@ const EXPECTED = [
   ...['consume', 'penalty'].map((mode) => `the reply to a ${mode} is lost`),
 ]
 
-/** The store, what was done to it, and what it must have done. What must not be is noted down, and thrown by `check`. */
+/**
+ * The store, what was done to it, and what it must have done. What must not be is noted down, and
+ * thrown by `check`.
+ */
 class Run {
   readonly wire: Wire
   readonly store: RedisStore
@@ -305,6 +326,7 @@ class Run {
   readonly #seen: Set<string>
   readonly #faults: string[] = []
   readonly #books: Map<string, Book> = new Map()
+  #hasJustOpened = false
   #state: 'closed' | 'open' | 'half-open' = 'closed'
   #pending = 0
   #isClosed = false
@@ -356,7 +378,8 @@ class Run {
     this.#limiter[call](key, { cost })
       .then(
         (decision) => {
-          // Redis may grant it yet, when the call that failed is run after all; and it gives nothing back.
+          // Redis may grant it yet, when the call that failed is run after all; and it gives
+          // nothing back.
           if (mayBeCalled && decision.source === 'local' && !decision.allowed) this.#ghosts = true
           this.#decided(request, book, askedMs, decision)
         },
@@ -451,7 +474,7 @@ class Run {
     const current = this.#bookOf(key)
     if (local) this.#bridged(current)
     if (!allowed || mode === 'peek' || book !== current) return
-    const atMs = decision.receipt.answer.nowUs / 1_000 - START_MS
+    const atMs = decision.receipt.result.nowUs / 1_000 - START_MS
     const admission = {
       units: cost,
       askedMs,
@@ -476,7 +499,8 @@ class Run {
     )
   }
 
-  /** A local decision. The first one of an outage makes the fallback begin with what was last seen of the key. */
+  /** A local decision. The first one of an outage makes the fallback begin with what was last seen
+   *  of the key. */
   #bridged(book: Book): void {
     this.#seen.add(`local while ${this.#state}`)
     book.lastLocal = this.#decisions
@@ -494,6 +518,12 @@ class Run {
       this.#parts = []
       this.#partRuns = false
     }
+    if (state === 'open') {
+      this.#hasJustOpened = true
+      setImmediate(() => {
+        this.#hasJustOpened = false
+      })
+    }
     if (state !== 'closed') return
     const upTo = this.#parts[1] ?? this.#decisions
     for (const book of this.#books.values()) {
@@ -508,7 +538,8 @@ class Run {
     this.#must(this.wire.status === 'ready', `${mode} is sent on a connection that is not ready`)
     const { state } = this.store.health().nodes[0] as { state: string }
     // What was begun to be settled is settled.
-    if (state === 'open')
+    // What was asked for in the very turn in which it opened is on its way.
+    if (state === 'open' && !this.#hasJustOpened)
       this.#must(mode === 'probe' || mode === 'reconcile', `${mode} is sent while open`)
     if (state === 'closed' && (mode === 'restore' || mode === 'reconcile')) {
       for (const { key } of parts) this.#bookOf(key).takenAt ??= this.#decisions
@@ -648,7 +679,10 @@ const anyStep: fc.Arbitrary<Step[]> = fc
   )
   .map((one) => [one])
 
-/** Long enough for the breaker to open; then something happens while it is open, and while it is half-open. */
+/**
+ * Long enough for the breaker to open; then something happens while it is open, and while it is
+ * half-open.
+ */
 const wholeOutage: fc.Arbitrary<Step[]> = fc.tuple(
   faulty('hang', 'mute', 'refuse', 'not ready'),
   asked(fc.constant('one by one'), 5, 7),
@@ -735,7 +769,10 @@ function injectTime(): void {
   })
 }
 
-/** The plain course of an outage. It leaves Redis with the scripts that all runs use, so that runs can be repeated. */
+/**
+ * The plain course of an outage. It leaves Redis with the scripts that all runs use, so that runs
+ * can be repeated.
+ */
 const PLAIN: Step[] = [
   { do: 'fault', fault: 'refuse' },
   { do: 'ask', at: 'one by one', requests: Array(5).fill(consume('a', 1)) },
@@ -759,7 +796,8 @@ interface Units {
 const MARGIN_MS = 50
 
 /**
- * Redis loses its data, and the connection is well. The bound: the limit, and what was in flight when each loss showed.
+ * Redis loses its data, and the connection is well. The bound: the limit, and what was in flight
+ * when each loss showed.
  */
 async function forgetful(
   { policy, weighs }: Outage,

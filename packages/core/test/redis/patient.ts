@@ -2,12 +2,13 @@
 // asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
 import { Redis } from 'ioredis'
+import type { RedisLike } from '../../src/redis/client/client.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
 } from '../../src/redis/client/recommended.js'
-import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/redis/store.js'
-import type { RedisLike } from '../../src/redis/transport/script-call.js'
+import type { RedisStoreOptions } from '../../src/redis/options.js'
+import { type RedisStore, redisStore } from '../../src/redis/store.js'
 
 const PATIENCE = { connectTimeout: 5_000, socketTimeout: 60_000 }
 

@@ -1,4 +1,5 @@
-// What servers of all generations say to a user who may not, which a run on one of them cannot show.
+// What servers of all generations say to a user who may not, which a run on one of them cannot
+// show.
 
 import { expect, test } from 'vitest'
 import { storeFailure } from '../../src/layers/resilience/failures.js'
@@ -15,7 +16,7 @@ test.each([
   "ERR ACL failure in script: User weir has no permissions to run the 'time' command script: 104a, on @user_script:3.",
 ])('a want of permission is known by: %s', (message) => {
   expect(isRefusal(new Error(message))).toBe(true)
-  expect(isRefusal(storeFailure(new Error(message)))).toBe(true)
+  expect(isRefusal(storeFailure(new Error(message), 'Redis'))).toBe(true)
 })
 
 test.each([
@@ -25,5 +26,5 @@ test.each([
   'READONLY You can not write against a read only replica.',
   'connect ECONNREFUSED 127.0.0.1:6379',
 ])('other failures are none: %s', (message) => {
-  expect(isRefusal(storeFailure(new Error(message)))).toBe(false)
+  expect(isRefusal(storeFailure(new Error(message), 'Redis'))).toBe(false)
 })

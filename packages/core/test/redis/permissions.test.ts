@@ -151,7 +151,7 @@ test('the documented rules name all commands that Weir sends, and no other but w
   const src = resolve(import.meta.dirname, '../../src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const texts = files
-    .filter((file) => /\.lua$|peers\.ts$/.test(file))
+    .filter((file) => /\.lua$|heartbeat\.ts$/.test(file))
     .map((file) => readFileSync(join(src, file), 'utf8'))
     .join('\n')
   const called = [...texts.matchAll(/call\('([A-Z]+)'/g)].map((match) => match[1] as string)
@@ -215,7 +215,8 @@ describe('with the documented rules and nothing else', () => {
       fixedWindow({ name: 'a', limit: 20, window }),
       slidingLog({ name: 'b', limit: 20, window }),
     ])
-    // A slot on its way: the key is not there any more, so its call is asked again of the other one.
+    // A slot on its way: the key is not there any more, so its call is asked again of the other
+    // one.
     const limiter = new RateLimiter({
       name: newName(),
       store,

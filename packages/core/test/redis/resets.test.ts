@@ -1,4 +1,5 @@
-// A reset in Redis forgets the counters of its key, and what the process remembers of them does not bring them back.
+// A reset in Redis forgets the counters of its key, and what the process remembers of them does not
+// bring them back.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'

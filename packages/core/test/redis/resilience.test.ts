@@ -1,8 +1,10 @@
-// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the large.
+// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the
+// large.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { processTime } from '../../src/base/time.js'
 import {
   fixedWindow,
   RateLimiter,
@@ -15,7 +17,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { heartbeat } from '../../src/layers/resilience/peers.js'
+import { Heartbeat } from '../../src/redis/heartbeat.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
@@ -36,7 +38,9 @@ function newName(): string {
   return `r${Date.now().toString(36)}${runs}`
 }
 
-/** What was lost within the millisecond in which it was last seen cannot be told from what was not. */
+/**
+ * What was lost within the millisecond in which it was last seen cannot be told from what was not.
+ */
 function aMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
 }
@@ -307,16 +311,16 @@ test.each(['peek', 'a cost of 0', 'refund', 'penalty'] as const)(
 test('a set of instances that was lost made whoever was heard of first take the whole limit', async () => {
   const client = await ready(connect(server.port))
   const prefix = newName()
-  const beats = [0, 1, 2].map(() => heartbeat(client, prefix, () => true))
-  for (const beat of beats) beat.start()
-  await waitUntil('all are counted', async () =>
-    beats.every(({ instances }) => instances.count === 3),
+  const beats = [0, 1, 2].map(
+    () => new Heartbeat(client, { prefix, time: processTime, failed() {} }),
   )
+  for (const beat of beats) beat.start()
+  await waitUntil('all are counted', async () => beats.every(({ peers }) => peers.count === 3))
   await client.del(`${prefix}:{instances}`)
-  const newcomer = heartbeat(client, prefix, () => true)
+  const newcomer = new Heartbeat(client, { prefix, time: processTime, failed() {} })
   newcomer.start()
   await waitUntil('it is counted', async () => (await client.zcard(`${prefix}:{instances}`)) >= 1)
-  expect(beats.map(({ instances }) => instances.count)).toEqual([3, 3, 3])
+  expect(beats.map(({ peers }) => peers.count)).toEqual([3, 3, 3])
   await Promise.all([...beats, newcomer].map((beat) => beat.stop()))
   await new Promise((resolve) => setTimeout(resolve, 700))
   expect(await client.zcard(`${prefix}:{instances}`)).toBe(0)
@@ -348,29 +352,6 @@ test('with a client that queues, a reset in a hang, and a decision pending when 
   warn.mockRestore()
   other.kill('SIGCONT')
   await other.stop()
-})
-
-test('a breaker of the user that throws broke decisions', async () => {
-  const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-  const client = await ready(connect(server.port))
-  const breaker = () =>
-    ({
-      state: 'closed',
-      probeAtMs: 0,
-      succeeded: () => {
-        throw new Error('no')
-      },
-    }) as never
-  const store = storeOn(client, { deadlineMs: 10_000, breaker })
-  const limiter = new RateLimiter({
-    name: newName(),
-    store,
-    policy: slidingLog({ limit: 9, window: '1m' }),
-  })
-  for (let i = 0; i < 3; i += 1)
-    expect(await limiter.consume('k')).toMatchObject({ source: 'store', remaining: 8 - i })
-  expect(warn.mock.calls.filter(([message]) => String(message).includes('breaker')).length).toBe(1)
-  warn.mockRestore()
 })
 
 test('stores count each other, and leave when they are closed', async () => {

@@ -1,4 +1,5 @@
-// What the first requests of a process get: Redis decides them if it can be reached in time, and else this process does.
+// What the first requests of a process get: Redis decides them if it can be reached in time, and
+// else this process does.
 
 import { createServer, type Server, type Socket } from 'node:net'
 import {

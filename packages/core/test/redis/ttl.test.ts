@@ -1,4 +1,5 @@
-// Every key expires: each write leaves a TTL that outlives the state, but not by much, and a TTL that was lost heals.
+// Every key expires: each write leaves a TTL that outlives the state, but not by much, and a TTL
+// that was lost heals.
 
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
@@ -15,7 +16,10 @@ import { patientStore } from './patient.js'
 
 const WINDOW_MS = 60_000
 const START_MS = Date.UTC(2026, 5, 1)
-/** What is added under an injected clock, when real time must not delete a key whose time has not come. */
+/**
+ * What is added under an injected clock, when real time must not delete a key whose time has not
+ * come.
+ */
 const SLACK_MS = 600_000
 const limit = 5
 /** A bucket writes its TTL when its TAT enters another cell of this length. */
@@ -43,7 +47,9 @@ function limiterFor(policy: Policy, options: object = {}): [limiter: RateLimiter
   return [limiter, `${prefix}:{u}:ttl:p:${counterOf(policy)}`]
 }
 
-/** What the limiter says about the reset, and what the server says about the TTL, at one instant. */
+/**
+ * What the limiter says about the reset, and what the server says about the TTL, at one instant.
+ */
 async function ttlAfter(
   decide: () => Promise<{ resetAfterMs: number }>,
   key: string,
@@ -62,13 +68,16 @@ interface Ttl {
 }
 
 function expectToOutlive({ resetAfterMs, ttlMs, passedMs }: Ttl, slackMs = 0): void {
-  // Under an injected clock real time has gone by since the window's TTL was written, however little: the slack is for that.
+  // Under an injected clock real time has gone by since the window's TTL was written, however
+  // little: the slack is for that.
   const realMs = slackMs > 0 ? 5_000 : 0
   expect(ttlMs).toBeGreaterThanOrEqual(resetAfterMs + slackMs - passedMs - realMs - 2)
 }
 
-/** Keys may outlive their state: the bucket by two cells, for it may have been given something back; the others by an eighth
- *  of a window and a second. */
+/**
+ * Keys may outlive their state: the bucket by two cells, for it may have been given something back;
+ * the others by an eighth of a window and a second.
+ */
 function expectTtl(ttl: Ttl, slackMs = 0): void {
   expectToOutlive(ttl, slackMs)
   expect(ttl.ttlMs).toBeLessThanOrEqual(
@@ -122,6 +131,15 @@ describe.each(policies)('$algorithm', (policy) => {
     // A fixed window writes its TTL once, and a bucket once a cell: the next one heals it.
     if (policy.algorithm === 'fixed-window') clock.advance(WINDOW_MS)
     if (policy.algorithm === 'token-bucket') clock.advance(CELL_MS)
+    expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
+  })
+
+  test('a state that is stamped anew has a TTL, though it had lost its own', async () => {
+    const clock = fakeClock()
+    const [limiter, key] = limiterFor(policy, { clock })
+    await limiter.consume('u')
+    clock.advance(-5 * WINDOW_MS)
+    await client.persist(key)
     expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
   })
 

@@ -1,17 +1,21 @@
-// A call of the driver and all that it says, as values: what the store itself reads one group at a time.
+// A call of the driver and all that it says, as values: what the store itself reads one group at a
+// time.
 
 import type { Mode, Reading } from '../../src/algorithms/driver.js'
 import type { StoreError } from '../../src/base/errors.js'
+import type { RedisLike } from '../../src/redis/client/client.js'
 import {
-  type CountedGroup,
-  decideGroups,
+  type CountedRequest,
+  callScript,
   grantedAt,
-  type Line,
-  type RedisLike,
-} from '../../src/redis/transport/script-call.js'
+  type PreparedScript,
+} from '../../src/redis/transport/call.js'
+import type { Target } from '../../src/store.js'
 
 /** A group and how often it is asked for, in one. */
-export type Counted = CountedGroup['group'] & Pick<CountedGroup, 'count'>
+export type Counted = Target &
+  Omit<CountedRequest['request'], 'target'> &
+  Pick<CountedRequest, 'count'>
 
 export type Verdict =
   | { readonly granted: number; readonly readings: readonly Reading[] }
@@ -19,15 +23,17 @@ export type Verdict =
 
 export async function verdictsOf(
   client: RedisLike,
-  line: Line,
-  mode: Mode,
+  prepared: PreparedScript,
+  mode: Mode | 'reset',
   counted: readonly Counted[],
   atUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
-  const groups = counted.map((group) => ({ group, count: group.count }))
-  const reply = await decideGroups(client, line, mode, groups, atUs)
-  const verdicts = groups.map((_, place): Verdict => {
-    const readings = line.readings.map((each) => ({ ...each }))
+  const requests = counted.map(({ policySet, key, ownKeys, count, ...rest }) => {
+    return { request: { ...rest, target: { policySet, key, ownKeys } }, count }
+  })
+  const reply = await callScript(client, prepared, mode, requests, atUs)
+  const verdicts = requests.map((_, place): Verdict => {
+    const readings = prepared.readings.map((each) => ({ ...each }))
     const granted = grantedAt(reply, place, readings)
     return typeof granted === 'number' ? { granted, readings } : granted
   })

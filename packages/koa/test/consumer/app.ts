@@ -1,4 +1,5 @@
-// Compiled by types.test.ts as an app's own code would be, with the types of Koa 3 and of Koa 2. It never runs.
+// Compiled by types.test.ts as an app's own code would be, with the types of Koa 3 and of Koa 2. It
+// never runs.
 
 import Koa, { type Context, type DefaultContext } from 'koa'
 import {

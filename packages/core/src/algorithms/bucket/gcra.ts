@@ -3,26 +3,29 @@ import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface GcraOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time in which it fills up,
-   *  as `gcra-10s`; in a limiter without a name with the capacity, as `gcra-20-per-10s`. */
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `gcra-10s`; in a limiter without a name with the capacity, as
+   *  `gcra-20-per-10s`. */
   readonly name?: string
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
   readonly period: Duration
-  /** The most units that can pass at once. Whole, >= 0. Default: `limit`, rounded down, and at least 1. */
+  /** The most units that can pass at once. Whole, >= 0. Default: `limit`, rounded down, and at
+   *  least 1. */
   readonly burst?: number
 }
 
 const WORDS = { capacity: 'burst', refill: 'limit', every: 'period' }
 
 /**
- * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up to `burst`. The same
- * arithmetic as `tokenBucket`, in the words of traffic shaping. At most `burst + limit * t / period` in any time t.
+ * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up
+ * to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
+ * `burst + limit * t / period` in any time t.
  *
- * Changed numbers keep the share that is used where a full burst takes as long to come back (burst * period / limit);
- * else they are another counter.
+ * Changed numbers keep the share that is used where a full burst takes as long to come back (burst
+ * * period / limit); else they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
- * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, and up to 3 at once after a pause
+ * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
  */
 export function gcra(options: GcraOptions): Policy {
   checkedPolicyOptions(options, 'gcra', ['name', 'limit', 'period', 'burst'])

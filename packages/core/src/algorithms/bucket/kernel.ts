@@ -1,30 +1,31 @@
-// Token bucket, GCRA and leaky bucket: one number, the theoretical arrival time (TAT) of the generic cell rate
-// algorithm (ITU-T I.371): the instant at which all that was taken has drained.
+// Token bucket, GCRA and leaky bucket: one number, the theoretical arrival time (TAT) of the
+// generic cell rate algorithm (ITU-T I.371): the instant at which all that was taken has drained.
 //
-//   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and sums are exact
-//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy, so the bucket never
-//          admits more than it says, and is slow by less than 1 part in 8 * interval. 7 a minute: 68,571,429 ticks
-//          instead of 68,571,428.57.
+//   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and
+//          sums are exact
+//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy,
+//          so the bucket never admits more than it says, and is slow by less than 1 part in
+//          8 * interval. 7 a minute: 68,571,429 ticks instead of 68,571,428.57.
 //   span   capacity * price: the TAT of an empty bucket is one span ahead of now
 //   left   floor((now + span - max(TAT, now)) / price)
+//   reach  two full resets of any bucket of the time scale, a bit more than two spans: policy.ts
 //
-//   reach  two full resets of any bucket of the time scale, a bit more than two spans: see policy.ts
-//
-// Bound: at most capacity + refill * t / every units in any time t.
-// Units charged past the limit may put the TAT up to two spans ahead. Anything further than `reach` is a clock that
-// stepped back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two full resets.
-// Another capacity on the same state: the TAT stays, so the share of the bucket that is used is kept.
+// Bound: at most capacity + refill * t / every units in any time t. A penalty past the limit
+// may put the TAT up to two spans ahead. Anything further than `reach` is a clock that stepped
+// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two
+// full resets. Another capacity on the same state: the TAT stays, so the share of the bucket that
+// is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import type { Cells, Check, Kernel } from '../algorithm.js'
-import { bucketLua, bucketPlainLua } from '../lua.generated.js'
+import type { Cells, Kernel, Scratch } from '../algorithm.js'
+import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
 const TICKS_PER_MS = 8_000
 /** An `until` is rounded up by less than 2 us, if the price is no whole number of them. */
 const ROUNDED = 16
 
-interface BucketCheck extends Check {
+interface BucketScratch extends Scratch {
   readonly price: number
   readonly capacity: number
   readonly span: number
@@ -34,13 +35,13 @@ interface BucketCheck extends Check {
 }
 
 /** Numbers: price in ticks, capacity, reach in ticks. */
-export const bucket: Kernel<BucketCheck> = {
+export const bucket: Kernel<BucketScratch> = {
   id: 'bucket1',
   lua: bucketLua,
-  plainLua: bucketPlainLua,
+  traits: { drains: true, hasOneEnd: false },
   width: 1,
 
-  check: ([price, capacity, reach]) => {
+  prepare: ([price, capacity, reach]) => {
     return { price, capacity, span: capacity * price, reach, now: 0, tat: 0, dirty: false }
   },
 
@@ -50,71 +51,72 @@ export const bucket: Kernel<BucketCheck> = {
     return [price * instances, capacity, furthest > reach ? furthest : reach]
   },
 
-  read(check, cells, offset, nowUs) {
+  read(scratch, cells, offset, nowUs) {
     const now = ticksAt(nowUs)
     const stored = cells === undefined ? now : (cells[offset] as number)
-    check.now = now
-    check.tat = stored > now ? stored : now
-    check.dirty = false
-    if (check.tat - now > check.reach) {
-      check.tat = now + check.span
-      check.dirty = true
+    scratch.now = now
+    scratch.tat = stored > now ? stored : now
+    scratch.dirty = false
+    if (scratch.tat - now > scratch.reach) {
+      scratch.tat = now + scratch.span
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  take(check, units) {
-    moveTo(check, check.tat + units * check.price)
-    return available(check)
+  take(scratch, units) {
+    moveTo(scratch, scratch.tat + units * scratch.price)
+    return available(scratch)
   },
 
-  refund(check, units, untilUs, chargedUs) {
-    let back = units * check.price
+  refund(scratch, units, untilUs, chargedUs) {
+    let back = units * scratch.price
     if (chargedUs !== undefined) {
-      // The earlier refund may have let it drain sooner than its `until`, but not before it was charged.
-      const drained = check.now - ticksAt(chargedUs)
+      // The earlier refund may have let it drain sooner than its `until`, but not before it was
+      // charged.
+      const drained = scratch.now - ticksAt(chargedUs)
       if (drained > 0) back = drained < back ? back - drained : 0
     }
     if (untilUs !== undefined) {
       const until = ticksAt(untilUs)
-      let weighs = (until < check.tat ? until : check.tat) - check.now
+      let weighs = (until < scratch.tat ? until : scratch.tat) - scratch.now
       if (weighs < back) {
-        if (until < check.tat && check.price % TICKS_PER_US > 0) weighs -= ROUNDED
+        if (until < scratch.tat && scratch.price % TICKS_PER_US > 0) weighs -= ROUNDED
         back = weighs > 0 ? weighs : 0
       }
     }
-    const tat = check.tat - back
-    if (back > 0 && check.tat > check.now) {
-      check.tat = tat > check.now ? tat : check.now
-      check.dirty = true
+    const tat = scratch.tat - back
+    if (back > 0 && scratch.tat > scratch.now) {
+      scratch.tat = tat > scratch.now ? tat : scratch.now
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  reconcile(check, units, untilUs) {
-    const weighs = ticksAt(untilUs) - check.now
-    const ticks = units * check.price
-    moveTo(check, check.tat + (ticks < weighs ? ticks : weighs))
-    return available(check)
+  reconcile(scratch, units, untilUs) {
+    const weighs = ticksAt(untilUs) - scratch.now
+    const ticks = units * scratch.price
+    moveTo(scratch, scratch.tat + (ticks < weighs ? ticks : weighs))
+    return available(scratch)
   },
 
-  restore(check, _used, untilUs) {
+  restore(scratch, _used, untilUs) {
     const until = ticksAt(untilUs)
     // Nearer than that is what `until` was rounded up by.
-    if (until - check.tat > ROUNDED) moveTo(check, until)
-    return available(check)
+    if (until - scratch.tat > ROUNDED) moveTo(scratch, until)
+    return available(scratch)
   },
 
-  retryAfterMs(check, cost) {
-    if (cost > check.capacity) return -1
-    const wait = check.tat - check.now + cost * check.price - check.span
+  retryAfterMs(scratch, cost) {
+    if (cost > scratch.capacity) return -1
+    const wait = scratch.tat - scratch.now + cost * scratch.price - scratch.span
     return wait > 0 ? Math.ceil(wait / TICKS_PER_MS) : 0
   },
 
-  resetAfterUs: (check) => Math.ceil((check.tat - check.now) / TICKS_PER_US),
+  resetAfterUs: (scratch) => Math.ceil((scratch.tat - scratch.now) / TICKS_PER_US),
 
-  write(check, cells: Cells, offset) {
-    cells[offset] = check.tat
+  write(scratch, cells: Cells, offset) {
+    cells[offset] = scratch.tat
     return cells
   },
 }
@@ -123,16 +125,16 @@ function ticksAt(us: number): number {
   return (us - EPOCH_MS * 1_000) * TICKS_PER_US
 }
 
-/** Puts the TAT later, as far as a charge may. */
-function moveTo(check: BucketCheck, tat: number): void {
-  const furthest = check.now + 2 * check.span
+/** Moves the TAT to a later instant, at most two spans ahead of now. */
+function moveTo(scratch: BucketScratch, tat: number): void {
+  const furthest = scratch.now + 2 * scratch.span
   const reached = tat < furthest ? tat : furthest
-  if (reached <= check.tat) return
-  check.tat = reached
-  check.dirty = true
+  if (reached <= scratch.tat) return
+  scratch.tat = reached
+  scratch.dirty = true
 }
 
-function available(check: BucketCheck): number {
-  const used = check.tat - check.now
-  return used < check.span ? Math.floor((check.span - used) / check.price) : 0
+function available(scratch: BucketScratch): number {
+  const used = scratch.tat - scratch.now
+  return used < scratch.span ? Math.floor((scratch.span - used) / scratch.price) : 0
 }

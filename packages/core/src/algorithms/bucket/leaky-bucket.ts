@@ -3,8 +3,9 @@ import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface LeakyBucketOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time in which it fills up,
-   *  as `leaky-bucket-10s`; in a limiter without a name with the capacity, as `leaky-bucket-20-per-10s`. */
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
+   *  `leaky-bucket-20-per-10s`. */
   readonly name?: string
   /** How much the bucket holds. Whole, >= 0; 0 denies all. */
   readonly capacity: number
@@ -16,11 +17,12 @@ export interface LeakyBucketOptions {
 const WORDS = { capacity: 'capacity', refill: 'leak', every: 'every' }
 
 /**
- * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied. The same arithmetic
- * as `tokenBucket`, seen from below. At most `capacity + leak * t / every` units pass in any time t.
+ * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied.
+ * The same arithmetic as `tokenBucket`, seen from below. At most `capacity + leak * t / every`
+ * units pass in any time t.
  *
- * Changed numbers keep the share that is used where a full bucket takes as long to leak out (capacity * every / leak);
- * else they are another counter.
+ * Changed numbers keep the share that is used where a full bucket takes as long to leak out
+ * (capacity * every / leak); else they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */

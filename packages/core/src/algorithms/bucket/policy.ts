@@ -5,7 +5,10 @@ import { quote, rangeError, typeError } from '../../base/errors.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
 import { bucket } from './kernel.js'
 
-/** Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year 2045. */
+/**
+ * Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year
+ * 2045.
+ */
 const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
@@ -21,7 +24,9 @@ interface BucketOptions {
   readonly words: { readonly capacity: string; readonly refill: string; readonly every: string }
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME */
+/**
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ */
 export function bucketPolicy({
   algorithm,
   name,
@@ -76,8 +81,9 @@ export function bucketPolicy({
 }
 
 /**
- * How far ahead of now any bucket of the time scale can have put the state: two full resets. That of another one may be longer
- * than this one's by its rounding: half a ms of the time scale, and then up to 1 % of its price.
+ * How far ahead of now any bucket of the time scale can have put the state: two full resets. That
+ * of another one may be longer than this one's by its rounding: half a ms of the time scale, and
+ * then up to 1 % of its price.
  */
 function reachOf(span: number, fullMs: number): number {
   return Math.ceil(2 * Math.max(span, (1 + MAX_ROUNDING) * (fullMs + 0.5) * TICKS_PER_MS))

@@ -3,8 +3,9 @@ import { checkedPolicyOptions, type Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface TokenBucketOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time in which it fills up,
-   *  as `token-bucket-10s`; in a limiter without a name with the capacity, as `token-bucket-20-per-10s`. */
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `token-bucket-10s`; in a limiter without a name with the capacity, as
+   *  `token-bucket-20-per-10s`. */
   readonly name?: string
   /** The most units that can pass at once. Whole, >= 0; 0 denies all. */
   readonly capacity: number
@@ -16,13 +17,14 @@ export interface TokenBucketOptions {
 const WORDS = { capacity: 'capacity', refill: 'refill', every: 'every' }
 
 /**
- * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the rate in the long run.
- * Starts full. At most `capacity + refill * t / every` units pass in any time t.
+ * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the
+ * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
+ * t.
  *
- * Changed numbers keep the share that is used where an empty bucket takes as long to fill (capacity * every / refill);
- * else they are another counter.
+ * Changed numbers keep the share that is used where an empty bucket takes as long to fill (capacity
+ * * every / refill); else they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
- * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, then one every 100 ms
+ * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   checkedPolicyOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])

@@ -6,16 +6,18 @@ import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends WindowOptions {
-  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False, the default: a
-   *  key's window starts with its first request. */
+  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False,
+   *  the default: a key's window starts with its first request. */
   readonly aligned?: boolean
 }
 
 /**
- * `limit` units in each window; then nothing until the window ends. The cheapest policy and the usual one for long
- * quotas. Up to twice the limit can pass around the edge of two windows: where that matters, use `slidingWindow`.
+ * `limit` units in each window; then nothing until the window ends. The cheapest policy and the
+ * usual one for long quotas. Up to twice the limit can pass around the edge of two windows: where
+ * that matters, use `slidingWindow`.
  *
- * A changed limit keeps the count and the end of the running window; another window is another counter.
+ * A changed limit keeps the count and the end of the running window; another window is another
+ * counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  */
@@ -29,7 +31,8 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
     }
     return [limit, windowMs, aligned ? 1 : 0]
   }
-  // Windows that begin with a request and windows of the clock are not the same time: they count apart.
+  // Windows that begin with a request and windows of the clock are not the same time: they count
+  // apart.
   const scaleOf = (windowMs: number): string =>
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
   return windowPolicy('fixed-window', options, known, kernel, numbers, scaleOf)

@@ -2,15 +2,15 @@
 //
 //   left = limit - count, while now < end; a new window otherwise
 //
-// Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the last moment of one and
-// the first of the next). The end is part of the state: a TTL proves nothing under an injected clock.
-// Another limit on the same state: count and end of the running window stay. An end more than one span ahead, after a
-// step of the clock, is set anew and the count kept.
+// Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the
+// last moment of one and the first of the next). The end is part of the state: a TTL proves nothing
+// under an injected clock. Another limit on the same state: count and end of the running window
+// stay. An end more than one span ahead, after a step of the clock, is set anew and the count kept.
 
-import { type Cells, type Check, type Kernel, MAX_UNITS } from '../algorithm.js'
-import { fixedWindowLua, fixedWindowPlainLua } from '../lua.generated.js'
+import { type Cells, type Kernel, MAX_UNITS, type Scratch } from '../algorithm.js'
+import { fixedWindowLua } from '../lua.generated.js'
 
-interface WindowCheck extends Check {
+interface WindowScratch extends Scratch {
   readonly limit: number
   readonly spanMs: number
   readonly aligned: boolean
@@ -19,88 +19,93 @@ interface WindowCheck extends Check {
   endMs: number
 }
 
-/** Numbers: limit, span in ms, 1 if windows are aligned to the Unix epoch (0: from the first request). */
-export const fixedWindow: Kernel<WindowCheck> = {
+/**
+ * Numbers: limit, span in ms, 1 if windows are aligned to the Unix epoch (0: from the first
+ * request).
+ */
+export const fixedWindow: Kernel<WindowScratch> = {
   id: 'fixed1',
   lua: fixedWindowLua,
-  plainLua: fixedWindowPlainLua,
+  traits: { drains: false, hasOneEnd: true },
   width: 2,
 
-  check: ([limit, spanMs, aligned]) => {
+  prepare: ([limit, spanMs, aligned]) => {
     return { limit, spanMs, aligned: aligned === 1, nowMs: 0, count: 0, endMs: 0, dirty: false }
   },
 
   share: ([, span, detail], limit) => [limit, span, detail],
 
-  read(check, cells, offset, nowUs) {
+  read(scratch, cells, offset, nowUs) {
     const nowMs = Math.floor(nowUs / 1_000)
     const running = cells !== undefined && (cells[offset + 1] as number) > nowMs
-    check.nowMs = nowMs
-    check.count = running ? (cells[offset] as number) : 0
-    check.endMs = running ? (cells[offset + 1] as number) : endOfNew(check)
-    check.dirty = check.endMs - nowMs > check.spanMs
-    if (check.dirty) check.endMs = endOfNew(check)
-    return available(check)
+    scratch.nowMs = nowMs
+    scratch.count = running ? (cells[offset] as number) : 0
+    scratch.endMs = running ? (cells[offset + 1] as number) : endOfNew(scratch)
+    scratch.dirty = scratch.endMs - nowMs > scratch.spanMs
+    if (scratch.dirty) scratch.endMs = endOfNew(scratch)
+    return available(scratch)
   },
 
-  take(check, units) {
-    const count = check.count + units
-    check.count = count < MAX_UNITS ? count : MAX_UNITS
-    check.dirty = true
-    return available(check)
+  take(scratch, units) {
+    const count = scratch.count + units
+    scratch.count = count < MAX_UNITS ? count : MAX_UNITS
+    scratch.dirty = true
+    return available(scratch)
   },
 
-  refund(check, units, untilUs) {
-    const sameWindow = untilUs === undefined || untilUs >= check.endMs * 1_000
-    if (sameWindow && check.count > 0) {
-      check.count = check.count > units ? check.count - units : 0
-      check.dirty = true
+  refund(scratch, units, untilUs) {
+    const sameWindow = untilUs === undefined || untilUs >= scratch.endMs * 1_000
+    if (sameWindow && scratch.count > 0) {
+      scratch.count = scratch.count > units ? scratch.count - units : 0
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  reconcile(check, units, untilUs) {
+  reconcile(scratch, units, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs <= check.nowMs) return available(check)
-    if (check.count === 0 && untilMs < check.endMs) check.endMs = untilMs
-    return fixedWindow.take(check, units)
+    if (untilMs <= scratch.nowMs) return available(scratch)
+    if (scratch.count === 0 && untilMs < scratch.endMs) scratch.endMs = untilMs
+    return fixedWindow.take(scratch, units)
   },
 
-  restore(check, seen, untilUs) {
+  restore(scratch, seen, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs <= check.nowMs || untilMs - check.nowMs > check.spanMs) return available(check)
+    if (untilMs <= scratch.nowMs || untilMs - scratch.nowMs > scratch.spanMs)
+      return available(scratch)
     const used = Math.min(seen, MAX_UNITS)
-    // A later end: the window was lost and began anew. It is the old one again, with what both have seen.
-    const lost = check.count > 0 && untilMs < check.endMs
-    if (lost || check.count === 0) {
-      check.count = Math.min(check.count + used, MAX_UNITS)
-      check.endMs = untilMs
-      check.dirty = true
-    } else if (used > check.count) {
-      check.count = used
-      check.dirty = true
+    // A later end: the window was lost and began anew. It is the old one again, with what both have
+    // seen.
+    const lost = scratch.count > 0 && untilMs < scratch.endMs
+    if (lost || scratch.count === 0) {
+      scratch.count = Math.min(scratch.count + used, MAX_UNITS)
+      scratch.endMs = untilMs
+      scratch.dirty = true
+    } else if (used > scratch.count) {
+      scratch.count = used
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  retryAfterMs(check, cost) {
-    if (cost > check.limit) return -1
-    return check.count + cost > check.limit ? check.endMs - check.nowMs : 0
+  retryAfterMs(scratch, cost) {
+    if (cost > scratch.limit) return -1
+    return scratch.count + cost > scratch.limit ? scratch.endMs - scratch.nowMs : 0
   },
 
-  resetAfterUs: (check) => (check.count > 0 ? (check.endMs - check.nowMs) * 1_000 : 0),
+  resetAfterUs: (scratch) => (scratch.count > 0 ? (scratch.endMs - scratch.nowMs) * 1_000 : 0),
 
-  write(check, cells: Cells, offset) {
-    cells[offset] = check.count
-    cells[offset + 1] = check.endMs
+  write(scratch, cells: Cells, offset) {
+    cells[offset] = scratch.count
+    cells[offset + 1] = scratch.endMs
     return cells
   },
 }
 
-function endOfNew({ nowMs, spanMs, aligned }: WindowCheck): number {
+function endOfNew({ nowMs, spanMs, aligned }: WindowScratch): number {
   return aligned ? (Math.floor(nowMs / spanMs) + 1) * spanMs : nowMs + spanMs
 }
 
-function available(check: WindowCheck): number {
-  return check.count < check.limit ? check.limit - check.count : 0
+function available(scratch: WindowScratch): number {
+  return scratch.count < scratch.limit ? scratch.limit - scratch.count : 0
 }

@@ -1,123 +1,131 @@
--- Sliding counter. Formula, bound and units: sliding-counter.ts, the twin of this file.
+-- Sliding counter. Formula, bound and units: kernel.ts, the twin of this file.
 -- Key: STRING 'start:previous:current', start in Unix ms.
--- Numbers: limit, span in ms, 0.
 
-local call, pcall = redis.call, redis.pcall
-local ceil, floor, min = math.ceil, math.floor, math.min
-local format, match = string.format, string.match
-local function available(k)
-  local elapsed = k.now > k.start and k.now - k.start or 0
-  local used = k.current + ceil(k.previous * (k.span - elapsed) / k.span)
-  return used < k.limit and k.limit - used or 0
-end
+return function(limit, span)
+  local most = floor(2 ^ 53 / span)
+  local now = floor(us / 1000)
+  local new = floor(now / span) * span
+  local start, previous, current, stored, dirty
 
-local function take(k, units)
-  local current = k.current + units
-  k.current = current < k.most and current or k.most
-  k.dirty = true
-  return available(k)
-end
-
-return {
-  check = function(limit, span, _, us)
-    local now = floor(us / 1000)
-    return {
-      limit = limit, span = span, most = floor(2 ^ 53 / span), now = now, running = floor(now / span) * span,
-      start = 0, previous = 0, current = 0, stored = false, dirty = false,
-    }
-  end,
-
-  read = function(k, key)
-    local span, most, running = k.span, k.most, k.running
+  local function read(key)
     local raw = pcall('GET', key)
-    local start, previous, current = running, 0, 0
-    k.dirty = false
-    k.stored = raw and true
-    if raw then
-      if type(raw) ~= 'string' or #raw > 50 then return nil end
-      local s, p, c = match(raw, '^(%d+):(%d+):(%d+)$')
-      if not s then return nil end
-      start = s + 0
-      previous = min(p + 0, most)
-      current = min(c + 0, most)
-      if start < running then
-        previous = start == running - span and current or 0
+    local first, second, third
+    if type(raw) == 'string' and #raw <= 50 then
+      first, second, third = match(raw, '^(%d+):(%d+):(%d+)$')
+    end
+    stored = first
+    dirty = false
+    start, previous, current = new, 0, 0
+    if first then
+      start = first + 0
+      previous = min(second + 0, most)
+      current = min(third + 0, most)
+      if start < new then
+        previous = start == new - span and current or 0
         current = 0
-        start = running
-      elseif start > running + 2 * span then
+        start = new
+      elseif start > new + 2 * span then
         current = min(previous + current, most)
         previous = 0
-        start = running
-        k.dirty = true
+        start = new
+        dirty = true
       end
     end
-    k.start = start
-    k.previous = previous
-    k.current = current
-    return available(k)
-  end,
+    return first or not raw
+  end
 
-  take = take,
+  local function available()
+    local elapsed = now > start and now - start or 0
+    local used = current + ceil(previous * (span - elapsed) / span)
+    return used < limit and limit - used or 0
+  end
 
-  refund = function(k, units, until_us)
-    local until_ms = until_us and floor(until_us / 1000)
-    local of_current = not until_ms or until_ms > k.start + k.span
-    local of_previous = not until_ms or (not of_current and until_ms > k.start)
-    local from_current = of_current and min(units, k.current) or 0
-    local from_previous = of_previous and min(units - from_current, k.previous) or 0
-    if from_current + from_previous > 0 then
-      k.current = k.current - from_current
-      k.previous = k.previous - from_previous
-      k.dirty = true
+  local function take(units)
+    current = current + units
+    if current > most then current = most end
+    dirty = true
+  end
+
+  local function retry_after(cost)
+    local wait = -1
+    if cost <= limit then
+      local room = limit - cost - current
+      if room < 0 then
+        wait = start + 2 * span - floor((limit - cost) * span / current) - now
+      elseif previous <= room then
+        wait = 0
+      else
+        wait = start + span - floor(room * span / previous) - now
+        if wait < 0 then wait = 0 end
+      end
     end
-    return available(k)
-  end,
+    return wait
+  end
 
-  reconcile = function(k, units, until_us)
-    local until_ms = floor(until_us / 1000)
-    if until_ms > k.start + k.span then return take(k, units) end
-    if until_ms > k.start then
-      k.previous = min(k.previous + units, k.most)
-      k.dirty = true
+  local function reset_after()
+    local ends = 0
+    if current > 0 then
+      ends = start + 2 * span - now
+    elseif previous > 0 then
+      ends = start + span - now
     end
-    return available(k)
-  end,
+    return ends * 1000, dirty
+  end
 
-  restore = function(k, used, until_us)
-    local start = floor(until_us / 1000) - 2 * k.span
-    local seen = min(used, k.most)
-    local counted = k.current + k.previous
-    if start == k.start and seen > counted then
-      k.current = k.current + seen - counted
-      k.dirty = true
-    elseif start == k.start - k.span and k.previous == 0 then
-      k.previous = seen
-      k.dirty = true
-    end
-    return available(k)
-  end,
-
-  retry_after = function(k, cost)
-    if cost > k.limit then return -1 end
-    local room = k.limit - cost - k.current
-    if room < 0 then return k.start + 2 * k.span - floor((k.limit - cost) * k.span / k.current) - k.now end
-    if k.previous <= room then return 0 end
-    local wait = k.start + k.span - floor(room * k.span / k.previous) - k.now
-    return wait > 0 and wait or 0
-  end,
-
-  reset_after = function(k)
-    if k.current > 0 then return (k.start + 2 * k.span - k.now) * 1000 end
-    return k.previous > 0 and (k.start + k.span - k.now) * 1000 or 0
-  end,
-
-  -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
-  write = function(k, key, reset, slack)
-    local value = format('%d:%d:%d', k.start, k.previous, k.current)
-    if k.stored and call('PTTL', key) >= reset + slack then
+  -- The TTL is written with an eighth of a span to spare, and again only when it has become too
+  -- short.
+  local function write(key, reset)
+    local value = format('%d:%d:%d', start, previous, current)
+    local life = reset / 1000 + slack
+    if stored and call('PTTL', key) >= life then
       call('SET', key, value, 'KEEPTTL')
     else
-      call('SET', key, value, 'PX', reset + floor(k.span / 8) + 1000 + slack)
+      call('SET', key, value, 'PX', life + floor(span / 8) + 1000)
     end
-  end,
-}
+  end
+
+  local correct
+  if mode == 'refund' then
+    correct = function(units, until_us)
+      local until_ms = until_us and floor(until_us / 1000)
+      local of_current = not until_ms or until_ms > start + span
+      local of_previous = not until_ms or (not of_current and until_ms > start)
+      local from_current = of_current and min(units, current) or 0
+      local from_previous = of_previous and min(units - from_current, previous) or 0
+      if from_current + from_previous > 0 then
+        current = current - from_current
+        previous = previous - from_previous
+        dirty = true
+      end
+      return true
+    end
+  elseif mode == 'reconcile' then
+    correct = function(units, until_us)
+      local until_ms = floor(until_us / 1000)
+      if until_ms > start + span then
+        take(units)
+      elseif until_ms > start then
+        previous = min(previous + units, most)
+        dirty = true
+      end
+    end
+  elseif mode == 'restore' then
+    correct = function(used, until_us)
+      local was_start = floor(until_us / 1000) - 2 * span
+      local seen = min(used, most)
+      local counted = current + previous
+      if was_start == start and seen > counted then
+        current = current + seen - counted
+        dirty = true
+      elseif was_start == start - span and previous == 0 then
+        previous = seen
+        dirty = true
+      end
+    end
+  end
+
+  return {
+    read = read, available = available, take = take, retry_after = retry_after,
+    reset_after = reset_after, write = write, correct = correct,
+  }
+end

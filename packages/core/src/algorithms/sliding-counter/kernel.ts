@@ -1,19 +1,24 @@
-// Sliding counter: the counts of the running and of the previous window, the latter weighted by the part of it that a
-// window ending now still covers. The smallest sliding state, and an approximation.
+// Sliding counter: the counts of the running and of the previous window, the latter weighted by the
+// part of it that a window ending now still covers. The smallest sliding state, and an
+// approximation.
 //
 //   used = current + ceil(previous * (span - elapsed) / span)
 //
-// Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets just under twice
-// the limit in the worst window (it is measured in docs/algorithms.md). Windows lie on the grid of the Unix epoch.
-// Exact while limit * span < 2^53, which the policy checks. Waits: with room = limit - cost - current,
-//   room >= 0: the previous window must weigh no more than room: elapsed >= span - floor(room * span / previous)
-//   room <  0: in the next window, where `current` is the previous one, by the same formula with limit - cost
-// Another limit on the same state: the counts stay. The span is part of the key, so all have one grid.
+// Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets
+// just under twice the limit in the worst window (it is measured in docs/algorithms.md). Windows
+// lie on the grid of the Unix epoch. Exact while limit * span < 2^53, which the policy checks.
+// Waits: with room = limit - cost - current,
+//   room >= 0: the previous window must weigh no more than room:
+//              elapsed >= span - floor(room * span / previous)
+//   room <  0: in the next window, where `current` is the previous one, by the same formula with
+//              limit - cost
+// Another limit on the same state: the counts stay. The span is part of the key, so all have one
+// grid.
 
-import type { Cells, Check, Kernel } from '../algorithm.js'
-import { slidingCounterLua, slidingCounterPlainLua } from '../lua.generated.js'
+import type { Cells, Kernel, Scratch } from '../algorithm.js'
+import { slidingCounterLua } from '../lua.generated.js'
 
-interface CounterCheck extends Check {
+interface CounterScratch extends Scratch {
   readonly limit: number
   readonly spanMs: number
   /** Counts saturate here, so that count * span stays exact. */
@@ -25,27 +30,27 @@ interface CounterCheck extends Check {
 }
 
 /** Numbers: limit, span in ms, 0. */
-export const slidingCounter: Kernel<CounterCheck> = {
+export const slidingCounter: Kernel<CounterScratch> = {
   id: 'counter1',
   lua: slidingCounterLua,
-  plainLua: slidingCounterPlainLua,
+  traits: { drains: false, hasOneEnd: false },
   width: 3,
 
-  check: ([limit, spanMs]) => {
+  prepare: ([limit, spanMs]) => {
     const most = Math.floor(2 ** 53 / spanMs)
     return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
   },
 
   share: ([, span, detail], limit) => [limit, span, detail],
 
-  read(check, cells, offset, nowUs) {
-    const { spanMs, most } = check
+  read(scratch, cells, offset, nowUs) {
+    const { spanMs, most } = scratch
     const nowMs = Math.floor(nowUs / 1_000)
     const running = Math.floor(nowMs / spanMs) * spanMs
     let start = running
     let previous = 0
     let current = 0
-    check.dirty = false
+    scratch.dirty = false
     if (cells !== undefined) {
       start = cells[offset] as number
       previous = Math.min(cells[offset + 1] as number, most)
@@ -55,67 +60,69 @@ export const slidingCounter: Kernel<CounterCheck> = {
         current = 0
         start = running
       } else if (start > running + 2 * spanMs) {
-        // Folded into the current window: kept as the previous one, an earlier now would weigh it less.
+        // Folded into the current window: kept as the previous one, an earlier now would weigh it
+        // less.
         current = Math.min(previous + current, most)
         previous = 0
         start = running
-        check.dirty = true
+        scratch.dirty = true
       }
     }
-    check.nowMs = nowMs
-    check.startMs = start
-    check.previous = previous
-    check.current = current
-    return available(check)
+    scratch.nowMs = nowMs
+    scratch.startMs = start
+    scratch.previous = previous
+    scratch.current = current
+    return available(scratch)
   },
 
-  take(check, units) {
-    const current = check.current + units
-    check.current = current < check.most ? current : check.most
-    check.dirty = true
-    return available(check)
+  take(scratch, units) {
+    const current = scratch.current + units
+    scratch.current = current < scratch.most ? current : scratch.most
+    scratch.dirty = true
+    return available(scratch)
   },
 
-  refund(check, units, untilUs) {
+  refund(scratch, units, untilUs) {
     // A charge weighs until the end of the window after its own.
     const untilMs = untilUs === undefined ? undefined : Math.floor(untilUs / 1_000)
-    const ofCurrent = untilMs === undefined || untilMs > check.startMs + check.spanMs
-    const ofPrevious = untilMs === undefined || (!ofCurrent && untilMs > check.startMs)
-    const fromCurrent = ofCurrent ? Math.min(units, check.current) : 0
-    const fromPrevious = ofPrevious ? Math.min(units - fromCurrent, check.previous) : 0
+    const ofCurrent = untilMs === undefined || untilMs > scratch.startMs + scratch.spanMs
+    const ofPrevious = untilMs === undefined || (!ofCurrent && untilMs > scratch.startMs)
+    const fromCurrent = ofCurrent ? Math.min(units, scratch.current) : 0
+    const fromPrevious = ofPrevious ? Math.min(units - fromCurrent, scratch.previous) : 0
     if (fromCurrent + fromPrevious > 0) {
-      check.current -= fromCurrent
-      check.previous -= fromPrevious
-      check.dirty = true
+      scratch.current -= fromCurrent
+      scratch.previous -= fromPrevious
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  reconcile(check, units, untilUs) {
+  reconcile(scratch, units, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs > check.startMs + check.spanMs) return slidingCounter.take(check, units)
-    if (untilMs > check.startMs) {
-      check.previous = Math.min(check.previous + units, check.most)
-      check.dirty = true
+    if (untilMs > scratch.startMs + scratch.spanMs) return slidingCounter.take(scratch, units)
+    if (untilMs > scratch.startMs) {
+      scratch.previous = Math.min(scratch.previous + units, scratch.most)
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
-  restore(check, used, untilUs) {
-    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the weight of the window before
-    // that. So in the same window both counts together are at least as much, unless they were lost; and in the next one,
-    // where the older count is gone, a window that has a count at all is taken to be intact.
-    const startMs = Math.floor(untilUs / 1_000) - 2 * check.spanMs
-    const seen = Math.min(used, check.most)
-    const counted = check.current + check.previous
-    if (startMs === check.startMs && seen > counted) {
-      check.current += seen - counted
-      check.dirty = true
-    } else if (startMs === check.startMs - check.spanMs && check.previous === 0) {
-      check.previous = seen
-      check.dirty = true
+  restore(scratch, used, untilUs) {
+    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the
+    // weight of the window before that. So in the same window both counts together are at least as
+    // much, unless they were lost; and in the next one, where the older count is gone, a window
+    // that has a count at all is taken to be intact.
+    const startMs = Math.floor(untilUs / 1_000) - 2 * scratch.spanMs
+    const seen = Math.min(used, scratch.most)
+    const counted = scratch.current + scratch.previous
+    if (startMs === scratch.startMs && seen > counted) {
+      scratch.current += seen - counted
+      scratch.dirty = true
+    } else if (startMs === scratch.startMs - scratch.spanMs && scratch.previous === 0) {
+      scratch.previous = seen
+      scratch.dirty = true
     }
-    return available(check)
+    return available(scratch)
   },
 
   retryAfterMs({ limit, spanMs, nowMs, startMs, previous, current }, cost) {
@@ -133,15 +140,15 @@ export const slidingCounter: Kernel<CounterCheck> = {
     return previous > 0 ? (startMs + spanMs - nowMs) * 1_000 : 0
   },
 
-  write(check, cells: Cells, offset) {
-    cells[offset] = check.startMs
-    cells[offset + 1] = check.previous
-    cells[offset + 2] = check.current
+  write(scratch, cells: Cells, offset) {
+    cells[offset] = scratch.startMs
+    cells[offset + 1] = scratch.previous
+    cells[offset + 2] = scratch.current
     return cells
   },
 }
 
-function available({ limit, spanMs, nowMs, startMs, previous, current }: CounterCheck): number {
+function available({ limit, spanMs, nowMs, startMs, previous, current }: CounterScratch): number {
   const elapsed = nowMs > startMs ? nowMs - startMs : 0
   const used = current + Math.ceil((previous * (spanMs - elapsed)) / spanMs)
   return used < limit ? limit - used : 0

@@ -1,176 +1,203 @@
--- Sliding log. Formula, bound and units: sliding-log.ts, the twin of this file.
--- Key: LIST of 'tick:weight:sum', oldest first, tick in ms since 2025. The weight of the first entry tells how many
--- units before its sum still count, so dead entries can be cut off without a sentinel.
--- Numbers: limit, span in ms, quantum in ms.
+-- Sliding log. Formula, bound and units: kernel.ts, the twin of this file.
+-- Key: LIST of 'tick:weight:sum', oldest first, tick in ms since 2025. The weight of the first
+-- entry says how many units before its sum still count, so dead entries can be cut off without a
+-- sentinel.
 
-local max, min = math.max, math.min
-local format = string.format
-local EPOCH_MS = 1735689600000
+-- Sums are kept modulo this.
+local ROUND = 2 * MAX_UNITS
 
-local function used_of(k)
-  return (k.last_sum - k.floor) % ROUND
+-- The numbers of an entry. Of none, or one that is not ours: nil and what there is (false:
+-- nothing).
+local function entry(key, index)
+  local raw = pcall('LINDEX', key, index)
+  if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
+  local tick, weight, sum = match(raw, '^(%d+):(%d+):(%d+)$')
+  if not tick then return nil, raw end
+  return tick + 0, weight + 0, sum + 0
 end
 
-local function available(k)
-  local used = used_of(k)
-  return used < k.limit and k.limit - used or 0
-end
-
--- Forgets the entries: what is used, if anything, becomes one run that was taken now.
-local function restart(k, used)
-  k.runs = false
-  k.floor = 0
-  k.last_tick = k.tick
-  k.last_sum = used
-  return available(k)
-end
-
-local function reaches_back_to(k, tick, used)
-  if k.first_tick ~= tick or tick ~= k.tick then return k.first_tick <= tick end
-  return used_of(k) >= min(used, MAX_UNITS)
-end
-
-local function take_at(k, units, tick)
-  local added = min(units, MAX_UNITS - used_of(k))
-  if added <= 0 then return available(k) end
-  if not k.runs or tick > k.last_tick then k.last_tick = tick end
-  k.last_sum = (k.last_sum + added) % ROUND
-  k.dirty = true
-  return available(k)
-end
-
--- The tick of what weighs until then; never ahead of what is taken now, nor before the origin of times.
-local function tick_until(k, until_us)
-  return max(0, min(floor(until_us / 1000) - EPOCH_MS - k.span, k.tick))
-end
-
-return {
-  check = function(limit, span, quantum, us)
-    local now = floor(us / 1000) - EPOCH_MS
-    return {
-      limit = limit, span = span, quantum = quantum, now = now, alive = now - span + 1,
-      tick = floor(now / quantum) * quantum + quantum - 1, key = false, stored = false, runs = false, first = 0,
-      first_tick = 0, first_sum = 0, stored_tick = 0, stored_weight = 0, stored_sum = 0, floor = 0, last_tick = 0,
-      last_sum = 0, older_tick = false, older_sum = 0, dirty = false,
-    }
-  end,
-
-  read = function(k, key)
-    local now, alive = k.now, k.alive
-    k.key = key
-    k.older_tick = false
-    k.dirty = false
-    local tick, weight, sum = entry(key, -1)
-    if not tick and weight then return nil end
-    k.stored = tick and true
-    if not tick or tick < alive then return restart(k, 0) end
-    k.stored_tick = tick
-    k.stored_weight = weight
-    k.stored_sum = sum
-    local first, first_tick, first_weight, first_sum = 0, entry(key, 0)
-    if not first_tick then return nil end
-    if first_tick < alive then
-      first, first_tick, first_weight, first_sum = seek(key, 0, call('LLEN', key) - 1, false, alive)
-      if not first then return nil end
+-- The first entry after `low`, which is too early, and up to the last one, which is not, that has
+-- the `bound`-th of the units after `floor_sum`, or, where that is false, a tick of at least
+-- `bound`: by doubling steps, then bisection. Nil if an entry on the way is not ours.
+local function seek(key, low, floor_sum, bound)
+  local high = call('LLEN', key) - 1
+  local step = 1
+  local tick, weight, sum
+  while low + 1 < high do
+    local middle = low + step
+    if middle >= high then middle = floor((low + high) / 2) end
+    local t, w, s = entry(key, middle)
+    if not t then return nil end
+    if (floor_sum and (s - floor_sum) % ROUND or t) >= bound then
+      high, tick, weight, sum = middle, t, w, s
+      step = high
+    else
+      low = middle
+      step = step * 2
     end
-    k.runs = true
-    k.first = first
-    k.first_tick = first_tick
-    k.first_sum = first_sum
-    k.floor = (first_sum - first_weight) % ROUND
-    k.last_tick = tick
-    k.last_sum = sum
-    if tick - now <= k.span then return available(k) end
-    restart(k, used_of(k))
-    k.dirty = true
-    return available(k)
-  end,
+  end
+  if not tick then tick, weight, sum = entry(key, high) end
+  if not tick then return nil end
+  return high, tick, weight, sum
+end
 
-  take = function(k, units)
-    return take_at(k, units, k.tick)
-  end,
+-- The tick of what weighs until then; never ahead of what is taken now, nor before the origin of
+-- times.
+local function tick_of(until_us, span, new_tick)
+  return max(0, min(floor(until_us / 1000) - EPOCH_MS - span, new_tick))
+end
 
-  refund = function(k, units, until_us)
-    local used = used_of(k)
-    if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > k.now) then
-      local back = min(units, used)
-      -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is not ours.
-      if k.runs and back < used and (k.first_sum - k.floor) % ROUND <= back then
-        local first, tick, _, sum = seek(k.key, k.first, call('LLEN', k.key) - 1, k.floor, back + 1)
-        if not first then return nil end
-        k.first, k.first_tick, k.first_sum = first, tick, sum
+return function(limit, span, quantum)
+  local now = floor(us / 1000) - EPOCH_MS
+  local alive = now - span + 1
+  local new_tick = floor(now / quantum) * quantum + quantum - 1
+  -- The last entry and the first live one; runs: there is one, and it stays. `gone`: units up to
+  -- this sum do not count.
+  local list, stored_tick, stored_weight, stored_sum, runs, first, first_tick, first_sum
+  local gone, last_tick, last_sum, older_tick, older_sum, dirty
+
+  local function read(key)
+    list = key
+    older_tick = false
+    dirty = false
+    runs = false
+    first, gone, last_tick, last_sum = 0, 0, new_tick, 0
+    stored_tick, stored_weight, stored_sum = entry(key, -1)
+    local ours = stored_tick or not stored_weight
+    if stored_tick and stored_tick >= alive then
+      local weight
+      first_tick, weight, first_sum = entry(key, 0)
+      if first_tick and first_tick < alive then
+        first, first_tick, weight, first_sum = seek(key, 0, false, alive)
       end
-      k.floor = (k.floor + back) % ROUND
-      k.dirty = true
+      ours = first_tick
+      if ours then
+        gone, last_tick, last_sum = (first_sum - weight) % ROUND, stored_tick, stored_sum
+        runs = last_tick - now <= span
+        if not runs then
+          gone, last_tick, last_sum = 0, new_tick, (last_sum - gone) % ROUND
+          dirty = true
+        end
+      end
     end
-    return available(k)
-  end,
+    return ours
+  end
 
-  reconcile = function(k, units, until_us)
-    local tick = tick_until(k, until_us)
-    return tick + k.span > k.now and take_at(k, units, tick) or available(k)
-  end,
+  local function available()
+    local used = (last_sum - gone) % ROUND
+    return used < limit and limit - used or 0
+  end
 
-  restore = function(k, used, until_us)
-    local tick = tick_until(k, until_us)
-    if tick + k.span <= k.now or used == 0 then return available(k) end
-    if not k.runs then
-      -- Also of a run that is healed and full, to which nothing is added: a second restore has to find it there.
-      k.last_tick = tick
-      return take_at(k, used, tick)
+  -- At a tick, or now.
+  local function take(units, at)
+    local tick = at or new_tick
+    local room = MAX_UNITS - (last_sum - gone) % ROUND
+    local added = units < room and units or room
+    if added > 0 then
+      if not runs or tick > last_tick then last_tick = tick end
+      last_sum = (last_sum + added) % ROUND
+      dirty = true
     end
-    local room = MAX_UNITS - used_of(k)
-    if room <= 0 or reaches_back_to(k, tick, used) then return available(k) end
-    k.older_tick = tick
-    k.older_sum = k.floor
-    k.floor = (k.floor - min(used, room)) % ROUND
-    k.dirty = true
-    return available(k)
-  end,
+  end
 
-  retry_after = function(k, cost)
-    if cost > k.limit then return -1 end
-    local excess = used_of(k) + cost - k.limit
-    if excess <= 0 then return 0 end
-    local tick = k.last_tick
-    if k.older_tick and excess <= (k.older_sum - k.floor) % ROUND then
-      tick = k.older_tick
-    elseif k.runs and (k.first_sum - k.floor) % ROUND >= excess then
-      tick = k.first_tick
-    elseif k.runs and (k.stored_sum - k.floor) % ROUND >= excess then
-      local _, reaching = seek(k.key, k.first, call('LLEN', k.key) - 1, k.floor, excess)
-      if not reaching then return nil end
-      tick = reaching
+  -- Nil: an entry is not ours.
+  local function retry_after(cost)
+    local wait = -1
+    if cost <= limit then
+      local excess = (last_sum - gone) % ROUND + cost - limit
+      wait = 0
+      if excess > 0 then
+        local tick = last_tick
+        if older_tick and excess <= (older_sum - gone) % ROUND then
+          tick = older_tick
+        elseif runs and (first_sum - gone) % ROUND >= excess then
+          tick = first_tick
+        elseif runs and (stored_sum - gone) % ROUND >= excess then
+          local _
+          _, tick = seek(list, first, gone, excess)
+        end
+        wait = tick and tick + span - now
+      end
     end
-    return tick + k.span - k.now
-  end,
+    return wait
+  end
 
-  reset_after = function(k)
-    return used_of(k) > 0 and (k.last_tick + k.span - k.now) * 1000 or 0
-  end,
+  local function reset_after()
+    return (last_sum - gone) % ROUND > 0 and (last_tick + span - now) * 1000 or 0, dirty
+  end
 
-  -- The TTL is written with an eighth of a span to spare, and again only when it has become too short.
-  write = function(k, key, reset, slack)
-    local first = k.first
-    if k.older_tick then
+  -- The TTL is written with an eighth of a span to spare, and again only when it has become too
+  -- short.
+  local function write(key, reset)
+    if older_tick then
       if first > 0 then call('LTRIM', key, first, -1) end
-      call('LPUSH', key, format('%d:%d:%d', k.older_tick, (k.older_sum - k.floor) % ROUND, k.older_sum))
-    elseif not k.runs then
-      if k.stored then call('DEL', key) end
-      call('RPUSH', key, format('%d:%d:%d', k.last_tick, used_of(k), k.last_sum))
+      call('LPUSH', key, format('%d:%d:%d', older_tick, (older_sum - gone) % ROUND, older_sum))
+    elseif not runs then
+      if stored_tick then call('DEL', key) end
+      call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - gone) % ROUND, last_sum))
     else
       if first == 1 then call('LPOP', key) elseif first > 1 then call('LTRIM', key, first, -1) end
-      if k.last_sum == k.stored_sum then
-        call('LSET', key, 0, format('%d:%d:%d', k.first_tick, (k.first_sum - k.floor) % ROUND, k.first_sum))
-      elseif k.last_tick > k.stored_tick then
-        call('RPUSH', key, format('%d:%d:%d', k.last_tick, (k.last_sum - k.stored_sum) % ROUND, k.last_sum))
+      if last_sum == stored_sum then
+        call('LSET', key, 0, format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
+      elseif last_tick > stored_tick then
+        call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - stored_sum) % ROUND, last_sum))
       else
-        local weight = k.stored_weight + (k.last_sum - k.stored_sum) % ROUND
-        call('LSET', key, -1, format('%d:%d:%d', k.last_tick, weight, k.last_sum))
+        local weight = stored_weight + (last_sum - stored_sum) % ROUND
+        call('LSET', key, -1, format('%d:%d:%d', last_tick, weight, last_sum))
       end
     end
-    if call('PTTL', key) < reset + slack then
-      call('PEXPIRE', key, reset + floor(k.span / 8) + 1000 + slack)
+    local life = reset / 1000 + slack
+    if call('PTTL', key) < life then call('PEXPIRE', key, life + floor(span / 8) + 1000) end
+  end
+
+  local correct
+  if mode == 'refund' then
+    correct = function(units, until_us)
+      local used = (last_sum - gone) % ROUND
+      if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > now) then
+        local back = min(units, used)
+        -- The entries up to the floor go. Looked up here, for nothing has been written yet if one
+        -- is not ours.
+        if runs and back < used and (first_sum - gone) % ROUND <= back then
+          local _
+          first, first_tick, _, first_sum = seek(list, first, gone, back + 1)
+        end
+        gone = (gone + back) % ROUND
+        dirty = true
+      end
+      return first
     end
-  end,
-}
+  elseif mode == 'reconcile' then
+    correct = function(units, until_us)
+      local tick = tick_of(until_us, span, new_tick)
+      if tick + span > now then take(units, tick) end
+    end
+  elseif mode == 'restore' then
+    local function reaches_back_to(tick, used)
+      if first_tick ~= tick or tick ~= new_tick then return first_tick <= tick end
+      return (last_sum - gone) % ROUND >= min(used, MAX_UNITS)
+    end
+
+    correct = function(used, until_us)
+      local tick = tick_of(until_us, span, new_tick)
+      if tick + span <= now or used == 0 then return end
+      if not runs then
+        -- Also of a run that is healed and full, to which nothing is added: a second restore has to
+        -- find it there.
+        last_tick = tick
+        return take(used, tick)
+      end
+      local room = MAX_UNITS - (last_sum - gone) % ROUND
+      if room <= 0 or reaches_back_to(tick, used) then return end
+      older_tick = tick
+      older_sum = gone
+      gone = (gone - min(used, room)) % ROUND
+      dirty = true
+    end
+  end
+
+  return {
+    read = read, available = available, take = take, retry_after = retry_after,
+    reset_after = reset_after, write = write, correct = correct,
+  }
+end

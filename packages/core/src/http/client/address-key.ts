@@ -4,19 +4,20 @@ import { quote, rangeError, typeError } from '../../base/errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
 
 export interface AddressOptions {
-  /** IPv6 clients count together by the first so many bits of their address, 32 to 128. Default 56: an end site has at
-   *  least 64 bits to itself and often 72, so a full address limits nobody. */
+  /** IPv6 clients count together by the first so many bits of their address, 32 to 128. Default 56:
+   *  an end site has at least 64 bits to itself and often 72, so a full address limits nobody. */
   readonly ipv6Prefix?: number
-  /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the well-known `64:ff9b::/96`. */
+  /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the
+   *  well-known `64:ff9b::/96`. */
   readonly nat64?: readonly string[]
 }
 
 const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
 
 /**
- * Makes the function that turns an address into the key of its client: IPv4 (also mapped or translated into IPv6) as
- * `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`); ports, brackets and zones dropped. Gives `undefined` for
- * what is no address.
+ * Makes the function that turns an address into the key of its client: IPv4 (also mapped or
+ * translated into IPv6) as `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`); ports,
+ * brackets and zones dropped. Returns `undefined` for what is no address.
  * @throws {RangeError} WEIR_INVALID_OPTION
  * @example
  * const clientKey = addressKey()
@@ -36,14 +37,18 @@ export function addressKey(
   return (address) => {
     if (typeof address !== 'string') return undefined
     if (isIpv4(address)) return address
-    // What a server that listens on all addresses sees of an IPv4 client: so common that it has a way of its own.
+    // How a server that listens on all addresses sees an IPv4 client: common enough for a fast
+    // path.
     if (address.startsWith('::ffff:') && isIpv4(address.slice(7))) return address.slice(7)
     const bits = read(address)
     return bits && keyOf(bits, ipv6Prefix)
   }
 }
 
-/** Makes the function that reads an address, with IPv4 unfolded out of IPv6. Gives `undefined` for what is none. */
+/**
+ * Makes the function that reads an address, with IPv4 taken out of IPv6. Returns `undefined` for
+ * what is no address.
+ */
 export function addressReader({
   nat64 = [],
 }: AddressOptions = {}): (address: string) => Bits | undefined {

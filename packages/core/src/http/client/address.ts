@@ -1,5 +1,5 @@
-// Client addresses, judged by their 128 bits and never by how they are written. An IPv4 address is held as the
-// IPv4-mapped IPv6 address that it equals, so that there is one form for all.
+// Client addresses, compared by their 128 bits and never by how they are written. An IPv4 address
+// is held as the IPv4-mapped IPv6 address that it equals, so that there is one form for all.
 
 /** Eight groups of 16 bits. */
 export type Bits = readonly number[]
@@ -53,7 +53,7 @@ const IPV4_PORT = /^([\d.]+):\d{1,5}$/
 const ZONE = /%[0-9A-Za-z._~-]+$/
 const LONGEST = 100
 
-/** Reads an address, with or without a port, brackets or a zone. Says `undefined` of everything else. */
+/** Reads an address, with or without port, brackets or zone. `undefined` for everything else. */
 export function parseAddress(text: string): Bits | undefined {
   if (text.length > LONGEST) return undefined
   if (text.startsWith('[')) {

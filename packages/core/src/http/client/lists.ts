@@ -1,4 +1,4 @@
-// Lists of networks: whom to let through, whom to turn away, which proxies to believe.
+// Lists of networks: whom to let through, whom to turn away, which proxies to trust.
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { type Bits, isMapped, parseBare, sameNetwork } from './address.js'
@@ -16,10 +16,33 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
+interface AccessOptions extends AddressOptions {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+}
+
 /**
- * Makes the function that tells whether an address is in one of these networks: addresses, CIDR ranges, `'loopback'`,
- * `'link-local'` or `'private'`. What is no address is in none. An IPv4 client matches IPv4 networks only, however its
- * address is written. With `partial`, a range that is a whole address family is refused.
+ * Makes the function that says on which of the lists a client is; `undefined` where there are none.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
+ */
+export function accessList(
+  options: AccessOptions,
+): ((address: string | undefined) => 'allow' | 'deny' | undefined) | undefined {
+  const { allow = [], deny = [] } = options
+  const isAllowed = networkList(allow, 'allow', options)
+  const isDenied = networkList(deny, 'deny', options)
+  if (allow.length === 0 && deny.length === 0) return undefined
+  return (address) => {
+    if (isDenied(address)) return 'deny'
+    return isAllowed(address) ? 'allow' : undefined
+  }
+}
+
+/**
+ * Makes the function that says whether an address is in one of these networks: addresses, CIDR
+ * ranges, `'loopback'`, `'link-local'` or `'private'`. What is no address is in none. An IPv4
+ * client matches IPv4 networks only, however its address is written. With `partial`, a range that
+ * is a whole address family is refused.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function networkList(

@@ -1,5 +1,6 @@
-// Who the client is behind proxies: the forwarding header is read from its end, where our own proxies wrote, and only as
-// far as they can be trusted. What a client wrote into it itself is never reached.
+// Who the client is behind proxies: the forwarding header is read from its end, where our own
+// proxies wrote, and only as far as they can be trusted. What a client wrote into it itself is
+// never reached.
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
@@ -7,11 +8,12 @@ import { type AddressOptions, addressKey } from './address-key.js'
 import { networkList } from './lists.js'
 
 export interface ProxyOptions {
-  /** The proxies in front of this server: addresses, CIDR ranges, `'loopback'`, `'link-local'`, `'private'`, `'unix'` (whoever
-   *  connects through a Unix socket), or a function that tells. */
+  /** The proxies in front of this server: addresses, CIDR ranges, `'loopback'`, `'link-local'`,
+   *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */
   readonly trusted: readonly string[] | ((address: string) => boolean)
-  /** Where they write whom they forward for. `x-forwarded-for` and `forwarded` hold lists; any other header holds one
-   *  address, as `cf-connecting-ip` and `x-real-ip` do. Default `x-forwarded-for`. */
+  /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
+   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do. Default
+   *  `x-forwarded-for`. */
   readonly header?: string
 }
 
@@ -19,8 +21,9 @@ export interface ProxyOptions {
 const MAX_HOPS = 32
 
 /**
- * Makes the function that finds the client's address, given the other end of the connection and the header's value.
- * The result may be no address at all, where the last trusted proxy said so (`unknown`, `_hidden`).
+ * Makes the function that finds the client's address, given the other end of the connection and the
+ * header's value. The result may be no address at all, where the last trusted proxy said so
+ * (`unknown`, `_hidden`).
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function proxyResolver(
@@ -35,7 +38,7 @@ export function proxyResolver(
     let client: string | undefined
     for (const hop of hopsOf(forwarded)) {
       client = hop
-      // An empty hop, as any other that is no address, is nobody that could be trusted.
+      // An empty hop, as any other that is no address, cannot be trusted.
       if (!trusts(hop)) break
     }
     return client
@@ -98,7 +101,7 @@ function* fromTheEnd(list: string): Generator<string> {
 const PAIR = /[ \t]*([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*([;,]|$)/y
 const OBFUSCATED_PORT = /:_[\w.-]+$/
 
-/** The `for` of each element of a Forwarded header (RFC 7239). A header that is malformed names nobody. */
+/** The `for` of each element of a Forwarded header (RFC 7239); `['']` if it is malformed. */
 function forwardedFor(value: string): string[] {
   const hops: string[] = []
   let hop = ''

@@ -1,23 +1,30 @@
-// How limits are told in header fields. RateLimit and RateLimit-Policy are an IETF draft that has changed its syntax
-// three times, so each form goes by the revision that it is pinned to, and nothing outside this file knows any of them.
+// The header fields that show limits. RateLimit and RateLimit-Policy are an IETF draft that has
+// changed its syntax three times, so each form goes by the revision that it is pinned to, and
+// nothing outside this file knows any of them.
 
 import type { Policy } from '../../algorithms/policy.js'
-import { bindingOf, effectiveMs, integer, MAX_SECONDS, type Row, seconds } from './header-item.js'
+import { bindsMore } from '../../limiter/decision.js'
+import type { PolicyResult } from '../../store.js'
 
 /**
- * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08 to 11
+ * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08
+ *   to 11
  * - `draft-7`: `RateLimit-Policy: 120;w=60` and `RateLimit: limit=120, remaining=87, reset=42`
  * - `draft-6`: `RateLimit-Policy: 120;w=60` and `RateLimit-Limit`, `-Remaining`, `-Reset`
- * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's clients read it
+ * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's
+ *   clients read it
  * - `legacy-delta`: the same with `-Reset` as seconds from now
  *
- * Where a form has room for one policy only, it tells the binding one.
+ * Where a form has room for one policy only, it shows the binding one.
  */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta'
 
 /**
- * Every header that a limiter may send. Browsers hide them from pages of other origins unless they are exposed.
- * @example app.use(cors({ exposedHeaders: [...RATE_LIMIT_HEADERS] })) // before the limiter, so that a 429 is readable
+ * Every header that a limiter may send. Browsers hide them from pages of other origins unless they
+ * are exposed.
+ * @example
+ * // Before the limiter, so that a 429 is readable.
+ * app.use(cors({ exposedHeaders: [...RATE_LIMIT_HEADERS] }))
  */
 export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'RateLimit',
@@ -31,15 +38,27 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'Retry-After',
 ])
 
-/** A header field, and its value for these rows; `undefined`: it is not sent. */
+/** One policy of one limiter, as a response shows it. */
+export interface HeaderItem {
+  /** Name of the limiter. */
+  readonly limiter: string
+  /** What the response calls the policy: its own name, unless another limiter has one of that
+   *  name. */
+  readonly name: string
+  readonly result: PolicyResult
+  /** True if this policy denied the request. */
+  readonly isViolated: boolean
+}
+
+/** A header field, and its value for some items; `undefined`: it is not sent. */
 export interface Field {
   readonly name: string
-  readonly write: (rows: readonly Row[]) => string | undefined
+  readonly write: (items: readonly HeaderItem[]) => string | undefined
 }
 
 /**
- * The fields of these formats; one that several formats have is written as the first of them does. But RateLimit-Policy
- * goes with RateLimit, which draft-6 does not have.
+ * The fields of these formats; one that several formats have is written as the first of them does.
+ * But RateLimit-Policy goes with RateLimit, which draft-6 does not have.
  */
 export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   const fields = new Map<string, Field>()
@@ -54,90 +73,103 @@ export function isHeaderFormat(format: unknown): format is HeaderFormat {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format)
 }
 
-/** What a field says of a policy on every response, written once for each policy. */
-interface Title {
+/** The parts of fields that are the same in every response, made once for each policy. */
+interface Constants {
   readonly name: string
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
 }
 
-const titles: WeakMap<Policy, Title> = new WeakMap()
+const constants: WeakMap<Policy, Constants> = new WeakMap()
 
-function titleOf({ name, figures: { policy } }: Row): Title {
-  let title = titles.get(policy)
-  if (title === undefined || title.name !== name) {
+function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
+  let known = constants.get(policy)
+  if (known === undefined || known.name !== name) {
     const quota = integer(policy.limit)
     const window = windowParameter(policy.windowMs)
     const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
-    title = {
+    known = {
       name,
       policy8: `${quoted};q=${quota}${window}`,
       policy6: `${quota}${window}`,
       live8: `${quoted};r=`,
     }
-    if (name === policy.name) titles.set(policy, title)
+    if (name === policy.name) constants.set(policy, known)
   }
-  return title
+  return known
 }
 
-/** A window in whole seconds. Others are not told rather than told wrongly; a bucket's is rounded within a thousandth. */
+/**
+ * A window in whole seconds. One that would be wrong so is left out; that of a bucket is rounded
+ * within a thousandth.
+ */
 function windowParameter(windowMs: number): string {
   const whole = Math.round(windowMs / 1_000)
   return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? `;w=${whole}` : ''
 }
 
-function list(item: (row: Row) => string): Field['write'] {
-  return (rows) => {
-    let value = item(rows[0] as Row)
-    for (let i = 1; i < rows.length; i += 1) value += `, ${item(rows[i] as Row)}`
+function list(write: (item: HeaderItem) => string): Field['write'] {
+  return (items) => {
+    let value = write(items[0] as HeaderItem)
+    for (let i = 1; i < items.length; i += 1) value += `, ${write(items[i] as HeaderItem)}`
     return value
   }
 }
 
-function policyItem8(row: Row): string {
-  return titleOf(row).policy8
+function policyItem8(item: HeaderItem): string {
+  return constantsOf(item).policy8
 }
 
-function policyItem6(row: Row): string {
-  return titleOf(row).policy6
+function policyItem6(item: HeaderItem): string {
+  return constantsOf(item).policy6
 }
 
-function liveItem8(row: Row): string {
-  const ms = effectiveMs(row)
-  const start = titleOf(row).live8 + integer(row.figures.remaining)
+function liveItem8(item: HeaderItem): string {
+  const ms = effectiveMs(item)
+  const start = constantsOf(item).live8 + integer(item.result.remaining)
   return ms === undefined ? start : `${start};t=${seconds(ms)}`
 }
 
-const limitOf = (rows: readonly Row[]): string => String(integer(bindingOf(rows).figures.limit))
-const remainingOf = (rows: readonly Row[]): string =>
-  String(integer(bindingOf(rows).figures.remaining))
+const limitOf = (items: readonly HeaderItem[]): string =>
+  String(integer(bindingOf(items).result.limit))
+const remainingOf = (items: readonly HeaderItem[]): string =>
+  String(integer(bindingOf(items).result.remaining))
 
-function resetOf(rows: readonly Row[]): string | undefined {
-  const ms = effectiveMs(bindingOf(rows))
+function resetOf(items: readonly HeaderItem[]): string | undefined {
+  const ms = effectiveMs(bindingOf(items))
   return ms === undefined ? undefined : String(seconds(ms))
 }
 
 /**
- * A minute less than a timer can wait for: clients that read an epoch add a second or two to it (Octokit), and a timer that
- * overflows fires at once.
+ * The units of HTTP: whole seconds that never come too early, whole units. Beyond 2^31 ms Node's
+ * timers fire at once, so a client that waits that long would retry at once: 24.8 days are the
+ * most.
+ */
+const MAX_SECONDS = 2_147_483
+/** The largest integer of a structured field. */
+const MAX_INTEGER = 999_999_999_999_999
+
+/**
+ * A minute less than a timer can wait for: clients that read an epoch add a second or two to it
+ * (Octokit), and a timer that overflows fires at once.
  */
 const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
 
-function resetEpochOf(rows: readonly Row[]): string | undefined {
-  const ms = effectiveMs(bindingOf(rows))
-  return ms === undefined
-    ? undefined
-    : String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
+function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
+  const ms = effectiveMs(bindingOf(items))
+  if (ms === undefined) return undefined
+  return String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
 }
 
-function dictionary7(rows: readonly Row[]): string {
-  const reset = resetOf(rows)
-  const start = `limit=${limitOf(rows)}, remaining=${remainingOf(rows)}`
+function dictionary7(items: readonly HeaderItem[]): string {
+  const reset = resetOf(items)
+  const start = `limit=${limitOf(items)}, remaining=${remainingOf(items)}`
   return reset === undefined ? start : `${start}, reset=${reset}`
 }
 
-// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would put them so for each response anew.
+// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would convert them
+// for each response.
 
 const POLICY_6: Field = { name: 'ratelimit-policy', write: list(policyItem6) }
 const LEGACY: readonly Field[] = [
@@ -159,4 +191,44 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   ],
   legacy: [...LEGACY, { name: 'x-ratelimit-reset', write: resetEpochOf }],
   'legacy-delta': [...LEGACY, { name: 'x-ratelimit-reset', write: resetOf }],
+}
+
+/** The item that binds; of equals the first. */
+function bindingOf(items: readonly HeaderItem[]): HeaderItem {
+  return items.reduce((binding, item) => (itemBindsMore(item, binding) ? item : binding))
+}
+
+export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
+  return bindsMore(one.result, one.isViolated, other.result, other.isViolated)
+}
+
+/**
+ * The effective window: ms within which the units left may be used, or, where none fits, ms until
+ * it does. Never so short that the rate it suggests is above the policy's own. `undefined`: there
+ * is no such time.
+ */
+function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
+  const { policy, remaining, retryAfterMs, resetAfterMs } = result
+  if (isViolated || remaining < 1) {
+    if (Number.isFinite(retryAfterMs)) return retryAfterMs
+    if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
+  }
+  if (policy.kernel?.traits.drains) return remaining * policy.unitMs
+  if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
+  return policy.windowMs
+}
+
+/**
+ * Seconds for Retry-After: whole, rounded up, at least 1. `undefined` where waiting cannot help.
+ */
+export function retryAfterSeconds(ms: number): number | undefined {
+  return Number.isFinite(ms) ? Math.max(1, seconds(ms)) : undefined
+}
+
+function seconds(ms: number): number {
+  return Math.min(MAX_SECONDS, Math.ceil(ms / 1_000))
+}
+
+function integer(units: number): number {
+  return Math.min(MAX_INTEGER, Math.max(0, Math.floor(units)))
 }

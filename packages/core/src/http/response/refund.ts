@@ -10,22 +10,26 @@ import type { RateLimiter } from '../../limiter/limiter.js'
 export interface ResponseOutcome {
   /** The status that was sent, or would have been. */
   readonly status: number
-  /** False: the connection closed before the whole response was handed over, so the status may not have been sent. */
+  /** False: the connection closed before the whole response was handed over, so the status may not
+   *  have been sent. */
   readonly finished: boolean
 }
 
-/** Whether the request's cost is to be given back. Asked once, when the response has ended or its connection has closed. */
+/**
+ * Whether the request's cost is to be given back. Called once, when the response has ended or its
+ * connection has closed.
+ */
 export type RefundWhen<Req, Rest extends unknown[] = []> = (
   request: Req,
   outcome: ResponseOutcome,
   ...rest: Rest
 ) => Awaitable<boolean>
 
-/** Never rejects: the response has long been sent, so a failure can only be warned of. */
-export async function settleRefund(
+/** Never rejects: the response has long been sent, so of a failure there can only be a warning. */
+export async function refundIf(
+  isWanted: () => Awaitable<boolean>,
   limiter: RateLimiter,
   decision: Decision,
-  isWanted: () => Awaitable<boolean>,
 ): Promise<void> {
   try {
     if (await isWanted()) await limiter.refund(decision)
@@ -39,13 +43,13 @@ export async function settleRefund(
   }
 }
 
-/** The part of a Node response that tells when it is over, and how. */
+/** The part of a Node response that shows when it is over, and how. */
 export interface NodeResponse {
   readonly statusCode: number
   readonly writableEnded: boolean
   readonly writableFinished: boolean
   readonly closed?: boolean
-  /** HTTP/2 only, where a response does not know by itself that it was cut off. */
+  /** HTTP/2 only, where the response itself does not show that it was cut off. */
   readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
   once(event: 'close', listener: () => void): unknown
 }
@@ -56,11 +60,12 @@ type Done = (outcome: ResponseOutcome) => void
 const waiting: WeakMap<NodeResponse, Done[]> = new WeakMap()
 
 /**
- * Calls back once when a Node response has ended, in whatever way: sent whole, cut off, aborted, or never begun; over
- * HTTP/1 and HTTP/2. For adapters, as their `afterResponse`.
+ * Calls back once when a Node response has ended, in whatever way: sent whole, cut off, aborted, or
+ * never begun; over HTTP/1 and HTTP/2. For adapters, as their `afterResponse`.
  */
 export function afterNodeResponse(response: NodeResponse, done: Done): void {
-  // A client that left while its decision was on the way has closed the response already: no event will come.
+  // A client that left while its decision was on the way has closed the response already: no event
+  // will come.
   if (response.closed ?? response.stream?.destroyed) {
     done(outcomeOf(response))
     return
@@ -77,7 +82,7 @@ export function afterNodeResponse(response: NodeResponse, done: Done): void {
   })
 }
 
-/** A stream of HTTP/2 that was reset says that it was written to its end. */
+/** A stream of HTTP/2 that was reset looks as if it was written to its end. */
 function outcomeOf({
   statusCode,
   writableEnded,

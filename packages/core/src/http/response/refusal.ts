@@ -1,31 +1,36 @@
-// What a refused request is told: status, body and media type. Problem documents are RFC 9457, their types the
-// RateLimit draft's. Nobody's key, address or figures are in them.
+// The response to a refused request: status, body and media type. Problem documents are RFC 9457,
+// their types those of the RateLimit draft. They hold nobody's key, address or usage.
 
 import { quote, typeError } from '../../base/errors.js'
 import { type Awaitable, whenKnown } from '../../base/maybe-async.js'
 import type { Decision, Denied } from '../../limiter/decision.js'
-import { retryAfterSeconds } from './header-item.js'
+import { retryAfterSeconds } from './headers.js'
 
-/** A request that is not let through. The headers that go with it are already on the response, but for Content-Type. */
+/**
+ * The response to a request that is not let through. Its headers are set already, except for
+ * Content-Type.
+ */
 export interface Refusal {
   readonly status: number
   /** For Content-Type. */
   readonly mediaType: string
-  /** What the body says: a text, or an object for JSON. */
+  /** The content of the body: a text, or an object for JSON. */
   readonly content: string | object
   /** The content as text, to be sent as it is. */
   readonly body: string
-  /** Absent where no limit was asked: a client on the deny list, or one that could not be identified. */
+  /** Absent where no limit was asked: a client on the deny list, or one that could not be
+   *  identified. */
   readonly decision: Decision | undefined
-  /** When to come again, in ms. Not the decision's where that would tell a hidden policy's figures. Absent where waiting
-   *  cannot help. */
+  /** When to come again, in ms. Not the decision's where that would show the usage of a hidden
+   *  policy. Absent where waiting cannot help. */
   readonly retryAfterMs?: number
 }
 
 export interface DenialOptions<Req, Rest extends unknown[] = []> {
   /** Status of a denial. Default 429. */
   readonly status?: number
-  /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default: a problem document. */
+  /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default:
+   *  a problem document. */
   readonly body?:
     | string
     | object
@@ -36,8 +41,8 @@ export interface DenialOptions<Req, Rest extends unknown[] = []> {
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
-/** What a denied request's client may know besides. */
-export interface Told {
+/** What the client of a denied request may know. */
+export interface DenialDetails {
   readonly waitMs: number
   readonly violated: readonly string[]
 }
@@ -45,7 +50,7 @@ export interface Told {
 /** The refusal of a denied request. */
 export function denial<Req, Rest extends unknown[]>(
   decision: Denied,
-  { waitMs, violated }: Told,
+  { waitMs, violated }: DenialDetails,
   options: DenialOptions<Req, Rest>,
   request: Req,
   rest: Rest,
@@ -123,8 +128,8 @@ const unavailable: Problem = {
   detail: 'Requests cannot be counted at present, so this one was refused.',
 }
 
-/** The client's request led to a cost that is no cost. It was charged as 1. */
-export function badCost(decision: Decision): Refusal {
+/** The function `cost` gave no cost for this request. It was charged as 1. */
+export function invalidCost(decision: Decision): Refusal {
   return problem(
     plain(400, 'Bad request', 'The cost of this request cannot be determined.'),
     decision,
@@ -132,7 +137,7 @@ export function badCost(decision: Decision): Refusal {
 }
 
 /** A client on the deny list. Not 429: clients would try again. */
-export function barred(): Refusal {
+export function denyListed(): Refusal {
   return problem(plain(403, 'Forbidden', 'Requests from this address are not accepted.'), undefined)
 }
 

@@ -1,224 +1,207 @@
-// What a request carries of the decisions made on it, and how they are told in its response's headers.
+// What a request carries of the decisions made on it, and what its response shows of them.
 
-import type { Allowed, Decision, Denied, PolicyResult } from '../../limiter/decision.js'
-import { type Row, rowBindsMore, share } from './header-item.js'
-import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
+import {
+  type Allowed,
+  bindsMore,
+  copyOf,
+  type Decision,
+  type Denied,
+  isViolated,
+} from '../../limiter/decision.js'
+import type { PolicyResult } from '../../store.js'
+import {
+  type Field,
+  fieldsOf,
+  type HeaderFormat,
+  type HeaderItem,
+  itemBindsMore,
+} from './headers.js'
 
 /**
- * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with the longest wait, else
- * the one with the smallest share left. `all` has every limiter's decision, in the order in which they were made.
+ * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
+ * the longest wait, else the one with the smallest share left. `all` has every limiter's decision,
+ * in the order in which they were made.
  */
 export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Decision[] }
 
-/** How one limiter's decisions are told. */
-export interface Teller {
-  /** The limiter's name, which tells its policies from those of the same name in another one. */
-  readonly name: string
+/** What responses show of one limiter. */
+export interface ResponseSettings {
+  /** Name of the limiter: two limiters may have policies of one name. */
+  readonly limiter: string
   readonly formats: readonly HeaderFormat[]
-  /** The formats as one text: most often all limiters have the same. */
+  /** The formats as one text: most often they are the same for all limiters. */
   readonly form: string
-  /** None: this limiter tells nothing. */
+  /** None: this limiter is not shown. */
   readonly fields: readonly Field[]
-  /** Names of policies that are not told. */
+  /** Names of policies that are not shown. */
   readonly hidden: ReadonlySet<string>
   /** True if its denials refuse nothing. */
   readonly shadow: boolean
 }
 
-export function tellerOf(
-  name: string,
+export function responseSettings(
+  limiter: string,
   formats: readonly HeaderFormat[],
-  hidden: readonly string[],
+  hide: readonly string[],
   shadow = false,
-): Teller {
-  return {
-    name,
-    formats,
-    form: formats.join(),
-    fields: fieldsOf(formats),
-    hidden: new Set(hidden),
-    shadow,
-  }
+): ResponseSettings {
+  const fields = fieldsOf(formats)
+  return { limiter, formats, form: formats.join(), fields, hidden: new Set(hide), shadow }
 }
 
 /**
- * Who tells each of `all`. Under a symbol, as it is nobody else's business, but one that the ESM and the CommonJS copy of
- * this module share. Its number changes with what is under it: another version's decision counts as somebody else's.
+ * The settings for each of `all`. Under a symbol, so that users do not see them, and one that the
+ * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
+ * the decision of another version is ignored.
  */
-const TELLERS: unique symbol = Symbol.for('@weir/core:tellers-1')
+const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
 
-type Told = RequestDecision & { [TELLERS]: readonly Teller[] }
+interface Decisions {
+  all: readonly Decision[]
+  [SETTINGS]: readonly ResponseSettings[]
+}
 
-/** False of what other libraries call their own by the same name. */
-function isTold(found: unknown): found is Told {
-  return typeof found === 'object' && found !== null && TELLERS in found
+/** The decision that a request carries, as this module has made it. */
+type Carried = Decision & Readonly<Decisions>
+
+/** False of what other libraries keep under the same name. */
+function isCarried(found: unknown): found is Carried {
+  return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
 /**
- * The request's decision, with one more made on it. A limiter that is asked again about one request, as for each of many
- * fields of a GraphQL query, has the one of its decisions in `all` that binds: what a request holds must not grow with it.
+ * The request's decision, with one more made on it. A limiter that decides again on one request, as
+ * for each of many fields of a GraphQL query, has in `all` the one of its decisions that binds:
+ * what a request carries must not grow with their number.
  */
-export function withDecision(found: unknown, decision: Decision, teller: Teller): RequestDecision {
-  if (!isTold(found)) return place(decision, [decision], [teller])
-  const { all, [TELLERS]: tellers } = found
-  const binding = bindsMore(decision, found) ? decision : found
-  const at = tellers.indexOf(teller)
-  if (at < 0) return place(binding, [...all, decision], [...tellers, teller])
+export function withDecision(
+  found: unknown,
+  decision: Decision,
+  settings: ResponseSettings,
+): Carried {
+  if (!isCarried(found)) return carry(decision, [decision], [settings])
+  const { all, [SETTINGS]: allSettings } = found
+  const binding = binds(decision, found) ? decision : found
+  const at = allSettings.indexOf(settings)
+  if (at < 0) return carry(binding, [...all, decision], [...allSettings, settings])
   const earlier = all[at] as Decision
-  return place(binding, all.with(at, bindsMore(earlier, decision) ? earlier : decision), tellers)
+  return carry(binding, all.with(at, binds(earlier, decision) ? earlier : decision), allSettings)
 }
 
-function place(decision: Decision, all: readonly Decision[], tellers: readonly Teller[]): Told {
-  const placed = copyOf(decision, all) as Told
-  // Not within the literals of the copy, where a computed name costs as much as the two headers.
-  placed[TELLERS] = tellers
-  return placed
+function carry(
+  decision: Decision,
+  all: readonly Decision[],
+  allSettings: readonly ResponseSettings[],
+): Carried {
+  const carried = copyOf(decision) as Decision & Decisions
+  carried.all = all
+  carried[SETTINGS] = allSettings
+  return carried
 }
 
-/** Field by field: a copy by `...` costs more than the decision itself, over two microseconds. */
-function copyOf(decision: Decision, all: readonly Decision[]): RequestDecision {
-  const { policy, key, limit, remaining, resetAfterMs, policies, source, degraded } = decision
-  if (decision.allowed) {
-    return {
-      allowed: true,
-      policy,
-      key,
-      limit,
-      remaining,
-      resetAfterMs,
-      policies,
-      source,
-      degraded,
-      receipt: decision.receipt,
-      all,
-    }
-  }
-  return {
-    allowed: false,
-    reason: decision.reason,
-    policy,
-    key,
-    limit,
-    remaining,
-    retryAfterMs: decision.retryAfterMs,
-    resetAfterMs,
-    policies,
-    source,
-    degraded,
-    all,
-  }
-}
-
-function bindsMore(decision: Decision, than: Decision): boolean {
-  if (decision.allowed !== than.allowed) return !decision.allowed
-  if (decision.allowed || than.allowed) return share(decision) < share(than)
-  return decision.retryAfterMs > than.retryAfterMs
+function binds(one: Decision, other: Decision): boolean {
+  return bindsMore(one, !one.allowed, other, !other.allowed)
 }
 
 /**
- * Writes all fields, each whole, in the formats of all limiters so far: a field that an earlier limiter wrote is replaced
- * by one that says what it said and more, so there is never a second line, nor one that is out of date.
+ * Writes all fields, each whole, in the formats of all limiters so far: a field of an earlier
+ * limiter is replaced by one that says the same and more, so there is never a second line, nor one
+ * that is out of date.
  */
-export function tell<Res>(
-  placed: RequestDecision,
-  teller: Teller,
+export function writeHeaders<Res>(
+  carried: Carried,
+  settings: ResponseSettings,
   response: Res,
   setHeader: (response: Res, name: string, value: string) => void,
 ): void {
-  if (teller.fields.length === 0) return
-  const rows = rowsOf(placed as Told)
-  if (rows.length === 0) return
-  for (const field of fieldsOfAll((placed as Told)[TELLERS], teller)) {
-    const value = field.write(rows)
+  if (settings.fields.length === 0) return
+  const items = itemsOf(carried)
+  if (items.length === 0) return
+  for (const field of fieldsOfAll(carried[SETTINGS], settings)) {
+    const value = field.write(items)
     if (value !== undefined) setHeader(response, field.name, value)
   }
 }
 
-function fieldsOfAll(tellers: readonly Teller[], last: Teller): readonly Field[] {
-  for (const { form } of tellers) {
+function fieldsOfAll(
+  allSettings: readonly ResponseSettings[],
+  last: ResponseSettings,
+): readonly Field[] {
+  for (const { form } of allSettings) {
     if (form !== last.form && form !== '')
-      return fieldsOf(tellers.flatMap(({ formats }) => formats))
+      return fieldsOf(allSettings.flatMap(({ formats }) => formats))
   }
   return last.fields
 }
 
-/** What a denied decision's policies that refused are called in the response, but for the hidden ones. */
+/** What the response calls the policies that denied a request, but for the hidden ones. */
 export function violatedNames(
-  placed: RequestDecision,
-  { policies }: Decision,
-  teller: Teller,
+  carried: Carried,
+  { policies }: Denied,
+  { limiter, hidden }: ResponseSettings,
 ): string[] {
-  const rows = rowsOf(placed as Told)
+  const items = itemsOf(carried)
   return policies
-    .filter((figures) => isViolated(figures) && !teller.hidden.has(figures.policy.name))
+    .filter((result) => isViolated(result) && !hidden.has(result.policy.name))
     .map(({ policy: { name } }) => {
-      const row = rows.find(
-        ({ limiter, figures }) => limiter === teller.name && figures.policy.name === name,
+      const item = items.find(
+        (each) => each.limiter === limiter && each.result.policy.name === name,
       )
-      return row?.name ?? name
+      return item?.name ?? name
     })
 }
 
-/** The longest wait that may be told, in ms, of all limiters that refused the request and not in a trial. */
-export function longestWaitMs(placed: RequestDecision): number {
-  const { all, [TELLERS]: tellers } = placed as Told
+/** The longest wait that may be shown, in ms, of all limiters that refused the request. */
+export function longestWaitMs({ all, [SETTINGS]: allSettings }: Carried): number {
   return all.reduce((longest, decision, i) => {
-    const { shadow, hidden } = tellers[i] as Teller
-    return decision.allowed || shadow ? longest : Math.max(longest, toldWaitMs(decision, hidden))
+    const { shadow, hidden } = allSettings[i] as ResponseSettings
+    return decision.allowed || shadow ? longest : Math.max(longest, shownWaitMs(decision, hidden))
   }, 0)
 }
 
 /**
- * A hidden policy's wait would tell a stranger when others have used it up; in whole windows it tells nothing but how long
- * they are, and is still long enough.
+ * The wait for a hidden policy would show a stranger when others have used it up; in whole windows
+ * it shows nothing but how long they are, and is still long enough.
  */
-function toldWaitMs(
+function shownWaitMs(
   { reason, retryAfterMs, policies }: Denied,
   hidden: ReadonlySet<string>,
 ): number {
   if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
   const waits = policies
     .filter(isViolated)
-    .map(({ policy: { name, windowMs }, retryAfterMs: wait }) => {
-      return hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait
-    })
+    .map(({ policy: { name, windowMs }, retryAfterMs: wait }) =>
+      hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait,
+    )
   return Math.max(...waits)
 }
 
-function rowsOf({ all, [TELLERS]: tellers }: Told): readonly Row[] {
-  let rows: readonly Row[] = NONE
+function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem[] {
+  let items: readonly HeaderItem[] = NONE
   for (let i = 0; i < all.length; i += 1) {
-    const { fields, hidden, name } = tellers[i] as Teller
+    const { fields, hidden, limiter } = allSettings[i] as ResponseSettings
     if (fields.length === 0) continue
     const { allowed, policies } = all[i] as Decision
     for (let j = 0; j < policies.length; j += 1) {
-      const figures = policies[j] as PolicyResult
-      const { policy } = figures
-      if (policy.kernel === undefined || (hidden.size > 0 && hidden.has(policy.name))) continue
-      const row = {
-        limiter: name,
-        name: policy.name,
-        figures,
-        violated: !allowed && isViolated(figures),
-      }
-      rows = rows.length === 0 ? [row] : withRow(rows, row)
+      const result = policies[j] as PolicyResult
+      const { kernel, name } = result.policy
+      if (kernel === undefined || (hidden.size > 0 && hidden.has(name))) continue
+      const item = { limiter, name, result, isViolated: !allowed && isViolated(result) }
+      items = items.length === 0 ? [item] : withItem(items, item)
     }
   }
-  return rows
+  return items
 }
 
-const NONE: readonly Row[] = []
+const NONE: readonly HeaderItem[] = []
 
-function withRow(rows: readonly Row[], own: Row): readonly Row[] {
+function withItem(items: readonly HeaderItem[], own: HeaderItem): readonly HeaderItem[] {
   const { limiter } = own
-  const taken = rows.some((other) => other.name === own.name && other.limiter !== limiter)
-  const row = taken ? { ...own, name: `${limiter}.${own.name}` } : own
-  // Still the same name, as when two limiters have both names in common: a field has room for one, and it is the scarcer.
-  const twin = rows.findIndex(({ name }) => name === row.name)
-  if (twin < 0) return [...rows, row]
-  return rowBindsMore(row, rows[twin] as Row) ? rows.with(twin, row) : rows
-}
-
-function isViolated({ remaining, cost }: PolicyResult): boolean {
-  return remaining < cost
+  const isTaken = items.some((other) => other.name === own.name && other.limiter !== limiter)
+  const item = isTaken ? { ...own, name: `${limiter}.${own.name}` } : own
+  // Still the same name, as when two limiters have both names in common: a field has room for one
+  // of them, and it is the binding one.
+  const twin = items.findIndex(({ name }) => name === item.name)
+  if (twin < 0) return [...items, item]
+  return itemBindsMore(item, items[twin] as HeaderItem) ? items.with(twin, item) : items
 }

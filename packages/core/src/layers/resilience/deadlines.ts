@@ -1,74 +1,119 @@
-// Deadlines of calls: all of one length, so the first to start is the first to expire, and one timer serves them all.
+// Deadlines of requests, in the order in which they end, so that one timer serves them all. A
+// linked list: what is done leaves nothing behind.
 
-/** Something that waits. */
+import type { Time } from '../../base/time.js'
+
+/** Something that must end in time. The list's own fields begin as undefined. */
 export interface Timed {
-  readonly startedMs: number
-  /** It came to its end; nothing is to expire. */
-  readonly done: boolean
+  /** `Infinity`: it counts from the end of this turn of the event loop. */
+  deadlineAtMs: number
+  previous: Timed | undefined
+  next: Timed | undefined
   expire(): void
 }
 
-export interface Deadlines {
-  add(item: Timed): void
-  /** Expires all that is not done. */
-  close(): void
-}
-
 /**
- * Expires what is not done `afterMs` after its start. An event loop that was held up is not a slow server: when the timer
- * fires, replies that have arrived meanwhile get their turn first.
+ * Expires what is not removed in time. An event loop that was held up is not a slow store: time
+ * runs from the end of the turn in which something was added, and when a deadline has passed,
+ * replies that have arrived meanwhile come first.
  */
-export function deadlines(afterMs: number): Deadlines {
-  let queue: Timed[] = []
-  let first = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+export class Deadlines {
+  readonly #time: Time
+  readonly #afterMs: number
+  #first: Timed | undefined
+  #last: Timed | undefined
+  #isDating = false
+  #cancel: (() => void) | undefined
+  #armedForMs = 0
 
-  function arm(): void {
-    const item = queue[first]
-    if (item === undefined || timer !== undefined) return
-    timer = setTimeout(fired, Math.max(1, item.startedMs + afterMs - performance.now()))
-    timer.unref?.()
+  constructor(time: Time, afterMs: number) {
+    this.#time = time
+    this.#afterMs = afterMs
   }
 
-  // The poll phase, where replies are read, lies between a timer and an immediate. Twice, since one reading of a
-  // socket may not be all of it.
-  function fired(): void {
-    setImmediate(() => setImmediate(judge))
-  }
-
-  function judge(): void {
-    timer = undefined
-    const latestStart = performance.now() - afterMs
-    for (let item = queue[first]; item !== undefined; item = queue[first]) {
-      if (!item.done) {
-        if (item.startedMs > latestStart) break
-        item.expire()
-      }
-      first += 1
+  add(item: Timed): void {
+    this.#insert(item)
+    if (item.deadlineAtMs < Number.POSITIVE_INFINITY) this.#arm()
+    else if (!this.#isDating) {
+      this.#isDating = true
+      this.#time.soon(() => this.#date())
     }
-    if (first > 1_024 || first === queue.length) {
-      queue = queue.slice(first)
-      first = 0
-    }
-    arm()
   }
 
-  return {
-    add(item) {
-      // At the end, but for a call that is a part of an earlier one.
-      let at = queue.length
-      while (at > first && (queue[at - 1] as Timed).startedMs > item.startedMs) at -= 1
-      if (at === queue.length) queue.push(item)
-      else queue.splice(at, 0, item)
-      arm()
-    },
-    close() {
-      clearTimeout(timer)
-      timer = undefined
-      const waiting = queue.slice(first)
-      queue = []
-      first = 0
-      for (const item of waiting) if (!item.done) item.expire()
-    },
+  remove(item: Timed): void {
+    const { previous, next } = item
+    if (previous !== undefined) previous.next = next
+    else if (this.#first === item) this.#first = next
+    else return
+    if (next !== undefined) next.previous = previous
+    else this.#last = previous
+    item.previous = undefined
+    item.next = undefined
+  }
+
+  /** Expires all. */
+  close(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    while (this.#first !== undefined) this.#expire(this.#first)
+  }
+
+  /** At the end, but for what has a deadline already. */
+  #insert(item: Timed): void {
+    let before = this.#last
+    while (before !== undefined && before.deadlineAtMs > item.deadlineAtMs) before = before.previous
+    const after = before === undefined ? this.#first : before.next
+    item.previous = before
+    item.next = after
+    if (before === undefined) this.#first = item
+    else before.next = item
+    if (after === undefined) this.#last = item
+    else after.previous = item
+  }
+
+  #date(): void {
+    this.#isDating = false
+    const deadlineAtMs = this.#time.nowMs() + this.#afterMs
+    let item = this.#last
+    while (item?.deadlineAtMs === Number.POSITIVE_INFINITY) {
+      item.deadlineAtMs = deadlineAtMs
+      item = item.previous
+    }
+    // Those that brought a later one come after them.
+    while (item !== undefined && item.deadlineAtMs > deadlineAtMs) {
+      const { previous } = item
+      this.remove(item)
+      this.#insert(item)
+      item = previous
+    }
+    this.#arm()
+  }
+
+  #arm(): void {
+    const first = this.#first
+    // What has no deadline yet gets one at the end of the turn.
+    if (first === undefined || first.deadlineAtMs === Number.POSITIVE_INFINITY) return
+    if (this.#cancel !== undefined) {
+      if (this.#armedForMs <= first.deadlineAtMs) return
+      this.#cancel()
+    }
+    this.#armedForMs = first.deadlineAtMs
+    const time = this.#time
+    const leftMs = first.deadlineAtMs - time.nowMs()
+    // Replies are read between a timer and an immediate. Twice, since one reading of a socket may
+    // not be all of it.
+    this.#cancel = time.after(leftMs, () => time.soon(() => time.soon(() => this.#judge())))
+  }
+
+  #judge(): void {
+    this.#cancel = undefined
+    const nowMs = this.#time.nowMs()
+    while (this.#first !== undefined && this.#first.deadlineAtMs <= nowMs) this.#expire(this.#first)
+    this.#arm()
+  }
+
+  #expire(item: Timed): void {
+    this.remove(item)
+    item.expire()
   }
 }

@@ -1,6 +1,7 @@
-// Says that a store has been without Redis for a while, also where nobody listens to its events.
+// Warns that a store has decided nothing for a while, also where nobody listens to its events.
 
 import { quote } from '../../base/errors.js'
+import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
 import type { Events } from './events.js'
 import { kindOfFailure, reasonOf } from './failures.js'
@@ -10,11 +11,17 @@ export const DEGRADED_MS = 10_000
 
 /**
  * Warns when the breaker of a node has not been closed for 10 s: once for each kind of cause.
- * @param meanwhile what decides without Redis
+ * @param store what the store is called
+ * @param meanwhile what decides without it
  * @returns what ends it
  */
-export function warnWhenDegraded(events: Events, meanwhile: string): () => void {
-  const timers = new Map<string, ReturnType<typeof setTimeout>>()
+export function warnWhenDegraded(
+  events: Events,
+  store: string,
+  meanwhile: string,
+  time: Time,
+): () => void {
+  const cancels = new Map<string, () => void>()
   const causes = new Map<string, unknown>()
   const given = new Set<string>()
 
@@ -23,7 +30,7 @@ export function warnWhenDegraded(events: Events, meanwhile: string): () => void 
     const kind = kindOfFailure(cause)
     if (given.has(kind)) return
     given.add(kind)
-    const what = `Redis (node ${quote(node)}) has decided nothing for ${DEGRADED_MS / 1_000} s`
+    const what = `${store} (node ${quote(node)}) has decided nothing for ${DEGRADED_MS / 1_000} s`
     const why = `${reasonOf(cause)}; until it does, decisions are made with whenUnavailable ${quote(meanwhile)}`
     warn('WEIR_STORE_DEGRADED', `${what}: ${why}`)
   }
@@ -31,15 +38,16 @@ export function warnWhenDegraded(events: Events, meanwhile: string): () => void 
   events.on('breaker', ({ node, state, cause }) => {
     if (cause !== undefined) causes.set(node, cause)
     if (state === 'closed') {
-      clearTimeout(timers.get(node))
-      timers.delete(node)
-    } else if (!timers.has(node)) {
-      const timer = setTimeout(() => warnOf(node), DEGRADED_MS)
-      timer.unref?.()
-      timers.set(node, timer)
+      cancels.get(node)?.()
+      cancels.delete(node)
+    } else if (!cancels.has(node)) {
+      cancels.set(
+        node,
+        time.after(DEGRADED_MS, () => warnOf(node)),
+      )
     }
   })
   return () => {
-    for (const timer of timers.values()) clearTimeout(timer)
+    for (const cancel of cancels.values()) cancel()
   }
 }

@@ -1,7 +1,8 @@
-// What happens to a Redis store, for those who watch it. No listener can break a decision.
+// What happens to a store, for those who watch it. No listener can break a decision.
 
 import { quote } from '../../base/errors.js'
 import { isPromise } from '../../base/maybe-async.js'
+import type { Time } from '../../base/time.js'
 import { warnOnce } from '../../base/warnings.js'
 
 export interface StoreEvents {
@@ -13,11 +14,11 @@ export interface StoreEvents {
   }
   /** A decision was made without the store. */
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** A key in Redis holds something that Weir did not write. */
+  /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** What was admitted without the store has been counted in it. */
   readonly reconciled: { readonly node: string; readonly keys: number }
-  /** Redis had forgotten a key before its time, and what was last seen of it was restored. */
+  /** The store had forgotten a key before its time, and what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
 }
 
@@ -30,9 +31,11 @@ export interface Events {
 }
 
 /** @param log called with a line of text at most once a second for each kind of event */
-export function storeEvents(log: ((line: string) => void) | undefined): Events {
+export function storeEvents(log: ((line: string) => void) | undefined, time: Time): Events {
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
+
+  let isOver = false
 
   function guarded(name: string, call: () => unknown): void {
     const failed = (error: unknown) =>
@@ -55,14 +58,15 @@ export function storeEvents(log: ((line: string) => void) | undefined): Events {
     emit(name, event) {
       for (const listener of listeners.get(name) ?? [])
         guarded(name, () => listener(event as never))
-      if (log === undefined) return
-      const nowMs = performance.now()
+      if (log === undefined || isOver) return
+      const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
       guarded('log', () => log(lineOf(name, event)))
     },
     clear() {
       listeners.clear()
+      isOver = true
     },
   }
 }

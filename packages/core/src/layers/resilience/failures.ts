@@ -1,22 +1,29 @@
-// What a failure of Redis means: that the node cannot decide, or that one key cannot be decided.
+// What a failure means: that a node cannot decide, or that one key cannot be decided.
 
 import { quote, StoreError } from '../../base/errors.js'
+import type { Time } from '../../base/time.js'
 
 /**
- * Replies that concern one key or call; the node is well. An error of the script itself, too: unless the server refused one
- * of its commands, which Redis before 7 tells as `... user_script:12: -OOM command not allowed`.
+ * Replies of Redis that concern one key or call; the node is well. An error of the script itself,
+ * too, unless the server refused one of its commands, which Redis before 7 reports as
+ * `... user_script:12: -OOM command not allowed`.
  */
 const KEY_LEVEL =
   /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: TRYAGAIN|user_script:\d+: (?!-|@)/
 
-/** The failure of a call as a StoreError. */
-export function storeFailure(cause: unknown): StoreError {
-  if (cause instanceof StoreError) return cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${quote(reason)}`, { cause })
+/** The failure of a call as a StoreError. An error with a code of ours stays what it is. */
+export function storeFailure(cause: unknown, store: string): Error {
+  if (cause instanceof Error && codeOf(cause).startsWith('WEIR_')) return cause
+  const reason = quote(cause instanceof Error ? cause.message : cause)
+  return new StoreError('WEIR_STORE_FAILED', `${store} could not decide: ${reason}`, { cause })
 }
 
-/** What Redis, the connection or the client said, quoted. */
+/** By its code, since a store may come from the other build of this package, CommonJS or ESM. */
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code)
+}
+
+/** What the store, the connection or the client said, quoted. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
   return quote(
@@ -31,57 +38,39 @@ export function kindOfFailure(error: unknown): string {
 }
 
 /** Whether the breaker is to know: all failures but those that concern one key. */
-export function concernsNode(error: StoreError): boolean {
-  if (error.code === 'WEIR_FOREIGN_KEY') return false
-  const { cause } = error
-  return !(cause instanceof Error && KEY_LEVEL.test(cause.message))
+export function concernsNode(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown }
+  const isOfKey = cause instanceof Error && KEY_LEVEL.test(cause.message)
+  return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
 }
 
-/**
- * Nothing ran, because keys of the call are on their way to another node; one by one they can be decided. ioredis tries again
- * by itself, and tells in the end that there were too many redirections: what it was sent from node to node by was the same.
- */
-export function mustSplit(error: StoreError): boolean {
-  return (
-    error.cause instanceof Error &&
-    /^(TRYAGAIN|Too many Cluster redirections)/.test(error.cause.message)
-  )
+/** Whether a request was wrong, and not the store. */
+export function isMisuse(error: unknown): boolean {
+  return !['WEIR_STORE_FAILED', 'WEIR_FOREIGN_KEY'].includes(codeOf(error))
 }
 
-export function timedOut(afterMs: number): StoreError {
-  return new StoreError('WEIR_STORE_FAILED', `Redis did not answer within ${afterMs} ms`)
+export function timedOut(afterMs: number, store: string): StoreError {
+  return new StoreError('WEIR_STORE_FAILED', `${store} did not answer within ${afterMs} ms`)
 }
 
 /**
  * What the promise resolves to, unless that takes longer.
- * @param afterAll called if it resolves when nobody waits any more
  * @throws {StoreError} when it takes longer
  */
 export async function withDeadline<Value>(
   promise: Promise<Value>,
   ms: number,
-  afterAll?: (value: Value) => void,
+  time: Time,
 ): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let late = false
+  let cancel = (): void => {}
   const tooLate = new Promise<never>((_, reject) => {
-    const expire = (): void => {
-      late = true
-      reject(timedOut(ms))
-    }
-    // An event loop that was held up is not a slow server: a reply that is there already comes first, as in deadlines.ts.
-    timer = setTimeout(() => setImmediate(() => setImmediate(expire)), ms)
-    timer.unref?.()
+    // A reply that is there already comes first, as in deadlines.ts.
+    const expire = (): void => reject(timedOut(ms, 'Redis'))
+    cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
   })
-  promise.then(
-    (value) => {
-      if (late) afterAll?.(value)
-    },
-    () => {},
-  )
   try {
     return await Promise.race([promise, tooLate])
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

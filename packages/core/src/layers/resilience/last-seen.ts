@@ -1,17 +1,22 @@
-// What was last seen of the targets of all policy sets with as many policies, in a table of fixed size without objects: every
-// answer passes here, and remembering the answers themselves would cost more in garbage collection than all the rest of a
-// decision.
+// What was last seen of the targets of all policy sets with as many policies, in a table of fixed
+// size without objects: every result passes here, and remembering the results themselves would cost
+// more in garbage collection than all the rest of a decision.
 //
-// Subjects are told apart by 53 bits of a hash with a secret seed. That any two of a full table share them has a chance of
-// 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
+// Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table
+// share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
 import { keyHash } from '../../base/key-hash.js'
-import type { Mode, StoreRequest, StoreResult, Target } from '../../store.js'
+import type { StoreResult, Target } from '../../store.js'
+import type { LayerRequest } from '../layer.js'
+
+type Mode = LayerRequest['mode']
 
 /** A power of two. */
 const SETS = 8_192
 const WAYS = 2
-/** Of a way: hash, when, and then for each policy what remained and until when what was used weighs. */
+/**
+ * Of a way: hash, when, and then for each policy what remained and until when what was used weighs.
+ */
 const HEADER = 2
 
 /** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
@@ -47,29 +52,33 @@ export class LastSeen {
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
-  /** Remembers an answer. Returns what was seen before it, if that tells that the store has lost it since. */
-  note(id: string, salt: number, answer: StoreResult, mode: Mode): Seen | undefined {
+  /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
+   *  since. */
+  note(id: string, salt: number, result: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
     const hash = this.#hashOf(id, salt)
-    const at = this.#find(hash, answer.nowUs)
+    const at = this.#find(hash, result.nowUs)
     const isThere = cells[at] === hash
-    // It comes by a longer way than the answers to requests, and one that was sent after it may have overtaken it.
-    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > answer.nowUs)
+    // It comes by a longer way than the answers to requests, and one that was sent after it may
+    // have overtaken it.
+    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > result.nowUs)
       return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
-    const known = isThere && (cells[at + 1] as number) <= answer.nowUs + LOSS_MARGIN_US
-    // A refund of a key that was lost finds nothing to give back to: what was seen before tells more.
-    if (known && mode === 'refund' && this.#isGone(at, answer)) return undefined
+    const known = isThere && (cells[at + 1] as number) <= result.nowUs + LOSS_MARGIN_US
+    // A refund of a key that was lost finds nothing to give back to: what was seen before tells
+    // more.
+    if (known && mode === 'refund' && this.#isGone(at, result)) return undefined
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
-    const lost = taken && answer.allowed && known ? this.#lostAt(at, answer, mode) : undefined
-    // What is in use after a denial or a settlement does not say whether that is less because it was lost or has passed.
-    if (known && (mode === 'reconcile' || !answer.allowed) && this.#tellsLess(at, answer))
+    const lost = taken && result.granted > 0 && known ? this.#lostAt(at, result, mode) : undefined
+    // What is in use after a denial or reconciliation does not tell whether less is used because it
+    // was lost or has passed.
+    if (known && (mode === 'reconcile' || result.granted === 0) && this.#tellsLess(at, result))
       return lost
     cells[at] = hash
-    cells[at + 1] = answer.nowUs
+    cells[at + 1] = result.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
-      cells[at + HEADER + 2 * i] = answer.figures[i]?.remaining as number
-      cells[at + HEADER + 2 * i + 1] = answer.untilUs[i] as number
+      cells[at + HEADER + 2 * i] = result.policies[i]?.remaining as number
+      cells[at + HEADER + 2 * i + 1] = result.untilUs[i] as number
     }
     return lost
   }
@@ -93,8 +102,8 @@ export class LastSeen {
     return this.#hash
   }
 
-  /** Where the target is, or else where it may be put: over the older of its set, but rather not over one that is exhausted,
-   *  or whoever makes up keys could have his own forgotten. */
+  /** Where the target is, or else where it may be put: over the older of its set, but rather not
+   *  over one that is exhausted, or whoever makes up keys could have his own forgotten. */
   #find(hash: number, nowUs: number = 0): number {
     const cells = this.#cells
     const first = this.#set
@@ -114,61 +123,62 @@ export class LastSeen {
     return false
   }
 
-  #lostAt(at: number, answer: StoreResult, mode: Mode): Seen | undefined {
+  #lostAt(at: number, result: StoreResult, mode: Mode): Seen | undefined {
     for (let i = 0; i < this.#policies; i += 1) {
-      if (this.#isLost(at, answer, mode, i)) return this.#seenAt(at)
+      if (this.#isLost(at, result, mode, i)) return this.#seenAt(at)
     }
     return undefined
   }
 
   /**
-   * Whether the store forgot the target: of a policy less is in use than can be, for what was in use before should have
-   * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it is empty; of the others
-   * it is known only where nothing is in use but what this very request took. A refund by another process looks the same;
-   * its mark keeps it from being undone.
+   * Whether the store forgot the target: of a policy less is in use than can be, for what was in
+   * use before should have lasted longer. Of a window with one end that is all of it, and of a
+   * bucket the time at which it is empty; of the others it is known only where nothing is in use
+   * but what this very request took. A refund by another process looks the same; its mark keeps it
+   * from being undone.
    */
   #isLost(
     at: number,
-    { figures, nowUs, untilUs: untilNowUs }: StoreResult,
+    { granted, policies, nowUs, untilUs: untilNowUs }: StoreResult,
     mode: Mode,
     i: number,
   ): boolean {
-    const now = figures[i]
+    const now = policies[i]
     const remained = this.#cells[at + HEADER + 2 * i] as number
     const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
     if (now === undefined || now.cost === 0 || remained >= now.limit) return false
     if (untilUs <= nowUs + LOSS_MARGIN_US) return false
     const { cost, limit, remaining, policy } = now
-    // Where a charge has left nothing, more may be in use than the limit, and how much is not told.
+    // After a penalty that leaves nothing, usage may exceed the limit by an unknown amount.
     const isUsedTold = mode !== 'penalty' || remaining > 0
-    // What is settled may no longer weigh.
-    const took = mode === 'reconcile' ? 0 : cost
+    // What is reconciled may no longer count.
+    const took = mode === 'reconcile' ? 0 : granted * cost
     if (isUsedTold && took > 0 && limit - remaining === took) return true
-    if (isUsedTold && policy.algorithm === 'fixed-window' && remaining > remained - took)
-      return true
-    return policy.unitMs > 0 && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+    const traits = policy.kernel?.traits
+    if (isUsedTold && traits?.hasOneEnd && remaining > remained - took) return true
+    return traits?.drains === true && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
   }
 
   /** Whether less is in use than was seen. */
-  #tellsLess(at: number, { figures, nowUs, untilUs: untilNowUs }: StoreResult): boolean {
+  #tellsLess(at: number, { policies, nowUs, untilUs: untilNowUs }: StoreResult): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
-      const now = figures[i]
+      const now = policies[i]
       if (now === undefined || remained >= now.limit || untilUs <= nowUs + LOSS_MARGIN_US) continue
-      const isLess =
-        now.policy.unitMs > 0
-          ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
-          : now.remaining > remained
+      const isLess = now.policy.kernel?.traits.drains
+        ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
+        : now.remaining > remained
       if (isLess) return true
     }
     return false
   }
 
-  /** Whether nothing is in use any more, though more was than the refund is of, and should have lasted longer. */
-  #isGone(at: number, { figures, nowUs }: StoreResult): boolean {
+  /** Whether nothing is in use any more, though more was than the refund is of, and should have
+   *  lasted longer. */
+  #isGone(at: number, { policies, nowUs }: StoreResult): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
-      const now = figures[i]
+      const now = policies[i]
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
       if (now === undefined || now.remaining < now.limit) continue
@@ -188,13 +198,19 @@ export class LastSeen {
   }
 }
 
-/** Tells a store what was last seen of a target. */
-export function raiseOf(
-  { policySet, key, ownKeys }: Target,
-  { remaining, untilUs, nowUs }: Seen,
-): StoreRequest {
-  const costs = policySet.policies.map(({ limit }, i) =>
+/** Restores what was last seen of a target. */
+export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): LayerRequest {
+  const costs = target.policySet.policies.map(({ limit }, i) =>
     Math.max(0, limit - (remaining[i] as number)),
   )
-  return { policySet, key, ownKeys, mode: 'restore', costs, untilUs, seenUs: nowUs }
+  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
+}
+
+/** What was seen of the policies at these places. */
+export function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number[]): Seen {
+  return {
+    nowUs,
+    remaining: places.map((i) => remaining[i] as number),
+    untilUs: places.map((i) => untilUs[i] as number),
+  }
 }

@@ -2,7 +2,7 @@
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { warnOnce } from '../../base/warnings.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 import { pipelines } from './send.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
@@ -72,7 +72,10 @@ interface ClientOptions {
 
 type Expected = readonly [option: string, isSafe: (options: ClientOptions) => boolean, why: string]
 
-/** A host that swallows packets is tried for no longer. Most need well below a second, also with TLS and far away. */
+/**
+ * A host that swallows packets is tried for no longer. Most need well below a second, also with TLS
+ * and far away.
+ */
 const LONGEST_CONNECT_MS = 5_000
 
 const enableOfflineQueue: Expected = [
@@ -108,7 +111,8 @@ const OF_A_CONNECTION: readonly Expected[] = [
   ],
 ]
 
-// How long a retryStrategy waits is not looked at: ioredis's own makes Redis come into use again some seconds late at most.
+// How long a retryStrategy waits is not looked at: ioredis's own makes Redis come into use again
+// some seconds late at most.
 const OF_A_CLIENT: readonly Expected[] = [
   enableOfflineQueue,
   ...OF_A_RECONNECT,

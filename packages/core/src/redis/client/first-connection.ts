@@ -1,14 +1,15 @@
 // The client's first connection is waited for: without that, each start of an app would begin with
 // decisions that Redis knows nothing of.
 
+import type { Time } from '../../base/time.js'
 import { storeFailure, withDeadline } from '../../layers/resilience/failures.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 
 export interface FirstConnection {
   /**
-   * While the client makes its first connection: resolves when it can send, rejects with a StoreError
-   * when the attempt has failed or was given up. Undefined afterwards. To be asked only while the
-   * client is not ready: the first time begins the wait, and lets a lazy client connect.
+   * While the client makes its first connection: resolves when it can send, rejects with a
+   * StoreError when the attempt has failed or was given up. Undefined afterwards. To be asked only
+   * while the client is not ready: the first time begins the wait, and lets a lazy client connect.
    */
   pending(): Promise<void> | undefined
   close(): void
@@ -19,7 +20,10 @@ const STARTING = ['wait', 'connecting', 'connect']
 /** Events of a client at which an attempt has come to its end. */
 const ENDS = ['ready', 'close', 'end']
 
-/** By client, the end of its first attempt: all stores on a client wait for one, and it has the listeners of one. */
+/**
+ * By client, the end of its first attempt: all stores on a client wait for one, and it has the
+ * listeners of one.
+ */
 const attempts: WeakMap<RedisLike, Promise<void>> = new WeakMap()
 
 function attemptOf(client: RedisLike): Promise<void> {
@@ -38,8 +42,12 @@ function attemptOf(client: RedisLike): Promise<void> {
   return attempt
 }
 
-/** @param deadlineMs how long is waited, from the first question on */
-export function firstConnection(client: RedisLike, deadlineMs: number): FirstConnection {
+/** @param deadlineMs how long to wait, from the first call of `pending` on */
+export function firstConnection(
+  client: RedisLike,
+  deadlineMs: number,
+  time: Time,
+): FirstConnection {
   let pending: Promise<void> | undefined
   let isOver = typeof client.on !== 'function' || typeof client.off !== 'function'
   let giveUp: (() => void) | undefined
@@ -49,14 +57,15 @@ export function firstConnection(client: RedisLike, deadlineMs: number): FirstCon
       giveUp = resolve
     })
     try {
-      await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs)
+      await withDeadline(Promise.race([attemptOf(client), closed]), deadlineMs, time)
     } catch {
-      // The client says below how far it has come.
+      // The status of the client, below, tells what happened.
     } finally {
       isOver = true
       pending = undefined
     }
-    if (client.status !== 'ready') throw storeFailure(new Error(`the client is ${client.status}`))
+    if (client.status !== 'ready')
+      throw storeFailure(new Error(`the client is ${client.status}`), 'Redis')
   }
 
   return {

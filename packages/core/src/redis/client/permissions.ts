@@ -2,12 +2,15 @@
 // same list.
 
 import type { StoreError } from '../../base/errors.js'
+import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
 import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 import { send } from './send.js'
 
-/** Commands of the scripts, with arguments for a key K of their own, in an order that leaves none. */
+/**
+ * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
+ */
 const IN_SCRIPTS = [
   'TIME',
   'SET K 1 PX 1000',
@@ -37,8 +40,8 @@ export const COMMANDS: readonly string[] = [
 ]
 
 /**
- * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and since
- * then and in Valkey.
+ * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and
+ * since then and in Valkey.
  */
 const REFUSAL = /\bNOPERM\b|The user executing the script can't|ACL failure in script/
 
@@ -60,18 +63,23 @@ return table.concat(refused, ' ')
 `
 
 /**
- * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be for
- * want of a permission, all are tried, once, and those that are refused are warned of.
+ * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be
+ * for want of a permission, all are tried, once, and those that are refused are warned of.
  */
 export type Permissions = (error: unknown, tagOf: () => string) => void
 
-export function permissions(client: RedisLike, prefix: string, deadlineMs: number): Permissions {
+export function permissions(
+  client: RedisLike,
+  prefix: string,
+  deadlineMs: number,
+  time: Time,
+): Permissions {
   let warned = false
   const tried = new Set<string>()
 
   async function refusedOf(tag: string): Promise<string> {
     const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
-    const refused = String(await withDeadline(send(client, 'eval', args), deadlineMs))
+    const refused = String(await withDeadline(send(client, 'eval', args), deadlineMs, time))
     return refused.replaceAll(' ', ', ')
   }
 
@@ -80,7 +88,7 @@ export function permissions(client: RedisLike, prefix: string, deadlineMs: numbe
       tried.delete(reason)
       return ''
     })
-    // Where not even that may be asked, what is known has to do.
+    // Where EVAL fails, too, only the first refusal is known.
     const refused = found || known
     if (warned || refused === '') return
     warned = true
@@ -92,7 +100,7 @@ export function permissions(client: RedisLike, prefix: string, deadlineMs: numbe
 
   return (error, tagOf) => {
     const refused = isRefusal(error)
-    // To a script a value that it may not read looks like one that is not Weir's.
+    // A script cannot tell a value that it may not read from one that Weir did not write.
     if (!refused && (error as StoreError).code !== 'WEIR_FOREIGN_KEY') return
     const reason = refused ? 'refused' : 'foreign'
     if (warned || tried.has(reason)) return

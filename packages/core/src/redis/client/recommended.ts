@@ -1,12 +1,17 @@
-// How an ioredis client should be set up so that a failure of Redis is noticed in time, and never counted twice.
+// How an ioredis client should be set up so that a failure of Redis is noticed in time, and never
+// counted twice.
 
 /**
  * Options for `new Redis(url, recommendedRedisOptions)`.
  *
- * - enableOfflineQueue false: what Redis cannot decide now is decided locally, not queued to be counted later
- * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one would count twice
- * - connectTimeout 500, socketTimeout 1000 (ms): a host that swallows packets is given up, so that a Sentinel is asked again
- * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up to 5 s
+ * - enableOfflineQueue false: what Redis cannot decide now is decided locally, not queued to be
+ *   counted later
+ * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
+ *   would count twice
+ * - connectTimeout 500, socketTimeout 1000 (ms): a host that swallows packets is given up, so that
+ *   a Sentinel is asked again
+ * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
+ *   to 5 s
  * - reconnectOnError: a primary that became a replica (READONLY) is left
  */
 export const recommendedRedisOptions: {
@@ -28,9 +33,10 @@ export const recommendedRedisOptions: {
 }
 
 /**
- * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's levels; and what ioredis retries
- * itself (a node that is still connecting, a slot on its way) after 10 ms, since its 100 ms would use up the deadline, and
- * four times: then a call for several keys of a slot on its way is made anew for each.
+ * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's
+ * levels; and what ioredis retries itself (a node that is still connecting, a slot on its way)
+ * after 10 ms, since its 100 ms would use up the deadline, and four times: then a call for several
+ * keys of a slot on its way is made anew for each.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false

@@ -1,11 +1,11 @@
 // How one command goes through a client.
 
-import type { RedisLike } from '../transport/script-call.js'
+import type { RedisLike } from './client.js'
 
 /**
  * Sends a command as it is, and resolves to the reply, a bulk string as a Buffer. Not by way of
- * ioredis's auto pipelining: that loses the command of `callBuffer` and throws where nobody can catch
- * it, and Weir's calls are batches already.
+ * ioredis's auto pipelining: that loses the command of `callBuffer` and throws where nobody can
+ * catch it, and Weir's calls are batches already.
  */
 export function send(client: RedisLike, command: string, args: string[]): Promise<unknown> {
   if (!pipelines(client)) return client.callBuffer(command, args)

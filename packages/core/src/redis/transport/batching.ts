@@ -1,42 +1,39 @@
-// Decisions that are asked for in one turn of the event loop travel in one call of the driver, and equal ones as one counted
-// group, whose grants are handed out in the order in which the requests came.
+// Requests of one turn of the event loop travel in one call of the driver, and equal ones as one
+// counted request, whose grants are handed out in the order in which the requests came.
 
-import type { Mode, Reading } from '../../algorithms/driver.js'
-import type { StoreError } from '../../base/errors.js'
-import { resultOf, type StoreRequest, type StoreResult } from '../../store.js'
-import { areOne, type CountedGroup, type Line } from './script-call.js'
+import type { Reading } from '../../algorithms/driver.js'
+import { memoized } from '../../base/cache.js'
+import type { Clock } from '../../base/clock.js'
+import type { Time } from '../../base/time.js'
+import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
+import { areOne, resultOf } from '../../request.js'
+import type { PolicySet } from '../../store.js'
+import { type CountedRequest, type PreparedScript, prepareScript } from './call.js'
+import type { KeyFormat } from './keys.js'
+import type { Nodes } from './nodes.js'
 
 /**
- * Groups in a call at the most. More would save neither side anything, and with several calls on their way Redis works on one
- * while this process makes the next: at 64 in flight that is half as many decisions again a second. It also bounds how
- * long the server is busy with one call, to some 0.1 ms for each policy.
+ * Requests in a call at the most. More would save neither side anything, and with several calls on
+ * their way Redis works on one while this process makes the next: at 64 in flight that is half as
+ * many decisions again a second. It also bounds how long the server is busy with one call, to some
+ * 0.1 ms for each policy.
  */
-const MAX_GROUPS = 32
-
-/** Someone who waits for an answer. */
-export interface Waiter {
-  /** @param sentMs when the call was sent, by performance.now() */
-  answered(answer: StoreResult, sentMs: number): void
-  failed(error: StoreError): void
-  /** Of the units that it asked for ahead, so many were granted; the readings, which it may not keep, are those after all of
-   *  them. */
-  granted?(ahead: number, readings: readonly Reading[], nowUs: number): void
-}
+const MAX_REQUESTS = 32
 
 /** Equal requests, as one. */
-export interface Entry extends CountedGroup {
+export interface Entry extends CountedRequest {
   count: number
-  readonly group: StoreRequest
-  readonly waiters: Waiter[]
-  /** Who asked for units ahead; `count` has them. */
-  lessee: Waiter | undefined
+  readonly request: LayerRequest
+  readonly pendings: Pending[]
+  /** Who asked for several requests at once, which are granted last. */
+  several: { readonly pending: Pending; readonly count: number } | undefined
 }
 
 /** What is sent in one call. */
 export interface Batch {
-  readonly line: Line
+  readonly prepared: PreparedScript
   readonly slot: number
-  readonly mode: Mode
+  readonly mode: LayerRequest['mode']
   /** The instant of the requests, if the clock is injected: a batch has one. */
   readonly nowUs: number | undefined
   readonly entries: readonly Entry[]
@@ -44,58 +41,71 @@ export interface Batch {
 
 interface OpenBatch extends Batch {
   readonly entries: Entry[]
-  /** The newest entry of each key that others may join; undefined while there is one entry at the most, since a request
-   *  that comes alone had better not pay for a Map. */
+  /** The newest entry of each key that others may join; undefined while there is one entry at the
+   *  most, since a request that comes alone had better not pay for a Map. */
   joinable: Map<string, Entry> | undefined
 }
 
-/** Gathers requests until the poll phase is over (setImmediate), so a lone one goes out in the same turn. */
-export class Batches {
-  readonly #send: (batch: Batch) => void
-  /** By slot, the open batch of each line: a change of mode sends it, which keeps the order of a limiter's calls. */
+export interface BatchingOptions {
+  readonly format: KeyFormat
+  readonly nodes: Pick<Nodes, 'isCluster' | 'slotOf'>
+  readonly time: Time
+  /** The store's time, where it is injected. */
+  readonly clock: Clock | undefined
+}
+
+/** Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. */
+export class Batching implements Layer {
+  readonly #dispatcher: { send(batch: Batch): void }
+  readonly #options: BatchingOptions
+  readonly #preparedOf: (policySet: PolicySet) => PreparedScript
+  /** By slot, the open batch of each policy set: a change of mode sends it, which keeps the order
+   *  of a limiter's calls. */
   readonly #open: OpenBatch[][] = []
   /** All batches that were opened in this turn. */
   #opened: OpenBatch[] = []
-  #scheduled = false
+  #isScheduled = false
 
-  constructor(send: (batch: Batch) => void) {
-    this.#send = send
+  constructor(dispatcher: { send(batch: Batch): void }, options: BatchingOptions) {
+    this.#dispatcher = dispatcher
+    this.#options = options
+    this.#preparedOf = memoized((policySet) => prepareScript(options.format, policySet))
   }
 
-  /** @param ahead units to be taken for later, beside those of the request */
-  ask(
-    line: Line,
-    slot: number,
-    group: StoreRequest,
-    nowUs: number | undefined,
-    waiter: Waiter,
-    ahead: number = 0,
-  ): void {
+  ask(request: LayerRequest, pending: Pending): void {
+    const { target, mode } = request
+    const { nodes, clock } = this.#options
+    const prepared = this.#preparedOf(target.policySet)
+    const slot = nodes.isCluster ? nodes.slotOf(target) : 0
+    let nowUs: number | undefined
+    try {
+      nowUs = clock?.nowUs()
+    } catch (error) {
+      // A clock of the user's that went wrong.
+      pending.failed(error)
+      return
+    }
     let open = this.#open[slot]
     if (open === undefined) {
       open = []
       this.#open[slot] = open
     }
-    let batch = open.find((each) => each.line === line)
-    if (batch !== undefined && (batch.mode !== group.mode || batch.nowUs !== nowUs)) {
+    let batch = open.find((each) => each.prepared === prepared)
+    if (batch !== undefined && (batch.mode !== mode || batch.nowUs !== nowUs)) {
       this.#close(batch)
       batch = undefined
     }
     if (batch === undefined) {
-      batch = { line, slot, mode: group.mode, nowUs, entries: [], joinable: undefined }
+      batch = { prepared, slot, mode, nowUs, entries: [], joinable: undefined }
       open.push(batch)
       this.#opened.push(batch)
       this.#schedule()
     }
-    const entry = entryOf(batch, group, waiter)
-    if (ahead > 0) {
-      entry.count += ahead
-      entry.lessee = waiter
-    }
-    if (batch.entries.length >= MAX_GROUPS) this.#close(batch)
+    add(batch, request, pending)
+    if (batch.entries.length >= MAX_REQUESTS) this.#close(batch)
   }
 
-  /** Sends what was asked for so far, so that what comes next on the connection comes after it. */
+  /** Sends what was asked for so far. */
   flush(): void {
     const opened = this.#opened
     this.#opened = []
@@ -108,76 +118,75 @@ export class Batches {
     // It was full, or others had to come after it.
     if (at < 0) return
     open.splice(at, 1)
-    this.#send(batch)
+    this.#dispatcher.send(batch)
   }
 
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#options.time.soon(() => {
+      this.#isScheduled = false
       this.flush()
     })
   }
 }
 
-/** The entry that the request joins, or a new one. */
-function entryOf(batch: OpenBatch, group: StoreRequest, waiter: Waiter): Entry {
-  const { key } = group
-  const mayJoin = mayBeJoined(group, batch.mode)
+/** Adds a request to a batch, as an entry of its own or to an equal one. */
+function add(batch: OpenBatch, request: LayerRequest, pending: Pending): void {
+  const { key } = request.target
+  const { count } = request
+  const mayJoin = mayBeJoined(request)
   const [first] = batch.entries
-  if (first !== undefined)
+  if (first !== undefined) {
     batch.joinable ??= new Map(
-      mayBeJoined(first.group, batch.mode) ? [[first.group.key, first]] : [],
+      mayBeJoined(first.request) ? [[first.request.target.key, first]] : [],
     )
-  const joined = mayJoin ? batch.joinable?.get(key) : undefined
-  if (joined !== undefined) {
-    joined.count += 1
-    joined.waiters.push(waiter)
-    return joined
   }
-  const entry = { group, count: 1, waiters: [waiter], lessee: undefined }
+  const several = count > 1 ? { pending, count } : undefined
+  const joined = mayJoin ? batch.joinable?.get(key) : undefined
+  if (joined !== undefined && (several === undefined || joined.several === undefined)) {
+    joined.count += count
+    if (several === undefined) joined.pendings.push(pending)
+    else joined.several = several
+    return
+  }
+  const pendings = several === undefined ? [pending] : []
+  const entry = { request, count, pendings, several }
   batch.entries.push(entry)
   if (mayJoin) batch.joinable?.set(key, entry)
-  return entry
 }
 
-/** Only of requests of cost 1 do the figures of each follow from those of the last: see `rewind`. */
-function mayBeJoined({ ownKeys, untilUs, costs }: StoreRequest, mode: Mode): boolean {
-  return ownKeys === undefined && untilUs === undefined && mode !== 'penalty' && areOne(costs)
+/**
+ * Only of requests of cost 1 do the results of each follow from those of the last: see `rewind`.
+ */
+function mayBeJoined({ mode, target, untilUs, costs }: LayerRequest): boolean {
+  if (mode === 'penalty' || mode === 'reset') return false
+  return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
 }
 
-/** Tells the waiters of an entry. The first `granted` are allowed; the readings are those after all of them. */
+/** Tells those who wait what was granted. The readings are those after all of it. */
 export function handOut(
-  entry: Entry,
+  { request, pendings, several }: Entry,
   granted: number,
   readings: readonly Reading[],
   nowUs: number,
-  sentMs: number,
+  sentAtMs: number,
 ): void {
-  const { group, waiters } = entry
-  const mustRewind = granted > 1 && group.mode === 'consume'
+  const mustRewind = granted > 1 && request.mode === 'consume'
   const then = mustRewind ? readings.map((each) => ({ ...each })) : readings
-  for (let i = 0; i < waiters.length; i += 1) {
-    if (mustRewind) rewind(group, readings, Math.max(0, granted - 1 - i), then)
-    ;(waiters[i] as Waiter).answered(resultOf(group, i < granted, nowUs, then), sentMs)
+  for (let i = 0; i < pendings.length; i += 1) {
+    if (mustRewind) rewind(request, readings, Math.max(0, granted - 1 - i), then)
+    const own = i < granted ? 1 : 0
+    ;(pendings[i] as Pending).decided(resultOf(request, own, nowUs, then, sentAtMs))
   }
-  grantAhead(entry, granted, readings, nowUs)
+  if (several === undefined) return
+  const rest = Math.max(0, Math.min(several.count, granted - pendings.length))
+  several.pending.decided(resultOf(request, rest, nowUs, readings, sentAtMs))
 }
 
-/** What was granted beyond the requests of an entry goes to whoever asked for it. */
-export function grantAhead(
-  { waiters, lessee }: Entry,
-  granted: number,
-  readings: readonly Reading[],
-  nowUs: number,
-): void {
-  lessee?.granted?.(Math.max(0, granted - waiters.length), readings, nowUs)
-}
-
-/** The readings as they stood before `later` more requests of cost 1 were granted: what was left follows from what is. */
-export function rewind(
-  { policySet }: StoreRequest,
+/** The readings as they stood before `later` more requests of cost 1 were granted. */
+function rewind(
+  { target }: Pick<LayerRequest, 'target'>,
   readings: readonly Reading[],
   later: number,
   into: readonly Reading[],
@@ -185,10 +194,16 @@ export function rewind(
   for (let i = 0; i < readings.length; i += 1) {
     const { left, waitMs, resetUs } = readings[i] as Reading
     const then = into[i] as Reading
-    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund would fall short.
-    const drained = Math.round(later * (policySet.policies[i]?.unitMs ?? 0) * 8_000)
+    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund
+    // would fall short.
+    const drained = Math.round(later * (target.policySet.policies[i]?.unitMs ?? 0) * 8_000)
     then.left = left + later
     then.waitMs = then.left > 0 ? 0 : waitMs
     then.resetUs = Math.max(0, resetUs - Math.floor(drained / 8))
   }
+}
+
+export function fail({ pendings, several }: Entry, error: unknown): void {
+  for (const pending of pendings) pending.failed(error)
+  several?.pending.failed(error)
 }

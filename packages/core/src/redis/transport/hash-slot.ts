@@ -1,5 +1,6 @@
 // Hash slots of a Redis Cluster: CRC16 of the hash tag, modulo 16384
-// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/, XMODEM polynomial 0x1021).
+// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/, XMODEM polynomial
+// 0x1021).
 
 const TABLE: Uint16Array<ArrayBuffer> = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8

@@ -2,10 +2,12 @@
 //
 //   <prefix>:{<tag>}:<limiter>:<policy>[:<own key>]:<kernel and version of its state>-<time scale>
 //
-// With a bounded number of hash tags: <prefix>:{<one of them>}:<limiter>:<policy>:<tag>[:<own key>]:<kernel ...>
+// With a bounded number of hash tags: <prefix>:{<one of them>}:<limiter>:<policy>:<tag>[:<own
+// key>]:<kernel ...>
 //
-// Only the tag and an own key come from outside. They are encoded so that nothing in them can empty or move the hash tag,
-// or run into the next part; long ones, and texts that UTF-8 cannot carry, are replaced by a hash.
+// Only the tag and an own key come from outside. They are encoded so that nothing in them can empty
+// or move the hash tag, or run into the next part; long ones, and texts that UTF-8 cannot carry,
+// are replaced by a hash.
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'
@@ -13,7 +15,9 @@ import type { OwnKey, PolicySet, Target } from '../../store.js'
 import { SLOTS, slotOf } from './hash-slot.js'
 
 const LONGEST = 128
-/** Between the braces nothing but a brace has a meaning, so addresses and paths stay as they are. */
+/**
+ * Between the braces nothing but a brace has a meaning, so addresses and paths stay as they are.
+ */
 const PLAIN_TAG = /^[A-Za-z0-9_.~:@/-]{1,128}$/
 const PLAIN_PART = /^[A-Za-z0-9_.~-]{1,128}$/
 const LONE_SURROGATE = /\p{Surrogate}/u
@@ -42,7 +46,10 @@ export function keyFormat(
   return { prefix, hashTags, tagged: hashed, part: hashed }
 }
 
-/** What the key names of a policy set have in common: for each policy, what stands before and after the own key. */
+/**
+ * What the key names of a policy set have in common: for each policy, what stands before and after
+ * the own key.
+ */
 export interface KeyNames {
   readonly format: KeyFormat
   readonly head: string
@@ -89,7 +96,10 @@ function ownKeyName({ tagged, part }: KeyFormat, { key, tag }: OwnKey, name: str
   return tagged(tag) + name + (tag === key ? '' : `${part(key)}:`)
 }
 
-/** So many hash tags that their slots are spread evenly: each the first of t0, t1, ... that falls into its part of them. */
+/**
+ * So many hash tags that their slots are spread evenly: each the first of t0, t1, ... that falls
+ * into its part of them.
+ */
 export function spreadHashTags(count: number): readonly string[] {
   const tags = new Array<string>(count)
   for (let n = 0, found = 0; found < count; n += 1) {
@@ -135,9 +145,4 @@ function percentEncoded(sign: string): string {
 /** UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character. */
 function hashOf(text: string): string {
   return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
-}
-
-/** What a process remembers a text by: it must not grow with what clients send. Begins as no text of store.ts does. */
-export function idOfText(text: string): string {
-  return text.length > LONGEST ? `\n${hashOf(text)}` : text
 }

@@ -1,5 +1,5 @@
-// Reads the driver's reply: one msgpack array of whole numbers, each in the shortest form that cmsgpack knows
-// (https://github.com/msgpack/msgpack/blob/master/spec.md).
+// Reads the driver's reply: one msgpack array of whole numbers, each in the shortest form that
+// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md).
 
 /** The numbers of a packed array. */
 export function unpackNumbers(packed: Buffer): number[] {

@@ -1,10 +1,12 @@
-// The script of a policy set: the Lua kernels that its policies use, and the driver. Plans with the same kernels in the same
-// order share one.
+// The script of a policy set: the Lua kernels that its policies use, a loop for plain requests, and
+// the driver. Policy sets with the same kernels in the same order share one. What a script writes
+// for each mode is in algorithms/*/kernel.lua, and for refunds and resets in algorithms/driver.lua.
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
+import { plainLoop } from './plain-loop.js'
 
 export interface Script {
   readonly source: string
@@ -14,7 +16,9 @@ export interface Script {
 
 const scripts = new Map<string, Script>()
 
-/** The script that decides for these policies. There are four kernels, so few different ones exist. */
+/**
+ * The script that decides for these policies. There are four kernels, so few different ones exist.
+ */
 export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
   const id = kernels.map((kernel) => kernel.id).join()
@@ -26,15 +30,12 @@ export function scriptOf({ policies }: PolicySet): Script {
   return script
 }
 
-function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'plainLua'>[]): Script {
-  const [first] = kernels
-  const plain = kernels.length === 1 ? first?.plainLua : undefined
-  // Two arguments and a policy's three numbers: nothing is said of any group, so all are single requests of cost 1.
-  const shortcut =
-    plain === undefined ? '' : `if mode == 'consume' and #ARGV == 5 then\n${plain}end\n`
-  const sources = new Map(kernels.map(({ id, lua }) => [id, lua]))
-  const definitions = [...sources].map(([id, lua]) => `local ${id} = (function()\n${lua}\nend)()\n`)
+function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua'>[]): Script {
+  const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
+  const shared = [...used.values()].map((lua) => lua.shared)
+  const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
   const list = `local kernels = { ${kernels.map(({ id }) => id).join(', ')} }\n`
-  const source = [prologueLua, shortcut, ...definitions, list, driverLua].join('')
+  const loop = plainLoop(kernels.map(({ lua }) => lua))
+  const source = [prologueLua, ...shared, loop, ...definitions, list, driverLua].join('')
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }

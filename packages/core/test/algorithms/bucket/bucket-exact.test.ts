@@ -1,6 +1,7 @@
-// The bucket against exact arithmetic. `rounded` is what the kernel says it is: the price of a unit rounded up once, all else
-// exact, in BigInt; it must agree in everything. `ideal` does not round at all: the kernel must never allow more than it,
-// and owe no more than the units that were taken were rounded up by, less than an eighth of a microsecond each.
+// The bucket against exact arithmetic. `rounded` is what the kernel says it is: the price of a unit
+// rounded up once, all else exact, in BigInt; it must agree in everything. `ideal` does not round
+// at all: the kernel must never allow more than it, and owe no more than the units that were taken
+// were rounded up by, less than an eighth of a microsecond each.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +14,10 @@ const WALKS = 250
 const STEPS_PER_WALK = 100
 const MILLION = 10 ** 6
 
-/** A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond, that its price is whole. */
+/**
+ * A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond,
+ * that its price is whole.
+ */
 class Reference {
   readonly #price: bigint
   readonly #capacity: bigint
@@ -145,7 +149,7 @@ function walk(
   const { capacity, refill, everyMs } = numbers
   const policy = policyOf(numbers) as Policy
   const [price] = policy.numbers
-  const check = bucket.check(policy.numbers)
+  const scratch = bucket.prepare(policy.numbers)
   const cells = new Float64Array(1)
   const rounded = new Reference(BigInt(price), capacity, 1n)
   // refill shards to a tick: then a unit costs 8000 * everyMs shards, without rounding.
@@ -163,10 +167,10 @@ function walk(
     // After a wait the same cost is asked for again.
     if (by !== 'retry' && by !== 'beforeRetry')
       cost = units ?? Math.ceil((share / MILLION) * capacity)
-    const left = bucket.read(check, stored ? cells : undefined, 0, nowUs)
+    const left = bucket.read(scratch, stored ? cells : undefined, 0, nowUs)
     expect(BigInt(left)).toBe(rounded.at(nowUs).left)
-    expect(BigInt(bucket.retryAfterMs(check, cost))).toBe(rounded.retryAfterMs(cost))
-    expect(BigInt(bucket.resetAfterUs(check))).toBe(rounded.resetAfterUs)
+    expect(BigInt(bucket.retryAfterMs(scratch, cost))).toBe(rounded.retryAfterMs(cost))
+    expect(BigInt(bucket.resetAfterUs(scratch))).toBe(rounded.resetAfterUs)
     if (onlyConsumed) {
       expect(rounded.left, 'more than without rounding').toBeLessThanOrEqual(ideal.at(nowUs).left)
       const lag = rounded.owed * BigInt(refill) - ideal.owed
@@ -178,16 +182,16 @@ function walk(
       continue
     }
     if (verb === 'refund') {
-      bucket.refund(check, cost, undefined)
+      bucket.refund(scratch, cost, undefined)
       rounded.refund(cost)
     } else {
-      bucket.take(check, cost)
+      bucket.take(scratch, cost)
       rounded.take(cost)
     }
     onlyConsumed &&= verb === 'consume'
     ideal.take(cost)
     taken += BigInt(cost)
-    bucket.write(check, cells, 0)
+    bucket.write(scratch, cells, 0)
     stored = true
   }
 }

@@ -1,5 +1,6 @@
-// What the receipts of a bucket give back, against a queue of charges that drain one after the other. Whatever was given back
-// before, a receipt never gives back more than what is left of its own charge in the queue.
+// What the receipts of a bucket give back, against a queue of charges that drain one after the
+// other. Whatever was given back before, a receipt never gives back more than what is left of its
+// own charge in the queue.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -54,7 +55,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
   let givenBack = 0
   fc.assert(
     fc.property(steps, (walk) => {
-      const check = bucket.check([price, CAPACITY, 3 * CAPACITY * price])
+      const scratch = bucket.prepare([price, CAPACITY, 3 * CAPACITY * price])
       const cells = new Float64Array(1)
       let nowUs = START_US
       const queue: Charge[] = []
@@ -68,19 +69,19 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
           charge.weight -= some
           drained -= some
         }
-        const left = bucket.read(check, cells, 0, nowUs)
-        const before = check.tat
-        expect(before - check.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
+        const left = bucket.read(scratch, cells, 0, nowUs)
+        const before = scratch.tat
+        expect(before - scratch.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
         // A penalty that would go beyond two buckets is cut off there, and given back whole.
-        const fits = before + step.units * price <= check.now + 2 * CAPACITY * price
+        const fits = before + step.units * price <= scratch.now + 2 * CAPACITY * price
         if ((step.do === 'penalty' && fits) || (step.do === 'consume' && left >= step.units)) {
-          bucket.take(check, step.units)
-          const untilUs = nowUs + bucket.resetAfterUs(check)
+          bucket.take(scratch, step.units)
+          const untilUs = nowUs + bucket.resetAfterUs(scratch)
           const charge = {
             units: step.units,
             chargedUs: nowUs,
             untilUs,
-            weight: check.tat - before,
+            weight: scratch.tat - before,
           }
           queue.push(charge)
           receipts.push(charge)
@@ -88,12 +89,12 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
           const [receipt] = receipts.splice(step.which % receipts.length, 1) as [Charge]
           const isOlder = gaveUs >= receipt.chargedUs
           bucket.refund(
-            check,
+            scratch,
             receipt.units,
             receipt.untilUs,
             isOlder ? receipt.chargedUs : undefined,
           )
-          const back = before - check.tat
+          const back = before - scratch.tat
           expect(back).toBeLessThanOrEqual(receipt.weight)
           // All of it, unless it is not known by how much an earlier refund has moved it.
           if (!isOlder || receipt.chargedUs === nowUs) {
@@ -104,7 +105,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
           givenBack += 1
           gaveUs = nowUs
         }
-        if (check.dirty) bucket.write(check, cells, 0)
+        if (scratch.dirty) bucket.write(scratch, cells, 0)
       }
     }),
     { numRuns: 1_000 },

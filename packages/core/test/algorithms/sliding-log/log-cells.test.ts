@@ -1,4 +1,5 @@
-// How much memory the log takes in this process: as many numbers as it needs, whatever was asked for before.
+// How much memory the log takes in this process: as many numbers as it needs, whatever was asked
+// for before.
 
 import { expect, test } from 'vitest'
 import type { Cells } from '../../../src/algorithms/algorithm.js'
@@ -9,18 +10,18 @@ const limit = 10
 
 /** The cells after a request at each of these times. */
 function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
-  const check = slidingLog.check([limit, 1_000, quantumMs])
+  const scratch = slidingLog.prepare([limit, 1_000, quantumMs])
   let cells: Cells = new Float64Array(0)
   for (const ms of times) {
     const left = slidingLog.read(
-      check,
+      scratch,
       cells.length > 0 ? cells : undefined,
       0,
       (EPOCH_MS + ms) * 1_000,
     )
     if (left < 1) continue
-    slidingLog.take(check, 1)
-    cells = slidingLog.write(check, cells, 0)
+    slidingLog.take(scratch, 1)
+    cells = slidingLog.write(scratch, cells, 0)
   }
   return cells
 }

@@ -1,5 +1,6 @@
-// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log near the place where they
-// begin anew is held to one that keeps each unit's time, and nothing else.
+// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log
+// near the place where they begin anew is held to one that keeps each unit's time, and nothing
+// else.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -84,41 +85,41 @@ test('a log answers the same wherever its sums begin anew', () => {
   fc.assert(
     fc.property(steps, fc.integer({ min: 0, max: 60 }), (walk, short) => {
       const naive = new Naive()
-      const check = slidingLog.check([LIMIT, SPAN, 1])
+      const scratch = slidingLog.prepare([LIMIT, SPAN, 1])
       const sum = ROUND - 1 - short
       // One unit that was taken last; before it, all that the sum counts.
       let cells: Cells | undefined = new Float64Array([0, 1, sum - 1, START, sum, 0, 0])
       naive.take(1)
-      const read = () => slidingLog.read(check, cells, 0, (EPOCH_MS + naive.now) * 1_000)
+      const read = () => slidingLog.read(scratch, cells, 0, (EPOCH_MS + naive.now) * 1_000)
       for (const step of walk) {
         naive.go(naive.now + step.waitMs)
         let left = read()
         expect(left).toBe(naive.left)
         if (step.do === 'consume' && left >= step.units) {
-          left = slidingLog.take(check, step.units)
+          left = slidingLog.take(scratch, step.units)
           naive.take(step.units)
         } else if (step.do === 'penalty') {
-          left = slidingLog.take(check, step.units)
+          left = slidingLog.take(scratch, step.units)
           naive.take(step.units)
         } else if (step.do === 'refund') {
-          left = slidingLog.refund(check, step.units, undefined)
+          left = slidingLog.refund(scratch, step.units, undefined)
           naive.ticks.splice(0, step.units)
         } else if (step.do === 'reconcile' || step.do === 'restore') {
           const untilMs = naive.now + step.untilMs
           const untilUs = (EPOCH_MS + untilMs) * 1_000
-          left = slidingLog[step.do](check, step.units, untilUs)
+          left = slidingLog[step.do](scratch, step.units, untilUs)
           const tick = untilMs - SPAN
           if (step.do === 'restore') naive.restore(step.units, tick)
           else if (tick + SPAN > naive.now) naive.take(step.units, tick)
         }
         expect(left).toBe(naive.left)
         for (const cost of [1, 2, 5, LIMIT]) {
-          expect(slidingLog.retryAfterMs(check, cost)).toBe(naive.retryAfterMs(cost))
+          expect(slidingLog.retryAfterMs(scratch, cost)).toBe(naive.retryAfterMs(cost))
         }
-        expect(slidingLog.resetAfterUs(check)).toBe(naive.resetMs * 1_000)
-        if (!check.dirty) continue
+        expect(slidingLog.resetAfterUs(scratch)).toBe(naive.resetMs * 1_000)
+        if (!scratch.dirty) continue
         const before: Cells = cells ?? new Float64Array(7)
-        cells = naive.resetMs > 0 ? slidingLog.write(check, before, 0) : undefined
+        cells = naive.resetMs > 0 ? slidingLog.write(scratch, before, 0) : undefined
         if (cells === undefined) continue
         const last = cells[2 + 2 * (cells[1] as number)] as number
         if (sum - last > ROUND / 2) passed += 1

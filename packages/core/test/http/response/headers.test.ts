@@ -1,13 +1,22 @@
-// What the headers say: every field is read back by an independent parser, and holds what the policies say.
+// What the headers say: every field is read back by an independent parser, and holds what the
+// policies say.
 
 import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test, vi } from 'vitest'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
-import { retryAfterSeconds } from '../../../src/http/response/header-item.js'
-import { fieldsOf, type HeaderFormat } from '../../../src/http/response/headers.js'
-import { tell, tellerOf, withDecision } from '../../../src/http/response/request-decision.js'
+
+import {
+  fieldsOf,
+  type HeaderFormat,
+  retryAfterSeconds,
+} from '../../../src/http/response/headers.js'
+import {
+  responseSettings,
+  withDecision,
+  writeHeaders,
+} from '../../../src/http/response/request-decision.js'
 import {
   type Decision,
   fixedWindow,
@@ -59,7 +68,10 @@ function forged(policy: Policy, parts: Partial<Policy>): Policy {
 
 type Formats = readonly HeaderFormat[]
 
-/** The headers of a response on which these limiters decided, in the same formats or in those of each. */
+/**
+ * The headers of a response on which these limiters decided, in the same formats or in those of
+ * each.
+ */
 function told(
   decisions: readonly Decision[],
   formats: Formats | readonly Formats[] = ['draft-8'],
@@ -67,10 +79,10 @@ function told(
 ): Record<string, string> {
   const response = new FakeResponse()
   decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {
-    const own = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
-    const teller = tellerOf(`limiter-${i}`, own, hidden)
-    const placed = withDecision(before, decision, teller)
-    tell(placed, teller, response, (to, name, value) => {
+    const wanted = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
+    const own = responseSettings(`limiter-${i}`, wanted, hidden)
+    const placed = withDecision(before, decision, own)
+    writeHeaders(placed, own, response, (to, name, value) => {
       to.headers[asWritten(name)] = value
     })
     return placed
@@ -603,9 +615,10 @@ describe('every field parses', () => {
           drawn.map(([one]) => one),
           drawn.map(([, formats]) => formats),
         )
-        // What is told: the policies of those that tell anything, in all formats that any of them has.
-        const tellers = drawn.filter(([, formats]) => formats.length > 0)
-        const formats = tellers.flatMap(([, own]) => own)
+        // What is told: the policies of those that tell anything, in all formats that any of them
+        // has.
+        const shown = drawn.filter(([, formats]) => formats.length > 0)
+        const formats = shown.flatMap(([, own]) => own)
         const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
         expect(
           Object.keys(headers)

@@ -1,4 +1,5 @@
-// Giving the cost back after the response: exactly once or not at all, whatever becomes of the connection.
+// Giving the cost back after the response: exactly once or not at all, whatever becomes of the
+// connection.
 
 import { EventEmitter, once } from 'node:events'
 import {

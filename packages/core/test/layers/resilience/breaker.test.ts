@@ -1,19 +1,16 @@
 // The circuit breaker against a model, under random calls at injected times.
 
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
-import {
-  type Breaker,
-  circuitBreaker,
-  guardedBreaker,
-} from '../../../src/layers/resilience/breaker.js'
+import { describe, expect, test } from 'vitest'
+import { Breaker } from '../../../src/layers/resilience/breaker.js'
 
-/** What is remembered of a breaker: every call with its time, from which the state it must be in follows. */
+/** All that happened to a breaker, from which the state it must be in follows. */
 class Model {
   nowMs = 0
   state: 'closed' | 'open' | 'half-open' = 'closed'
-  calls: { atMs: number; good: boolean }[] = []
-  sampleFromMs = 0
+  calls: { good: boolean }[] = []
+  /** The first failure of the last second, and its place among the calls. */
+  sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
   waitMs = 0
   flaps = 0
   closedAtMs = Number.NEGATIVE_INFINITY
@@ -22,8 +19,10 @@ class Model {
 type Call = (model: Model, breaker: Breaker) => void
 
 function recorded(model: Model, good: boolean): void {
-  if (model.nowMs - model.sampleFromMs >= 1_000) model.sampleFromMs = model.nowMs
-  model.calls.push({ atMs: model.nowMs, good })
+  if (!good && model.nowMs - model.sample.fromMs >= 1_000) {
+    model.sample = { fromMs: model.nowMs, from: model.calls.length }
+  }
+  model.calls.push({ good })
 }
 
 function opens(model: Model, waitMs: number): void {
@@ -33,7 +32,7 @@ function opens(model: Model, waitMs: number): void {
 
 const CALLS: Record<string, Call> = {
   succeeds(model, breaker) {
-    breaker.succeeded(model.nowMs)
+    breaker.succeeded()
     recorded(model, true)
   },
   fails(model, breaker) {
@@ -41,7 +40,7 @@ const CALLS: Record<string, Call> = {
     recorded(model, false)
     if (model.state !== 'closed') return
     const streak = model.calls.slice(-5)
-    const sample = model.calls.filter(({ atMs }) => atMs >= model.sampleFromMs)
+    const sample = model.calls.slice(model.sample.from)
     const bad = sample.filter(({ good }) => !good).length
     const inARow = streak.length === 5 && streak.every(({ good }) => !good)
     if (!inARow && !(sample.length >= 20 && 2 * bad >= sample.length)) return
@@ -56,16 +55,16 @@ const CALLS: Record<string, Call> = {
     breaker.probed(true, model.nowMs)
     if (model.state === 'open') model.state = 'half-open'
   },
-  'is settled'(model, breaker) {
-    breaker.settled(true, model.nowMs)
+  'is reconciled'(model, breaker) {
+    breaker.reconciled(true, model.nowMs)
     if (model.state !== 'half-open') return
     model.state = 'closed'
     model.calls = []
-    model.sampleFromMs = model.nowMs
+    model.sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
     model.closedAtMs = model.nowMs
   },
-  'cannot be settled'(model, breaker) {
-    breaker.settled(false, model.nowMs)
+  'cannot be reconciled'(model, breaker) {
+    breaker.reconciled(false, model.nowMs)
     if (model.state === 'half-open') opens(model, 2 * model.waitMs)
   },
 }
@@ -77,8 +76,8 @@ describe('a circuit breaker', () => {
       ['fails', 8],
       ['is probed in vain', 1],
       ['is probed well', 2],
-      ['is settled', 2],
-      ['cannot be settled', 1],
+      ['is reconciled', 2],
+      ['cannot be reconciled', 1],
     ] as const
     const call = fc.oneof(
       ...weights.map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })),
@@ -95,7 +94,7 @@ describe('a circuit breaker', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (steps, chance) => {
           const model = new Model()
-          const breaker = circuitBreaker(() => chance)
+          const breaker = new Breaker(() => chance)
           for (const [name, waitMs] of steps) {
             model.nowMs += waitMs
             const before = model.state
@@ -125,55 +124,37 @@ describe('a circuit breaker', () => {
   })
 
   test('opens after five failures in a row, and not after four and a success', () => {
-    const breaker = circuitBreaker()
+    const breaker = new Breaker(() => 0.5)
     for (const good of [false, false, false, false, true, false, false, false, false]) {
-      if (good) breaker.succeeded(0)
+      if (good) breaker.succeeded()
       else breaker.failed(0)
     }
     expect(breaker.state).toBe('closed')
     breaker.failed(0)
     expect(breaker.state).toBe('open')
   })
-})
 
-describe('a breaker that is handed in', () => {
-  const calls = ['succeeded', 'failed'] as const
-
-  test.each(calls)('and throws from %s ended the process', (call) => {
-    const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-    const odd = { ...circuitBreaker(), [call]: () => fail() }
-    const breaker = guardedBreaker(() => odd as Breaker, `node-${call}`)
-    for (let i = 0; i < 5; i += 1) breaker[call](i)
-    if (call === 'failed') for (let i = 0; i < 5; i += 1) breaker.failed(10 + i)
-    expect(breaker.state).toBe(call === 'failed' ? 'open' : 'closed')
-    expect(warn).toHaveBeenCalledTimes(1)
-    warn.mockRestore()
-  })
-
-  test('and says nonsense is replaced', () => {
-    const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-    const breaker = guardedBreaker(() => ({ ...circuitBreaker(), state: 'ajar' }) as never, 'odd')
-    expect(breaker.state).toBe('closed')
-    const throwing = guardedBreaker(() => fail(), 'throwing')
-    expect(throwing.state).toBe('closed')
-    expect(warn).toHaveBeenCalledTimes(2)
-    warn.mockRestore()
-  })
-
-  test('is used as long as it works', () => {
-    const told: string[] = []
-    const mine = {
-      ...circuitBreaker(),
-      state: 'open' as const,
-      probeAtMs: 7,
-      failed: () => told.push('failed'),
+  test('opens when half of twenty and more have failed since the first failure of a second', () => {
+    const breaker = new Breaker(() => 0.5)
+    // What went well before says nothing of now.
+    for (let i = 0; i < 1_000; i += 1) breaker.succeeded()
+    for (let i = 0; i < 9; i += 1) {
+      breaker.failed(i)
+      breaker.succeeded()
     }
-    const breaker = guardedBreaker(() => mine as unknown as Breaker, 'mine')
-    breaker.failed(1)
-    expect([breaker.state, breaker.probeAtMs, ...told]).toEqual(['open', 7, 'failed'])
+    breaker.failed(10)
+    expect(breaker.state).toBe('closed')
+    breaker.succeeded()
+    breaker.failed(11)
+    expect(breaker.state).toBe('open')
   })
 
-  function fail(): never {
-    throw new Error('no')
-  }
+  test('stays closed where as many fail, but fewer in any second', () => {
+    const breaker = new Breaker(() => 0.5)
+    for (let i = 0; i < 1_000; i += 1) {
+      breaker.failed(i * 101)
+      breaker.succeeded()
+    }
+    expect(breaker.state).toBe('closed')
+  })
 })

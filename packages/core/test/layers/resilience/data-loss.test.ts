@@ -1,38 +1,34 @@
-// What was last seen, and what is made of an answer that shows less.
+// What was last seen, and what is made of a result that shows less.
 
 import { describe, expect, test } from 'vitest'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
-import {
-  type Mode,
-  makePolicySet,
-  resultOf,
-  type StoreRequest,
-  type StoreResult,
-} from '../../../src/store.js'
+import { makePolicySet, resultOf } from '../../../src/request.js'
+import type { Mode, StoreRequest, StoreResult } from '../../../src/store.js'
 
 const START_US = 1_750_000_000_000_000
 const window = fixedWindow({ limit: 10, window: '1m' })
 
-function groupOf(policy: Policy, mode: Mode, cost = 1): StoreRequest {
-  return { policySet: makePolicySet('test', [policy]), key: 'k', mode, costs: [cost] }
+function requestOf(policy: Policy, mode: Mode, cost = 1): StoreRequest {
+  const target = { policySet: makePolicySet('test', [policy]), key: 'k' }
+  return { mode, target, costs: [cost], count: 1 }
 }
 
-/** An answer after `ms`, with so much left and so long until all is over. */
-function answer(group: StoreRequest, ms: number, left: number, resetMs: number): StoreResult {
+/** A result after `ms`, with so much left and so long until all is over. */
+function resultAt(request: StoreRequest, ms: number, left: number, resetMs: number): StoreResult {
   const readings = [{ left, waitMs: 0, resetUs: resetMs * 1_000 }]
-  return resultOf(group, true, START_US + ms * 1_000, readings)
+  return resultOf(request, 1, START_US + ms * 1_000, readings)
 }
 
 describe('what was last seen', () => {
   const limit = 10
   const policy = fixedWindow({ limit, window: '1m' })
-  const answer = (remaining: number, nowMs: number, untilMs: number): StoreResult => ({
-    allowed: true,
+  const seenAt = (remaining: number, nowMs: number, untilMs: number): StoreResult => ({
+    granted: 1,
     nowUs: nowMs * 1_000,
     untilUs: [untilMs * 1_000],
-    figures: [
+    policies: [
       { policy, cost: 1, limit, remaining, retryAfterMs: 0, resetAfterMs: untilMs - nowMs },
     ],
     source: 'store',
@@ -41,7 +37,7 @@ describe('what was last seen', () => {
 
   test('is told again, of the last ones at least', () => {
     const seen = new LastSeen(1)
-    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, answer(i % 10, i, 60_000), 'consume')
+    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, seenAt(i % 10, i, 60_000), 'consume')
     const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
     expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
     known.forEach((each, i) => {
@@ -53,14 +49,14 @@ describe('what was last seen', () => {
   })
 
   test.each([
-    ['nothing but this request is in use, too early', answer(9, 10_000, 70_000), true],
-    ['what was in use is over', answer(9, 60_000, 120_000), false],
-    ['what was in use is all but over', answer(9, 59_960, 120_000), false],
-    ['more is in use', answer(3, 10_000, 60_000), false],
-    ['a denial', { ...answer(9, 10_000, 70_000), allowed: false }, false],
+    ['nothing but this request is in use, too early', seenAt(9, 10_000, 70_000), true],
+    ['what was in use is over', seenAt(9, 60_000, 120_000), false],
+    ['what was in use is all but over', seenAt(9, 59_960, 120_000), false],
+    ['more is in use', seenAt(3, 10_000, 60_000), false],
+    ['a denial', { ...seenAt(9, 10_000, 70_000), granted: 0 }, false],
   ])('tells a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1)
-    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
+    seen.note('k', 0, seenAt(4, 0, 60_000), 'consume')
     expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
     expect(seen.note('k', 0, after, 'consume')).toEqual(
       expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
@@ -69,20 +65,20 @@ describe('what was last seen', () => {
 
   test('was forgotten when a refund found that the key was lost', () => {
     const seen = new LastSeen(1)
-    seen.note('k', 0, answer(4, 0, 60_000), 'consume')
-    seen.note('k', 0, answer(10, 10_000, 10_000), 'refund')
+    seen.note('k', 0, seenAt(4, 0, 60_000), 'consume')
+    seen.note('k', 0, seenAt(10, 10_000, 10_000), 'refund')
     expect(seen.get('k', 0)?.remaining).toEqual([4])
-    seen.note('k', 0, answer(6, 10_000, 60_000), 'refund')
+    seen.note('k', 0, seenAt(6, 10_000, 60_000), 'refund')
     expect(seen.get('k', 0)?.remaining).toEqual([6])
   })
 })
 
-describe('what Redis says of what was settled', () => {
-  function remembered(policy: Policy, ...answers: [Mode, number, number, number, number][]) {
+describe('what the store says of what was reconciled', () => {
+  function remembered(policy: Policy, ...results: [Mode, number, number, number, number][]) {
     const seen = new LastSeen(1)
-    const lost = answers.map(([mode, cost, ms, left, resetMs]) => {
+    const lost = results.map(([mode, cost, ms, left, resetMs]) => {
       return (
-        seen.note('k', 1, answer(groupOf(policy, mode, cost), ms, left, resetMs), mode) !==
+        seen.note('k', 1, resultAt(requestOf(policy, mode, cost), ms, left, resetMs), mode) !==
         undefined
       )
     })
@@ -90,63 +86,71 @@ describe('what Redis says of what was settled', () => {
   }
 
   test('is remembered', () => {
-    const settled = remembered(
+    const reconciled = remembered(
       window,
       ['consume', 1, 0, 9, 60_000],
       ['reconcile', 3, 100, 6, 59_900],
     )
-    expect(settled).toEqual({ remaining: 6, lost: false })
+    expect(reconciled).toEqual({ remaining: 6, lost: false })
   })
 
   test('is not, if it is older than what was seen', () => {
-    const settled = remembered(
+    const reconciled = remembered(
       window,
       ['consume', 1, 100, 5, 59_900],
       ['reconcile', 3, 50, 6, 59_950],
     )
-    expect(settled).toEqual({ remaining: 5, lost: false })
+    expect(reconciled).toEqual({ remaining: 5, lost: false })
   })
 
   test('shows that a window was lost', () => {
-    const settled = remembered(
+    const reconciled = remembered(
       window,
       ['consume', 5, 0, 2, 60_000],
       ['reconcile', 3, 100, 7, 59_900],
     )
-    expect(settled).toEqual({ remaining: 2, lost: true })
+    expect(reconciled).toEqual({ remaining: 2, lost: true })
   })
 
   test('shows that a bucket was lost', () => {
     const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
-    const settled = remembered(
+    const reconciled = remembered(
       bucket,
       ['consume', 5, 0, 2, 480_000],
       ['reconcile', 3, 100, 7, 180_000],
     )
-    expect(settled).toEqual({ remaining: 2, lost: true })
+    expect(reconciled).toEqual({ remaining: 2, lost: true })
   })
 
   test('does not show whether what is no longer in a log was lost or is over, and must not hide it', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
-    const settled = remembered(log, ['consume', 5, 0, 2, 60_000], ['reconcile', 3, 100, 7, 59_900])
-    expect(settled).toEqual({ remaining: 2, lost: false })
+    const reconciled = remembered(
+      log,
+      ['consume', 5, 0, 2, 60_000],
+      ['reconcile', 3, 100, 7, 59_900],
+    )
+    expect(reconciled).toEqual({ remaining: 2, lost: false })
   })
 
   test('of a denial does not hide that a key was lost either', () => {
     const seen = new LastSeen(1)
-    const note = (mode: Mode, cost: number, ms: number, left: number, allowed: boolean) => {
-      const said = answer(groupOf(window, mode, cost), ms, left, 60_000 - ms)
-      return seen.note('k', 1, { ...said, allowed }, mode)
+    const note = (mode: Mode, cost: number, ms: number, left: number, granted: number) => {
+      const result = resultAt(requestOf(window, mode, cost), ms, left, 60_000 - ms)
+      return seen.note('k', 1, { ...result, granted }, mode)
     }
-    note('consume', 10, 0, 0, true)
+    note('consume', 10, 0, 0, 1)
     // Redis is back with seven in use.
-    expect(note('consume', 5, 100, 3, false)).toBeUndefined()
-    expect(note('consume', 1, 200, 2, true)?.remaining).toEqual([0])
+    expect(note('consume', 5, 100, 3, 0)).toBeUndefined()
+    expect(note('consume', 1, 200, 2, 1)?.remaining).toEqual([0])
   })
 
-  test('is no loss, if what was settled weighs no more', () => {
+  test('is no loss, if what was reconciled weighs no more', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
-    const settled = remembered(log, ['consume', 1, 0, 9, 60_000], ['reconcile', 1, 100, 9, 59_900])
-    expect(settled).toEqual({ remaining: 9, lost: false })
+    const reconciled = remembered(
+      log,
+      ['consume', 1, 0, 9, 60_000],
+      ['reconcile', 1, 100, 9, 59_900],
+    )
+    expect(reconciled).toEqual({ remaining: 9, lost: false })
   })
 })

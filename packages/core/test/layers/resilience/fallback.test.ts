@@ -1,11 +1,10 @@
-// Decisions without the store: shares sum up to the limit, a switch gives no new budget, and what was admitted is settled.
+// Decisions without the store: the parts of a limit sum up to it, a switch gives no new budget, and
+// what was admitted is counted in the store.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Recent } from '../../../src/base/cache.js'
-import { StoreError } from '../../../src/base/errors.js'
 import {
   fixedWindow,
   memoryStore,
@@ -15,19 +14,14 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { decideBySlot } from '../../../src/layers/across-slots.js'
-import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import { type Admitted, Fallback } from '../../../src/layers/resilience/fallback.js'
 import type { Seen } from '../../../src/layers/resilience/last-seen.js'
-import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
-import { decideWithoutStore } from '../../../src/layers/resilience/unavailable.js'
-import { keyFormat } from '../../../src/redis/transport/keys.js'
-import {
-  makePolicySet,
-  type PolicySet,
-  type StoreRequest,
-  type StoreResult,
-} from '../../../src/store.js'
+import { ALONE, type Peers } from '../../../src/layers/resilience/peers.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { PolicySet, StoreResult } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
+import { virtualTime } from '../../virtual-time.js'
+import { consuming } from '../requests.js'
 
 const MAKERS: Record<string, (limit: number) => Policy> = {
   bucket: (capacity) => tokenBucket({ capacity, refill: Math.max(1, capacity), every: '1m' }),
@@ -37,39 +31,22 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   counter: (limit) => slidingCounter({ limit, window: '1m' }),
 }
 
-function seenOf({ nowUs, untilUs, figures }: StoreResult): Seen {
-  return { nowUs, untilUs, remaining: figures.map(({ remaining }) => remaining) }
+function fallbackOf(peers: () => Peers = () => ALONE, clock = fakeClock()): Fallback {
+  return new Fallback({ clock, peers, time: virtualTime() })
 }
 
-function consume(policySet: PolicySet, key: string): StoreRequest {
-  return { policySet, key, mode: 'consume', costs: policySet.policies.map(() => 1) }
+function seenOf({ nowUs, untilUs, policies }: StoreResult): Seen {
+  return { nowUs, untilUs, remaining: policies.map(({ remaining }) => remaining) }
 }
 
-test('parts of a number sum up to it where ranks are known, and to no more where they are not', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 0, max: 10_000 }),
-      fc.integer({ min: 1, max: 50 }),
-      (units, count) => {
-        const ranks = Array.from({ length: count }, (_, rank) => rank)
-        const sum = (parts: number[]) => parts.reduce((total, part) => total + part, 0)
-        expect(sum(ranks.map((rank) => partOf(units, { count, rank })))).toBe(units)
-        expect(sum(ranks.map(() => partOf(units, { count, rank: undefined })))).toBeLessThanOrEqual(
-          units,
-        )
-      },
-    ),
-  )
-})
+/** Whether a request of one unit passes. */
+function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Seen): boolean {
+  return fallback.decide(consuming(policySet, key), seen).granted > 0
+}
 
-test.each([0, -1, 1.5, '4', { count: 2, rank: 2 }, { count: 2, rank: -1 }, { count: 0, rank: 0 }])(
-  'instances of %j are refused',
-  (option) => {
-    expect(() => checkedInstances(option as never)).toThrow(
-      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-    )
-  },
-)
+function takeAll(fallback: Fallback): Admitted[] {
+  return fallback.takeAdmitted(() => true)
+}
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
   test('instances together admit the limit at once, above and below their number', () => {
@@ -84,11 +61,11 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
       const clock = fakeClock()
       let admitted = 0
       for (let rank = 0; rank < count; rank += 1) {
-        const fallback = new Fallback(clock, () => ({ count, rank }))
+        const fallback = fallbackOf(() => ({ count, rank }), clock)
         for (let i = 0; i <= limit; i += 1) {
-          const answer = fallback.decide(consume(policySet, 'k'), 'k', undefined)
-          expect(answer).toMatchObject({ source: 'local', degraded: true })
-          if (answer.allowed) admitted += 1
+          const result = fallback.decide(consuming(policySet, 'k'), undefined)
+          expect(result).toMatchObject({ source: 'local', degraded: true })
+          admitted += result.granted
         }
       }
       expect(admitted).toBe(limit)
@@ -105,14 +82,14 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
           const clock = fakeClock()
           const policySet = makePolicySet('p', [make(limit)])
           const store = memoryStore({ clock })
-          let seen = store.decide({ ...consume(policySet, 'k'), mode: 'peek' })
-          for (let i = 0; i < tries; i += 1) seen = store.decide(consume(policySet, 'k'))
-          const { remaining } = seen.figures[0] as (typeof seen.figures)[0]
+          let seen = store.decide({ ...consuming(policySet, 'k'), mode: 'peek' })
+          for (let i = 0; i < tries; i += 1) seen = store.decide(consuming(policySet, 'k'))
+          const { remaining } = seen.policies[0] as (typeof seen.policies)[0]
           let admitted = 0
           for (let rank = 0; rank < count; rank += 1) {
-            const fallback = new Fallback(clock, () => ({ count, rank }))
+            const fallback = fallbackOf(() => ({ count, rank }), clock)
             for (let i = 0; i <= limit; i += 1)
-              if (fallback.decide(consume(policySet, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
+              if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
           }
           expect(admitted).toBeLessThanOrEqual(remaining)
           expect(admitted).toBeGreaterThanOrEqual(remaining - count)
@@ -122,244 +99,148 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     )
   })
 
-  test('what was admitted is settled in the store: the total stays the limit', () => {
+  test('what was admitted is counted in the store: the total stays the limit', () => {
     const clock = fakeClock()
     const limit = 20
     const policySet = makePolicySet('p', [make(limit)])
     const store = memoryStore({ clock })
-    let seen = store.decide(consume(policySet, 'k'))
-    for (let i = 1; i < 8; i += 1) seen = store.decide(consume(policySet, 'k'))
-    const fallback = new Fallback(clock, () => ({ count: 1, rank: 0 }))
+    let seen = store.decide(consuming(policySet, 'k'))
+    for (let i = 1; i < 8; i += 1) seen = store.decide(consuming(policySet, 'k'))
+    const fallback = fallbackOf(() => ALONE, clock)
     let admitted = 8
-    for (let i = 0; i < 5; i += 1)
-      if (fallback.decide(consume(policySet, 'k'), 'k', seenOf(seen)).allowed) admitted += 1
-    const [entry] = fallback.takeAdmitted(() => true)
+    for (let i = 0; i < 5; i += 1) if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
+    const [entry] = takeAll(fallback)
     expect(fallback.keys).toBe(0)
-    const { group, units, untilUs } = entry as NonNullable<typeof entry>
-    store.decide({ ...group, mode: 'reconcile', costs: units, untilUs })
-    for (let i = 0; i < limit; i += 1)
-      if (store.decide(consume(policySet, 'k')).allowed) admitted += 1
+    const { target, units, untilUs } = entry as Admitted
+    store.decide({ mode: 'reconcile', target, costs: units, count: 1, untilUs })
+    for (let i = 0; i < limit; i += 1) admitted += store.decide(consuming(policySet, 'k')).granted
     expect(admitted).toBe(limit)
   })
 
-  test('what the store had counted after all is not settled again', () => {
-    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  test('what the store had counted after all is not counted again', () => {
+    const fallback = fallbackOf()
     const policySet = makePolicySet('p', [make(20)])
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
-    fallback.countedAfterAll(consume(policySet, 'k'), 'k', 3)
-    expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[2]])
+    for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
+    fallback.countedAfterAll(consuming(policySet, 'k'), 3)
+    expect(takeAll(fallback).map(({ units }) => units)).toEqual([[2]])
+  })
+
+  test('a part that grows within an outage gives no new budget', () => {
+    const clock = fakeClock()
+    let count = 4
+    const fallback = fallbackOf(() => ({ count, rank: 0 }), clock)
+    const policySet = makePolicySet('p', [make(100)])
+    const used = { ...consuming(policySet, 'k'), costs: [80] }
+    const seen = seenOf(memoryStore({ clock }).decide(used))
+    let passed = 0
+    for (let i = 0; i < 100; i += 1) {
+      if (i === 3) count = 1
+      if (passes(fallback, policySet, 'k', seen)) passed += 1
+    }
+    expect(passed).toBeLessThanOrEqual(6)
   })
 })
 
-describe('what could not be settled', () => {
+describe('what could not be counted', () => {
   const policySet = makePolicySet('p', [slidingLog({ limit: 20, window: '1m' })])
-  const idOf = ({ key }: StoreRequest) => key
 
-  test('was lost', () => {
-    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
-    fallback.decide(consume(policySet, 'other'), 'other', undefined)
-    const taken = fallback.takeAdmitted(() => true)
-    fallback.decide(consume(policySet, 'k'), 'k', undefined)
-    fallback.putBack(taken, idOf)
-    const again = fallback.takeAdmitted(() => true)
-    expect(again.map(({ group, units }) => [group.key, units])).toEqual([
+  test('is kept, with what was admitted since, most units first', () => {
+    const fallback = fallbackOf()
+    passes(fallback, policySet, 'other')
+    for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
+    const taken = takeAll(fallback)
+    passes(fallback, policySet, 'k')
+    for (const each of taken) fallback.putBack(each)
+    expect(fallback.keys).toBe(2)
+    const again = takeAll(fallback)
+    expect(again.map(({ target, units }) => [target.key, units])).toEqual([
       ['k', [6]],
       ['other', [1]],
     ])
     expect(again.every(({ untilUs }) => untilUs.length === 1)).toBe(true)
   })
 
-  test('and was after all, is not settled again', () => {
-    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    for (let i = 0; i < 5; i += 1) fallback.decide(consume(policySet, 'k'), 'k', undefined)
-    const taken = fallback.takeAdmitted(() => true)
-    fallback.putBack(taken, idOf)
-    fallback.decide(consume(policySet, 'k'), 'k', undefined)
-    fallback.settledAfterAll(taken, idOf)
-    expect(fallback.takeAdmitted(() => true).map(({ units }) => units)).toEqual([[1]])
+  test('and was after all, is not counted again', () => {
+    const fallback = fallbackOf()
+    for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
+    const taken = takeAll(fallback)
+    for (const each of taken) fallback.putBack(each)
+    passes(fallback, policySet, 'k')
+    for (const each of taken) fallback.reconciledAfterAll(each)
+    expect(takeAll(fallback).map(({ units }) => units)).toEqual([[1]])
+  })
+
+  test('is handed over only of the targets that are chosen', () => {
+    const fallback = fallbackOf()
+    for (const key of ['here', 'there']) passes(fallback, policySet, key)
+    const here = fallback.takeAdmitted(({ target }) => target.key === 'here')
+    expect(here.map(({ target }) => target.key)).toEqual(['here'])
+    expect(takeAll(fallback).map(({ target }) => target.key)).toEqual(['there'])
+  })
+
+  test('is nothing where a refund gave it back, or only was looked', () => {
+    const fallback = fallbackOf()
+    passes(fallback, policySet, 'k')
+    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined)
+    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined)
+    expect(takeAll(fallback)).toEqual([])
+    expect(fallback.keys).toBe(0)
   })
 })
 
-test.each(Object.entries(MAKERS))(
-  'a share that grew within an outage gave a new budget: %s',
-  (_, make) => {
-    const clock = fakeClock()
-    let count = 4
-    const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
-    const policySet = makePolicySet('p', [make(100)])
-    const seen = seenOf(memoryStore({ clock }).decide({ ...consume(policySet, 'k'), costs: [80] }))
-    let passed = 0
-    for (let i = 0; i < 100; i += 1) {
-      if (i === 3) count = 1
-      if (fallback.decide(consume(policySet, 'k'), 'k', seen).allowed) passed += 1
-    }
-    expect(passed).toBeLessThanOrEqual(6)
-  },
-)
+test('what was admitted, and what was decided locally, is forgotten with its key', () => {
+  const fallback = fallbackOf()
+  const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
+  expect(passes(fallback, policySet, 'k')).toBe(true)
+  expect(passes(fallback, policySet, 'k')).toBe(false)
+  fallback.forget({ policySet, key: 'k' })
+  expect(fallback.keys).toBe(0)
+  expect(passes(fallback, policySet, 'k')).toBe(true)
+})
 
 test('long keys are not kept', () => {
-  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  const fallback = fallbackOf()
   const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
   const long = 'x'.repeat(2_000)
-  expect(fallback.decide(consume(policySet, long), 'id', undefined).allowed).toBe(true)
-  expect(fallback.decide(consume(policySet, long), 'id', undefined).allowed).toBe(false)
+  expect(passes(fallback, policySet, long)).toBe(true)
+  expect(passes(fallback, policySet, long)).toBe(false)
   expect(fallback.keys).toBe(0)
 })
 
-describe('policies whose keys lie in different slots', () => {
-  const [few, many] = [
-    slidingLog({ name: 'few', limit: 2, window: '1m' }),
-    slidingLog({ name: 'many', limit: 9, window: '1m' }),
-  ]
-  const policySet = makePolicySet('p', [few, many], ['deny', 'throw'])
-  const group: StoreRequest = {
-    ...consume(policySet, 'k'),
-    ownKeys: [undefined, { key: 'o', tag: 'o' }],
-  }
-  const clock = fakeClock()
-  const answerFor = (part: StoreRequest): StoreResult => memoryStore({ clock }).decide(part)
-
-  test('were decided as the store was told, whatever the limiter was told', async () => {
-    const told: unknown[] = []
-    await decideBySlot(group, keyFormat('weir'), (part) => {
-      told.push(part.policySet.whenUnavailable)
-      return answerFor(part)
-    })
-    expect(told).toEqual([['deny'], ['throw']])
-  })
-
-  test('and one of which says that the store is away, were a plain denial', async () => {
-    const away = (part: StoreRequest): StoreResult => ({
-      ...answerFor(part),
-      allowed: false,
-      unavailableMs: 300,
-    })
-    const answer = await decideBySlot(group, keyFormat('weir'), (part) => {
-      return part.policySet.policies[0] === many && part.mode === 'consume'
-        ? away(part)
-        : answerFor(part)
-    })
-    expect(answer).toMatchObject({ allowed: false, unavailableMs: 300 })
-  })
-
-  test('and one of which throws, left the others charged', async () => {
-    const modes: string[] = []
-    const asked = decideBySlot(group, keyFormat('weir'), (part) => {
-      if (part.policySet.policies[0] === many) throw new StoreError('WEIR_STORE_FAILED', 'away')
-      modes.push(part.mode)
-      return answerFor(part)
-    })
-    await expect(asked).rejects.toThrow('away')
-    expect(modes).toEqual(['consume', 'refund'])
-  })
-})
-
-test('limiters that know a key by the same text are settled apart', () => {
-  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+test('limiters that know a key by the same text are counted apart', () => {
+  const fallback = fallbackOf()
   const policySets = ['a', 'b'].map((name) =>
     makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
   )
-  for (const policySet of policySets) fallback.decide(consume(policySet, 'k'), 'k', undefined)
+  for (const policySet of policySets) passes(fallback, policySet, 'k')
   expect(fallback.keys).toBe(2)
-  expect(
-    fallback.takeAdmitted(() => true).map(({ group, units }) => [group.policySet.name, units]),
-  ).toEqual([
+  const taken = takeAll(fallback)
+  expect(taken.map(({ target, units }) => [target.policySet.name, units])).toEqual([
     ['a', [1]],
     ['b', [1]],
   ])
 })
 
-test('a share too small for a cost is no reason to say never', () => {
-  const fallback = new Fallback(fakeClock(), () => ({ count: 4, rank: 3 }))
+test('a part too small for a cost is no reason to say never', () => {
+  const fallback = fallbackOf(() => ({ count: 4, rank: 3 }))
   const policySet = makePolicySet('p', [slidingLog({ limit: 3, window: '1m' })])
-  expect(fallback.decide(consume(policySet, 'k'), 'k', undefined).figures).toMatchObject([
+  expect(fallback.decide(consuming(policySet, 'k'), undefined).policies).toMatchObject([
     { limit: 3, remaining: 0, retryAfterMs: 1_000 },
   ])
-  const never = fallback.decide({ ...consume(policySet, 'k'), costs: [4] }, 'k', undefined)
-  expect(never.figures).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
+  const never = fallback.decide({ ...consuming(policySet, 'k'), costs: [4] }, undefined)
+  expect(never.policies).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
 })
 
-describe('without the store', () => {
-  const [one, two] = [
-    slidingLog({ name: 'one', limit: 5, window: '1m' }),
-    slidingLog({ name: 'two', limit: 3, window: '1m' }),
-  ]
-  const cause = new StoreError('WEIR_STORE_FAILED', 'away')
-
-  function decide(whenUnavailable: ('local' | 'allow' | 'deny' | 'throw' | undefined)[]) {
-    const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
-    const policySet = makePolicySet('p', [one, two], whenUnavailable)
-    const places: (readonly number[])[] = []
-    const local = (group: StoreRequest, some: readonly number[]) => {
-      places.push(some)
-      return fallback.decide(group, group.key, undefined)
-    }
-    const answer = decideWithoutStore(consume(policySet, 'k'), {
-      otherwise: 'local',
-      cause,
-      retryAfterMs: 300,
-      local,
-    })
-    return { ...answer, places }
-  }
-
-  test('local policies beside one that is to allow were judged by what was seen of another', () => {
-    expect(decide(['allow', 'local']).places).toEqual([[1]])
-    expect(decide(['local', 'local']).places).toEqual([[0, 1]])
-  })
-
-  test('policies are decided locally by default', () => {
-    expect(decide([undefined, undefined]).figures.map(({ remaining }) => remaining)).toEqual([4, 2])
-  })
-
-  test('one that is to deny denies for all, and says when to ask again', () => {
-    expect(decide(['local', 'deny'])).toMatchObject({
-      allowed: false,
-      unavailableMs: 300,
-      degraded: true,
-    })
-  })
-
-  test('one that is to allow is left out', () => {
-    expect(decide(['allow', 'local'])).toMatchObject({
-      allowed: true,
-      figures: [
-        { remaining: 5, policy: one },
-        { remaining: 2, policy: two },
-      ],
-    })
-    expect(decide(['allow', 'allow'])).toMatchObject({ allowed: true, degraded: true })
-  })
-
-  test('one that is to throw throws the cause', () => {
-    expect(() => decide(['local', 'throw'])).toThrow(cause)
-  })
-})
-
-test('the recently seen are bounded, and the last to be seen are among them', () => {
-  const recent = new Recent<number>(100)
-  for (let i = 0; i < 10_000; i += 1) recent.set(`k${i}`, i)
-  expect(Array.from({ length: 50 }, (_, i) => recent.get(`k${9_999 - i}`))).toEqual(
-    Array.from({ length: 50 }, (_, i) => 9_999 - i),
-  )
-  expect(
-    Array.from({ length: 10_000 }, (_, i) => recent.get(`k${i}`)).filter(
-      (value) => value !== undefined,
-    ).length,
-  ).toBeLessThanOrEqual(100)
-})
-
-test('plans that came and went were kept for ever', async () => {
+test('policy sets that came and went are not kept for ever', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const fallback = new Fallback(fakeClock(), () => ({ count: 1, rank: 0 }))
+  const fallback = fallbackOf()
   const policySets = Array.from({ length: 100 }, (_, i) => {
     const policySet = makePolicySet('p', [fixedWindow({ limit: 100 + i, window: '1m' })])
-    expect(fallback.decide(consume(policySet, 'k'), 'k', undefined).allowed).toBe(true)
+    expect(passes(fallback, policySet, 'k')).toBe(true)
     return new WeakRef(policySet)
   })
-  expect(fallback.takeAdmitted(() => true).length).toBe(100)
+  expect(takeAll(fallback).length).toBe(100)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   // Whoever decided last is remembered.

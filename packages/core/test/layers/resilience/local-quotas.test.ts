@@ -7,8 +7,9 @@ import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
-import { makePolicySet } from '../../../src/store.js'
+import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
+import { virtualTime } from '../../virtual-time.js'
 
 test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {
   expect(bucket.share([800, 10, 16_500], 2, 4)).toEqual([3_200, 2, 16_500])
@@ -26,22 +27,20 @@ test.each([
   (capacity, count) => {
     const clock = fakeClock()
     const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
-    const fallback = new Fallback(clock, () => ({ count, rank: 0 }))
-    const group = {
-      policySet: makePolicySet('share', [policy]),
-      key: 'k',
-      mode: 'consume',
-      costs: [1],
-    } as const
-    expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
+    const peers = () => ({ count, rank: 0 })
+    const fallback = new Fallback({ clock, peers, time: virtualTime() })
+    const target = { policySet: makePolicySet('share', [policy]), key: 'k' }
+    const request = { mode: 'consume', target, costs: [1], count: 1 } as const
+    const passes = () => fallback.decide(request, undefined).granted > 0
+    expect(passes()).toBe(true)
     // Asked all the while, and denied.
     const fullMs = count * (10_000 / capacity)
     for (let ms = 0; ms < fullMs; ms += fullMs / 20) {
-      expect(fallback.decide(group, 'k', undefined).allowed).toBe(false)
+      expect(passes()).toBe(false)
       clock.advance(fullMs / 20)
     }
     clock.advance(1)
-    expect(fallback.decide(group, 'k', undefined).allowed).toBe(true)
+    expect(passes()).toBe(true)
     fallback.close()
   },
 )

@@ -1,5 +1,6 @@
-// A restore of what was last seen: it changes nothing that is intact, and where something was lost it makes of it no less than
-// what was seen, no more than what was seen and what was taken since, and twice the same.
+// A restore of what was last seen: it changes nothing that is intact, and where something was lost
+// it makes of it no less than what was seen, no more than what was seen and what was taken since,
+// and twice the same.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -12,8 +13,9 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { raiseOf } from '../../../src/layers/resilience/last-seen.js'
-import { makePolicySet, type StoreRequest, type StoreResult } from '../../../src/store.js'
+import { restoring } from '../../../src/layers/resilience/last-seen.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { StoreRequest, StoreResult } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 const LIMIT = 100
@@ -30,16 +32,17 @@ const policies: Policy[] = [
 /** A key of one policy in a store. */
 function counterOf(policy: Policy, clock = fakeClock()) {
   const store = memoryStore({ clock })
-  const policySet = makePolicySet('restore', [policy])
+  const target = { policySet: makePolicySet('restore', [policy]), key: 'k' }
   const decide = (mode: StoreRequest['mode'], cost: number) =>
-    store.decide({ policySet, key: 'k', mode, costs: [cost] })
+    store.decide({ mode, target, costs: [cost], count: 1 })
   return {
     consume: (cost: number) => decide('consume', cost),
-    left: () => decide('peek', 1).figures[0]?.remaining as number,
+    left: () => decide('peek', 1).policies[0]?.remaining as number,
     /** Returns whether it changed anything. */
-    restore: ({ figures, untilUs, nowUs }: StoreResult) => {
-      const remaining = figures.map((each) => each.remaining)
-      return store.decide(raiseOf({ policySet, key: 'k' }, { remaining, untilUs, nowUs })).allowed
+    restore: ({ policies, untilUs, nowUs }: StoreResult) => {
+      const remaining = policies.map((each) => each.remaining)
+      const request = restoring(target, { remaining, untilUs, nowUs }) as StoreRequest
+      return store.decide(request).granted > 0
     },
   }
 }
@@ -63,7 +66,7 @@ describe.each(policies)('what was last seen of $name', (policy) => {
           clock.advance(waitMs + 0.3)
           seen.push(counter.consume(cost))
           const before = counter.left()
-          for (const answer of seen) expect(counter.restore(answer)).toBe(false)
+          for (const result of seen) expect(counter.restore(result)).toBe(false)
           expect(counter.left()).toBe(before)
         }
       }),
@@ -83,10 +86,10 @@ describe.each(policies)('what was last seen of $name', (policy) => {
         let taken = 0
         for (const { waitMs, cost } of later) {
           clock.advance(waitMs / 20)
-          if (after.consume(cost).allowed) taken += cost
+          if (after.consume(cost).granted > 0) taken += cost
         }
         const left = after.left()
-        const used = LIMIT - (seen.figures[0]?.remaining as number)
+        const used = LIMIT - (seen.policies[0]?.remaining as number)
         after.restore(seen)
         const restored = after.left()
         expect(restored).toBeLessThanOrEqual(left)

@@ -1,10 +1,11 @@
-// Attackers who want as many units as they can get into one window, and how many they got. Time is injected and the
-// kernels are the TypeScript ones, so a search may try thousands of attacks; the worst are repeated on Redis.
+// Attackers who want as many units as they can get into one window, and how many they got. Time is
+// injected and the kernels are the TypeScript ones, so a search may try thousands of attacks; the
+// worst are repeated on Redis.
 
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Model, type Request } from '../differential/model.js'
-import type { KernelName } from '../differential/recipe.js'
+import { drawnOf } from '../differential/recipe.js'
 
 /** What an attacker does next, and when. */
 export interface Blow {
@@ -41,7 +42,7 @@ const START_MS = EPOCH_MS + 500 * 86_400_000
 /** Carries an attack out, and tells how many units it held in the worst window. */
 export function raid(policy: Policy, blows: readonly Blow[]): Raid {
   const spanMs = policy.windowMs
-  const model = new Model([[drawn(policy)]])
+  const model = new Model([[drawnOf(policy)]])
   const grants: Grant[] = []
   const calls: Raid['calls'][number][] = []
   let atMs = START_MS
@@ -74,7 +75,10 @@ function givingBack({ units, untilUs, seenUs }: Grant): Request {
   return { version: 0, mode: 'refund', key: 'a', costs: [units], count: 1, untilUs, seenUs }
 }
 
-/** The most units in any half-open window: units taken at 0 ms and at 60,000 ms are in no minute together. */
+/**
+ * The most units in any half-open window: units taken at 0 ms and at 60,000 ms are in no minute
+ * together.
+ */
 function worstWindow(grants: readonly Grant[], spanMs: number): number {
   let worst = 0
   let first = 0
@@ -90,32 +94,10 @@ function worstWindow(grants: readonly Grant[], spanMs: number): number {
   return worst
 }
 
-const kernelNames: Readonly<Record<string, KernelName>> = {
-  bucket1: 'bucket',
-  fixed1: 'fixed',
-  log1: 'log',
-  counter1: 'counter',
-}
-
-function drawn({
-  name,
-  kernel,
-  limit,
-  windowMs,
-  timeScale,
-  numbers,
-}: Policy): ConstructorParameters<typeof Model>[0][0][0] {
-  return {
-    name,
-    kernel: kernelNames[kernel?.id as string] as KernelName,
-    limit,
-    windowMs,
-    timeScale,
-    numbers,
-  }
-}
-
-/** What is tried by those who know where windows begin: all just before an edge, and all just after it. */
+/**
+ * What is tried by those who know where windows begin: all just before an edge, and all just after
+ * it.
+ */
 export function edgeAttacks(limit: number): readonly (readonly Blow[])[] {
   const take = (when: Blow['when'], n: number, units = limit): Blow => ({ when, n, units })
   return [
@@ -130,8 +112,9 @@ export function edgeAttacks(limit: number): readonly (readonly Blow[])[] {
 }
 
 /**
- * What is tried by those who can have requests given back, as late as they like. Each of many receipts is made to say that
- * its unit drains a whole window later, by standing behind others that are given back at once.
+ * What is tried by those who can have requests given back, as late as they like. Each of many
+ * receipts is made to say that its unit drains a whole window later, by standing behind others that
+ * are given back at once.
  */
 export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
   const blows: Blow[] = []

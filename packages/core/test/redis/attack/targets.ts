@@ -1,4 +1,5 @@
-// Who is attacked: one policy of each kind, 100 units a minute, and how much of it may be had in a minute at the worst.
+// Who is attacked: one policy of each kind, 100 units a minute, and how much of it may be had in a
+// minute at the worst.
 
 import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'

@@ -12,7 +12,8 @@ export interface Step {
   readonly before: Reply
   readonly reply: Reply
   readonly wrote: boolean
-  /** For each policy: the clock has gone back since its state was written, so it may be stamped anew. */
+  /** For each policy: the clock has gone back since its state was written, so it may be stamped
+   *  anew. */
   readonly mayHeal: readonly boolean[]
 }
 
@@ -73,7 +74,10 @@ function checkConsume({ request, policies, before, reply }: Step): void {
   }
 }
 
-/** (f), (d), and the wait until the next unit; by peeks, which the other implementations have to answer too. */
+/**
+ * (f), (d), and the wait until the next unit; by peeks, which the other implementations have to
+ * answer too.
+ */
 export function checkProbes(walker: Walker, { request, policies, reply, mayHeal }: Step): void {
   const { version, key, mode } = request
   const { nowUs } = walker
@@ -87,7 +91,8 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
   assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')
   reply.readings.forEach(({ left, waitMs, resetUs }, i) => {
     assert.ok(!peek(alone(left + 1, i), nowUs), '(f) more could be taken than is left')
-    // What would be stamped anew, and was not because nothing was to be taken, tells times that will hold when it is.
+    // What would be stamped anew, and was not because nothing was to be taken, tells times that
+    // will hold when it is.
     if (mayHeal[i] && (mode === 'peek' || request.costs[i] === 0)) return
     const limit = limitOf(policies, i)
     if (left < 1 && reply.granted === request.count && waitMs > 0) {
@@ -118,8 +123,8 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
 
 /** The longest time after which a key at its limit is as fresh. */
 function fullResetUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
-  if (kernel === 'counter') return 2_000 * windowMs
-  if (kernel === 'log') return 1_000 * (windowMs + numbers[2])
+  if (kernel === 'sliding-counter') return 2_000 * windowMs
+  if (kernel === 'sliding-log') return 1_000 * (windowMs + numbers[2])
   return kernel === 'bucket' ? numbers[2] / 16 : 1_000 * windowMs
 }
 

@@ -1,18 +1,15 @@
-// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so that a walk may go back in
-// time as far as it likes.
+// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so
+// that a walk may go back in time as far as it likes.
 
-import type { Cells, Check, Kernel } from '../../../src/algorithms/algorithm.js'
-import { bucket } from '../../../src/algorithms/bucket/kernel.js'
+import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.js'
 import {
+  type Counter,
   decide,
-  type Lane,
   type Mode,
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+import { algorithms } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */
@@ -23,7 +20,9 @@ export interface Twin {
 
 export const twin: Twin = {
   decide,
-  kernels: { bucket, fixed: fixedWindow, log: slidingLog, counter: slidingCounter },
+  kernels: Object.fromEntries(
+    Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel]),
+  ),
 }
 
 /** One group, as both drivers take it. */
@@ -47,42 +46,27 @@ export interface Reply {
 export class Model {
   /** All states that were written or removed so far, in order, as `stateOf` calls them. */
   readonly writes: string[] = []
-  readonly #lanes: readonly (readonly Lane[])[]
+  readonly #counters: readonly (readonly Counter[])[]
   readonly #decide: Twin['decide']
 
   /** @param versions for each version, the policies; the n-th of all versions share their states */
   constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
     const tables = versions[0]?.map((_, i) => new PlainTable(this.writes, i)) ?? []
-    this.#lanes = versions.map((policies) =>
+    this.#counters = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
-        return {
-          kernel: on.kernels[kernel],
-          check: on.kernels[kernel].check(numbers),
-          table,
-          slot: -1,
-        }
+        const known = on.kernels[kernel] as Kernel
+        return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
       }),
     )
     this.#decide = on.decide
   }
 
-  decide({ version, mode, key, costs, count, untilUs, seenUs }: Request, nowUs: number): Reply {
-    const lanes = this.#lanes[version] as readonly Lane[]
-    const readings = lanes.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
-    const keys = lanes.map(() => key)
-    const chargedUs = mode === 'refund' ? seenUs : undefined
-    const granted = this.#decide(
-      lanes,
-      keys,
-      costs,
-      mode,
-      count,
-      untilUs ?? [],
-      chargedUs,
-      nowUs,
-      readings,
-    )
+  decide(request: Request, nowUs: number): Reply {
+    const counters = this.#counters[request.version] as readonly Counter[]
+    const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+    const keys = counters.map(() => request.key)
+    const granted = this.#decide(counters, keys, request, nowUs, readings)
     return { granted, readings }
   }
 }
@@ -117,12 +101,12 @@ class PlainTable implements Table {
     return 0
   }
 
-  write(key: string, slot: number, kernel: Kernel, check: Check): void {
+  write(key: string, slot: number, kernel: Kernel, scratch: Scratch): void {
     this.#writes.push(stateOf(key, this.#place))
     const place = slot >= 0 ? slot : this.#cells.length
     this.#slots.set(key, place)
     this.#cells[place] = kernel.write(
-      check,
+      scratch,
       this.#cells[place] ?? new Float64Array(kernel.width),
       0,
     )

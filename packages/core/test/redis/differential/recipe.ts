@@ -1,5 +1,5 @@
-// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly when the wait is over" or
-// "as much as is left"; the walk looks up in the model what that is.
+// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly
+// when the wait is over" or "as much as is left"; the walk looks up in the model what that is.
 
 import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
@@ -7,13 +7,15 @@ import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import type { Mode } from '../../../src/algorithms/driver.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
+import type { PolicyFactory } from '../../../src/testing/algorithms.js'
+import { algorithms } from '../../../src/testing/algorithms.js'
 
 export interface WalkRecipe {
-  /** Version by version, the policies. The n-th of each version have one name, kernel and time scale, so they share states. */
+  /** Version by version, the policies. The n-th of each version have one name, kernel and time
+   *  scale, so they share states. */
   readonly versions: readonly (readonly DrawnPolicy[])[]
   readonly startUs: number
   readonly steps: readonly StepRecipe[]
@@ -38,7 +40,8 @@ export interface StepRecipe {
   readonly repeat: number
   /** Refund, settle or raise by one of the receipts that consuming gave, not by the groups. */
   readonly byReceipt: boolean
-  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window from now. */
+  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window
+   *  from now. */
   readonly until: number
   /** Ask what the contract says about this step; it costs a dozen calls. */
   readonly probe: boolean
@@ -51,8 +54,11 @@ export interface GroupRecipe {
   readonly count: number
 }
 
-/** How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its wait is over, and to
- *  its very end. `reset`: to when all is forgotten, and `n - 1` ms further. Parts and spans are those of the first policy. */
+/**
+ * How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its
+ * wait is over, and to its very end. `reset`: to when all is forgotten, and `n - 1` ms further.
+ * Parts and spans are those of the first policy.
+ */
 export interface Move {
   readonly to:
     | 'stay'
@@ -73,8 +79,15 @@ export interface Cost {
   readonly n: number
 }
 
-export const kernelNames = ['bucket', 'fixed', 'log', 'counter'] as const
-export type KernelName = (typeof kernelNames)[number]
+/** The algorithms, by the names of their folders. */
+export type KernelName = string
+export const kernelNames: readonly KernelName[] = Object.keys(algorithms)
+
+/** A policy in a form that prints. */
+export function drawnOf(policy: Policy): DrawnPolicy {
+  const kernel = kernelNames.find((name) => algorithms[name]?.kernel.id === policy.kernel?.id)
+  return { ...shownOf(policy), kernel: kernel as KernelName }
+}
 
 /** Walks whose first policy is on the given kernel. */
 export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
@@ -86,7 +99,7 @@ export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
     },
   )
   return fc.tuple(others, fc.integer({ min: 1, max: 3 })).chain(([more, versions]) => {
-    const places = [kernel, ...more].map((name, i) => policies[name](`policy${i}`, versions))
+    const places = [kernel, ...more].map((name, i) => versionsOf(name)(`policy${i}`, versions))
     return fc.record({
       versions: fc.tuple(...places).map((drawn) => {
         return Array.from({ length: versions }, (_, n) =>
@@ -135,7 +148,8 @@ const rate: fc.Arbitrary<[number, number]> = fc.oneof(
 /** So many policies of one time scale. */
 type Versions = (name: string, count: number) => fc.Arbitrary<readonly DrawnPolicy[]>
 
-const policies: Record<KernelName, Versions> = {
+/** Where there is more to draw than a limit and a window. */
+const policies: Readonly<Record<string, Versions>> = {
   bucket: (name, count) =>
     drawn('bucket', fc.tuple(rate, times(limit, count)), ([[refill, every], capacities]) => {
       const [first = 0] = capacities
@@ -145,41 +159,61 @@ const policies: Record<KernelName, Versions> = {
         return tokenBucket({ name, capacity, refill: scaled, every })
       })
     }),
-  fixed: (name, count) =>
-    drawn('fixed', fc.tuple(span, fc.boolean(), times(limit, count)), ([window, aligned, limits]) =>
-      limits.map((most) => fixedWindow({ name, limit: most, window, aligned })),
+  'fixed-window': (name, count) =>
+    drawn(
+      'fixed-window',
+      fc.tuple(span, fc.boolean(), times(limit, count)),
+      ([window, aligned, limits]) =>
+        limits.map((most) => fixedWindow({ name, limit: most, window, aligned })),
     ),
-  log: (name, count) => {
+  'sliding-log': (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))
-    return drawn('log', fc.tuple(span, times(fc.tuple(limit, parts), count)), ([window, each]) =>
-      each.map(([most, some]) =>
-        some === null
-          ? slidingLog({ name, limit: most, window })
-          : slidingWindow({ name, limit: most, window, parts: some }),
-      ),
+    return drawn(
+      'sliding-log',
+      fc.tuple(span, times(fc.tuple(limit, parts), count)),
+      ([window, each]) =>
+        each.map(([most, some]) =>
+          some === null
+            ? slidingLog({ name, limit: most, window })
+            : slidingWindow({ name, limit: most, window, parts: some }),
+        ),
     )
   },
-  counter: (name, count) =>
-    drawn('counter', fc.tuple(span, times(limit, count)), ([window, limits]) =>
-      limits.map((most) => slidingCounter({ name, limit: most, window })),
-    ),
+}
+
+function versionsOf(kernel: KernelName): Versions {
+  const known = policies[kernel]
+  if (known !== undefined) return known
+  const [{ of }] = Object.values(algorithms[kernel]?.factories ?? {}) as [PolicyFactory]
+  return (name, count) =>
+    drawn(kernel, fc.tuple(span, times(limit, count)), ([window, limits]) =>
+      limits.map((most) => ({ ...shownOf(of(most, window)), name })),
+    )
 }
 
 function times<Value>(of: fc.Arbitrary<Value>, count: number): fc.Arbitrary<Value[]> {
   return fc.array(of, { minLength: count, maxLength: count })
 }
 
+function shownOf({
+  name,
+  limit: most,
+  windowMs,
+  timeScale,
+  numbers,
+}: Omit<DrawnPolicy, 'kernel'>): Omit<DrawnPolicy, 'kernel'> {
+  return { name, limit: most, windowMs, timeScale, numbers }
+}
+
 /** Draws numbers until they make policies: the factories refuse what they cannot keep exactly. */
 function drawn<Numbers>(
   kernel: KernelName,
   from: fc.Arbitrary<Numbers>,
-  make: (numbers: Numbers) => readonly Policy[],
+  make: (numbers: Numbers) => readonly Omit<DrawnPolicy, 'kernel'>[],
 ): fc.Arbitrary<readonly DrawnPolicy[]> {
   const tried = from.map((options): readonly DrawnPolicy[] | undefined => {
     try {
-      const made = make(options).map(({ name, limit: most, windowMs, timeScale, numbers }) => {
-        return { name, kernel, limit: most, windowMs, timeScale, numbers }
-      })
+      const made = make(options).map((policy) => ({ ...shownOf(policy), kernel }))
       return made.every(({ timeScale }) => timeScale === made[0]?.timeScale) ? made : undefined
     } catch {
       return undefined

@@ -1,50 +1,65 @@
-// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in the model must write nothing.
+// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in
+// the model must write nothing.
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
+import type { Kernel } from '../../../src/algorithms/algorithm.js'
 import { makePolicy } from '../../../src/algorithms/policy.js'
+import { type PreparedScript, prepareScript } from '../../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
-import { type Line, lineFor } from '../../../src/redis/transport/script-call.js'
-import { makePolicySet, type PolicySet } from '../../../src/store.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { PolicySet } from '../../../src/store.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
 import { type Reply, type Request, stateOf, twin } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
 
-/** Later than every mark: what was forgotten on purpose is raised all the same, as it is in the model. */
+/**
+ * Later than every mark: what was forgotten on purpose is raised all the same, as it is in the
+ * model.
+ */
 const LATER_US = 9e15
 
 export function seenUsOf({ mode, seenUs }: Request): number {
   return mode === 'refund' && seenUs !== undefined ? seenUs : LATER_US
 }
 
-/** What the driver adds to a TTL under an injected clock, less some seconds for real time to pass. */
+/**
+ * What the driver adds to a TTL under an injected clock, less some seconds for real time to pass.
+ */
 const SLACK_MS = 600_000 - 10_000
 
 /** The policy set of each version of a walk's policies. */
 export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly PolicySet[] {
   return versions.map((policies) => {
     const drawn = policies.map(({ kernel, ...shown }) => {
-      const base = { ...shown, kernel: twin.kernels[kernel] }
+      const base = { ...shown, kernel: twin.kernels[kernel] as Kernel }
       return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
     })
     return makePolicySet('walk', drawn)
   })
 }
 
-export function linesOf(policySets: readonly PolicySet[], prefix: string): readonly Line[] {
-  return policySets.map((policySet) => lineFor(keyFormat(prefix), policySet))
+export function linesOf(
+  policySets: readonly PolicySet[],
+  prefix: string,
+): readonly PreparedScript[] {
+  return policySets.map((policySet) => prepareScript(keyFormat(prefix), policySet))
 }
 
-/** No other client may write to the server meanwhile. Without waiting for replies: a walk is one long pipeline. */
+/**
+ * No other client may write to the server meanwhile. Without waiting for replies: a walk is one
+ * long pipeline.
+ */
 export async function replay(client: Redis, walk: Walk, prefix: string): Promise<void> {
   const lines = linesOf(plansOf(walk.versions), prefix)
-  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent meanwhile.
+  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent
+  // meanwhile.
   await Promise.all(lines.map(({ script }) => client.script('LOAD', script.source)))
   let before = await changesSoFar(client)
   const outcomes = await Promise.all(
     walk.calls.map((call) => {
-      const line = lines[call.version] as Line
+      const line = lines[call.version] as PreparedScript
       const groups = call.requests.map(
         (request): Counted => ({
           ...request,
@@ -74,7 +89,7 @@ async function checkTtls(
   client: Redis,
   walk: Walk,
   call: Call,
-  line: Line,
+  line: PreparedScript,
   groups: readonly Counted[],
 ): Promise<void> {
   const written = groups.map(async (group, i) => {

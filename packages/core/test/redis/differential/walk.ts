@@ -1,5 +1,5 @@
-// Takes a walk through the model, by a recipe, and holds it to the contract on the way. What comes out is a list of calls
-// with the replies that every other implementation has to give.
+// Takes a walk through the model, by a recipe, and holds it to the contract on the way. What comes
+// out is a list of calls with the replies that every other implementation has to give.
 
 import { strict as assert } from 'node:assert'
 import type { Mode } from '../../../src/algorithms/driver.js'

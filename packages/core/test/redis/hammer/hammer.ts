@@ -90,9 +90,10 @@ function clockOption(clock: Job['clock']): object {
 /** The store, noting what it answers. */
 function watched(store: Store, report: Report): Store {
   const note = (answer: StoreResult): StoreResult => {
-    const { allowed, nowUs, figures } = answer
+    const { granted, nowUs, policies } = answer
+    const allowed = granted > 0
     report.firstUs = Math.min(report.firstUs, nowUs)
-    if (allowed && figures[0]?.remaining === LIMIT - 1)
+    if (allowed && policies[0]?.remaining === LIMIT - 1)
       report.fullUs = Math.max(report.fullUs, nowUs)
     if (allowed) report.granted += 1
     else report.denied += 1

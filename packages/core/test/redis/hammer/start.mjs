@@ -1,4 +1,5 @@
-// Runs hammer.ts in a process of its own. Node 20 cannot run TypeScript; vite, which the tests have anyway, can.
+// Runs hammer.ts in a process of its own. Node 20 cannot run TypeScript; vite, which the tests have
+// anyway, can.
 
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'

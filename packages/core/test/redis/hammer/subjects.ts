@@ -1,5 +1,5 @@
-// The policies that are hammered. Windows are so long that none ends during a test: aligned ones of 3,650 days do in
-// December 2029.
+// The policies that are hammered. Windows are so long that none ends during a test: aligned ones of
+// 3,650 days do in December 2029.
 
 import { gcra } from '../../../src/algorithms/bucket/gcra.js'
 import { leakyBucket } from '../../../src/algorithms/bucket/leaky-bucket.js'

@@ -1,0 +1,34 @@
+// Keys as a process tells them apart.
+
+import { shortName } from './key-hash.js'
+
+interface TaggedKey {
+  readonly key: string
+  readonly tag: string
+}
+
+interface KeyOrKeys {
+  readonly key: string
+  readonly ownKeys?: readonly (TaggedKey | undefined)[] | undefined
+}
+
+const LINE_FEED = 10
+
+/**
+ * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, and
+ * a key that begins with a line feed gets one more, so that no key is equal to a list.
+ */
+export function textOfKey(key: string): string {
+  return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key
+}
+
+/** The same of an own key: in Redis, equal keys with other tags are other counters. */
+export function textOfOwnKey({ key, tag }: TaggedKey): string {
+  return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
+}
+
+/** A target among those of its policy set. Bounded, as it must not grow with what clients send. */
+export function idOf({ key, ownKeys }: KeyOrKeys): string {
+  if (ownKeys === undefined) return shortName(textOfKey(key))
+  return shortName(`\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`)
+}

@@ -1,0 +1,113 @@
+// What layers are: each is asked a request, and answers it or asks the next one. Exactly one of a
+// pending's methods is called, once, now or later. So a layer costs no promise, and stores that
+// answer at once and stores that do not are one code path; the limiter makes the only promise.
+//
+// A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
+
+import type { Mode } from '../algorithms/driver.js'
+import { quote, StoreError } from '../base/errors.js'
+import { isPromise } from '../base/maybe-async.js'
+import type { Store, StoreRequest, StoreResult, Target } from '../store.js'
+
+export interface Layer {
+  ask(request: LayerRequest, pending: Pending): void
+}
+
+/** What a store is asked; or, as one more mode, to forget a target. */
+export interface LayerRequest extends Omit<StoreRequest, 'mode'> {
+  readonly mode: Mode | 'reset'
+  /** It is about what the store itself has counted, and fails where the store cannot decide it. */
+  readonly isForStore?: boolean
+}
+
+/** Who waits for a decision. */
+export interface Pending {
+  decided(result: StoreResult): void
+  failed(error: unknown): void
+}
+
+/** Nobody waits. */
+export const IGNORED: Pending = { decided() {}, failed() {} }
+
+/** Where a store that is made of layers has the first of them. One for both builds. */
+export const LAYER: unique symbol = Symbol.for('@weir/core:layer-1')
+
+export interface StoreOfLayers extends Store {
+  readonly [LAYER]: Layer & Pick<Store, 'decide'>
+}
+
+/** A store as a layer: its own, if it is made of layers and nobody has put a `decide` before them. */
+export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
+  const own = store[LAYER]
+  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
+}
+
+class StoreLayer implements Layer {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  ask(request: LayerRequest, pending: Pending): void {
+    try {
+      const { mode, target } = request
+      const result: unknown =
+        mode === 'reset' ? this.#store.reset(target) : this.#store.decide(request as StoreRequest)
+      if (isPromise(result)) {
+        result.then(
+          (settled) => answer(settled, request, pending),
+          (error) => pending.failed(error),
+        )
+        return
+      }
+      answer(result, request, pending)
+    } catch (error) {
+      pending.failed(error)
+    }
+  }
+}
+
+function answer(result: unknown, request: LayerRequest, pending: Pending): void {
+  if (request.mode === 'reset') pending.decided(RESET)
+  else if (isResult(result, request)) pending.decided(result)
+  else {
+    const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
+    const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
+    pending.failed(new StoreError('WEIR_STORE_FAILED', what))
+  }
+}
+
+/** What a reset answers: nothing. */
+const RESET: StoreResult = {
+  granted: 1,
+  nowUs: 0,
+  untilUs: [],
+  policies: [],
+  source: 'store',
+  degraded: false,
+}
+
+/** What others rely on, of a store that anybody may have written. */
+function isResult(result: unknown, { target }: LayerRequest): result is StoreResult {
+  const { granted, untilUs, policies } = (result ?? {}) as Partial<StoreResult>
+  const { length } = target.policySet.policies
+  if (!Number.isInteger(granted) || untilUs?.length !== length || policies?.length !== length) {
+    return false
+  }
+  for (let i = 0; i < length; i += 1) {
+    if (typeof policies[i]?.remaining !== 'number') return false
+  }
+  return true
+}
+
+/** A promise of what a layer answers. */
+export function promiseOf(layer: Layer, request: LayerRequest): Promise<StoreResult> {
+  return new Promise((resolve, reject) => {
+    layer.ask(request, { decided: resolve, failed: reject })
+  })
+}
+
+export function resetOf(target: Target): LayerRequest {
+  return { mode: 'reset', target, costs: target.policySet.policies.map(() => 1), count: 1 }
+}

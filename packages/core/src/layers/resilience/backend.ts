@@ -1,0 +1,47 @@
+// What resilience needs of the layer that may fail, and what it says of it.
+
+import type { Target } from '../../store.js'
+import type { Layer } from '../layer.js'
+import type { BreakerState } from './breaker.js'
+
+/** One of the servers behind a layer, which may fail alone. */
+export interface BackendNode {
+  readonly name: string
+  /** Calls that wait for its answer. */
+  readonly inFlight: number
+}
+
+/** The layer that may fail, and what is known of it. */
+export interface Backend {
+  /** What errors call it. */
+  readonly title: string
+  /** Whether it knows the modes `reconcile` and `restore`. */
+  readonly recovers: boolean
+  readonly next: Layer
+  readonly nodes: {
+    readonly all: readonly BackendNode[]
+    /** Who decides the requests of a target. */
+    of(target: Target): BackendNode
+    /** A key that lies on the node. */
+    keyOn(node: BackendNode): string
+  }
+  readonly connection: {
+    /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
+    unready(): string | undefined
+  }
+}
+
+export interface StoreHealth {
+  /** `never-connected` until the store has answered once; else the worst state of a node's
+   *  breaker. */
+  readonly state: BreakerState | 'never-connected'
+  readonly nodes: readonly {
+    readonly name: string
+    readonly state: BreakerState
+    readonly inFlight: number
+  }[]
+  /** Processes that share the limits, as far as this one knows. */
+  readonly instances: number
+  /** Keys under which something was admitted locally and is yet to be counted in the store. */
+  readonly localKeys: number
+}

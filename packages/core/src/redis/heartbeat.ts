@@ -1,0 +1,100 @@
+// How many processes share the limits, counted in Redis: each says every 3 s that it is there. The
+// last count is kept through an outage; before Redis was ever seen, a process takes itself to be
+// alone.
+
+import type { Time } from '../base/time.js'
+import { ALONE, type Peers } from '../layers/resilience/peers.js'
+import { isReady, type RedisLike } from './client/client.js'
+import { send } from './client/send.js'
+
+/** Processes that have not been heard of for this long are gone. */
+const GONE_MS = 10_000
+const BEAT_MS = 3_000
+export const PEERS_TAG = 'instances'
+
+// KEYS [1] ZSET of process ids by the ms at which they are gone
+// ARGV [1] own id, [2] GONE_MS, [3] '1' to leave
+// Reply: count, own rank (from 0)
+const HEARTBEAT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if ARGV[3] == '1' then redis.call('ZREM', KEYS[1], ARGV[1]) return { 0, 0 } end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
+table.sort(ids)
+for rank = 1, #ids do if ids[rank] == ARGV[1] then return { #ids, rank - 1 } end end
+`
+
+export interface HeartbeatOptions {
+  readonly prefix: string
+  readonly time: Time
+  /** Called when a beat was not answered. */
+  readonly failed: (error: unknown) => void
+}
+
+export class Heartbeat {
+  peers: Peers = ALONE
+  readonly #client: RedisLike
+  readonly #options: HeartbeatOptions
+  readonly #id: string
+  #fewerSinceMs: number | undefined
+  #cancels: (() => void)[] = []
+  #isStopped = false
+
+  constructor(client: RedisLike, options: HeartbeatOptions) {
+    this.#client = client
+    this.#options = options
+    this.#id = `${process.pid}-${options.time.random().toString(36).slice(2)}`
+  }
+
+  /** May be called as often as one likes. */
+  start(): void {
+    if (this.#cancels.length > 0 || this.#isStopped) return
+    // Peers that start at the same time are not all there at the first beat.
+    this.#cancels = [this.#options.time.after(BEAT_MS / 6, () => void this.#beat(false))]
+    this.#again()
+    void this.#beat(false)
+  }
+
+  /** Leaves the set, if Redis can be reached. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const cancel of this.#cancels) cancel()
+    if (this.#cancels.length > 0) await this.#beat(true)
+  }
+
+  #again(): void {
+    this.#cancels[1] = this.#options.time.after(BEAT_MS, () => {
+      this.#again()
+      void this.#beat(false)
+    })
+  }
+
+  async #beat(isLeaving: boolean): Promise<void> {
+    const { prefix, failed } = this.#options
+    if (!isReady(this.#client)) return
+    const key = `${prefix}:{${PEERS_TAG}}`
+    const args = [HEARTBEAT, '1', key, this.#id, String(GONE_MS), isLeaving ? '1' : '']
+    try {
+      // Numbers, or texts if the client's option stringNumbers says so.
+      const [count, rank] = (await send(this.#client, 'eval', args)) as [unknown, unknown]
+      if (!isLeaving) this.#counted({ count: Number(count), rank: Number(rank) })
+    } catch (error) {
+      // The last count stands. Whether Redis is well is for the breaker to find out.
+      failed(error)
+    }
+  }
+
+  /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and
+   *  then all seem to be gone but the first that is heard of again. */
+  #counted(heard: Peers): void {
+    const nowMs = this.#options.time.nowMs()
+    if (heard.count >= this.peers.count) this.#fewerSinceMs = undefined
+    else this.#fewerSinceMs ??= nowMs
+    if (this.#fewerSinceMs !== undefined && nowMs - this.#fewerSinceMs < GONE_MS) return
+    this.#fewerSinceMs = undefined
+    this.peers = heard
+  }
+}

@@ -1,0 +1,95 @@
+// The loop that answers plain requests: consume, each standing for one, of cost 1. They are most
+// requests by far, and it takes about half of the driver's time, for it calls no functions: it
+// holds the bodies of the kernels' functions, once for each policy. Replies and writes are the
+// driver's.
+
+import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
+
+/** Lua has at most 200 locals in a function, and a policy has up to 26. */
+const MAX_POLICIES = 4
+
+/** The loop for a list of policies, by their kernels. For many policies '': the driver answers. */
+export function plainLoop(kernels: readonly KernelLua[]): string {
+  const count = kernels.length
+  if (count > MAX_POLICIES) return ''
+  /** A text for each policy, with its number in the place of `@`. */
+  const each = (text: (i: number, kernel: KernelLua) => string): string =>
+    kernels.map((kernel, at) => text(at + 1, kernel).replaceAll('@', `p${at + 1}_`)).join('\n')
+
+  const locals = each((i, kernel) => {
+    const values = kernel.numbers.map((_, at) => `ARGV[${3 * i + at}] + 0`)
+    return `local ${kernel.numbers.join(', ')} = ${values.join(', ')}\n${kernel.locals}`
+  })
+  const places = each((i) => `local key${i}, ours${i}, left${i}, wait${i}, reset${i}, changed${i}`)
+  const reads = each(
+    (i, { functions: { read, available } }) => `
+if granted >= 0 then
+  key${i} = KEYS[base + ${i}]
+  ${paste(`ours${i}`, read, `key${i}`)}
+  if ours${i} then
+    ${paste(`left${i}`, available)}
+    if left${i} < 1 then granted = 0 end
+  else
+    granted = -${i}
+  end
+end`,
+  )
+  const decisions = each(
+    (i, { functions: { take, available, retry_after, reset_after } }) => `
+if granted >= 0 then
+  wait${i} = 0
+  if granted == 1 then
+    ${paste('', take, '1')}
+    ${paste(`left${i}`, available)}
+  end
+  if left${i} < 1 then
+    ${paste(`wait${i}`, retry_after, '1')}
+  end
+  if wait${i} then
+    ${paste(`reset${i}, changed${i}`, reset_after)}
+  else
+    granted = -${i}
+  end
+end`,
+  )
+  const writes = each(
+    (i, { functions: { write } }) => `
+reply[at + ${3 * i - 1}] = left${i}
+reply[at + ${3 * i}] = wait${i}
+reply[at + ${3 * i + 1}] = reset${i}
+if changed${i} then
+  if reset${i} > 0 then
+    ${paste('', write, `key${i}, reset${i}`)}
+  else
+    call('DEL', key${i})
+  end
+end`,
+  )
+  return `if mode == 'consume' and #ARGV == ${2 + 3 * count} then
+${locals}
+local reply = { us, 0, 0, 0, 0 }
+local at = 1
+for base = 0, #KEYS - ${count}, ${count} do
+  local granted = 1
+  ${places}
+  ${reads}
+  ${decisions}
+  reply[at + 1] = granted
+  if granted >= 0 then
+    ${writes}
+  else
+    for i = at + 2, at + ${1 + 3 * count} do reply[i] = 0 end
+  end
+  at = at + ${1 + 3 * count}
+end
+return cmsgpack.pack(reply)
+end
+`
+}
+
+/** The body of a function in place of a call: `results = f(given)`. */
+function paste(results: string, { parameters, body, result }: PastedLua, given = ''): string {
+  const opening = parameters.length > 0 ? `local ${parameters.join(', ')} = ${given}` : ''
+  const closing = results === '' ? '' : `${results} = ${result}`
+  return `do\n${opening}\n${body}${closing}\nend`
+}

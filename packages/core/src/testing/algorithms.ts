@@ -1,0 +1,167 @@
+// All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports
+// may import this file, or every bundle would hold all of them.
+
+import type { Kernel } from '../algorithms/algorithm.js'
+import { gcra } from '../algorithms/bucket/gcra.js'
+import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
+import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
+import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
+import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
+import type { Policy } from '../algorithms/policy.js'
+import { slidingCounter as slidingCounterKernel } from '../algorithms/sliding-counter/kernel.js'
+import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
+import { slidingLog as slidingLogKernel } from '../algorithms/sliding-log/kernel.js'
+import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
+import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import type { Duration } from '../base/duration.js'
+
+export interface AlgorithmEntry {
+  readonly kernel: Kernel
+  /** The factories of its policies, by their names. */
+  readonly factories: Readonly<Record<string, PolicyFactory>>
+  /** Policies that a store has to keep exactly, with numbers that divide badly. */
+  readonly examples: readonly PolicyExample[]
+}
+
+export interface PolicyFactory {
+  /** The factory itself, for options of its own. */
+  readonly create: (options: never) => Policy
+  /** A policy of a limit, which comes back in `window`. */
+  readonly of: (limit: number, window: Duration) => Policy
+}
+
+export interface PolicyExample {
+  readonly label: string
+  readonly limit: number
+  /** The policy with a limit, on a time scale that is so many times the usual one. */
+  readonly make: (limit: number, times?: number) => Policy
+}
+
+/** A bucket of capacity 0 has a rate all the same. */
+const rateOf = (limit: number): number => limit || 1
+
+const bucket: AlgorithmEntry = {
+  kernel: bucketKernel,
+  factories: {
+    tokenBucket: {
+      create: tokenBucket,
+      of: (limit, window) => tokenBucket({ capacity: limit, refill: rateOf(limit), every: window }),
+    },
+    gcra: {
+      create: gcra,
+      of: (limit, window) => gcra({ burst: limit, limit: rateOf(limit), period: window }),
+    },
+    leakyBucket: {
+      create: leakyBucket,
+      of: (limit, window) => leakyBucket({ capacity: limit, leak: rateOf(limit), every: window }),
+    },
+  },
+  // The rate goes with the capacity: that is one time scale.
+  examples: [
+    {
+      label: 'bucket, 7 per minute',
+      limit: 5,
+      make: (limit, times = 1) => {
+        const refill = (rateOf(limit) * 7) / 5 / times
+        return tokenBucket({ name: 'bucket', capacity: limit, refill, every: '1m' })
+      },
+    },
+    {
+      label: 'bucket, 333 per second',
+      limit: 20,
+      make: (limit, times = 1) => {
+        const rate = (rateOf(limit) * 333) / 20 / times
+        return gcra({ name: 'bucket', burst: limit, limit: rate, period: '1s' })
+      },
+    },
+    {
+      label: 'bucket, 99999 per day',
+      limit: 40,
+      make: (limit, times = 1) => {
+        const leak = (rateOf(limit) * 99_999) / 40 / times
+        return leakyBucket({ name: 'bucket', capacity: limit, leak, every: '1d' })
+      },
+    },
+  ],
+}
+
+const windows: AlgorithmEntry = {
+  kernel: fixedWindowKernel,
+  factories: {
+    fixedWindow: { create: fixedWindow, of: (limit, window) => fixedWindow({ limit, window }) },
+  },
+  examples: [
+    {
+      label: 'fixed window from the first request',
+      limit: 7,
+      make: (limit, times = 1) => fixedWindow({ name: 'fixed', limit, window: times * 10_000 }),
+    },
+    {
+      label: 'fixed window, aligned',
+      limit: 7,
+      make: (limit, times = 1) =>
+        fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
+    },
+  ],
+}
+
+const logs: AlgorithmEntry = {
+  kernel: slidingLogKernel,
+  factories: {
+    slidingWindow: {
+      create: slidingWindow,
+      of: (limit, window) => slidingWindow({ limit, window }),
+    },
+    slidingLog: { create: slidingLog, of: (limit, window) => slidingLog({ limit, window }) },
+  },
+  examples: [
+    {
+      label: 'exact log',
+      limit: 7,
+      make: (limit, times = 1) => slidingLog({ name: 'log', limit, window: times * 10_000 }),
+    },
+    {
+      label: 'sliding window of 10 parts',
+      limit: 30,
+      make: (limit, times = 1) =>
+        slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
+    },
+  ],
+}
+
+const counters: AlgorithmEntry = {
+  kernel: slidingCounterKernel,
+  factories: {
+    slidingCounter: {
+      create: slidingCounter,
+      of: (limit, window) => slidingCounter({ limit, window }),
+    },
+  },
+  examples: [
+    {
+      label: 'sliding counter',
+      limit: 9,
+      make: (limit, times = 1) =>
+        slidingCounter({ name: 'counter', limit, window: times * 10_000 }),
+    },
+  ],
+}
+
+/** By the names of their folders. */
+export const algorithms: Readonly<Record<string, AlgorithmEntry>> = {
+  bucket,
+  'fixed-window': windows,
+  'sliding-log': logs,
+  'sliding-counter': counters,
+}
+
+const entries: readonly AlgorithmEntry[] = Object.values(algorithms)
+
+/** The factories of all algorithms, by their names. */
+export const policyFactories: Readonly<Record<string, PolicyFactory>> = Object.assign(
+  {},
+  ...entries.map(({ factories }) => factories),
+)
+
+export const policyExamples: readonly PolicyExample[] = entries.flatMap(({ examples }) => examples)

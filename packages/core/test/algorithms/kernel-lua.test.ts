@@ -1,0 +1,92 @@
+// The build cuts a kernel's Lua into pieces, of which the loop over plain requests is made.
+
+import { expect, test } from 'vitest'
+// @ts-expect-error: a tool, in JavaScript
+import { kernelLuaOf } from '../../../../tools/kernel-lua.mjs'
+import type { KernelLua } from '../../src/algorithms/algorithm.js'
+import { plainLoop } from '../../src/redis/transport/plain-loop.js'
+
+const functions = `
+  local function read(key)
+    -- A comment.
+    left = state.left[key]
+    return key
+  end
+  local function available()
+    return left
+  end
+  local function take(units)
+    left = left - units
+  end
+  local function retry_after(cost)
+    return cost > limit and -1 or 0
+  end
+  local function reset_after()
+    local left_over = left
+    return left_over, true
+  end
+  local function write(key, reset)
+    call('SET', key, left + reset)
+  end
+`
+const text = (some: string) => `-- A kernel.
+local MOST = 5
+return function(limit, span)
+  local state, left = {}, limit
+  local ends
+${some}
+  return { read = read }
+end
+`
+
+test('a kernel is cut into its functions, and names of a policy are marked', () => {
+  const lua: KernelLua = kernelLuaOf(text(functions))
+  expect(lua.shared).toBe('local MOST = 5\n')
+  expect(lua.kernel).toMatch(/^function\(limit, span\)\n {2}local state, left = \{\}, limit\n/)
+  expect(lua.kernel).not.toContain('A comment')
+  expect(lua.numbers).toEqual(['@limit', '@span'])
+  expect(lua.locals).toBe('local @state, @left = {}, @limit\n  local @ends\n')
+  expect(lua.functions.read).toEqual({
+    parameters: ['key'],
+    // A field of the same name is no local.
+    body: '@left = @state.left[key]\n',
+    result: 'key',
+  })
+  expect(lua.functions.available).toEqual({ parameters: [], body: '', result: '@left' })
+  expect(lua.functions.take).toEqual({
+    parameters: ['units'],
+    body: '@left = @left - units\n',
+    result: '',
+  })
+  expect(lua.functions.reset_after.result).toBe('left_over, true')
+})
+
+test.each([
+  ['does not end with a function', 'return 1', undefined],
+  ['has no function write', functions.replace('function write', 'function wrote'), undefined],
+  [
+    'returns before its last line',
+    functions,
+    ['left = left -', 'if left then return end\nleft = left -'],
+  ],
+  ['has the name key1', functions, ['(key, reset)', '(key1, reset)']],
+])('a kernel that cannot be pasted is refused: it %s', (message, some, change) => {
+  const [from, to] = change ?? ['', '']
+  const whole = some.startsWith('return') ? some : text(some.replace(from as string, to as string))
+  expect(() => kernelLuaOf(whole)).toThrow(message)
+})
+
+test('the loop holds the bodies of the functions once for each policy, with names of its own', () => {
+  const lua: KernelLua = kernelLuaOf(text(functions))
+  const loop = plainLoop([lua, lua])
+  expect(loop).toContain('local p1_limit, p1_span = ARGV[3] + 0, ARGV[4] + 0\n')
+  expect(loop).toContain('local p2_limit, p2_span = ARGV[6] + 0, ARGV[7] + 0\n')
+  expect(loop).toContain('do\nlocal units = 1\np2_left = p2_left - units\n\nend')
+  expect(loop).toContain('#ARGV == 8')
+})
+
+test('above four policies the driver answers, for Lua knows 200 locals', () => {
+  const lua: KernelLua = kernelLuaOf(text(functions))
+  expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
+  expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
+})

@@ -1,0 +1,131 @@
+// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew,
+// as warnings are remembered for the life of the process.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { LimitOptions, Trust } from '../../../src/http/index.js'
+import type { FakeRequest } from '../exchange.js'
+
+let warnings: { code: string; message: string }[] = []
+beforeEach(() => {
+  vi.resetModules()
+  warnings = []
+  vi.spyOn(process, 'emitWarning').mockImplementation(((
+    message: string,
+    { code }: { code: string },
+  ) => {
+    warnings.push({ code, message })
+  }) as typeof process.emitWarning)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+async function warningsOf(
+  requests: FakeRequest[],
+  options: Partial<LimitOptions<FakeRequest>> = {},
+): Promise<string[]> {
+  const { limitOn } = await import('../exchange.js')
+  const limits = [
+    limitOn({ limit: 1e6, window: '1m', ...options } as never),
+    limitOn({ limit: 1e6, window: '1m', ...options } as never),
+  ]
+  for (const request of requests) for (const { send } of limits) await send(request)
+  return warnings.map(({ code }) => code)
+}
+
+const forwarded = { 'x-forwarded-for': '9.9.9.9' }
+
+test('many issues: behind a proxy that nobody trusts, all clients share one bucket. One warning, once', async () => {
+  const requests = Array.from({ length: 5 }, () => ({
+    trust: 'nobody' as Trust,
+    headers: forwarded,
+  }))
+  expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
+  expect(warnings[0]?.message).toContain('x-forwarded-for')
+})
+
+test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
+  '%s ignored',
+  async (name) => {
+    const requests: FakeRequest[] = [
+      { trust: 'nobody' },
+      { trust: 'nobody', headers: { [name]: '9.9.9.9' } },
+    ]
+    expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
+  },
+)
+
+test('an adapter that gives all headers is asked once for them, and not for each', async () => {
+  const { fake } = await import('../exchange.js')
+  const header = vi.spyOn(fake, 'header')
+  const headers = vi.fn((request: FakeRequest) => request.headers ?? {})
+  Object.assign(fake, { headers })
+  const request: FakeRequest = { trust: 'nobody', headers: { 'true-client-ip': '9.9.9.9' } }
+  expect(await warningsOf([request])).toEqual(['WEIR_FORWARDED_IGNORED'])
+  expect(header).not.toHaveBeenCalled()
+  // Once for each of the two limiters.
+  expect(headers).toHaveBeenCalledTimes(2)
+})
+
+test.each<[Trust, string[]]>([
+  ['everybody', ['WEIR_TRUST_ALL']],
+  ['inert', ['WEIR_TRUST_INERT']],
+  ['listed', []],
+  ['nobody', []],
+])('a framework that trusts %s', async (trust, codes) => {
+  const headers = trust === 'nobody' ? {} : forwarded
+  expect(
+    await warningsOf([
+      { trust, headers },
+      { trust, headers },
+    ]),
+  ).toEqual(codes)
+})
+
+test('nothing where the address is not what counts, or found otherwise', async () => {
+  const request: FakeRequest = { trust: 'nobody', headers: forwarded, peer: '127.0.0.1' }
+  expect(await warningsOf([request], { key: () => 'k' })).toEqual([])
+  expect(await warningsOf([request], { proxies: { trusted: ['loopback'] } })).toEqual([])
+})
+
+test('forwarded requests are noticed after any number of probes from inside', async () => {
+  const plain = Array.from({ length: 1_000 }, () => ({ trust: 'nobody' as Trust }))
+  const clients = Array.from({ length: 64 }, () => ({
+    trust: 'nobody' as Trust,
+    headers: forwarded,
+  }))
+  expect(await warningsOf([...plain, ...clients])).toEqual(['WEIR_FORWARDED_IGNORED'])
+})
+
+test('few requests are looked at for long', async () => {
+  const { fake, limitOn } = await import('../exchange.js')
+  const trust = vi.spyOn(fake, 'trust')
+  const { send } = limitOn({ limit: 1e6, window: '1m' })
+  for (let i = 0; i < 1_000; i += 1) await send({ trust: 'nobody' })
+  expect(trust.mock.calls.length).toBeLessThan(120)
+  const settled = limitOn({ limit: 1e6, window: '1m' })
+  trust.mockClear()
+  for (let i = 0; i < 10; i += 1) await settled.send({ trust: 'listed' })
+  expect(trust).toHaveBeenCalledTimes(1)
+})
+
+test('a memory store in a worker of a cluster', async () => {
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ isWorker: true } as never)
+  expect(await warningsOf([])).toEqual(['WEIR_MEMORY_IN_CLUSTER'])
+})
+
+test.each([
+  ['0', []],
+  ['1', ['WEIR_MEMORY_IN_CLUSTER']],
+  ['x', []],
+])('a memory store in instance %s of a process manager', async (instance, codes) => {
+  vi.stubEnv('NODE_APP_INSTANCE', instance)
+  expect(await warningsOf([])).toEqual(codes)
+})
+
+test('another store in a cluster', async () => {
+  vi.stubEnv('NODE_APP_INSTANCE', '3')
+  const store = { decide: () => expect.unreachable(), reset: () => undefined }
+  expect(await warningsOf([], { store })).toEqual([])
+})

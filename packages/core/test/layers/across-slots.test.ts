@@ -1,0 +1,201 @@
+// Policies of one decision whose keys lie in different slots, in virtual time: asked one after the
+// other, and nobody is charged for a refused request.
+
+import { expect, test } from 'vitest'
+import { StoreError } from '../../src/base/errors.js'
+import { slidingLog } from '../../src/index.js'
+import { AcrossSlots } from '../../src/layers/across-slots.js'
+import { type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layers/layer.js'
+import { makePolicySet } from '../../src/request.js'
+import type { StoreResult, Target } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
+import { decided, memoryIn, onTarget, ScriptedLayer } from './requests.js'
+
+const DEADLINE_MS = 100
+const few = slidingLog({ name: 'few', limit: 2, window: '1m' })
+const many = slidingLog({ name: 'many', limit: 9, window: '1m' })
+const most = slidingLog({ name: 'most', limit: 99, window: '1m' })
+const own = (key: string) => ({ key, tag: key })
+/** The largest limit comes first. */
+const target: Target = {
+  policySet: makePolicySet('p', [most, many, few], ['local', 'deny', 'throw']),
+  key: 'k',
+  ownKeys: [own('a'), own('b'), own('c')],
+}
+
+/** What it answers once promises have settled, where the next layer answers at once. */
+async function answerOf(first: AcrossSlots, request: LayerRequest): Promise<StoreResult | Error> {
+  return promiseOf(first, request).catch((error: Error) => error)
+}
+
+/** Before a store that takes `latencyMs`; by default each policy has a slot of its own. */
+function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
+  const time = virtualTime()
+  const store = memoryIn(time)
+  const layer = layerOf(store)
+  const answer = (request: LayerRequest, pending: Pending): void => {
+    if (latencyMs === 0) layer.ask(request, pending)
+    else time.after(latencyMs, () => layer.ask(request, pending))
+  }
+  const next = new ScriptedLayer(answer)
+  const slotsOf = () => slots
+  const first = new AcrossSlots(next, { time, deadlineMs: DEADLINE_MS, slotsOf })
+  const parts = () =>
+    next.asked.map(({ mode, target: { policySet } }) => {
+      return `${mode} ${policySet.policies.map(({ name }) => name).join('+')}`
+    })
+  const left = () => {
+    const { policies } = store.decide({ ...onTarget(target, 'peek') })
+    return policies.map(({ remaining }) => remaining)
+  }
+  return { time, store, next, first, parts, left, answer }
+}
+
+test('are asked slot by slot, the smallest limit first; the result keeps the order of policies', async () => {
+  const { time, first, parts } = across(5)
+  const result = await decided(time, first, { ...onTarget(target, 'consume'), costs: [3, 2, 1] })
+  expect(parts()).toEqual(['consume few', 'consume many', 'consume most'])
+  expect(result).toMatchObject({
+    granted: 1,
+    source: 'store',
+    degraded: false,
+    policies: [
+      { policy: most, cost: 3, remaining: 96 },
+      { policy: many, cost: 2, remaining: 7 },
+      { policy: few, cost: 1, remaining: 1 },
+    ],
+  })
+  expect(result.untilUs.map((until) => until > result.nowUs)).toEqual([true, true, true])
+  expect(time.nowMs()).toBe(15)
+})
+
+test('those of one slot are asked together, and all that lie in one are one request', async () => {
+  const two = across(0, [7, 8, 7])
+  await answerOf(two.first, onTarget(target, 'consume'))
+  expect(two.parts()).toEqual(['consume most+few', 'consume many'])
+  const one = across(0, [7, 7, 7])
+  const request = onTarget(target, 'consume')
+  await answerOf(one.first, request)
+  expect(one.next.asked).toEqual([request])
+  expect(one.next.asked[0]).toBe(request)
+})
+
+test('are not looked for where no policy has a key of its own', async () => {
+  const { first, next } = across()
+  const request = onTarget({ policySet: target.policySet, key: 'k' }, 'consume')
+  await answerOf(first, request)
+  expect(next.asked[0]).toBe(request)
+})
+
+test('are decided as the limiter says when the store is away, each by its own', async () => {
+  const { first, next } = across()
+  await answerOf(first, onTarget(target, 'consume'))
+  expect(next.asked.map((part) => part.target.policySet.whenUnavailable)).toEqual([
+    ['throw'],
+    ['deny'],
+    ['local'],
+  ])
+})
+
+test('one that denies: the earlier are given back, the later only looked at', async () => {
+  const { first, store, parts, left } = across()
+  store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
+  const result = await answerOf(first, onTarget(target, 'consume'))
+  expect(parts()).toEqual(['consume few', 'consume many', 'refund few', 'peek most'])
+  expect(result).toMatchObject({
+    granted: 0,
+    policies: [{ remaining: 99 }, { remaining: 0, retryAfterMs: 60_000 }, { remaining: 2 }],
+  })
+  expect(left()).toEqual([99, 0, 2])
+})
+
+test('what is given back is what was charged, and not what others have been since', async () => {
+  const { first, store, next } = across()
+  store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
+  await answerOf(first, onTarget(target, 'consume'))
+  const [charged, , refund] = next.asked as [LayerRequest, LayerRequest, LayerRequest]
+  expect(refund).toMatchObject({ mode: 'refund', costs: [1], target: charged.target })
+  expect(refund.untilUs).toHaveLength(1)
+  expect(refund.seenUs).toBeGreaterThan(0)
+})
+
+test('one of which the store cannot decide denies with when to ask again', async () => {
+  const { first, next, answer } = across()
+  next.answer = (request, pending) => {
+    const isAway = request.target.policySet.policies[0] === many && request.mode === 'consume'
+    if (!isAway) answer(request, pending)
+    else {
+      const decided = (result: StoreResult): void => {
+        pending.decided({
+          ...result,
+          granted: 0,
+          source: 'local',
+          degraded: true,
+          unavailableMs: 300,
+        })
+      }
+      answer({ ...request, mode: 'peek' }, { ...pending, decided })
+    }
+  }
+  const result = await answerOf(first, onTarget(target, 'consume'))
+  expect(result).toMatchObject({ granted: 0, unavailableMs: 300, degraded: true, source: 'local' })
+})
+
+test.each(['consume', 'penalty', 'refund'] as const)(
+  'one that fails fails the %s; what a consume has charged is given back',
+  async (mode) => {
+    const { first, next, answer, parts } = across()
+    const away = new StoreError('WEIR_STORE_FAILED', 'away')
+    next.answer = (request, pending) => {
+      if (request.target.policySet.policies[0] === many) pending.failed(away)
+      else answer(request, pending)
+    }
+    expect(await answerOf(first, onTarget(target, mode))).toBe(away)
+    const asked = [`${mode} few`, `${mode} many`]
+    expect(parts()).toEqual(mode === 'consume' ? [...asked, 'refund few'] : asked)
+  },
+)
+
+test.each(['peek', 'penalty', 'refund', 'reset'] as const)(
+  'a %s reaches them all',
+  async (mode) => {
+    const { first, store, parts } = across()
+    store.decide({ ...onTarget(target, 'consume'), costs: [99, 9, 2] })
+    await answerOf(first, onTarget(target, mode))
+    expect(parts()).toEqual([`${mode} few`, `${mode} many`, `${mode} most`])
+  },
+)
+
+test('a turn that takes long is no part of the deadline', async () => {
+  const { time, first, next } = across(5)
+  const asked = promiseOf(first, onTarget(target, 'consume'))
+  time.block(500)
+  await time.settle(asked)
+  // What is asked before the turn has ended is dated by whoever keeps the deadline.
+  const deadlines = next.asked.map(({ deadlineAtMs }) => deadlineAtMs)
+  expect(deadlines).toEqual([undefined, undefined, 600])
+})
+
+test('all share one deadline, that of the request if it has one', async () => {
+  const { time, first, next } = across(5)
+  await time.advance(1_000)
+  await decided(time, first, onTarget(target, 'consume'))
+  // The first part's own begins at the same instant: at the end of the turn.
+  expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([undefined, 1_100, 1_100])
+  next.asked.length = 0
+  await decided(time, first, { ...onTarget(target, 'consume'), deadlineAtMs: 1_234 })
+  expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([1_234, 1_234, 1_234])
+})
+
+test('after the deadline nobody waits for what is given back', async () => {
+  const { time, first, next, store, left } = across(60)
+  store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
+  const asked = promiseOf(first, onTarget(target, 'consume'))
+  await time.advance(120)
+  const [few, , refund, peek] = next.asked
+  // The refund is under way, and the last part is asked meanwhile.
+  expect([refund?.mode, refund?.deadlineAtMs]).toEqual(['refund', undefined])
+  expect([few?.deadlineAtMs, peek?.mode, peek?.deadlineAtMs]).toEqual([undefined, 'peek', 100])
+  expect(await time.settle(asked)).toMatchObject({ granted: 0 })
+  expect(left()).toEqual([99, 0, 2])
+})

@@ -1,0 +1,68 @@
+// Requests and layers for the tests of layers.
+
+import type { Layer, LayerRequest, Pending } from '../../src/layers/layer.js'
+import { promiseOf } from '../../src/layers/layer.js'
+import { type MemoryStore, memoryStoreOf } from '../../src/memory/store.js'
+import type { PolicySet, StoreRequest, StoreResult, Target } from '../../src/store.js'
+import type { VirtualTime } from '../virtual-time.js'
+
+/** A request for one unit of each policy. */
+export function consuming(policySet: PolicySet, key: string): StoreRequest {
+  return onTarget({ policySet, key }, 'consume')
+}
+
+/** A request of a target, of one unit of each policy. */
+export function onTarget<Mode extends LayerRequest['mode']>(
+  target: Target,
+  mode: Mode,
+): LayerRequest & { readonly mode: Mode } {
+  const costs = target.policySet.policies.map(() => 1)
+  return { mode, target, costs, count: 1 }
+}
+
+/** A memory store that counts in virtual time, and has no timers of the process. */
+export function memoryIn(time: VirtualTime): MemoryStore {
+  return memoryStoreOf({ clock: time, time, maxKeys: 10_000, keys: 'exact', slackMs: 0 })
+}
+
+/** A layer that does as a test says, and remembers what it was asked. */
+export class ScriptedLayer implements Layer {
+  readonly asked: LayerRequest[] = []
+  answer: (request: LayerRequest, pending: Pending) => void
+
+  constructor(answer: ScriptedLayer['answer']) {
+    this.answer = answer
+  }
+
+  ask(request: LayerRequest, pending: Pending): void {
+    this.asked.push(request)
+    this.answer(request, pending)
+  }
+
+  get modes(): readonly string[] {
+    return this.asked.map(({ mode }) => mode)
+  }
+}
+
+/** What a layer answers at once; an error if it fails; undefined: nothing yet. */
+export function answerOf(layer: Layer, request: LayerRequest): StoreResult | Error | undefined {
+  let answer: StoreResult | Error | undefined
+  layer.ask(request, {
+    decided: (result) => {
+      answer = result
+    },
+    failed: (error) => {
+      answer = error as Error
+    },
+  })
+  return answer
+}
+
+/** What a layer answers in virtual time. */
+export function decided(
+  time: VirtualTime,
+  layer: Layer,
+  request: LayerRequest,
+): Promise<StoreResult> {
+  return time.settle(promiseOf(layer, request))
+}

@@ -1,0 +1,83 @@
+// Cuts the Lua of a kernel into the pieces of which scripts are made (KernelLua in
+// algorithms/algorithm.ts). The file ends with `return function(a, b, c)`, which makes the kernel
+// of one policy from its three numbers. What stands above that is the same for all policies. In the
+// function come first the locals of a policy: what is fixed for a call, and the state of a key;
+// then its functions. Those that are pasted return only on their last line.
+import { createRequire } from 'node:module'
+
+const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
+  'luaparse',
+)
+
+const PASTED = ['read', 'available', 'take', 'retry_after', 'reset_after', 'write']
+
+/**
+ * @param {string} text of a kernel.lua
+ * @returns {import('../packages/core/src/algorithms/algorithm.js').KernelLua}
+ * @throws {Error} if it cannot be cut
+ */
+export function kernelLuaOf(text) {
+  const { body: chunk } = parse(text, { luaVersion: '5.1', ranges: true, scope: true })
+  const last = chunk.at(-1)
+  const [kernel] = last?.type === 'ReturnStatement' ? last.arguments : []
+  if (kernel?.type !== 'FunctionDeclaration') throw new Error('does not end with a function')
+  const numbers = kernel.parameters.map(({ name }) => name)
+  const locals = kernel.body.slice(0, kernel.body.findIndex(isFunction))
+  const names = [
+    ...numbers,
+    ...locals.flatMap(({ variables = [] }) => variables.map(({ name }) => name)),
+  ]
+  const places = [...nodesOf(kernel)]
+    .filter(({ type, name, isLocal }) => type === 'Identifier' && isLocal && names.includes(name))
+    .map(({ range }) => range[0])
+  return {
+    shared: withoutComments(text.slice(0, last.range[0])),
+    kernel: withoutComments(text.slice(...kernel.range)),
+    numbers: numbers.map((name) => `@${name}`),
+    locals: marked(text, locals[0].range[0], locals.at(-1).range[1], places),
+    functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
+  }
+
+  function pastedOf(name) {
+    const found = kernel.body.find((node) => isFunction(node) && node.identifier?.name === name)
+    if (found === undefined) throw new Error(`has no function ${name}`)
+    const end = found.body.at(-1)
+    const returns = [...nodesOf(found)].filter(({ type }) => type === 'ReturnStatement')
+    if (returns.some((node) => node !== end))
+      throw new Error(`${name} returns before its last line`)
+    // Names with a number at the end are the loop's own.
+    const clash = [...nodesOf(found)].find((node) => /\d$/.test(node.name ?? ''))
+    if (clash !== undefined) throw new Error(`${name} has the name ${clash.name}`)
+    const results = returns.flatMap((node) => node.arguments)
+    const bodyEnd = end.range[returns.length > 0 ? 0 : 1]
+    return {
+      parameters: found.parameters.map((parameter) => parameter.name),
+      body: marked(text, found.body[0].range[0], bodyEnd, places),
+      result: results.map(({ range }) => marked(text, ...range, places).trimEnd()).join(', '),
+    }
+  }
+}
+
+function isFunction({ type }) {
+  return type === 'FunctionDeclaration'
+}
+
+function* nodesOf(value) {
+  if (value === null || typeof value !== 'object') return
+  if (typeof value.type === 'string') yield value
+  for (const child of Object.values(value)) yield* nodesOf(child)
+}
+
+/** A piece of the text, with a mark at each of the places that lie in it. */
+function marked(text, start, end, places) {
+  let piece = ''
+  for (let at = start; at < end; at += 1) piece += places.includes(at) ? `@${text[at]}` : text[at]
+  return withoutComments(piece)
+}
+
+/** Comments are for the reader of the .lua file: they need not travel to Redis. */
+export function withoutComments(text) {
+  const lines = text.split(/\r?\n/).map((line) => line.trimEnd())
+  const kept = lines.filter((line) => line !== '' && !/^\s*--/.test(line))
+  return kept.map((line) => `${line}\n`).join('')
+}

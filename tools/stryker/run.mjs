@@ -1,0 +1,42 @@
+// A mutation run of the TypeScript of packages/core by Stryker (stryker.config.json): of all rooms
+// but the algorithms, which are the part of tools/mutate.mjs.
+//
+//   node tools/stryker/run.mjs [part of a file name] [--tests parts,of,names,of,tests]
+//
+// Mutants of layers/ and redis/ meet the tests on a redis-server, too. That takes long, so name the
+// tests when you look at one file: `deny-cache --tests deny-cache,denials`. Needs a build.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { tests: { type: 'string' } },
+})
+const [part = ''] = positionals
+const parts = values.tests?.split(',')
+const tests = filesIn('packages/core/test').filter((file) => {
+  return file.endsWith('.test.ts') && parts?.some((each) => file.includes(each))
+})
+const files = filesIn('packages/core/src').filter((file) => file.includes(part))
+const ofUnits = files.filter((file) => /\/src\/(memory|limiter|http)\/.*\.ts$/.test(file))
+const ofRedis = files.filter((file) => /\/src\/(layers|redis)\/.*\.ts$/.test(file))
+process.exitCode = Math.max(run(ofUnits, 'unit'), run(ofRedis, 'redis'))
+
+function filesIn(folder) {
+  return readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((file) => `${folder}/${file}`)
+}
+
+/** Runs Stryker on these files; `suites` says which tests vitest.config.ts includes. */
+function run(mutated, suites) {
+  if (mutated.length === 0) return 0
+  const stryker = `${root}node_modules/@stryker-mutator/core/bin/stryker.js`
+  const args = [stryker, 'run', '--mutate', mutated.join()]
+  if (tests.length > 0) args.push('--testFiles', tests.join())
+  const env = { ...process.env, WEIR_SUITES: suites }
+  return spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1
+}

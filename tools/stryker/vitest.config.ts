@@ -1,0 +1,23 @@
+// What Stryker asks about each mutant: the unit tests of packages/core, and with WEIR_SUITES=redis
+// those on a redis-server, too. Left out are tests that look at the sources or the built types,
+// measure times, or repeat for long what others do.
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const onRedis = process.env.WEIR_SUITES === 'redis'
+
+export default defineConfig({
+  root: fileURLToPath(new URL('../../packages/core', import.meta.url)),
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: [
+      'test/{house,public-types}.test.ts',
+      onRedis
+        ? 'test/redis/{concurrency,conformance,cost-ratios,differential}.test.ts'
+        : 'test/redis/**',
+    ],
+    globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+})
