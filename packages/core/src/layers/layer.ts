@@ -36,7 +36,7 @@ export interface StoreOfLayers extends Store {
   readonly [LAYER]: Layer & Pick<Store, 'decide'>
 }
 
-/** A store as a layer: its own, if it is made of layers and nobody has put a `decide` before them. */
+/** A store as a layer: its own, if it is made of layers and its `decide` is theirs. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
   return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
