@@ -85,8 +85,8 @@ export const cutRecovery: Row = {
     const wire = await stage.proxy(server.port, ({ mode }) => {
       if (mode !== 'reconcile') return
       settlements += 1
-      // The first hundred keys are counted. The second hundred do not reach Redis.
-      if (settlements === 2) end = wire.set('refuse').then(() => sleep(CUT_MS))
+      // The first hundred keys are counted, in four calls. The second hundred do not reach Redis.
+      if (settlements === 5) end = wire.set('refuse').then(() => sleep(CUT_MS))
     })
     const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
     const policy = { make: 'fixedWindow', options }
