@@ -494,7 +494,7 @@ describe('a refusal', () => {
       decide: ({ target }: StoreRequest): StoreResult => ({
         granted: 0,
         nowUs: 0,
-        untilUs: [],
+        untilUs: [0],
         policies: target.policySet.policies.map((policy) => ({
           policy,
           cost: 1,

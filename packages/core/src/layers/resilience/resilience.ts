@@ -8,6 +8,7 @@
 
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
+import { storeClosed } from '../../base/errors.js'
 import { keyHash } from '../../base/key-hash.js'
 import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
@@ -60,6 +61,7 @@ export class Resilience implements Layer {
   })
   readonly #guardOf: (node: BackendNode) => Guard = memoized((node) => this.#recovery.guardOf(node))
   #hasAnswered = false
+  #isClosed = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
     const { time, deadlineMs, clock, peers, events, whenUnavailable } = options
@@ -82,7 +84,8 @@ export class Resilience implements Layer {
     const guarded = new GuardedRequest(this, request, pending)
     const guard = this.#guardOf(nodes.of(request.target))
     guarded.guard = guard
-    if (guard.breaker.state !== 'closed' || connection.unready() !== undefined) {
+    const isUsable = guard.breaker.state === 'closed' && !this.#isClosed
+    if (!isUsable || connection.unready() !== undefined) {
       this.#without(request, guard, this.#problemOf(guard), pending)
       return
     }
@@ -113,12 +116,14 @@ export class Resilience implements Layer {
   }
 
   close(): void {
+    this.#isClosed = true
     // What ends because of it is no news.
     this.#options.events.clear()
     this.#endWarnings()
     this.#recovery.close()
     this.#deadlines.close()
-    this.#fallback.close()
+    // The rest of decisions that were under way is made without the store.
+    this.#options.time.soon(() => this.#fallback.close())
   }
 
   /** The store has decided in time. */
@@ -173,6 +178,7 @@ export class Resilience implements Layer {
   /** Why a node cannot be asked. A client that has lost its connection is not queued on. */
   #problemOf(guard: Guard): Error {
     const { state } = guard.breaker
+    if (this.#isClosed) return storeClosed()
     if (state !== 'closed') {
       this.#recovery.watch(guard)
       return storeFailure(new Error(`its circuit breaker is ${state}`), this.#backend.title)
