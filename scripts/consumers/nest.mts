@@ -62,12 +62,9 @@ RateLimit({ policy: once, key: (req: SignedIn) => req.user.name })
 RateLimit({ policy: once, key: (req: SignedIn) => req.user.pages })
 // @ts-expect-error not a key
 RateLimit({ policy: once, key: (req: SignedIn) => req.user })
+const key = (req: SignedIn) => req.user.id
 // @ts-expect-error not a cost
-RateLimitModule.forRoot({
-  policy: once,
-  key: (req: SignedIn) => req.user.id,
-  cost: (req) => req.user.id,
-})
+RateLimitModule.forRoot({ policy: once, key, cost: (req: SignedIn) => req.user.id })
 // @ts-expect-error a named policy has the name that it is given there
 RateLimitModule.forRoot({ policies: { login: { policy: once, name: 'other' } } })
 // @ts-expect-error a number is no policy, nor its name
