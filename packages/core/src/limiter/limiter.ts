@@ -303,7 +303,7 @@ export class RateLimiter {
       'where limit and window choose it, that is slidingWindow({ name, limit, window })'
     return typeError(
       'WEIR_INVALID_POLICY',
-      `${why}; give the policy, too: ${methodOf(mode)}(key, { policy }); ${byLimit} with the name of the limiter`,
+      `${why}; give the policy, too: ${mode}(key, { policy }); ${byLimit} with the name of the limiter`,
     )
   }
 
@@ -386,16 +386,12 @@ export function policyOfRequests(): never {
   throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
 }
 
-function methodOf(mode: Mode | 'reset'): string {
-  return mode
-}
-
 function checkCall(options: object | undefined, mode: Mode): void {
   if (options === undefined) return
   // Not by the list of names, which would make an array for each decision.
   let isRight = typeof options === 'object' && options !== null
   for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
-  if (!isRight) checkedOptions(options, `${methodOf(mode)}()`, ASK)
+  if (!isRight) checkedOptions(options, `${mode}()`, ASK)
 }
 
 /** What of a target a reset of its key forgets: counters of other keys stay. Undefined: there is

@@ -91,6 +91,18 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(table.size).toBe(1_001)
   })
 
+  test('has one shared bucket, also when keys come to make room again', () => {
+    const table = tableOf(bucket, { keys, maxKeys: 100 })
+    const ask = asking(table, bucket, HOURLY)
+    for (let i = 0; i < 100; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
+    ask('shares')
+    // An hour later each has a unit back, so newcomers take the places of others.
+    const later = NOW_MS + HOUR_MS
+    for (let i = 0; i < 50; i += 1) ask(`new-${i}`, later)
+    expect(ask('new-49', later)).toBe(3)
+    expect(table.size).toBeLessThanOrEqual(101)
+  })
+
   test('asks its kernel about a handful of keys at the most, whatever a call does', () => {
     const read = vi.fn(bucket.read)
     const kernel = { ...bucket, read }

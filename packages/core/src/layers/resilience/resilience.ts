@@ -20,7 +20,6 @@ import { warnWhenDegraded } from './degraded.js'
 import type { Events } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
 import { Fallback } from './fallback.js'
-
 import { LastSeen, partOfSeen, restoring, type Seen } from './last-seen.js'
 import type { Peers } from './peers.js'
 import { type Guard, Recovery } from './recovery.js'
