@@ -5,6 +5,7 @@ import { connectedToCluster } from './client.js'
 import { incrOnCluster } from './floors.js'
 import { rateLimitRedisOnCluster } from './rate-limit-redis.js'
 import { rateLimiterFlexibleOnCluster } from './rate-limiter-flexible.js'
+import { smallestOnCluster } from './smallest.js'
 import type { RedisSubjectKind } from './subject.js'
 import { BUCKET, FIXED, limiting } from './weir.js'
 
@@ -13,6 +14,7 @@ export const HASH_TAGS = 16
 
 export const clusterSubjects: readonly RedisSubjectKind[] = [
   incrOnCluster,
+  smallestOnCluster,
   ...[BUCKET, FIXED].flatMap((name) => [kindOf(name), kindOf(name, HASH_TAGS)]),
   rateLimitRedisOnCluster,
   rateLimiterFlexibleOnCluster,

@@ -2,6 +2,7 @@
 
 import type { Cluster, Redis } from 'ioredis'
 import { connected, connectedToCluster } from './client.js'
+import { smallest, smallestBatched } from './smallest.js'
 import type { RedisSubject, RedisSubjectKind } from './subject.js'
 
 export const INCR = 'INCR'
@@ -22,6 +23,8 @@ export const floors: readonly RedisSubjectKind[] = [
   },
   scriptFloor('EVALSHA return 1', 'return 1', []),
   scriptFloor(MINIMAL, MINIMAL_SCRIPT, [3_600_000]),
+  smallest,
+  smallestBatched,
 ]
 
 export const incrOnCluster: RedisSubjectKind = {

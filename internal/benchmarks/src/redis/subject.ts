@@ -16,6 +16,8 @@ export interface RedisSubjectKind {
   readonly kind: Kind
   /** One limiter for all requests, which does not tell keys apart. */
   readonly keyless?: boolean
+  /** Requests of a turn that it sends in one call, at the most. Default: 1. */
+  readonly largestCall?: number
   open(port: number, limit: number): Promise<RedisSubject>
 }
 

@@ -41,6 +41,7 @@ export const WEIR: readonly string[] = Object.keys(POLICIES)
 export const weir: readonly RedisSubjectKind[] = WEIR.map((name) => ({
   name,
   kind: 'weir',
+  largestCall: LARGEST_CALL,
   async open(port, limit) {
     return limiting(await connected(port, recommendedRedisOptions), name, limit)
   },

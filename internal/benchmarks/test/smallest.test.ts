@@ -1,0 +1,56 @@
+// The smallest script is a floor only if it answers as Weir does.
+
+import { type Decision, memoryStore, RateLimiter, tokenBucket } from '@weir/core'
+import { fakeClock } from '@weir/core/testing'
+import { startRedis } from '@weir/testkit'
+import { expect, test } from 'vitest'
+import { type Answer, smallest, smallestBatched } from '../src/redis/smallest.js'
+import { type RedisSubjectKind, UNIT_MS } from '../src/redis/subject.js'
+
+const LIMIT = 40
+
+test.each([smallest, smallestBatched])('$name says what Weir says', async (kind) => {
+  const server = await startRedis()
+  try {
+    for (const perTurn of [1, 3, 16, 64]) await sayTheSame(kind, server.port, perTurn)
+  } finally {
+    await server.stop()
+  }
+})
+
+/** Keys that are asked about more and less often than a turn has requests, past their limit. */
+async function sayTheSame(kind: RedisSubjectKind, port: number, perTurn: number): Promise<void> {
+  const clock = fakeClock()
+  const policy = tokenBucket({ capacity: LIMIT, refill: 1, every: UNIT_MS })
+  const weir = new RateLimiter({ store: memoryStore({ clock }), policy })
+  const subject = await kind.open(port, LIMIT)
+  try {
+    let step = 0
+    for (let turn = 0; turn < Math.ceil(200 / perTurn); turn += 1) {
+      const keys = Array.from({ length: perTurn }, () => {
+        step += 1
+        return `${perTurn}-${step % 2 === 0 ? 'hot' : `key${step % 41}`}`
+      })
+      const answers = (await Promise.all(keys.map(subject.ask))) as readonly Answer[]
+      for (const [i, key] of keys.entries()) {
+        const answer = answers[i] as Answer
+        clock.set(answer[0] / 1_000)
+        expect(answer).toEqual(answerOf(weir.decide(key) as Decision, answer[0]))
+      }
+    }
+  } finally {
+    await subject.close()
+  }
+}
+
+function answerOf(decision: Decision, nowUs: number): unknown[] {
+  const { allowed, remaining, policies } = decision
+  const [result] = policies
+  return [
+    nowUs,
+    allowed ? 1 : 0,
+    remaining,
+    result?.retryAfterMs,
+    expect.toSatisfy((us: number) => Math.ceil(us / 1_000) === decision.resetAfterMs),
+  ]
+}
