@@ -27,6 +27,9 @@ export interface Scale {
   /** Whether client and servers share a core under load too: where the system puts them differs
    *  from run to run. */
   readonly oneCore: boolean
+  /** What stands in the rows of Weir 0.1: it, or the present, which needs no history to see that
+   *  everything runs. */
+  readonly reference: '0.1' | 'present'
 }
 
 export const FULL: Scale = {
@@ -41,6 +44,7 @@ export const FULL: Scale = {
   longRounds: 3,
   fresh: true,
   oneCore: false,
+  reference: '0.1',
 }
 
 export const SHORT: Scale = {
@@ -66,6 +70,7 @@ export const TINY: Scale = {
   longRounds: 1,
   fresh: false,
   oneCore: false,
+  reference: 'present',
 }
 
 export interface Scenario {

@@ -1,9 +1,9 @@
 // All scenarios, in the order of the report.
 
 import type { Scenario } from './scenario.js'
+import { alone } from './scenarios/alone.js'
 import { cluster } from './scenarios/cluster.js'
 import { distinctKeysLoad, hotKeyLoad } from './scenarios/load.js'
-import { loneRequest } from './scenarios/lone-request.js'
 import { memoryChurn, memoryExpiry, memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
 import { middlewareAlone } from './scenarios/middleware.js'
 import { redisBytes } from './scenarios/redis-bytes.js'
@@ -12,7 +12,7 @@ import { scriptTimes } from './scenarios/script-time.js'
 import { servers } from './scenarios/servers.js'
 
 export const scenarios: readonly Scenario[] = [
-  ...[distinctKeysLoad, hotKeyLoad, loneRequest, refused, cluster],
+  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster],
   ...[scriptTimes, redisBytes],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
   ...[middlewareAlone, servers],

@@ -2,8 +2,8 @@
 
 import { median } from './statistics.js'
 
-/** What a subject is: a floor that nobody can be below, Weir, or another limiter. */
-export type Kind = 'floor' | 'weir' | 'peer'
+/** What a subject is: a floor that nobody can be below, Weir, Weir 0.1, or another limiter. */
+export type Kind = 'floor' | 'weir' | 'past' | 'peer'
 
 export interface Metric {
   readonly id: string

@@ -125,7 +125,10 @@ interface Cost extends Turn {
   readonly redisUs: number
 }
 
-async function costOf(servers: readonly RedisServer[], work: () => Promise<number>): Promise<Cost> {
+export async function costOf(
+  servers: readonly RedisServer[],
+  work: () => Promise<number>,
+): Promise<Cost> {
   const redisBefore = await redisCpuUs(servers)
   const clientBefore = process.cpuUsage()
   const started = performance.now()

@@ -6,6 +6,7 @@ import { distinctKeys, IN_FLIGHT, underLoad } from '../redis/load.js'
 import { onCluster } from '../redis/stage.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
+import { pastOnCluster } from '../versions/past.js'
 
 const MASTERS = 3
 
@@ -24,8 +25,9 @@ export const cluster: Scenario = {
   measure,
 }
 
-function measure(scale: Scale): Promise<readonly Table[]> {
-  return onCluster(MASTERS, clusterSubjects, async (servers, opened) => {
+async function measure(scale: Scale): Promise<readonly Table[]> {
+  const kinds = [...clusterSubjects, ...(await pastOnCluster(scale))]
+  return onCluster(MASTERS, kinds, async (servers, opened) => {
     const rows = await underLoad(servers, opened, scale, distinctKeys(scale.keys))
     return [{ id: 'cluster', title: 'What a decision costs', metrics, rows }]
   })

@@ -10,6 +10,7 @@ import { subjects } from '../redis/subjects.js'
 import { BUCKET, FIXED, WEIR } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
+import { past } from '../versions/past.js'
 
 const DISTINCT: readonly Metric[] = [
   {
@@ -177,8 +178,8 @@ export const distinctKeysLoad: Scenario = {
   title: 'Distinct keys in Redis',
   about: `${IN_FLIGHT} requests in flight from one process and connection, on 100,000 keys in random order, most of them asked about for the first time; all allowed. Each turn begins with an empty Redis.`,
   goals: distinctGoals,
-  measure: (scale) => {
-    const kinds = subjects.filter(({ keyless }) => !keyless)
+  measure: async (scale) => {
+    const kinds = [...subjects.filter(({ keyless }) => !keyless), ...(await past(scale))]
     return measure(scale, kinds, DISTINCT, distinctKeys(scale.keys))
   },
 }
@@ -190,7 +191,8 @@ export const hotKeyLoad: Scenario = {
   goals: hotGoals,
   measure: async (scale) => {
     await checkLeases()
-    return measure(scale, [...subjects, ...leased], HOT, hotKey)
+    const kinds = [...subjects, ...leased, ...(await past(scale))]
+    return measure(scale, kinds, HOT, hotKey)
   },
 }
 

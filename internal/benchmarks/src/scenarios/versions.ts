@@ -1,10 +1,7 @@
 // Weir beside Weir 0.1, in the same run. Not one of the scenarios of a whole run: only when asked
 // for by name.
 
-import { type ChildProcess, execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import { BUILT, nextMessage, startChild } from '../child.js'
 import { middleware, NOTHING } from '../http/middleware.js'
 import type { MiddlewareJob } from '../http/middleware-main.js'
@@ -17,6 +14,7 @@ import type { Scale, Scenario } from '../scenario.js'
 import { median } from '../statistics.js'
 import type { Metric, Row, Samples } from '../table.js'
 import type { RedisExercise, RedisTurn } from '../versions/main.js'
+import { built01 } from '../versions/past.js'
 import { middlewareTurn } from './middleware.js'
 import { WEIR_REFUSERS } from './refused.js'
 
@@ -32,23 +30,7 @@ export const versions: Scenario = {
   about:
     'The same exercises by both versions, each in processes and with a Redis of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
   goals: [],
-  measure: async (scale) => {
-    const folder = built01()
-    try {
-      return await compare(scale, folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  },
-}
-
-/** A copy of these benchmarks, where `@weir/*` is that of 0.1. */
-function built01(): string {
-  const tool = fileURLToPath(new URL('../../../../tools/reference.mjs', import.meta.url))
-  const reference = execFileSync(process.execPath, [tool], { encoding: 'utf8' }).trim()
-  const folder = mkdtempSync(join(reference, 'packages/benchmarks/dist-'))
-  cpSync(BUILT, folder, { recursive: true })
-  return folder
+  measure: (scale) => compare(scale, built01()),
 }
 
 /**
