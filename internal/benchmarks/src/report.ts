@@ -38,29 +38,43 @@ function goalsText(results: readonly Result[]): string {
     )
     .sort((one, other) => one.goal.number - other.goal.number)
   const lines = rows.map(({ scenario, ...judgement }) => goalText(scenario.title, judgement))
-  const head = [cells(['', 'where', 'what', 'Weir', 'to reach', '']), '|---|---|---|---|---|---|']
-  return [summary(rows), [...head, ...lines].join('\n')].join('\n\n')
+  const titles = ['', 'where', 'what', 'to reach', 'reached', 'peer', 'floor', '']
+  return [
+    summary(rows),
+    [cells(titles), `|${'---|'.repeat(titles.length)}`, ...lines].join('\n'),
+  ].join('\n\n')
 }
 
 function summary(judgements: readonly Judgement[]): string {
-  const missed = judgements.filter(({ met }) => met === false)
-  const unknown = judgements.filter(({ met }) => met === undefined).length
-  const numbers = [...new Set(missed.map(({ goal }) => goal.number))]
-  const texts = [`${judgements.length - missed.length - unknown} of ${judgements.length} met`]
-  if (missed.length > 0) texts.push(`${missed.length} missed, of number ${numbers.join(', ')}`)
-  if (unknown > 0) texts.push(`${unknown} not measured`)
+  const of = (wanted: Judgement['verdict']): readonly Judgement[] =>
+    judgements.filter(({ verdict }) => verdict === wanted)
+  const texts = [`${of('met').length} of ${judgements.length} met`]
+  for (const verdict of ['passed', 'missed'] as const) {
+    const numbers = [...new Set(of(verdict).map(({ goal }) => goal.number))]
+    if (numbers.length > 0)
+      texts.push(`${of(verdict).length} ${verdict}, of number ${numbers.join(', ')}`)
+  }
+  if (of(undefined).length > 0) texts.push(`${of(undefined).length} not measured`)
   return `${texts.join('; ')}.`
 }
 
-function goalText(title: string, { goal, per, values, met }: Judgement): string {
-  const measured = values.map(({ subject, value, ...judged }) => {
-    const text =
-      goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
-    return `${short(subject)} ${judged.met ? text : `**${text}**`}`
+function goalText(title: string, judgement: Judgement): string {
+  const { goal, per, values, peer, floor, verdict } = judgement
+  const measure = (value: number): string =>
+    goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
+  const reached = values.map(({ subject, value, ...judged }) => {
+    const text = measure(value)
+    return `${short(subject)} ${judged.verdict === 'met' ? text : `**${text}**`}`
   })
+  const besides = [peer, floor].map((each) =>
+    each === undefined ? '-' : `${each.name} ${each.values.map(measure).join(', ')}`,
+  )
   const what = per === undefined ? goal.what : `${goal.what}, x ${per}`
-  const verdict = met === undefined ? 'not measured' : met ? 'met' : '**missed**'
-  return cells([String(goal.number), title, what, measured.join(', '), boundOf(goal), verdict])
+  const told = verdict === 'missed' ? '**missed**' : (verdict ?? 'not measured')
+  return cells([
+    ...[String(goal.number), title, what, boundOf(goal), reached.join(', ')],
+    ...[...besides, told],
+  ])
 }
 
 export function tableText(table: Table): string {

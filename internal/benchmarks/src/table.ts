@@ -5,6 +5,11 @@ import { median } from './statistics.js'
 /** What a subject is: a floor that nobody can be below, Weir, Weir 0.1, or another limiter. */
 export type Kind = 'floor' | 'weir' | 'past' | 'peer'
 
+/** The row of Weir 0.1 for a row of Weir. */
+export function inThePast(subject: string): string {
+  return subject.replace('Weir', 'Weir 0.1')
+}
+
 export interface Metric {
   readonly id: string
   /** Heading of its column, with the unit. */

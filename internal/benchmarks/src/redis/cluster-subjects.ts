@@ -12,16 +12,10 @@ import { BUCKET, FIXED, limiting } from './weir.js'
 /** As the documentation of the option recommends it for up to 6 masters. */
 export const HASH_TAGS = 16
 
-const NAMES = [BUCKET, FIXED]
-
-/** Each key with a hash tag of its own, as is the default. */
-export const weirOnCluster: readonly RedisSubjectKind[] = NAMES.map((name) => kindOf(name))
-
 export const clusterSubjects: readonly RedisSubjectKind[] = [
   incrOnCluster,
   smallestOnCluster,
-  ...weirOnCluster,
-  ...NAMES.map((name) => kindOf(name, HASH_TAGS)),
+  ...[BUCKET, FIXED].flatMap((name) => [kindOf(name), kindOf(name, HASH_TAGS)]),
   rateLimitRedisOnCluster,
   rateLimiterFlexibleOnCluster,
 ]

@@ -4,9 +4,11 @@ import { type RedisReply, RedisStore, type SendCommandClusterDetails } from 'rat
 import { connected, connectedToCluster } from './client.js'
 import { type RedisSubject, type RedisSubjectKind, WINDOW_MS } from './subject.js'
 
+export const RATE_LIMIT_REDIS = 'rate-limit-redis'
+
 /** The store that express-rate-limit's users give it, called as its middleware does. */
 export const rateLimitRedis: RedisSubjectKind = {
-  name: 'rate-limit-redis',
+  name: RATE_LIMIT_REDIS,
   kind: 'peer',
   async open(port, limit) {
     const client = await connected(port)

@@ -1,9 +1,13 @@
 // Many requests in flight on a Cluster, where only keys of one slot can travel together.
 
+import { type Goal, noWorse } from '../goals.js'
 import { clusterSubjects, HASH_TAGS } from '../redis/cluster-subjects.js'
 import { INCR } from '../redis/floors.js'
 import { distinctKeys, IN_FLIGHT, underLoad } from '../redis/load.js'
+import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
+import { SMALLEST } from '../redis/smallest.js'
 import { onCluster } from '../redis/stage.js'
+import { BUCKET, FIXED } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
 import { pastOnCluster } from '../versions/past.js'
@@ -17,11 +21,24 @@ const metrics: readonly Metric[] = [
   { id: 'commands', title: 'commands', digits: 2, better: 'less' },
 ]
 
+const table = 'cluster'
+const of = [BUCKET, FIXED]
+const cpu = { number: 9, table, metric: 'clientUs', what: 'client CPU of a decision', of }
+const redisCpu = { number: 2, table, metric: 'redisUs', what: 'Redis CPU of a decision', of }
+const beside = { peer: RATE_LIMIT_REDIS, floor: SMALLEST }
+const goals: readonly Goal[] = [
+  { ...cpu, ...beside, floor: INCR, per: INCR, atMost: 1 },
+  { ...cpu, ...beside, per: RATE_LIMIT_REDIS, atMost: 0.85 },
+  { ...redisCpu, ...beside, per: SMALLEST, atMost: 1.2 },
+  noWorse({ ...cpu, floor: SMALLEST }),
+  noWorse({ ...redisCpu, floor: SMALLEST }),
+]
+
 export const cluster: Scenario = {
   id: 'cluster',
   title: 'Distinct keys in a Cluster',
   about: `${IN_FLIGHT} requests in flight, on the same 100,000 keys as above, on a Redis Cluster of ${MASTERS} masters; Redis CPU is that of all of them, and commands are those of one decision. Without hashTags each key has a hash tag of its own, so that hardly any two decisions of a turn lie in one slot, and each travels alone; with ${HASH_TAGS}, all keys share ${HASH_TAGS} tags. The servers and the client have the same cores, so look at CPU and commands rather than at throughput.`,
-  goals: [],
+  goals,
   measure,
 }
 
@@ -29,6 +46,6 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   const kinds = [...clusterSubjects, ...(await pastOnCluster(scale))]
   return onCluster(MASTERS, kinds, async (servers, opened) => {
     const rows = await underLoad(servers, opened, scale, distinctKeys(scale.keys))
-    return [{ id: 'cluster', title: 'What a decision costs', metrics, rows }]
+    return [{ id: table, title: 'What a decision costs', metrics, rows }]
   })
 }

@@ -4,9 +4,10 @@ import { strict as assert } from 'node:assert'
 import { RateLimiter, recommendedRedisOptions, redisStore, slidingLog } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
 import { type RedisServer, startRedis } from '@weir/testkit'
-import type { Goal } from '../goals.js'
+import { BEST_PEER, type Goal } from '../goals.js'
 import { connected } from '../redis/client.js'
 import { koaRatelimit } from '../redis/koa-ratelimit.js'
+import { SMALLEST } from '../redis/smallest.js'
 import { onRedis } from '../redis/stage.js'
 import type { RedisSubject } from '../redis/subject.js'
 import { subjects } from '../redis/subjects.js'
@@ -25,32 +26,12 @@ const logMetrics: readonly Metric[] = [
   { id: 'each', title: 'a request', digits: 1, better: 'less' },
 ]
 
+const beyond = { number: 6, table: 'key', metric: 'over', what: 'bytes beyond a plain counter' }
+const each = { number: 6, table: 'log', metric: 'each', what: 'bytes of a request' }
 const goals: readonly Goal[] = [
-  {
-    number: 6,
-    table: 'key',
-    metric: 'over',
-    what: 'bytes beyond a plain counter',
-    of: [BUCKET],
-    atMost: 8,
-  },
-  {
-    number: 6,
-    table: 'key',
-    metric: 'over',
-    what: 'bytes beyond a plain counter',
-    of: [FIXED, COUNTER],
-    atMost: 40,
-  },
-  {
-    number: 6,
-    table: 'log',
-    metric: 'each',
-    what: 'bytes of a request',
-    of: [LOG],
-    atMost: 24,
-    aim: 11,
-  },
+  { ...beyond, of: [BUCKET], peer: BEST_PEER, floor: SMALLEST, atMost: 8 },
+  { ...beyond, of: [FIXED, COUNTER], peer: BEST_PEER, floor: SMALLEST, atMost: 40 },
+  { ...each, of: [LOG], peer: BEST_PEER, floor: undefined, atMost: 24, aim: 11 },
 ]
 
 export const redisBytes: Scenario = {

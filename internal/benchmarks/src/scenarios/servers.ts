@@ -76,6 +76,7 @@ function goal(framework: Framework, redis: boolean, atMost: number): Goal {
       what: `CPU added to a request of ${framework}`,
     },
     ...{ of: [nameOf(framework, 'Weir', redis)], per: nameOf(framework, 'peer', redis), atMost },
+    ...{ peer: nameOf(framework, 'peer', redis), floor: framework },
   }
 }
 
@@ -112,7 +113,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
       return {
         subject: each.name,
         kind: each.kind,
-        samples: withAdded(samples[i] ?? {}, each, bare),
+        samples: withAdded(samples[i] ?? {}, bare),
       }
     })
     return [{ id: 'servers', title: 'What a request costs', metrics, rows }]
@@ -127,8 +128,7 @@ function isBareOf(other: ServerKind, { framework }: ServerKind): boolean {
   return other.framework === framework && other.limiter === 'none'
 }
 
-function withAdded(samples: Samples, { limiter }: ServerKind, bare: Samples | undefined): Samples {
-  if (limiter === 'none') return samples
+function withAdded(samples: Samples, bare: Samples | undefined): Samples {
   const added = (metric: string): number[] => {
     return samples[metric]?.map((us, round) => us - (bare?.[metric]?.[round] as number)) ?? []
   }

@@ -6,12 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { BUILT } from '../child.js'
 import type { RedisSubjectKind } from '../redis/subject.js'
+import { WEIR } from '../redis/weir.js'
 import type { Scale } from '../scenario.js'
-
-/** The row of Weir 0.1 for a row of Weir. */
-export function inThePast(subject: string): string {
-  return subject.replace('Weir', 'Weir 0.1')
-}
+import { inThePast } from '../table.js'
 
 let copy: string | undefined
 
@@ -43,8 +40,8 @@ export async function past({ reference }: Scale): Promise<readonly RedisSubjectK
 
 /** The same on a Cluster, without hash tags. */
 export async function pastOnCluster({ reference }: Scale): Promise<readonly RedisSubjectKind[]> {
-  const { weirOnCluster } = await load('redis/cluster-subjects.js', reference)
-  return weirOnCluster.map(asPast)
+  const { clusterSubjects } = await load('redis/cluster-subjects.js', reference)
+  return clusterSubjects.filter(({ name }) => WEIR.includes(name)).map(asPast)
 }
 
 function load<Name extends keyof Modules>(
