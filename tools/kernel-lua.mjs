@@ -2,14 +2,16 @@
 // algorithms/algorithm.ts). The file ends with `return function(a, b, c)`, which makes the kernel
 // of one policy from its three numbers. What stands above that is the same for all policies. In the
 // function come first the locals of a policy: what is fixed for a call, and the state of a key;
-// then its functions. Those that are pasted return only on their last line.
+// then its functions. Those that are pasted return only on their last line. Those of modes come
+// last, and only the one of a call's mode is made. What the function returns is added here.
 import { createRequire } from 'node:module'
 
 const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
   'luaparse',
 )
 
-const PASTED = ['read', 'available', 'take', 'retry_after', 'reset_after', 'write']
+const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
+const MODES = ['refund', 'reconcile', 'restore']
 
 /**
  * @param {string} text of a kernel.lua
@@ -22,6 +24,7 @@ export function kernelLuaOf(text) {
   const [kernel] = last?.type === 'ReturnStatement' ? last.arguments : []
   if (kernel?.type !== 'FunctionDeclaration') throw new Error('does not end with a function')
   const numbers = kernel.parameters.map(({ name }) => name)
+  if (numbers[0] !== 'limit') throw new Error('has no limit as its first number')
   const locals = kernel.body.slice(0, kernel.body.findIndex(isFunction))
   const names = [
     ...numbers,
@@ -32,15 +35,36 @@ export function kernelLuaOf(text) {
     .map(({ range }) => range[0])
   return {
     shared: withoutComments(text.slice(0, last.range[0])),
-    kernel: withoutComments(text.slice(...kernel.range)),
+    kernel: withoutComments(wholeKernel()),
     numbers: numbers.map((name) => `@${name}`),
     locals: marked(text, locals[0].range[0], locals.at(-1).range[1], places),
     functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
   }
 
-  function pastedOf(name) {
+  /** The function as the driver uses it: it returns its functions, by their names. */
+  function wholeKernel() {
+    const modes = MODES.map((mode) => ({ mode, range: functionOf(mode).range }))
+    const common = text.slice(kernel.range[0], modes[0].range[0])
+    const corrects = modes.map(({ mode, range }) => {
+      return `if mode == '${mode}' then\n${text.slice(...range)}\ncorrect = ${mode}\n`
+    })
+    const fields = ['limit', ...PASTED].map((name) => `${name} = ${name}`)
+    return `${common}
+local correct
+${corrects.join('else')}end
+return { ${fields.join(', ')}, correct = correct }
+end
+`
+  }
+
+  function functionOf(name) {
     const found = kernel.body.find((node) => isFunction(node) && node.identifier?.name === name)
     if (found === undefined) throw new Error(`has no function ${name}`)
+    return found
+  }
+
+  function pastedOf(name) {
+    const found = functionOf(name)
     const end = found.body.at(-1)
     const returns = [...nodesOf(found)].filter(({ type }) => type === 'ReturnStatement')
     if (returns.some((node) => node !== end))

@@ -14,15 +14,16 @@ export type Cells = Float64Array<ArrayBufferLike>
  * allocated per decision.
  */
 export interface Scratch {
-  /** The state differs from what is stored: `take` or `refund` moved it, or `read` healed it. */
+  readonly limit: number
+  /** The state differs from what is stored: it was changed, or `read` healed it. */
   dirty: boolean
 }
 
 /**
- * All times are whole; "how many" is floored, "how long" is ceiled. `C` is the kernel's own
+ * All times are whole; "how many" is floored, "how long" is ceiled. `S` is the kernel's own
  * scratch.
  */
-export interface Kernel<C extends Scratch = Scratch> {
+export interface Kernel<S extends Scratch = Scratch> {
   /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new
    *  id. */
   readonly id: string
@@ -32,36 +33,35 @@ export interface Kernel<C extends Scratch = Scratch> {
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
   /** Scratch space for a policy of these numbers. */
-  prepare(numbers: PolicyNumbers): C
-  /** The numbers of one of `instances` equal parts of a policy, whose limit is `limit` units of the
-   *  whole. */
-  share(numbers: PolicyNumbers, limit: number, instances: number): PolicyNumbers
+  prepare(numbers: PolicyNumbers): S
   /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are
-   *  undefined, from nothing. Returns the units available, >= 0. Changes nothing in `cells`. */
-  read(scratch: C, cells: Cells | undefined, offset: number, nowUs: number): number
-  /** Takes units, past the limit if need be, where it saturates. Returns the units available. */
-  take(scratch: C, units: number): number
-  /** Gives units back, saturating at none used. With `untilUs`, the instant up to which the charge
-   *  weighs (its now and the reset that it answered), no more than still weighs of it, and never
-   *  into a later window. With `chargedUs`, the instant of the charge, also no more than that after
-   *  an earlier refund. Returns the units available. */
-  refund(scratch: C, units: number, untilUs: number | undefined, chargedUs?: number): number
-  /** Takes units that were taken elsewhere and weigh until `untilUs`: no more than still weighs of
+   *  undefined, from nothing. Changes nothing in `cells`. */
+  read(scratch: S, cells: Cells | undefined, offset: number, nowUs: number): void
+  /** The units in use, which may be more than the limit. */
+  used(scratch: S): number
+  /** Takes units, past the limit if need be, where it saturates. */
+  take(scratch: S, units: number): void
+  /** Gives back units that count until `untilUs` (their receipt's now and reset; Infinity: there is
+   *  no receipt): no more than are in use or still count of them, and never into a later window.
+   *  With `chargedUs`, the instant of the charge, also no more than that after an earlier refund. */
+  refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
+  /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
    *  them. */
-  reconcile(scratch: C, units: number, untilUs: number): number
-  /** Restores what was seen before and lost since: `used` units that weigh until `untilUs`. Twice
+  reconcile(scratch: S, units: number, untilUs: number): void
+  /** Restores what was seen before and lost since: `used` units that count until `untilUs`. Twice
    *  is as once, it changes nothing that is intact, and makes no more than what was seen and what
    *  was taken since. */
-  restore(scratch: C, used: number, untilUs: number): number
-  /** Milliseconds until `cost` units are available; 0: now; -1: never. */
-  retryAfterMs(scratch: C, cost: number): number
+  restore(scratch: S, used: number, untilUs: number): void
+  /** Milliseconds until `cost` units are available, which is more than there are now, and not above
+   *  the limit. */
+  retryAfterMs(scratch: S, cost: number): number
   /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole
    *  milliseconds count them from the last whole one. */
-  resetAfterUs(scratch: C): number
+  resetAfterUs(scratch: S): number
   /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is
    *  nothing to keep. Returns the cells that hold it, which are new ones when `cells` had no
    *  room. */
-  write(scratch: C, cells: Cells, offset: number): Cells
+  write(scratch: S, cells: Cells, offset: number): Cells
 }
 
 /** What others need to know of an algorithm, so that nobody asks for its name. */
@@ -74,10 +74,10 @@ export interface Traits {
 }
 
 /**
- * What a kernel needs to know of a policy; each kernel says what they mean. Sent as ARGV, so three
- * whole numbers.
+ * What a kernel needs to know of a policy: the limit, the time in which all of it comes back, and
+ * one number of the kernel's own. Each kernel says what they mean. Sent as ARGV, so whole.
  */
-export type PolicyNumbers = readonly [number, number, number]
+export type PolicyNumbers = readonly [limit: number, span: number, detail: number]
 
 /** Counts saturate here: far above any limit, and sums of two are still exact. */
 export const MAX_UNITS: number = 2 ** 50
@@ -93,26 +93,24 @@ export interface KernelLua {
   /** A function of a policy's three numbers, which makes the functions of its kernel and, as
    *  `correct`, that of the mode: refund, reconcile or restore. */
   readonly kernel: string
-  /** What the kernel calls the numbers. */
+  /** What the kernel calls the numbers; the first is `@limit`. */
   readonly numbers: readonly string[]
   /** The locals of a policy: what is fixed for a call, and the state of a key. */
   readonly locals: string
-  readonly functions: {
-    /** (key) reads the state of a key, and heals it. Returns whether the key is ours. */
-    readonly read: PastedLua
-    /** () returns the units available. */
-    readonly available: PastedLua
-    /** (units) takes them, past the limit if need be. */
-    readonly take: PastedLua
-    /** (cost) returns the ms until it is available; 0: now; -1: never; nil: the key is not ours. */
-    readonly retry_after: PastedLua
-    /** () returns the us until the key answers as a fresh one, and whether the state differs from
-     *  what is stored. */
-    readonly reset_after: PastedLua
-    /** (key, reset) writes the state. Called only if it differs and the reset is above 0. */
-    readonly write: PastedLua
-  }
+  /**
+   * - read(key) reads the state of a key, and heals it. Returns whether the key is ours.
+   * - used() returns the units in use.
+   * - take(units) takes them, past the limit if need be.
+   * - retry_after(cost) returns the ms until it is available, which it is not now, and is not above
+   *   the limit; nil: the key is not ours.
+   * - reset_after() returns the us until the key answers as a fresh one, and whether the state
+   *   differs from what is stored.
+   * - write(key, reset) writes the state. Called only if it differs and the reset is above 0.
+   */
+  readonly functions: Readonly<Record<Pasted, PastedLua>>
 }
+
+type Pasted = 'read' | 'used' | 'take' | 'retry_after' | 'reset_after' | 'write'
 
 /** A function, to be pasted in place of a call. */
 export interface PastedLua {

@@ -36,7 +36,7 @@ local changing = mode ~= 'peek'
 local stride = marked and 2 * policies or policies
 
 -- What a request carries: see ARGV.
-local count, costs, untils, since = 1, {}, {}, nil
+local count, costs, untils, since = 1, {}, {}, huge
 
 local counters, lefts, changed = {}, {}, {}
 local argument = 3
@@ -48,7 +48,7 @@ end
 local plain = argument > #ARGV
 
 local correct, set_mark
-if marked then
+if marked or corrects then
   local lives, forgottens = {}, {}
 
   local function life_of(counter)
@@ -56,22 +56,18 @@ if marked then
     return ceil(reset / 1000) + 1000
   end
 
-  -- Corrects a counter as far as its mark allows. Returns what is said as a wait; nil: its key
-  -- holds something foreign.
+  -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
+  -- Returns what is said as a wait; false: its key holds something foreign.
   correct = function(i, mark, units)
-    local counter = counters[i]
-    local raw = pcall('GET', mark)
+    local counter, until_us = counters[i], untils[i]
     local forgotten, given
-    if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
-    forgottens[i] = tonumber(forgotten) or 0
-    if mode == 'restore' then
-      if given and given + 0 >= (since or 0) then return since and -1 or 0 end
-      counter.correct(units, untils[i])
-      return 0
-    end
-    lives[i] = life_of(counter)
-    if since and forgottens[i] >= since then return 0 end
-    return counter.correct(units, untils[i], since and given and given + 0 >= since and since) and 0
+    if marked then forgotten, given = match(tostring(pcall('GET', mark)), '^(%d+):(%d+)$') end
+    lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
+    given = tonumber(given) or 0
+    if mode == 'restore' and given >= since then return -1 end
+    if mode == 'refund' and forgottens[i] >= since then return 0 end
+    if floor(until_us / 1000) <= floor(us / 1000) then return 0 end
+    return counter.correct(units, until_us, given >= since and since) ~= false and 0
   end
 
   -- Lives as long as anything that was seen before may be restored: as long as what was in use
@@ -94,11 +90,11 @@ for base = 0, #KEYS - stride, stride do
     for i = 1, policies do costs[i] = ARGV[argument + i] + 0 end
     argument = argument + 1 + policies
     if corrects then
-      for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) end
+      for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) or huge end
       argument = argument + policies
     end
     if corrects and marked then
-      since = tonumber(ARGV[argument])
+      since = tonumber(ARGV[argument]) or huge
       argument = argument + 1
     end
   end
@@ -110,7 +106,8 @@ for base = 0, #KEYS - stride, stride do
       granted = -i
       break
     end
-    local left = counter.available()
+    local limit, used = counter.limit, counter.used()
+    local left = used < limit and limit - used or 0
     lefts[i] = left
     if judged and left < granted * costs[i] then granted = floor(left / costs[i]) end
   end
@@ -121,20 +118,21 @@ for base = 0, #KEYS - stride, stride do
     local left, wait, reset = 0, 0, 0
     if granted >= 0 then
       local counter, cost = counters[i], costs[i]
-      local units = granted * cost
+      local units, limit = granted * cost, counter.limit
       left = lefts[i]
       if units > 0 and changing then
-        if not corrects then
-          counter.take(units)
-        elseif marked then
+        if corrects then
           wait = correct(i, KEYS[base + policies + i], units)
         else
-          counter.correct(units, untils[i])
+          counter.take(units)
         end
-        left = counter.available()
+        local used = counter.used()
+        left = used < limit and limit - used or 0
       end
-      if granted < count and cost > 0 then wait = counter.retry_after(cost) end
-      if wait == 0 and left < 1 then wait = counter.retry_after(1) end
+      local asked = granted < count and cost > 1 and cost or 1
+      if wait == 0 and left < asked then
+        wait = asked > limit and -1 or counter.retry_after(asked)
+      end
       if wait then reset, changed[i] = counter.reset_after() else granted = -i end
     end
     reply[place + 1] = left

@@ -1,14 +1,14 @@
 // The driver: one request on the TypeScript kernels. Twin of driver.lua, which does the same for
 // many requests in one call.
 
-import type { Cells, Kernel, Scratch } from './algorithm.js'
+import type { Kernel, Scratch } from './algorithm.js'
 
 /**
  * - consume: take if all policies allow it
  * - peek: judge as consume would, change nothing
  * - refund: give back
  * - penalty: take, past the limit if need be
- * - reconcile: take what was taken elsewhere meanwhile, as far as it still weighs
+ * - reconcile: take what was taken elsewhere meanwhile, as far as it still counts
  * - restore: make the usage at least what was seen before, where it was lost; the costs are the
  *   units seen in use
  */
@@ -21,7 +21,7 @@ export interface CounterRequest {
   readonly costs: readonly number[]
   /** How many equal requests it stands for; they get what they would get one by one. Default 1. */
   readonly count?: number
-  /** To refund, reconcile or restore: for each policy, until when (in us) the units weigh. */
+  /** To refund, reconcile or restore: for each policy, until when (in us) the units count. */
   readonly untilUs?: readonly (number | undefined)[] | undefined
   /** To refund by receipt: when (in us) it was charged. */
   readonly seenUs?: number | undefined
@@ -29,28 +29,28 @@ export interface CounterRequest {
 
 /** Where states of one policy live in this process. */
 export interface Table {
-  /** The slot of a key; -1: it has none. */
-  slotOf(key: string, nowUs: number): number
-  cellsOf(slot: number): Cells
-  offsetOf(slot: number): number
-  /** Lets the kernel write the state of the key, which matters for `resetMs` from now. */
-  write(
-    key: string,
-    slot: number,
-    kernel: Kernel,
-    scratch: Scratch,
-    nowMs: number,
-    resetMs: number,
-  ): void
+  readonly marks: Marks
+  /** Reads the state of a key into the scratch. Returns its slot; -1: it has none. */
+  read(scratch: Scratch, key: string, nowUs: number): number
+  /** Writes the state of the key, which matters for `resetMs` from now. */
+  write(scratch: Scratch, key: string, slot: number, nowMs: number, resetMs: number): void
   remove(key: string, slot: number): void
-  /** Removes on purpose, and remembers that for a while. */
-  forget(key: string, slot: number, nowUs: number): void
-  /** When a key was last forgotten on purpose; undefined: not lately. */
-  forgottenUs(key: string): number | undefined
-  /** Remembers for a while when units of a key were last given back. */
-  gave(key: string, nowUs: number): void
-  /** When units of a key were last given back; undefined: not lately. */
-  gaveUs(key: string): number | undefined
+}
+
+/**
+ * When a key was last forgotten on purpose, and when units of it were last given back; 0: never.
+ */
+export interface Mark {
+  forgottenUs: number
+  gaveUs: number
+}
+
+/** The marks of a table's keys, each kept for a while. */
+export interface Marks {
+  /** Undefined: there is none. */
+  of(key: string): Mark | undefined
+  /** The mark of a key, made if there is none. */
+  on(key: string): Mark
 }
 
 /** What one policy of a decision counts with: its arithmetic, with its numbers, and its states. */
@@ -80,13 +80,13 @@ export function decide(
   readings: readonly Reading[],
 ): number {
   const { mode, costs, count = 1 } = request
-  const chargedUs = mode === 'refund' ? request.seenUs : undefined
   const judged = mode === 'consume' || mode === 'peek'
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
     const cost = costs[i] as number
-    const left = read(counter, keys[i] as string, nowUs)
+    counter.slot = counter.table.read(counter.scratch, keys[i] as string, nowUs)
+    const left = leftOf(counter)
     ;(readings[i] as Reading).left = left
     if (judged && left < granted * cost) granted = Math.floor(left / cost)
   }
@@ -96,14 +96,15 @@ export function decide(
     const counter = counters[i] as Counter
     const { kernel, scratch } = counter
     const reading = readings[i] as Reading
-    const key = keys[i] as string
     const cost = costs[i] as number
     const units = granted * cost
-    if (units > 0 && mode !== 'peek' && !wasForgotten(counter, key, chargedUs)) {
-      reading.left = move(counter, key, mode, units, request.untilUs?.[i], chargedUs)
+    if (units > 0 && mode !== 'peek') {
+      if (judged || mode === 'penalty') kernel.take(scratch, units)
+      else correct(counter, keys[i] as string, request, units, request.untilUs?.[i], nowUs)
+      reading.left = leftOf(counter)
     }
-    reading.waitMs = granted < count && cost > 0 ? kernel.retryAfterMs(scratch, cost) : 0
-    if (reading.waitMs === 0 && reading.left < 1) reading.waitMs = kernel.retryAfterMs(scratch, 1)
+    const asked = granted < count && cost > 1 ? cost : 1
+    reading.waitMs = reading.left < asked ? waitMs(counter, asked) : 0
     reading.resetUs = kernel.resetAfterUs(scratch)
   }
 
@@ -118,49 +119,52 @@ export function decide(
   return mode === 'restore' ? changed : granted
 }
 
-/**
- * What was charged until a key was forgotten is not given back: it would be the units of others.
- */
-function wasForgotten({ table }: Counter, key: string, chargedUs: number | undefined): boolean {
-  return chargedUs !== undefined && (table.forgottenUs(key) ?? 0) >= chargedUs
+function leftOf({ kernel, scratch }: Counter): number {
+  const used = kernel.used(scratch)
+  return used < scratch.limit ? scratch.limit - used : 0
 }
 
-function move(
+function waitMs({ kernel, scratch }: Counter, cost: number): number {
+  return cost > scratch.limit ? -1 : kernel.retryAfterMs(scratch, cost)
+}
+
+/** Corrects a counter as far as its mark allows, if the units count for a whole ms or more. */
+function correct(
   { kernel, scratch, table }: Counter,
   key: string,
-  mode: Mode,
+  { mode, seenUs = Number.POSITIVE_INFINITY }: CounterRequest,
   units: number,
-  untilUs: number | undefined,
-  chargedUs: number | undefined,
-): number {
-  if (mode === 'refund') {
-    const isOlder = chargedUs !== undefined && (table.gaveUs(key) ?? 0) >= chargedUs
-    return kernel.refund(scratch, units, untilUs, isOlder ? chargedUs : undefined)
+  untilUs: number = Number.POSITIVE_INFINITY,
+  nowUs: number,
+): void {
+  if (Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)) return
+  if (mode === 'reconcile') {
+    kernel.reconcile(scratch, units, untilUs)
+  } else if (mode === 'restore') {
+    kernel.restore(scratch, units, untilUs)
+  } else {
+    const mark = table.marks.of(key)
+    // What was charged until a key was forgotten would be the units of others.
+    if (mark !== undefined && mark.forgottenUs >= seenUs) return
+    const isOlder = mark !== undefined && mark.gaveUs >= seenUs
+    kernel.refund(scratch, units, untilUs, isOlder ? seenUs : undefined)
   }
-  if (mode === 'reconcile') return kernel.reconcile(scratch, units, untilUs as number)
-  if (mode === 'restore') return kernel.restore(scratch, units, untilUs as number)
-  return kernel.take(scratch, units)
-}
-
-function read(counter: Counter, key: string, nowUs: number): number {
-  const { kernel, scratch, table } = counter
-  const slot = table.slotOf(key, nowUs)
-  counter.slot = slot
-  if (slot < 0) return kernel.read(scratch, undefined, 0, nowUs)
-  return kernel.read(scratch, table.cellsOf(slot), table.offsetOf(slot), nowUs)
 }
 
 function write(
-  { kernel, scratch, table, slot }: Counter,
+  { scratch, table, slot }: Counter,
   key: string,
   mode: Mode,
   nowUs: number,
   resetUs: number,
 ): void {
-  if (mode === 'refund') table.gave(key, nowUs)
+  const mark = mode === 'refund' ? table.marks.on(key) : undefined
+  if (mark !== undefined) mark.gaveUs = nowUs
   if (resetUs > 0)
-    table.write(key, slot, kernel, scratch, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
-  // What is charged in the same instant is charged after it.
-  else if (slot >= 0 && mode === 'refund') table.forget(key, slot, nowUs - 1)
-  else if (slot >= 0) table.remove(key, slot)
+    table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+  else if (slot >= 0) {
+    // What is charged in the same instant is charged after it; a reset in it was later.
+    if (mark !== undefined) mark.forgottenUs = Math.max(mark.forgottenUs, nowUs - 1)
+    table.remove(key, slot)
+  }
 }

@@ -118,13 +118,13 @@ export function withoutLimitInName(policy: Policy): Policy {
 }
 
 /**
- * An equal part of a policy for each of `instances`: `limit` units of the whole, of the same name
- * and time scale.
+ * The policy with another limit, of the same name and on the same counter: units come back in the
+ * same time.
  */
-export function sharedPolicy(policy: Policy, limit: number, instances: number): Policy {
-  const kernel = policy.kernel as NonNullable<typeof policy.kernel>
-  const numbers = kernel.share(policy.numbers, limit, instances)
-  return finished({ ...policy, limit, kernel, numbers }, policy.name, undefined)
+export function withLimit(policy: Policy, limit: number): Policy {
+  const { kernel, name } = policy
+  const [, span, detail] = policy.numbers
+  return finished({ ...policy, limit, kernel, numbers: [limit, span, detail] }, name, undefined)
 }
 
 /**

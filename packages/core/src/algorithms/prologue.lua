@@ -3,7 +3,7 @@
 -- injected time has not come. The arguments are those of driver.lua.
 
 local call, pcall = redis.call, redis.pcall
-local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
+local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local find, format, match = string.find, string.format, string.match
 local EPOCH_MS = 1735689600000
 local MAX_UNITS = 2 ^ 50

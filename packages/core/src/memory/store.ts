@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { type Counter, decide, type Reading } from '../algorithms/driver.js'
+import { type Counter, decide, type Mark, type Marks, type Reading } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
@@ -12,7 +12,7 @@ import { processTime, type Time } from '../base/time.js'
 import { resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../store.js'
 import { sweeper } from './sweeper.js'
-import { type Bounds, type Mark, type Marks, MemoryTable, marksIn } from './table.js'
+import { type Bounds, MemoryTable, marksIn } from './table.js'
 
 export interface MemoryStoreOptions {
   /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used

@@ -1,7 +1,7 @@
 // The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 
 import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
-import type { Table } from '../algorithms/driver.js'
+import type { Mark, Marks, Table } from '../algorithms/driver.js'
 import type { Recent } from '../base/cache.js'
 import { EPOCH_MS } from '../base/clock.js'
 import { keyHash, shortName } from '../base/key-hash.js'
@@ -31,25 +31,9 @@ export interface Bounds {
 }
 
 /**
- * When a key was last forgotten on purpose, and when units of it were last given back; 0: never.
+ * One collection of marks serves all tables of a store, so that their number is bounded.
+ * @param id of the table
  */
-export interface Mark {
-  forgottenUs: number
-  gaveUs: number
-}
-
-/**
- * The marks of a table's keys. One collection of them serves all tables of a store, so that their
- * number is bounded.
- */
-export interface Marks {
-  /** Undefined: there is none. */
-  of(key: string): Mark | undefined
-  /** The mark of a key, made if there is none. */
-  on(key: string): Mark
-}
-
-/** @param id of the table */
 export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): Marks {
   const nameOf = (key: string): string =>
     `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
@@ -76,12 +60,12 @@ export class MemoryTable implements Table {
   readonly #log: Cells
   /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
   #victim = -1
-  readonly #marks: Marks
+  readonly marks: Marks
 
   constructor(kernel: Kernel, bounds: Bounds, marks: Marks) {
     this.#kernel = kernel
     this.#bounds = bounds
-    this.#marks = marks
+    this.marks = marks
     const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
     this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
     this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
@@ -98,7 +82,14 @@ export class MemoryTable implements Table {
     this.#nextProbe = (this.#nextProbe + 1) % MAX_PROBES
   }
 
-  slotOf(key: string, nowUs: number): number {
+  read(scratch: Scratch, key: string, nowUs: number): number {
+    const slot = this.#slotOf(key, nowUs)
+    if (slot >= 0) this.#kernel.read(scratch, this.#cellsOf(), this.#states.offset, nowUs)
+    else this.#kernel.read(scratch, undefined, 0, nowUs)
+    return slot
+  }
+
+  #slotOf(key: string, nowUs: number): number {
     const slot = this.#states.find(key)
     if (slot >= 0) return slot
     this.#victim = -1
@@ -111,7 +102,7 @@ export class MemoryTable implements Table {
   }
 
   /** Of the slot that was looked up last. */
-  cellsOf(): Cells {
+  #cellsOf(): Cells {
     const { cells, offset, large } = this.#states
     if (this.#kernel.width > 0) return cells
     // Also beside a large log, in whose place a small one may be written.
@@ -121,18 +112,8 @@ export class MemoryTable implements Table {
     return this.#log
   }
 
-  offsetOf(): number {
-    return this.#states.offset
-  }
-
-  write(
-    key: string,
-    known: number,
-    kernel: Kernel,
-    scratch: Scratch,
-    nowMs: number,
-    resetMs: number,
-  ): void {
+  write(scratch: Scratch, key: string, known: number, nowMs: number, resetMs: number): void {
+    const kernel = this.#kernel
     const states = this.#states
     if (known < 0) this.#addKey(key)
     else if (known !== states.slot) states.select(known)
@@ -155,25 +136,6 @@ export class MemoryTable implements Table {
 
   remove(_key: string, slot: number): void {
     this.#states.remove(slot)
-  }
-
-  forget(key: string, slot: number, nowUs: number): void {
-    const mark = this.#marks.on(key)
-    // A reset in this very instant was later.
-    if (nowUs > mark.forgottenUs) mark.forgottenUs = nowUs
-    this.remove(key, slot)
-  }
-
-  forgottenUs(key: string): number | undefined {
-    return this.#marks.of(key)?.forgottenUs
-  }
-
-  gave(key: string, nowUs: number): void {
-    this.#marks.on(key).gaveUs = nowUs
-  }
-
-  gaveUs(key: string): number | undefined {
-    return this.#marks.of(key)?.gaveUs
   }
 
   /** Forgets a key, if it is known. */
@@ -234,7 +196,8 @@ export class MemoryTable implements Table {
     let least = Number.POSITIVE_INFINITY
     this.#states.select(slot)
     for (const { scratch } of this.#probes) {
-      const left = this.#kernel.read(scratch, this.cellsOf(), this.offsetOf(), nowUs)
+      this.#kernel.read(scratch, this.#cellsOf(), this.#states.offset, nowUs)
+      const left = Math.max(0, scratch.limit - this.#kernel.used(scratch))
       if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
     }
     return least

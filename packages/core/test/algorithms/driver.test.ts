@@ -4,29 +4,27 @@ import { type Counter, decide, type Table } from '../../src/algorithms/driver.js
 
 test('a table is told when a state was written, rounded down, and how long it matters, rounded up', () => {
   // 3 units take 3.75 us to drain: 10 ticks a unit, at 8 ticks a microsecond.
-  const scratch = bucket.prepare([10, 10, 100])
+  const scratch = bucket.prepare([10, 100, 1_000])
   const write = vi.fn<Table['write']>()
   const table: Table = {
-    slotOf: () => -1,
-    cellsOf: () => new Float64Array(1),
-    offsetOf: () => 0,
+    marks: { of: () => undefined, on: () => ({ forgottenUs: 0, gaveUs: 0 }) },
+    read: (scratch, _key, nowUs) => {
+      bucket.read(scratch, undefined, 0, nowUs)
+      return -1
+    },
     write,
     remove: () => {},
-    forget: () => {},
-    forgottenUs: () => undefined,
-    gave: () => {},
-    gaveUs: () => undefined,
   }
   const counter: Counter = { kernel: bucket, scratch, table, slot: -1 }
   const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
   const ask = (nowUs: number, cost: number) => {
     decide([counter], ['k'], { mode: 'consume', costs: [cost] }, nowUs, readings)
-    return write.mock.lastCall?.slice(4)
+    return write.mock.lastCall?.slice(3)
   }
   expect(ask(1_800_000_000_000_000, 3)).toEqual([1_800_000_000_000, 1])
   expect(ask(1_800_000_000_000_999, 3)).toEqual([1_800_000_000_000, 1])
 
-  const slow = bucket.prepare([8_008, 10, 80_080])
+  const slow = bucket.prepare([10, 80_080, 160_160])
   Object.assign(counter, { scratch: slow })
   expect(ask(1_800_000_000_001_000, 1)).toEqual([1_800_000_000_001, 2])
   expect(ask(1_800_000_000_001_000, 10)).toEqual([1_800_000_000_001, 11])

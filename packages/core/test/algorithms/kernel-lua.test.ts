@@ -12,8 +12,8 @@ const functions = `
     left = state.left[key]
     return key
   end
-  local function available()
-    return left
+  local function used()
+    return limit - left
   end
   local function take(units)
     left = left - units
@@ -28,6 +28,15 @@ const functions = `
   local function write(key, reset)
     call('SET', key, left + reset)
   end
+  local function refund(units)
+    left = left + units
+  end
+  local function reconcile(units)
+    take(units)
+  end
+  local function restore(seen)
+    left = limit - seen
+  end
 `
 const text = (some: string) => `-- A kernel.
 local MOST = 5
@@ -35,7 +44,6 @@ return function(limit, span)
   local state, left = {}, limit
   local ends
 ${some}
-  return { read = read }
 end
 `
 
@@ -52,7 +60,7 @@ test('a kernel is cut into its functions, and names of a policy are marked', () 
     body: '@left = @state.left[key]\n',
     result: 'key',
   })
-  expect(lua.functions.available).toEqual({ parameters: [], body: '', result: '@left' })
+  expect(lua.functions.used).toEqual({ parameters: [], body: '', result: '@limit - @left' })
   expect(lua.functions.take).toEqual({
     parameters: ['units'],
     body: '@left = @left - units\n',
@@ -63,7 +71,13 @@ test('a kernel is cut into its functions, and names of a policy are marked', () 
 
 test.each([
   ['does not end with a function', 'return 1', undefined],
-  ['has no function write', functions.replace('function write', 'function wrote'), undefined],
+  [
+    'has no limit as its first number',
+    functions,
+    ['return function(limit', 'return function(most'],
+  ],
+  ['has no function write', functions, ['function write', 'function wrote']],
+  ['has no function restore', functions, ['function restore', 'function restored']],
   [
     'returns before its last line',
     functions,
@@ -72,8 +86,31 @@ test.each([
   ['has the name key1', functions, ['(key, reset)', '(key1, reset)']],
 ])('a kernel that cannot be pasted is refused: it %s', (message, some, change) => {
   const [from, to] = change ?? ['', '']
-  const whole = some.startsWith('return') ? some : text(some.replace(from as string, to as string))
+  const whole = (some.startsWith('return') ? some : text(some)).replace(
+    from as string,
+    to as string,
+  )
   expect(() => kernelLuaOf(whole)).toThrow(message)
+})
+
+test('the driver gets all functions, and of the corrections that of the mode', () => {
+  const lua: KernelLua = kernelLuaOf(text(functions))
+  expect(lua.kernel).toContain(`
+local correct
+if mode == 'refund' then
+local function refund(units)
+    left = left + units
+  end
+correct = refund
+elseif mode == 'reconcile' then
+`)
+  expect(lua.kernel).toContain(
+    `
+return { limit = limit, read = read, used = used, take = take, retry_after = retry_after, \
+reset_after = reset_after, write = write, correct = correct }
+end
+`.replace('\\\n', ''),
+  )
 })
 
 test('the loop holds the bodies of the functions once for each policy, with names of its own', () => {

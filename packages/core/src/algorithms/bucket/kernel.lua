@@ -11,8 +11,9 @@ local function ticks_at(at_us)
   return (at_us - EPOCH_MS * 1000) * 8
 end
 
-return function(price, capacity, reach)
-  local span = capacity * price
+return function(limit, full, reach)
+  local price = limit > 0 and ceil(full / limit) or 1
+  local span = limit * price
   local now = ticks_at(us)
   local tat, stored, dirty
 
@@ -28,9 +29,8 @@ return function(price, capacity, reach)
     return ours
   end
 
-  local function available()
-    local used = tat - now
-    return used < span and floor((span - used) / price) or 0
+  local function used()
+    return ceil((tat - now) / price)
   end
 
   -- Moves the TAT later, at most two spans ahead of now: by the price of the units, or to `to`.
@@ -45,12 +45,7 @@ return function(price, capacity, reach)
   end
 
   local function retry_after(cost)
-    local wait = -1
-    if cost <= capacity then
-      local ticks = tat - now + cost * price - span
-      wait = ticks > 0 and ceil(ticks / 8000) or 0
-    end
-    return wait
+    return ceil((tat - now + cost * price - span) / 8000)
   end
 
   local function reset_after()
@@ -69,42 +64,31 @@ return function(price, capacity, reach)
     end
   end
 
-  local correct
-  if mode == 'refund' then
-    correct = function(units, until_us, charged_us)
-      local back = units * price
-      if charged_us then
-        local drained = now - ticks_at(charged_us)
-        if drained > 0 then back = drained < back and back - drained or 0 end
-      end
-      if until_us then
-        local until_ticks = ticks_at(until_us)
-        local weighs = (until_ticks < tat and until_ticks or tat) - now
-        if weighs < back then
-          if until_ticks < tat and price % 8 > 0 then weighs = weighs - ROUNDED end
-          back = weighs > 0 and weighs or 0
-        end
-      end
-      if back > 0 and tat > now then
-        tat = max(tat - back, now)
-        dirty = true
-      end
-      return true
+  local function refund(units, until_us, charged_us)
+    local back = units * price
+    if charged_us then
+      local drained = now - ticks_at(charged_us)
+      if drained > 0 then back = drained < back and back - drained or 0 end
     end
-  elseif mode == 'reconcile' then
-    correct = function(units, until_us)
-      take(units, tat + min(units * price, ticks_at(until_us) - now))
+    local until_ticks = ticks_at(until_us)
+    local counts = (until_ticks < tat and until_ticks or tat) - now
+    if counts < back then
+      if until_ticks < tat and price % 8 > 0 then counts = counts - ROUNDED end
+      back = counts > 0 and counts or 0
     end
-  elseif mode == 'restore' then
-    correct = function(_, until_us)
-      local until_ticks = ticks_at(until_us)
-      -- Nearer than that is what `until` was rounded up by.
-      if until_ticks - tat > ROUNDED then take(0, until_ticks) end
+    if back > 0 and tat > now then
+      tat = max(tat - back, now)
+      dirty = true
     end
   end
 
-  return {
-    read = read, available = available, take = take, retry_after = retry_after,
-    reset_after = reset_after, write = write, correct = correct,
-  }
+  local function reconcile(units, until_us)
+    take(units, tat + min(units * price, ticks_at(until_us) - now))
+  end
+
+  local function restore(_, until_us)
+    local until_ticks = ticks_at(until_us)
+    -- Nearer than that is what `until` was rounded up by.
+    if until_ticks - tat > ROUNDED then take(0, until_ticks) end
+  end
 end

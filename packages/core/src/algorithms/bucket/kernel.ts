@@ -17,7 +17,7 @@
 // is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import type { Cells, Kernel, Scratch } from '../algorithm.js'
+import type { Kernel, PolicyNumbers } from '../algorithm.js'
 import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
@@ -25,49 +25,33 @@ const TICKS_PER_MS = 8_000
 /** An `until` is rounded up by less than 2 us, if the price is no whole number of them. */
 const ROUNDED = 16
 
-interface BucketScratch extends Scratch {
-  readonly price: number
-  readonly capacity: number
-  readonly span: number
-  readonly reach: number
-  now: number
-  tat: number
+type BucketScratch = ReturnType<typeof prepare>
+
+function prepare([limit, full, reach]: PolicyNumbers) {
+  const price = limit > 0 ? Math.ceil(full / limit) : 1
+  return { price, limit, span: limit * price, reach, now: 0, tat: 0, dirty: false }
 }
 
-/** Numbers: price in ticks, capacity, reach in ticks. */
-export const bucket: Kernel<BucketScratch> = {
+/** Numbers: capacity, ticks in which all of it comes back, reach in ticks. */
+export const bucket: Kernel = {
   id: 'bucket1',
   lua: bucketLua,
   traits: { drains: true, hasOneEnd: false },
   width: 1,
-
-  prepare: ([price, capacity, reach]) => {
-    return { price, capacity, span: capacity * price, reach, now: 0, tat: 0, dirty: false }
-  },
-
-  share: ([price, , reach], capacity, instances) => {
-    // What is left over in the division may make a part longer to fill than the whole.
-    const furthest = 2 * price * instances * capacity
-    return [price * instances, capacity, furthest > reach ? furthest : reach]
-  },
+  prepare,
 
   read(scratch, cells, offset, nowUs) {
     const now = ticksAt(nowUs)
     const stored = cells === undefined ? now : (cells[offset] as number)
     scratch.now = now
     scratch.tat = stored > now ? stored : now
-    scratch.dirty = false
-    if (scratch.tat - now > scratch.reach) {
-      scratch.tat = now + scratch.span
-      scratch.dirty = true
-    }
-    return available(scratch)
+    scratch.dirty = scratch.tat - now > scratch.reach
+    if (scratch.dirty) scratch.tat = now + scratch.span
   },
 
-  take(scratch, units) {
-    moveTo(scratch, scratch.tat + units * scratch.price)
-    return available(scratch)
-  },
+  used: ({ tat, now, price }) => Math.ceil((tat - now) / price),
+
+  take: (scratch, units) => moveTo(scratch, scratch.tat + units * scratch.price),
 
   refund(scratch, units, untilUs, chargedUs) {
     let back = units * scratch.price
@@ -77,49 +61,39 @@ export const bucket: Kernel<BucketScratch> = {
       const drained = scratch.now - ticksAt(chargedUs)
       if (drained > 0) back = drained < back ? back - drained : 0
     }
-    if (untilUs !== undefined) {
-      const until = ticksAt(untilUs)
-      let weighs = (until < scratch.tat ? until : scratch.tat) - scratch.now
-      if (weighs < back) {
-        if (until < scratch.tat && scratch.price % TICKS_PER_US > 0) weighs -= ROUNDED
-        back = weighs > 0 ? weighs : 0
-      }
+    const until = ticksAt(untilUs)
+    let counts = (until < scratch.tat ? until : scratch.tat) - scratch.now
+    if (counts < back) {
+      if (until < scratch.tat && scratch.price % TICKS_PER_US > 0) counts -= ROUNDED
+      back = counts > 0 ? counts : 0
     }
-    const tat = scratch.tat - back
     if (back > 0 && scratch.tat > scratch.now) {
-      scratch.tat = tat > scratch.now ? tat : scratch.now
+      scratch.tat = Math.max(scratch.tat - back, scratch.now)
       scratch.dirty = true
     }
-    return available(scratch)
   },
 
   reconcile(scratch, units, untilUs) {
-    const weighs = ticksAt(untilUs) - scratch.now
-    const ticks = units * scratch.price
-    moveTo(scratch, scratch.tat + (ticks < weighs ? ticks : weighs))
-    return available(scratch)
+    const ticks = Math.min(units * scratch.price, ticksAt(untilUs) - scratch.now)
+    moveTo(scratch, scratch.tat + ticks)
   },
 
   restore(scratch, _used, untilUs) {
     const until = ticksAt(untilUs)
     // Nearer than that is what `until` was rounded up by.
     if (until - scratch.tat > ROUNDED) moveTo(scratch, until)
-    return available(scratch)
   },
 
-  retryAfterMs(scratch, cost) {
-    if (cost > scratch.capacity) return -1
-    const wait = scratch.tat - scratch.now + cost * scratch.price - scratch.span
-    return wait > 0 ? Math.ceil(wait / TICKS_PER_MS) : 0
-  },
+  retryAfterMs: ({ tat, now, price, span }, cost) =>
+    Math.ceil((tat - now + cost * price - span) / TICKS_PER_MS),
 
-  resetAfterUs: (scratch) => Math.ceil((scratch.tat - scratch.now) / TICKS_PER_US),
+  resetAfterUs: ({ tat, now }) => Math.ceil((tat - now) / TICKS_PER_US),
 
-  write(scratch, cells: Cells, offset) {
+  write(scratch, cells, offset) {
     cells[offset] = scratch.tat
     return cells
   },
-}
+} satisfies Kernel<BucketScratch>
 
 function ticksAt(us: number): number {
   return (us - EPOCH_MS * 1_000) * TICKS_PER_US
@@ -132,9 +106,4 @@ function moveTo(scratch: BucketScratch, tat: number): void {
   if (reached <= scratch.tat) return
   scratch.tat = reached
   scratch.dirty = true
-}
-
-function available(scratch: BucketScratch): number {
-  const used = scratch.tat - scratch.now
-  return used < scratch.span ? Math.floor((scratch.span - used) / scratch.price) : 0
 }

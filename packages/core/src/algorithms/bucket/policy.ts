@@ -76,7 +76,7 @@ export function bucketPolicy({
     timeScale: durationText(fullMs),
     unitMs: price / TICKS_PER_MS,
     kernel: bucket,
-    numbers: [price, capacity, reachOf(span, fullMs)],
+    numbers: [capacity, span, reachOf(span, fullMs)],
   })
 }
 

@@ -21,8 +21,8 @@ return function(limit, span, aligned)
     return stored or not raw
   end
 
-  local function available()
-    return count < limit and limit - count or 0
+  local function used()
+    return count
   end
 
   local function take(units)
@@ -31,10 +31,8 @@ return function(limit, span, aligned)
     dirty = true
   end
 
-  local function retry_after(cost)
-    local wait = -1
-    if cost <= limit then wait = count + cost > limit and finish - now or 0 end
-    return wait
+  local function retry_after()
+    return finish - now
   end
 
   local function reset_after()
@@ -52,42 +50,28 @@ return function(limit, span, aligned)
     end
   end
 
-  local correct
-  if mode == 'refund' then
-    correct = function(units, until_us)
-      local same_window = not until_us or until_us >= finish * 1000
-      if same_window and count > 0 then
-        count = count > units and count - units or 0
-        dirty = true
-      end
-      return true
-    end
-  elseif mode == 'reconcile' then
-    correct = function(units, until_us)
-      local until_ms = floor(until_us / 1000)
-      if until_ms > now then
-        if count == 0 and until_ms < finish then finish = until_ms end
-        take(units)
-      end
-    end
-  elseif mode == 'restore' then
-    correct = function(used, until_us)
-      local until_ms = floor(until_us / 1000)
-      if until_ms <= now or until_ms - now > span then return end
-      used = min(used, MAX_UNITS)
-      local lost = count > 0 and until_ms < finish
-      if lost or count == 0 then
-        take(used)
-        finish = until_ms
-      elseif used > count then
-        count = used
-        dirty = true
-      end
+  local function refund(units, until_us)
+    if until_us >= finish * 1000 and count > 0 then
+      count = count > units and count - units or 0
+      dirty = true
     end
   end
 
-  return {
-    read = read, available = available, take = take, retry_after = retry_after,
-    reset_after = reset_after, write = write, correct = correct,
-  }
+  local function reconcile(units, until_us)
+    if count == 0 then finish = min(finish, floor(until_us / 1000)) end
+    take(units)
+  end
+
+  local function restore(seen, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms - now <= span then
+      local lost = count > 0 and until_ms < finish
+      if lost or count == 0 then
+        take(seen)
+        finish = until_ms
+      elseif min(seen, MAX_UNITS) > count then
+        take(seen - count)
+      end
+    end
+  end
 end

@@ -34,10 +34,9 @@ return function(limit, span)
     return first or not raw
   end
 
-  local function available()
+  local function used()
     local elapsed = now > start and now - start or 0
-    local used = current + ceil(previous * (span - elapsed) / span)
-    return used < limit and limit - used or 0
+    return current + ceil(previous * (span - elapsed) / span)
   end
 
   local function take(units)
@@ -47,19 +46,11 @@ return function(limit, span)
   end
 
   local function retry_after(cost)
-    local wait = -1
-    if cost <= limit then
-      local room = limit - cost - current
-      if room < 0 then
-        wait = start + 2 * span - floor((limit - cost) * span / current) - now
-      elseif previous <= room then
-        wait = 0
-      else
-        wait = start + span - floor(room * span / previous) - now
-        if wait < 0 then wait = 0 end
-      end
+    local room, of, ends = limit - cost - current, previous, start + span
+    if room < 0 then
+      room, of, ends = limit - cost, current, ends + span
     end
-    return wait
+    return ends - floor(room * span / of) - now
   end
 
   local function reset_after()
@@ -84,48 +75,36 @@ return function(limit, span)
     end
   end
 
-  local correct
-  if mode == 'refund' then
-    correct = function(units, until_us)
-      local until_ms = until_us and floor(until_us / 1000)
-      local of_current = not until_ms or until_ms > start + span
-      local of_previous = not until_ms or (not of_current and until_ms > start)
-      local from_current = of_current and min(units, current) or 0
-      local from_previous = of_previous and min(units - from_current, previous) or 0
-      if from_current + from_previous > 0 then
-        current = current - from_current
-        previous = previous - from_previous
-        dirty = true
-      end
-      return true
-    end
-  elseif mode == 'reconcile' then
-    correct = function(units, until_us)
-      local until_ms = floor(until_us / 1000)
-      if until_ms > start + span then
-        take(units)
-      elseif until_ms > start then
-        previous = min(previous + units, most)
-        dirty = true
-      end
-    end
-  elseif mode == 'restore' then
-    correct = function(used, until_us)
-      local was_start = floor(until_us / 1000) - 2 * span
-      local seen = min(used, most)
-      local counted = current + previous
-      if was_start == start and seen > counted then
-        current = current + seen - counted
-        dirty = true
-      elseif was_start == start - span and previous == 0 then
-        previous = seen
-        dirty = true
-      end
+  local function refund(units, until_us)
+    local until_ms = floor(until_us / 1000)
+    local from_current = until_ms > start + span and min(units, current) or 0
+    local from_previous = until_ms > start and min(units - from_current, previous) or 0
+    if from_current + from_previous > 0 then
+      current = current - from_current
+      previous = previous - from_previous
+      dirty = true
     end
   end
 
-  return {
-    read = read, available = available, take = take, retry_after = retry_after,
-    reset_after = reset_after, write = write, correct = correct,
-  }
+  local function reconcile(units, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms > start + span then
+      take(units)
+    elseif until_ms > start then
+      previous = min(previous + units, most)
+      dirty = true
+    end
+  end
+
+  local function restore(used_before, until_us)
+    local was_start = floor(until_us / 1000) - 2 * span
+    local seen = min(used_before, most)
+    local counted = current + previous
+    if was_start == start and seen > counted then
+      take(seen - counted)
+    elseif was_start == start - span and previous == 0 then
+      previous = seen
+      dirty = true
+    end
+  end
 end

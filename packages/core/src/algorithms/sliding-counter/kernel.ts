@@ -15,33 +15,24 @@
 // Another limit on the same state: the counts stay. The span is part of the key, so all have one
 // grid.
 
-import type { Cells, Kernel, Scratch } from '../algorithm.js'
+import type { Kernel, PolicyNumbers } from '../algorithm.js'
 import { slidingCounterLua } from '../lua.generated.js'
 
-interface CounterScratch extends Scratch {
-  readonly limit: number
-  readonly spanMs: number
-  /** Counts saturate here, so that count * span stays exact. */
-  readonly most: number
-  nowMs: number
-  startMs: number
-  previous: number
-  current: number
+type CounterScratch = ReturnType<typeof prepare>
+
+function prepare([limit, spanMs]: PolicyNumbers) {
+  // Counts saturate there, so that count * span stays exact.
+  const most = Math.floor(2 ** 53 / spanMs)
+  return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
 }
 
 /** Numbers: limit, span in ms, 0. */
-export const slidingCounter: Kernel<CounterScratch> = {
+export const slidingCounter: Kernel = {
   id: 'counter1',
   lua: slidingCounterLua,
   traits: { drains: false, hasOneEnd: false },
   width: 3,
-
-  prepare: ([limit, spanMs]) => {
-    const most = Math.floor(2 ** 53 / spanMs)
-    return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
-  },
-
-  share: ([, span, detail], limit) => [limit, span, detail],
+  prepare,
 
   read(scratch, cells, offset, nowUs) {
     const { spanMs, most } = scratch
@@ -72,39 +63,36 @@ export const slidingCounter: Kernel<CounterScratch> = {
     scratch.startMs = start
     scratch.previous = previous
     scratch.current = current
-    return available(scratch)
   },
 
-  take(scratch, units) {
-    const current = scratch.current + units
-    scratch.current = current < scratch.most ? current : scratch.most
-    scratch.dirty = true
-    return available(scratch)
+  used({ spanMs, nowMs, startMs, previous, current }) {
+    const elapsed = nowMs > startMs ? nowMs - startMs : 0
+    return current + Math.ceil((previous * (spanMs - elapsed)) / spanMs)
   },
+
+  take,
 
   refund(scratch, units, untilUs) {
-    // A charge weighs until the end of the window after its own.
-    const untilMs = untilUs === undefined ? undefined : Math.floor(untilUs / 1_000)
-    const ofCurrent = untilMs === undefined || untilMs > scratch.startMs + scratch.spanMs
-    const ofPrevious = untilMs === undefined || (!ofCurrent && untilMs > scratch.startMs)
-    const fromCurrent = ofCurrent ? Math.min(units, scratch.current) : 0
-    const fromPrevious = ofPrevious ? Math.min(units - fromCurrent, scratch.previous) : 0
+    // A charge counts until the end of the window after its own.
+    const untilMs = Math.floor(untilUs / 1_000)
+    const { startMs, spanMs, current, previous } = scratch
+    const fromCurrent = untilMs > startMs + spanMs ? Math.min(units, current) : 0
+    const fromPrevious = untilMs > startMs ? Math.min(units - fromCurrent, previous) : 0
     if (fromCurrent + fromPrevious > 0) {
       scratch.current -= fromCurrent
       scratch.previous -= fromPrevious
       scratch.dirty = true
     }
-    return available(scratch)
   },
 
   reconcile(scratch, units, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs > scratch.startMs + scratch.spanMs) return slidingCounter.take(scratch, units)
-    if (untilMs > scratch.startMs) {
+    if (untilMs > scratch.startMs + scratch.spanMs) {
+      take(scratch, units)
+    } else if (untilMs > scratch.startMs) {
       scratch.previous = Math.min(scratch.previous + units, scratch.most)
       scratch.dirty = true
     }
-    return available(scratch)
   },
 
   restore(scratch, used, untilUs) {
@@ -116,23 +104,17 @@ export const slidingCounter: Kernel<CounterScratch> = {
     const seen = Math.min(used, scratch.most)
     const counted = scratch.current + scratch.previous
     if (startMs === scratch.startMs && seen > counted) {
-      scratch.current += seen - counted
-      scratch.dirty = true
+      take(scratch, seen - counted)
     } else if (startMs === scratch.startMs - scratch.spanMs && scratch.previous === 0) {
       scratch.previous = seen
       scratch.dirty = true
     }
-    return available(scratch)
   },
 
   retryAfterMs({ limit, spanMs, nowMs, startMs, previous, current }, cost) {
-    if (cost > limit) return -1
     const room = limit - cost - current
-    if (room < 0)
-      return startMs + 2 * spanMs - Math.floor(((limit - cost) * spanMs) / current) - nowMs
-    if (previous <= room) return 0
-    const wait = startMs + spanMs - Math.floor((room * spanMs) / previous) - nowMs
-    return wait > 0 ? wait : 0
+    if (room >= 0) return startMs + spanMs - Math.floor((room * spanMs) / previous) - nowMs
+    return startMs + 2 * spanMs - Math.floor(((limit - cost) * spanMs) / current) - nowMs
   },
 
   resetAfterUs({ spanMs, nowMs, startMs, previous, current }) {
@@ -140,16 +122,15 @@ export const slidingCounter: Kernel<CounterScratch> = {
     return previous > 0 ? (startMs + spanMs - nowMs) * 1_000 : 0
   },
 
-  write(scratch, cells: Cells, offset) {
+  write(scratch, cells, offset) {
     cells[offset] = scratch.startMs
     cells[offset + 1] = scratch.previous
     cells[offset + 2] = scratch.current
     return cells
   },
-}
+} satisfies Kernel<CounterScratch>
 
-function available({ limit, spanMs, nowMs, startMs, previous, current }: CounterScratch): number {
-  const elapsed = nowMs > startMs ? nowMs - startMs : 0
-  const used = current + Math.ceil((previous * (spanMs - elapsed)) / spanMs)
-  return used < limit ? limit - used : 0
+function take(scratch: CounterScratch, units: number): void {
+  scratch.current = Math.min(scratch.current + units, scratch.most)
+  scratch.dirty = true
 }

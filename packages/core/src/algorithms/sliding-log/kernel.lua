@@ -52,15 +52,13 @@ return function(limit, span, quantum)
   local alive = now - span + 1
   local new_tick = floor(now / quantum) * quantum + quantum - 1
   -- The last entry and the first live one; runs: there is one, and it stays. `gone`: units up to
-  -- this sum do not count.
+  -- this sum do not count. `older`: the first one is to be put before those that there are.
   local list, stored_tick, stored_weight, stored_sum, runs, first, first_tick, first_sum
-  local gone, last_tick, last_sum, older_tick, older_sum, dirty
+  local gone, last_tick, last_sum, older, dirty
 
   local function read(key)
     list = key
-    older_tick = false
-    dirty = false
-    runs = false
+    older, runs, dirty = false, false, false
     first, gone, last_tick, last_sum = 0, 0, new_tick, 0
     stored_tick, stored_weight, stored_sum = entry(key, -1)
     local ours = stored_tick or not stored_weight
@@ -83,9 +81,8 @@ return function(limit, span, quantum)
     return ours
   end
 
-  local function available()
-    local used = (last_sum - gone) % ROUND
-    return used < limit and limit - used or 0
+  local function used()
+    return (last_sum - gone) % ROUND
   end
 
   -- At a tick, or now.
@@ -102,24 +99,14 @@ return function(limit, span, quantum)
 
   -- Nil: an entry is not ours.
   local function retry_after(cost)
-    local wait = -1
-    if cost <= limit then
-      local excess = (last_sum - gone) % ROUND + cost - limit
-      wait = 0
-      if excess > 0 then
-        local tick = last_tick
-        if older_tick and excess <= (older_sum - gone) % ROUND then
-          tick = older_tick
-        elseif runs and (first_sum - gone) % ROUND >= excess then
-          tick = first_tick
-        elseif runs and (stored_sum - gone) % ROUND >= excess then
-          local _
-          _, tick = seek(list, first, gone, excess)
-        end
-        wait = tick and tick + span - now
-      end
+    local excess = (last_sum - gone) % ROUND + cost - limit
+    local tick, _ = last_tick
+    if runs and (first_sum - gone) % ROUND >= excess then
+      tick = first_tick
+    elseif runs and (stored_sum - gone) % ROUND >= excess then
+      _, tick = seek(list, first, gone, excess)
     end
-    return wait
+    return tick and tick + span - now
   end
 
   local function reset_after()
@@ -129,9 +116,9 @@ return function(limit, span, quantum)
   -- The TTL is written with an eighth of a span to spare, and again only when it has become too
   -- short.
   local function write(key, reset)
-    if older_tick then
-      if first > 0 then call('LTRIM', key, first, -1) end
-      call('LPUSH', key, format('%d:%d:%d', older_tick, (older_sum - gone) % ROUND, older_sum))
+    if older then
+      if first >= 0 then call('LTRIM', key, first + 1, -1) end
+      call('LPUSH', key, format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
     elseif not runs then
       if stored_tick then call('DEL', key) end
       call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - gone) % ROUND, last_sum))
@@ -150,54 +137,40 @@ return function(limit, span, quantum)
     if call('PTTL', key) < life then call('PEXPIRE', key, life + floor(span / 8) + 1000) end
   end
 
-  local correct
-  if mode == 'refund' then
-    correct = function(units, until_us)
-      local used = (last_sum - gone) % ROUND
-      if used > 0 and (not until_us or floor(until_us / 1000) - EPOCH_MS > now) then
-        local back = min(units, used)
-        -- The entries up to the floor go. Looked up here, for nothing has been written yet if one
-        -- is not ours.
-        if runs and back < used and (first_sum - gone) % ROUND <= back then
-          local _
-          first, first_tick, _, first_sum = seek(list, first, gone, back + 1)
-        end
-        gone = (gone + back) % ROUND
-        dirty = true
-      end
-      return first
+  -- False: an entry is not ours.
+  local function refund(units)
+    local in_use = (last_sum - gone) % ROUND
+    local back = min(units, in_use)
+    -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is
+    -- not ours.
+    if runs and back < in_use and (first_sum - gone) % ROUND <= back then
+      local _
+      first, first_tick, _, first_sum = seek(list, first, gone, back + 1)
     end
-  elseif mode == 'reconcile' then
-    correct = function(units, until_us)
-      local tick = tick_of(until_us, span, new_tick)
-      if tick + span > now then take(units, tick) end
-    end
-  elseif mode == 'restore' then
-    local function reaches_back_to(tick, used)
-      if first_tick ~= tick or tick ~= new_tick then return first_tick <= tick end
-      return (last_sum - gone) % ROUND >= min(used, MAX_UNITS)
-    end
-
-    correct = function(used, until_us)
-      local tick = tick_of(until_us, span, new_tick)
-      if tick + span <= now or used == 0 then return end
-      if not runs then
-        -- Also of a run that is healed and full, to which nothing is added: a second restore has to
-        -- find it there.
-        last_tick = tick
-        return take(used, tick)
-      end
-      local room = MAX_UNITS - (last_sum - gone) % ROUND
-      if room <= 0 or reaches_back_to(tick, used) then return end
-      older_tick = tick
-      older_sum = gone
-      gone = (gone - min(used, room)) % ROUND
-      dirty = true
-    end
+    gone = (gone + back) % ROUND
+    dirty = back > 0 or dirty
+    return first ~= nil
   end
 
-  return {
-    read = read, available = available, take = take, retry_after = retry_after,
-    reset_after = reset_after, write = write, correct = correct,
-  }
+  local function reconcile(units, until_us)
+    take(units, tick_of(until_us, span, new_tick))
+  end
+
+  local function restore(seen, until_us)
+    local tick = tick_of(until_us, span, new_tick)
+    local in_use = (last_sum - gone) % ROUND
+    -- Units of the tick that is now are still there if none was lost.
+    local lost = runs and (first_tick > tick or first_tick == new_tick and in_use < seen)
+    if not runs then
+      -- Also of a run that is healed and full, to which nothing is added: a second restore has to
+      -- find it there.
+      last_tick = tick
+      take(seen, tick)
+    elseif lost and in_use < MAX_UNITS then
+      -- What was lost comes first, as one run.
+      first, first_tick, first_sum = first - 1, tick, gone
+      gone = (gone - min(seen, MAX_UNITS - in_use)) % ROUND
+      older, dirty = true, true
+    end
+  end
 end

@@ -16,7 +16,7 @@
 // times.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { type Cells, type Kernel, MAX_UNITS, type Scratch } from '../algorithm.js'
+import { type Cells, type Kernel, MAX_UNITS, type PolicyNumbers } from '../algorithm.js'
 import { slidingLogLua } from '../lua.generated.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms
@@ -29,45 +29,46 @@ const EMPTY: Cells = new Float64Array([0, 0, 0])
 /** Sums are kept modulo this. */
 const ROUND = 2 * MAX_UNITS
 
-interface LogScratch extends Scratch {
-  readonly limit: number
-  readonly spanMs: number
-  readonly quantumMs: number
-  nowMs: number
-  /** The stored log; EMPTY when all of it is dead or it is to be replaced by one run. */
-  cells: Cells
-  first: number
-  floor: number
-  lastTick: number
-  lastSum: number
-  /** A run to be put before the others: its tick, undefined if there is none, and the sum up to
-   *  which it reaches. */
-  olderTick: number | undefined
-  olderSum: number
+type LogScratch = ReturnType<typeof prepare>
+
+function prepare([limit, spanMs, quantumMs]: PolicyNumbers) {
+  return {
+    limit,
+    spanMs,
+    quantumMs,
+    nowMs: 0,
+    /** Of what is taken now. */
+    newTick: 0,
+    /** The stored log; EMPTY when all of it is dead or it is to be replaced by one run. */
+    cells: EMPTY,
+    first: 0,
+    floor: 0,
+    lastTick: 0,
+    lastSum: 0,
+    dirty: false,
+  }
 }
 
 /** Numbers: limit, span in ms, quantum in ms. */
-export const slidingLog: Kernel<LogScratch> = {
+export const slidingLog: Kernel = {
   id: 'log1',
   lua: slidingLogLua,
   traits: { drains: false, hasOneEnd: false },
   width: 0,
-
-  prepare: ([limit, spanMs, quantumMs]) => {
-    const scratch = { nowMs: 0, cells: EMPTY, first: 0, floor: 0, lastTick: 0, lastSum: 0 }
-    return { limit, spanMs, quantumMs, ...scratch, olderTick: undefined, olderSum: 0, dirty: false }
-  },
-
-  share: ([, span, detail], limit) => [limit, span, detail],
+  prepare,
 
   read(scratch, stored, _offset, nowUs) {
+    const { spanMs, quantumMs } = scratch
     const nowMs = Math.floor(nowUs / 1_000) - EPOCH_MS
-    scratch.nowMs = nowMs
-    scratch.olderTick = undefined
-    scratch.dirty = false
     const cells = stored ?? EMPTY
     const end = cells[END] as number
-    if (end === 0 || tickAt(cells, end - 1) + scratch.spanMs <= nowMs) return restart(scratch, 0)
+    scratch.nowMs = nowMs
+    scratch.newTick = Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
+    scratch.dirty = false
+    if (end === 0 || tickAt(cells, end - 1) + spanMs <= nowMs) {
+      restart(scratch, 0)
+      return
+    }
     const first = firstLive(scratch, cells)
     scratch.cells = cells
     scratch.first = first
@@ -75,57 +76,48 @@ export const slidingLog: Kernel<LogScratch> = {
       first > (cells[FIRST] as number) ? sumAt(cells, first - 1) : (cells[FLOOR] as number)
     scratch.lastTick = tickAt(cells, end - 1)
     scratch.lastSum = sumAt(cells, end - 1)
-    if (scratch.lastTick - nowMs <= scratch.spanMs) return available(scratch)
+    if (scratch.lastTick - nowMs <= spanMs) return
     restart(scratch, usedOf(scratch))
     scratch.dirty = true
-    return available(scratch)
   },
 
-  take: (scratch, units) => takeAt(scratch, units, tickOf(scratch)),
+  used: usedOf,
 
-  refund(scratch, units, untilUs) {
+  take: (scratch, units) => takeAt(scratch, units, scratch.newTick),
+
+  refund(scratch, units) {
+    const back = Math.min(units, usedOf(scratch))
+    if (back === 0) return
+    scratch.first = firstReaching(scratch, back + 1)
+    scratch.floor = (scratch.floor + back) % ROUND
+    scratch.dirty = true
+  },
+
+  reconcile: (scratch, units, untilUs) => takeAt(scratch, units, tickUntil(scratch, untilUs)),
+
+  restore(scratch, seen, untilUs) {
+    const { cells, first, newTick } = scratch
+    const tick = tickUntil(scratch, untilUs)
     const used = usedOf(scratch)
-    if (
-      used > 0 &&
-      (untilUs === undefined || Math.floor(untilUs / 1_000) - EPOCH_MS > scratch.nowMs)
-    ) {
-      const back = units < used ? units : used
-      scratch.first = firstReaching(scratch, back + 1)
-      scratch.floor = (scratch.floor + back) % ROUND
-      scratch.dirty = true
-    }
-    return available(scratch)
-  },
-
-  reconcile(scratch, units, untilUs) {
-    const tick = tickUntil(scratch, untilUs)
-    return tick + scratch.spanMs > scratch.nowMs ? takeAt(scratch, units, tick) : available(scratch)
-  },
-
-  restore(scratch, used, untilUs) {
-    const tick = tickUntil(scratch, untilUs)
-    if (tick + scratch.spanMs <= scratch.nowMs || used === 0) return available(scratch)
-    if (scratch.cells[END] === 0) {
+    const firstTick = tickAt(cells, first)
+    // Units of the tick that is now are still there if none was lost.
+    const lost = firstTick > tick || (firstTick === newTick && used < seen)
+    if (cells[END] === 0) {
       // Also of a run that is healed and full, to which nothing is added: a second restore has to
       // find it there.
       scratch.lastTick = tick
-      return takeAt(scratch, used, tick)
+      takeAt(scratch, seen, tick)
+    } else if (lost && used < MAX_UNITS) {
+      putBefore(scratch, tick, Math.min(seen, MAX_UNITS - used))
     }
-    const room = MAX_UNITS - usedOf(scratch)
-    if (room <= 0 || reachesBackTo(scratch, tick, used)) return available(scratch)
-    // What was lost comes first, as one run.
-    scratch.olderTick = tick
-    scratch.olderSum = scratch.floor
-    scratch.floor = (scratch.floor + ROUND - Math.min(used, room)) % ROUND
-    scratch.dirty = true
-    return available(scratch)
   },
 
   retryAfterMs(scratch, cost) {
-    if (cost > scratch.limit) return -1
-    const excess = usedOf(scratch) + cost - scratch.limit
-    if (excess <= 0) return 0
-    return tickReaching(scratch, excess) + scratch.spanMs - scratch.nowMs
+    const { cells, limit, lastTick, spanMs, nowMs } = scratch
+    // What was taken by this very call comes last.
+    const entry = firstReaching(scratch, usedOf(scratch) + cost - limit)
+    const tick = entry < (cells[END] as number) ? tickAt(cells, entry) : lastTick
+    return tick + spanMs - nowMs
   },
 
   resetAfterUs(scratch) {
@@ -133,10 +125,8 @@ export const slidingLog: Kernel<LogScratch> = {
   },
 
   write(scratch, stored) {
-    const { floor, lastTick, lastSum, olderTick } = scratch
-    if (olderTick !== undefined) return withOlder(scratch, olderTick)
-    let cells = scratch.cells
-    let first = scratch.first
+    const { floor, lastTick, lastSum } = scratch
+    let { cells, first } = scratch
     let end = cells[END] as number
     const appends = end === 0 || tickAt(cells, end - 1) !== lastTick
     if (cells === EMPTY) {
@@ -155,7 +145,7 @@ export const slidingLog: Kernel<LogScratch> = {
     cells[HEADER + 2 * (end - 1) + 1] = lastSum
     return cells
   },
-}
+} satisfies Kernel<LogScratch>
 
 const SMALLEST = 2
 
@@ -167,49 +157,29 @@ function sumAt(cells: Cells, entry: number): number {
   return cells[HEADER + 2 * entry + 1] as number
 }
 
-function tickOf({ nowMs, quantumMs }: LogScratch): number {
-  return Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
-}
-
 /**
- * The tick of what weighs until then; never ahead of what is taken now, nor before the origin of
+ * The tick of what counts until then; never ahead of what is taken now, nor before the origin of
  * times.
  */
-function tickUntil(scratch: LogScratch, untilUs: number): number {
-  return Math.max(
-    0,
-    Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - scratch.spanMs, tickOf(scratch)),
-  )
+function tickUntil({ spanMs, newTick }: LogScratch, untilUs: number): number {
+  return Math.max(0, Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - spanMs, newTick))
 }
 
-/**
- * Whether the log was not lost since `used` units were in use at `tick`: it has older entries, or
- * as many units. Of those units some may have died since, but not within the tick itself.
- */
-function reachesBackTo(scratch: LogScratch, tick: number, used: number): boolean {
-  const firstTick = tickAt(scratch.cells, scratch.first)
-  if (firstTick !== tick || tick !== tickOf(scratch)) return firstTick <= tick
-  return usedOf(scratch) >= Math.min(used, MAX_UNITS)
-}
-
-function takeAt(scratch: LogScratch, units: number, tick: number): number {
-  const room = MAX_UNITS - usedOf(scratch)
-  const added = units < room ? units : room
-  if (added <= 0) return available(scratch)
+function takeAt(scratch: LogScratch, units: number, tick: number): void {
+  const added = Math.min(units, MAX_UNITS - usedOf(scratch))
+  if (added <= 0) return
   if (scratch.cells[END] === 0 || tick > scratch.lastTick) scratch.lastTick = tick
   scratch.lastSum = (scratch.lastSum + added) % ROUND
   scratch.dirty = true
-  return available(scratch)
 }
 
 /** Forgets the entries: what is used, if anything, becomes one run that was taken now. */
-function restart(scratch: LogScratch, used: number): number {
+function restart(scratch: LogScratch, used: number): void {
   scratch.cells = EMPTY
   scratch.first = 0
   scratch.floor = 0
-  scratch.lastTick = tickOf(scratch)
+  scratch.lastTick = scratch.newTick
   scratch.lastSum = used
-  return available(scratch)
 }
 
 /** The units after one sum, and up to another. */
@@ -219,11 +189,6 @@ function unitsBetween(from: number, to: number): number {
 
 function usedOf({ floor, lastSum }: LogScratch): number {
   return unitsBetween(floor, lastSum)
-}
-
-function available(scratch: LogScratch): number {
-  const used = usedOf(scratch)
-  return used < scratch.limit ? scratch.limit - used : 0
 }
 
 /** The first entry that still counts. The last one does. */
@@ -250,24 +215,19 @@ function firstReaching({ cells, first, floor }: LogScratch, units: number): numb
   return low
 }
 
-/** The tick of the `units`-th of the units in use; those taken by this very call come last. */
-function tickReaching(scratch: LogScratch, units: number): number {
-  const { cells, floor, lastTick, olderTick, olderSum } = scratch
-  if (olderTick !== undefined && units <= unitsBetween(floor, olderSum)) return olderTick
-  const entry = firstReaching(scratch, units)
-  return entry < (cells[END] as number) ? tickAt(cells, entry) : lastTick
-}
-
-/** The live entries after one that has the tick and carries the units down to the floor. */
-function withOlder({ cells, first, floor, olderSum }: LogScratch, tick: number): Cells {
+/** Puts a run of units before the live entries, in cells of their own. */
+function putBefore(scratch: LogScratch, tick: number, units: number): void {
+  const { cells, first, floor } = scratch
   const end = cells[END] as number
   const older = new Float64Array(HEADER + 4 * (end - first + 1))
   older.set(cells.subarray(HEADER + 2 * first, HEADER + 2 * end), HEADER + 2)
   older[END] = end - first + 1
-  older[FLOOR] = floor
   older[HEADER] = tick
-  older[HEADER + 1] = olderSum
-  return older
+  older[HEADER + 1] = floor
+  scratch.cells = older
+  scratch.first = 0
+  scratch.floor = (floor + ROUND - units) % ROUND
+  scratch.dirty = true
 }
 
 /**

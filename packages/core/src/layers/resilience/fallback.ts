@@ -2,7 +2,7 @@
 // of each limit (its local quota), starting from what was last seen of a key, so that a switch
 // gives nobody a new budget.
 
-import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
+import { type Policy, withLimit } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
@@ -189,7 +189,7 @@ export class Fallback {
     let quota = this.#quotas.get(policySet)
     if (quota?.of.count !== peers.count || quota.of.rank !== peers.rank) {
       const policies = policySet.policies.map((policy) => {
-        return sharedPolicy(policy, partOf(policy.limit, peers), peers.count)
+        return withLimit(policy, partOf(policy.limit, peers))
       })
       quota = { of: peers, policySet: makePolicySet(policySet.name, policies) }
       this.#quotas.set(policySet, quota)

@@ -20,29 +20,31 @@ export function plainLoop(kernels: readonly KernelLua[]): string {
     const values = kernel.numbers.map((_, at) => `ARGV[${3 * i + at}] + 0`)
     return `local ${kernel.numbers.join(', ')} = ${values.join(', ')}\n${kernel.locals}`
   })
-  const places = each((i) => `local key${i}, ours${i}, left${i}, wait${i}, reset${i}, changed${i}`)
+  const places = each((i) => `local key${i}, ours${i}, used${i}, wait${i}, reset${i}, changed${i}`)
   const reads = each(
-    (i, { functions: { read, available } }) => `
+    (i, { functions: { read, used } }) => `
 if granted >= 0 then
   key${i} = KEYS[base + ${i}]
   ${paste(`ours${i}`, read, `key${i}`)}
   if ours${i} then
-    ${paste(`left${i}`, available)}
-    if left${i} < 1 then granted = 0 end
+    ${paste(`used${i}`, used)}
+    if used${i} >= @limit then granted = 0 end
   else
     granted = -${i}
   end
 end`,
   )
   const decisions = each(
-    (i, { functions: { take, available, retry_after, reset_after } }) => `
+    (i, { functions: { take, used, retry_after, reset_after } }) => `
 if granted >= 0 then
   wait${i} = 0
   if granted == 1 then
     ${paste('', take, '1')}
-    ${paste(`left${i}`, available)}
+    ${paste(`used${i}`, used)}
   end
-  if left${i} < 1 then
+  if @limit == 0 then
+    wait${i} = -1
+  elseif used${i} >= @limit then
     ${paste(`wait${i}`, retry_after, '1')}
   end
   if wait${i} then
@@ -54,7 +56,7 @@ end`,
   )
   const writes = each(
     (i, { functions: { write } }) => `
-reply[at + ${3 * i - 1}] = left${i}
+reply[at + ${3 * i - 1}] = used${i} < @limit and @limit - used${i} or 0
 reply[at + ${3 * i}] = wait${i}
 reply[at + ${3 * i + 1}] = reset${i}
 if changed${i} then

@@ -4,6 +4,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Scratch } from '../../../src/algorithms/algorithm.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
@@ -55,7 +56,8 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
   let givenBack = 0
   fc.assert(
     fc.property(steps, (walk) => {
-      const scratch = bucket.prepare([price, CAPACITY, 3 * CAPACITY * price])
+      const numbers = [CAPACITY, CAPACITY * price, 3 * CAPACITY * price] as const
+      const scratch = bucket.prepare(numbers) as Scratch & { now: number; tat: number }
       const cells = new Float64Array(1)
       let nowUs = START_US
       const queue: Charge[] = []
@@ -69,7 +71,8 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
           charge.weight -= some
           drained -= some
         }
-        const left = bucket.read(scratch, cells, 0, nowUs)
+        bucket.read(scratch, cells, 0, nowUs)
+        const left = CAPACITY - bucket.used(scratch)
         const before = scratch.tat
         expect(before - scratch.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
         // A penalty that would go beyond two buckets is cut off there, and given back whole.

@@ -13,13 +13,8 @@ function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
   const scratch = slidingLog.prepare([limit, 1_000, quantumMs])
   let cells: Cells = new Float64Array(0)
   for (const ms of times) {
-    const left = slidingLog.read(
-      scratch,
-      cells.length > 0 ? cells : undefined,
-      0,
-      (EPOCH_MS + ms) * 1_000,
-    )
-    if (left < 1) continue
+    slidingLog.read(scratch, cells.length > 0 ? cells : undefined, 0, (EPOCH_MS + ms) * 1_000)
+    if (slidingLog.used(scratch) >= limit) continue
     slidingLog.take(scratch, 1)
     cells = slidingLog.write(scratch, cells, 0)
   }

@@ -1,20 +1,35 @@
-// The numbers of one of several instances that share a policy while Redis is away.
+// A process's part of a policy while Redis is away.
 
 import { expect, test } from 'vitest'
-import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/kernel.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/kernel.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/kernel.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { counterOf, type Policy, withLimit } from '../../../src/algorithms/policy.js'
+import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import { partOf } from '../../../src/layers/resilience/peers.js'
 import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { virtualTime } from '../../virtual-time.js'
 
-test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {
-  expect(bucket.share([800, 10, 16_500], 2, 4)).toEqual([3_200, 2, 16_500])
-  expect(bucket.share([800, 10, 16_500], 10, 1)).toEqual([800, 10, 16_500])
-})
+const limit = 10
+const policies: readonly Policy[] = [
+  tokenBucket({ capacity: limit, refill: limit, every: '1m' }),
+  fixedWindow({ limit, window: '1m' }),
+  slidingCounter({ limit, window: '1m' }),
+  slidingLog({ limit, window: '1m' }),
+]
+
+test.each(policies)(
+  'a local quota is the same policy with a part of its limit: $algorithm',
+  (policy) => {
+    const quota = withLimit(policy, 3)
+    const [, ...others] = policy.numbers
+    expect(quota).toMatchObject({ name: policy.name, limit: 3, numbers: [3, ...others] })
+    expect(counterOf(quota)).toBe(counterOf(policy))
+    expect(quota.signature).not.toBe(policy.signature)
+  },
+)
 
 test.each([
   [1, 3],
@@ -23,7 +38,7 @@ test.each([
   [10, 30],
   [100, 250],
 ])(
-  'a share of a bucket of %i among %i peers passes again when its wait is over',
+  'a local quota of a bucket of %i among %i peers passes again when its wait is over',
   (capacity, count) => {
     const clock = fakeClock()
     const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
@@ -32,9 +47,9 @@ test.each([
     const target = { policySet: makePolicySet('share', [policy]), key: 'k' }
     const request = { mode: 'consume', target, costs: [1], count: 1 } as const
     const passes = () => fallback.decide(request, undefined).granted > 0
-    expect(passes()).toBe(true)
-    // Asked all the while, and denied.
-    const fullMs = count * (10_000 / capacity)
+    while (passes());
+    // Asked all the while, and denied. All parts together have the rate of the whole.
+    const fullMs = 10_000 / partOf(capacity, peers())
     for (let ms = 0; ms < fullMs; ms += fullMs / 20) {
       expect(passes()).toBe(false)
       clock.advance(fullMs / 20)
@@ -42,12 +57,5 @@ test.each([
     clock.advance(1)
     expect(passes()).toBe(true)
     fallback.close()
-  },
-)
-
-test.each([fixedWindow, slidingCounter, slidingLog])(
-  'a share of a window has its part of the limit: $id',
-  (kernel) => {
-    expect(kernel.share([10, 60_000, 1], 3, 4)).toEqual([3, 60_000, 1])
   },
 )

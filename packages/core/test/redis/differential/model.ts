@@ -5,6 +5,8 @@ import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.j
 import {
   type Counter,
   decide,
+  type Mark,
+  type Marks,
   type Mode,
   type Reading,
   type Table,
@@ -51,7 +53,10 @@ export class Model {
 
   /** @param versions for each version, the policies; the n-th of all versions share their states */
   constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
-    const tables = versions[0]?.map((_, i) => new PlainTable(this.writes, i)) ?? []
+    const tables =
+      versions[0]?.map(({ kernel }, i) => {
+        return new PlainTable(on.kernels[kernel] as Kernel, this.writes, i)
+      }) ?? []
     this.#counters = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
@@ -77,60 +82,44 @@ export function stateOf(key: string, place: number): string {
 }
 
 class PlainTable implements Table {
+  readonly marks: Marks
   readonly #slots: Map<string, number> = new Map()
-  readonly #forgotten: Map<string, number> = new Map()
-  readonly #gave: Map<string, number> = new Map()
   readonly #cells: Cells[] = []
+  readonly #kernel: Kernel
   readonly #writes: string[]
   readonly #place: number
 
-  constructor(writes: string[], place: number) {
+  constructor(kernel: Kernel, writes: string[], place: number) {
+    const marks = new Map<string, Mark>()
+    this.marks = {
+      of: (key) => marks.get(key),
+      on(key) {
+        const mark = marks.get(key) ?? { forgottenUs: 0, gaveUs: 0 }
+        marks.set(key, mark)
+        return mark
+      },
+    }
+    this.#kernel = kernel
     this.#writes = writes
     this.#place = place
   }
 
-  slotOf(key: string): number {
-    return this.#slots.get(key) ?? -1
+  read(scratch: Scratch, key: string, nowUs: number): number {
+    const slot = this.#slots.get(key) ?? -1
+    this.#kernel.read(scratch, this.#cells[slot], 0, nowUs)
+    return slot
   }
 
-  cellsOf(slot: number): Cells {
-    return this.#cells[slot] as Cells
-  }
-
-  offsetOf(): number {
-    return 0
-  }
-
-  write(key: string, slot: number, kernel: Kernel, scratch: Scratch): void {
+  write(scratch: Scratch, key: string, slot: number): void {
     this.#writes.push(stateOf(key, this.#place))
     const place = slot >= 0 ? slot : this.#cells.length
     this.#slots.set(key, place)
-    this.#cells[place] = kernel.write(
-      scratch,
-      this.#cells[place] ?? new Float64Array(kernel.width),
-      0,
-    )
+    const cells = this.#cells[place] ?? new Float64Array(this.#kernel.width)
+    this.#cells[place] = this.#kernel.write(scratch, cells, 0)
   }
 
   remove(key: string): void {
     this.#writes.push(stateOf(key, this.#place))
     this.#slots.delete(key)
-  }
-
-  forget(key: string, _slot: number, nowUs: number): void {
-    this.#forgotten.set(key, Math.max(nowUs, this.#forgotten.get(key) ?? 0))
-    this.remove(key)
-  }
-
-  forgottenUs(key: string): number | undefined {
-    return this.#forgotten.get(key)
-  }
-
-  gave(key: string, nowUs: number): void {
-    this.#gave.set(key, nowUs)
-  }
-
-  gaveUs(key: string): number | undefined {
-    return this.#gave.get(key)
   }
 }
