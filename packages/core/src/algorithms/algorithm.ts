@@ -43,7 +43,8 @@ export interface Kernel<S extends Scratch = Scratch> {
   take(scratch: S, units: number): void
   /** Gives back units that count until `untilUs` (their receipt's now and reset; Infinity: there is
    *  no receipt): no more than are in use or still count of them, and never into a later window.
-   *  With `chargedUs`, the instant of the charge, also no more than that after an earlier refund. */
+   *  With `chargedUs`, the instant of the charge, also no more than that after an earlier
+   *  refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
    *  them. */

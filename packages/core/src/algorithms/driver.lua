@@ -60,8 +60,9 @@ if marked or corrects then
   -- Returns what is said as a wait; false: its key holds something foreign.
   correct = function(i, mark, units)
     local counter, until_us = counters[i], untils[i]
+    local raw = marked and pcall('GET', mark)
     local forgotten, given
-    if marked then forgotten, given = match(tostring(pcall('GET', mark)), '^(%d+):(%d+)$') end
+    if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
     lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
     given = tonumber(given) or 0
     if mode == 'restore' and given >= since then return -1 end

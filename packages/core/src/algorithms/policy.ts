@@ -1,5 +1,6 @@
 // A policy says what is allowed: a frozen value, made by one of the factories of an algorithm.
 
+import { memoized } from '../base/cache.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import type { Kernel, PolicyNumbers } from './algorithm.js'
@@ -103,19 +104,12 @@ function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | u
   ) as Policy
 }
 
-const shortened: WeakMap<Policy, Policy> = new WeakMap()
-
 /** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
-export function withoutLimitInName(policy: Policy): Policy {
+export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) => {
   const { kernel, numbers, nameWithoutLimit } = policy
   if (nameWithoutLimit === undefined) return policy
-  let short = shortened.get(policy)
-  if (short === undefined) {
-    short = finished({ ...policy, kernel, numbers }, nameWithoutLimit, undefined)
-    shortened.set(policy, short)
-  }
-  return short
-}
+  return finished({ ...policy, kernel, numbers }, nameWithoutLimit, undefined)
+})
 
 /**
  * The policy with another limit, of the same name and on the same counter: units come back in the
@@ -131,15 +125,18 @@ export function withLimit(policy: Policy, limit: number): Policy {
  * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY
  */
-export function checkedCount(value: number, what: string, most: number, least = 0): number {
-  const right = `give a whole number from ${least} to ${most}`
-  if (typeof value !== 'number')
-    throw typeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}`)
-  if (!Number.isInteger(value) || value < least || value > most) {
-    const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
-    throw rangeError('WEIR_INVALID_POLICY', `${what} is ${quote(value)}; ${right}${hint}`)
-  }
-  return value
+export function checkedCount(value: unknown, what: string, most: number, least = 0): number {
+  const count = value as number
+  if (Number.isInteger(count) && count >= least && count <= most) return count
+  const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
+  const right = `give a whole number from ${least} to ${most}${hint}`
+  throw invalidNumber(value, `${what} is ${quote(value)}; ${right}`)
+}
+
+/** WEIR_INVALID_POLICY: a TypeError if the value is no number, else a RangeError. */
+export function invalidNumber(value: unknown, message: string): TypeError | RangeError {
+  const error = typeof value === 'number' ? rangeError : typeError
+  return error('WEIR_INVALID_POLICY', message)
 }
 
 /** Whether a factory made the value, maybe that of another copy of this package. */

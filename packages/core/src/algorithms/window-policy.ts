@@ -1,7 +1,7 @@
 // What the policies with a limit and a window share.
 
 import { type Duration, durationMs, durationText } from '../base/duration.js'
-import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
+import { type Kernel, MAX_UNITS } from './algorithm.js'
 import {
   type Algorithm,
   checkedCount,
@@ -21,18 +21,20 @@ export interface WindowOptions {
 }
 
 /**
+ * @param known the options besides those of every window
+ * @param detailOf the kernel's own number, of a limit and window that it can keep
  * @param scaleOf the time scale of a window
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
 export function windowPolicy<Options extends WindowOptions>(
   algorithm: Algorithm,
+  kernel: Kernel,
   options: Options,
   known: readonly (keyof Options & string)[],
-  kernel: Kernel,
-  numbers: (limit: number, windowMs: number) => PolicyNumbers,
+  detailOf: (limit: number, windowMs: number) => number,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
-  checkedPolicyOptions(options, algorithm, known)
+  checkedPolicyOptions(options, algorithm, ['name', 'limit', 'window', ...known])
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)
   return makePolicy({
@@ -43,6 +45,6 @@ export function windowPolicy<Options extends WindowOptions>(
     timeScale: scaleOf(windowMs),
     unitMs: 0,
     kernel,
-    numbers: numbers(limit, windowMs),
+    numbers: [limit, windowMs, detailOf(limit, windowMs)],
   })
 }

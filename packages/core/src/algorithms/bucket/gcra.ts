@@ -15,8 +15,6 @@ export interface GcraOptions {
   readonly burst?: number
 }
 
-const WORDS = { capacity: 'burst', refill: 'limit', every: 'period' }
-
 /**
  * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up
  * to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
@@ -28,26 +26,12 @@ const WORDS = { capacity: 'burst', refill: 'limit', every: 'period' }
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
  */
 export function gcra(options: GcraOptions): Policy {
-  checkedPolicyOptions(options, 'gcra', ['name', 'limit', 'period', 'burst'])
-  const { name, limit, period, burst } = options
+  const words = ['burst', 'limit', 'period'] as const
+  checkedPolicyOptions(options, 'gcra', ['name', ...words])
+  const { limit } = options
+  const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
+  const { burst = rounded } = options
   // A limit of 0 denies all; how fast nothing comes back does not matter.
-  if (limit === 0 && (burst === undefined || burst === 0))
-    return bucketPolicy({
-      algorithm: 'gcra',
-      name,
-      capacity: 0,
-      refill: 1,
-      every: period,
-      words: WORDS,
-    })
-  const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 1
-  const capacity = burst === undefined ? rounded : burst
-  return bucketPolicy({
-    algorithm: 'gcra',
-    name,
-    capacity,
-    refill: limit,
-    every: period,
-    words: WORDS,
-  })
+  const rate = limit === 0 && burst === 0 ? 1 : limit
+  return bucketPolicy('gcra', { ...options, burst, limit: rate }, words)
 }

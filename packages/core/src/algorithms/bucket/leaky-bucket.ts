@@ -1,5 +1,5 @@
 import type { Duration } from '../../base/duration.js'
-import { checkedPolicyOptions, type Policy } from '../policy.js'
+import type { Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface LeakyBucketOptions {
@@ -14,8 +14,6 @@ export interface LeakyBucketOptions {
   readonly every: Duration
 }
 
-const WORDS = { capacity: 'capacity', refill: 'leak', every: 'every' }
-
 /**
  * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied.
  * The same arithmetic as `tokenBucket`, seen from below. At most `capacity + leak * t / every`
@@ -27,14 +25,5 @@ const WORDS = { capacity: 'capacity', refill: 'leak', every: 'every' }
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */
 export function leakyBucket(options: LeakyBucketOptions): Policy {
-  checkedPolicyOptions(options, 'leakyBucket', ['name', 'capacity', 'leak', 'every'])
-  const { name, capacity, leak, every } = options
-  return bucketPolicy({
-    algorithm: 'leaky-bucket',
-    name,
-    capacity,
-    refill: leak,
-    every,
-    words: WORDS,
-  })
+  return bucketPolicy('leaky-bucket', options, ['capacity', 'leak', 'every'])
 }

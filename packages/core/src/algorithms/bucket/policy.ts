@@ -1,8 +1,16 @@
 // What token bucket, GCRA and leaky bucket share: one kernel, three vocabularies.
 
 import { type Duration, durationMs, durationText } from '../../base/duration.js'
-import { quote, rangeError, typeError } from '../../base/errors.js'
-import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
+import { quote } from '../../base/errors.js'
+import { MAX_UNITS } from '../algorithm.js'
+import {
+  type Algorithm,
+  checkedCount,
+  checkedPolicyOptions,
+  invalidNumber,
+  makePolicy,
+  type Policy,
+} from '../policy.js'
 import { bucket } from './kernel.js'
 
 /**
@@ -13,63 +21,46 @@ const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
 
-interface BucketOptions {
-  readonly algorithm: Algorithm
-  readonly name: string | undefined
-  readonly capacity: number
-  /** Units that come back every `every`. A rate, so it may be a fraction. */
-  readonly refill: number
-  readonly every: Duration
-  /** What the algorithm's users call these. */
-  readonly words: { readonly capacity: string; readonly refill: string; readonly every: string }
-}
-
 /**
+ * @param words what the algorithm's users call the capacity, the units that come back every so
+ * often (a rate, so it may be a fraction), and how often that is
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
-export function bucketPolicy({
-  algorithm,
-  name,
-  capacity,
-  refill,
-  every,
-  words,
-}: BucketOptions): Policy {
-  checkedCount(capacity, `${algorithm}: ${words.capacity}`, 2 ** 50)
-  const everyMs = durationMs(every, `${algorithm}: ${words.every}`)
-  if (typeof refill !== 'number') {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
-    )
-  }
-  if (!(refill > 0 && refill <= 2 ** 50)) {
-    throw rangeError(
-      'WEIR_INVALID_POLICY',
-      `${algorithm}: ${words.refill} is ${quote(refill)}; give a number above 0`,
-    )
+export function bucketPolicy<Word extends string>(
+  algorithm: Algorithm,
+  options: { readonly [word in Word]: unknown } & { readonly name?: string },
+  words: readonly [capacity: Word, refill: Word, every: Word],
+): Policy {
+  checkedPolicyOptions(options, algorithm, ['name', ...words])
+  const [capacityWord, refillWord, everyWord] = words
+  const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
+  const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)
+  const refill = options[refillWord]
+  if (typeof refill !== 'number' || !(refill > 0 && refill <= MAX_UNITS)) {
+    const problem = `${algorithm}: ${refillWord} is ${quote(refill)}; give a number above 0`
+    throw invalidNumber(refill, problem)
   }
   const exact = (everyMs * TICKS_PER_MS) / refill
   const price = Math.ceil(exact)
   if (price - exact > MAX_ROUNDING * exact) {
-    throw rangeError(
-      'WEIR_INVALID_POLICY',
+    throw invalidNumber(
+      refill,
       `${algorithm}: ${quote(refill)} per ${everyMs} ms cannot be kept within 1 %; give at most 79000 per millisecond, or a divisor of 8000`,
     )
   }
   // An infinite price is none either: 0 times that is no number.
   if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
     const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
-    throw rangeError(
-      'WEIR_INVALID_POLICY',
-      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${words.capacity} or a larger ${words.refill}`,
+    throw invalidNumber(
+      capacity,
+      `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${capacityWord} or a larger ${refillWord}`,
     )
   }
   // Before the price is rounded, so that equal settings in other words are of one time scale.
   const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
   const span = capacity * price
   return makePolicy({
-    name,
+    name: options.name,
     algorithm,
     limit: capacity,
     windowMs: span / TICKS_PER_MS,

@@ -1,5 +1,5 @@
 import type { Duration } from '../../base/duration.js'
-import { checkedPolicyOptions, type Policy } from '../policy.js'
+import type { Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface TokenBucketOptions {
@@ -14,8 +14,6 @@ export interface TokenBucketOptions {
   readonly every: Duration
 }
 
-const WORDS = { capacity: 'capacity', refill: 'refill', every: 'every' }
-
 /**
  * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the
  * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
@@ -27,7 +25,5 @@ const WORDS = { capacity: 'capacity', refill: 'refill', every: 'every' }
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
-  checkedPolicyOptions(options, 'tokenBucket', ['name', 'capacity', 'refill', 'every'])
-  const { name, capacity, refill, every } = options
-  return bucketPolicy({ algorithm: 'token-bucket', name, capacity, refill, every, words: WORDS })
+  return bucketPolicy('token-bucket', options, ['capacity', 'refill', 'every'])
 }

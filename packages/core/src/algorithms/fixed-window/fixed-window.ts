@@ -1,6 +1,5 @@
 import { durationText } from '../../base/duration.js'
 import { quote, typeError } from '../../base/errors.js'
-import type { PolicyNumbers } from '../algorithm.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { fixedWindow as kernel } from './kernel.js'
@@ -22,18 +21,15 @@ export interface FixedWindowOptions extends WindowOptions {
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  const known = ['name', 'limit', 'window', 'aligned'] as const
-  const numbers = (limit: number, windowMs: number): PolicyNumbers => {
+  const detailOf = (): number => {
     const { aligned = false } = options
-    if (typeof aligned !== 'boolean') {
-      const problem = `fixed-window: aligned is ${quote(aligned)}; give true or false`
-      throw typeError('WEIR_INVALID_POLICY', problem)
-    }
-    return [limit, windowMs, aligned ? 1 : 0]
+    if (typeof aligned === 'boolean') return aligned ? 1 : 0
+    const problem = `fixed-window: aligned is ${quote(aligned)}; give true or false`
+    throw typeError('WEIR_INVALID_POLICY', problem)
   }
   // Windows that begin with a request and windows of the clock are not the same time: they count
   // apart.
   const scaleOf = (windowMs: number): string =>
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
-  return windowPolicy('fixed-window', options, known, kernel, numbers, scaleOf)
+  return windowPolicy('fixed-window', kernel, options, ['aligned'], detailOf, scaleOf)
 }

@@ -1,5 +1,5 @@
-import { quote, rangeError } from '../../base/errors.js'
-import type { Policy } from '../policy.js'
+import { quote } from '../../base/errors.js'
+import { invalidNumber, type Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { slidingLog as kernel } from './kernel.js'
 
@@ -16,19 +16,9 @@ const MAX_ENTRIES = 100_000
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */
 export function slidingLog(options: WindowOptions): Policy {
-  return windowPolicy(
-    'sliding-log',
-    options,
-    ['name', 'limit', 'window'],
-    kernel,
-    (limit, windowMs) => {
-      if (Math.min(limit, windowMs) > MAX_ENTRIES) {
-        throw rangeError(
-          'WEIR_INVALID_POLICY',
-          `sliding-log: limit is ${quote(limit)}; give at most ${MAX_ENTRIES}, or use slidingWindow`,
-        )
-      }
-      return [limit, windowMs, 1]
-    },
-  )
+  return windowPolicy('sliding-log', kernel, options, [], (limit, windowMs) => {
+    if (Math.min(limit, windowMs) <= MAX_ENTRIES) return 1
+    const right = `give at most ${MAX_ENTRIES}, or use slidingWindow`
+    throw invalidNumber(limit, `sliding-log: limit is ${quote(limit)}; ${right}`)
+  })
 }

@@ -19,9 +19,8 @@ export interface SlidingWindowOptions extends WindowOptions {
  * @example slidingWindow({ limit: 100, window: '1m' }) // what { limit: 100, window: '1m' } means
  */
 export function slidingWindow(options: SlidingWindowOptions): Policy {
-  const known = ['name', 'limit', 'window', 'parts'] as const
-  return windowPolicy('sliding-window', options, known, kernel, (limit, windowMs) => {
+  return windowPolicy('sliding-window', kernel, options, ['parts'], (limit, windowMs) => {
     const parts = checkedCount(options.parts ?? 60, 'sliding-window: parts', 10_000, 2)
-    return [limit, windowMs, limit <= parts + 1 ? 1 : Math.ceil(windowMs / parts)]
+    return limit <= parts + 1 ? 1 : Math.ceil(windowMs / parts)
   })
 }

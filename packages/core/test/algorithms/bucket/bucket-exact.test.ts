@@ -148,7 +148,7 @@ function walk(
 ): void {
   const { capacity, refill, everyMs } = numbers
   const policy = policyOf(numbers) as Policy
-  const price = policy.unitMs * 8_000
+  const price = Math.round(policy.unitMs * 8_000)
   const scratch = bucket.prepare(policy.numbers)
   const cells = new Float64Array(1)
   const rounded = new Reference(BigInt(price), capacity, 1n)
