@@ -92,7 +92,7 @@ export interface StoreRequest {
   readonly deadlineAtMs?: number | undefined
   /**
    * To refund by receipt, reconcile or restore: for each policy, until when, in us of the store's
-   * clock, the units weigh.
+   * clock, the units count.
    */
   readonly untilUs?: readonly number[] | undefined
   /**
@@ -111,7 +111,7 @@ export interface StoreResult {
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
-  /** For each policy, until when (in us of the store's clock) what was charged weighs. */
+  /** For each policy, until when (in us of the store's clock) what was charged counts. */
   readonly untilUs: readonly number[]
   /** One for each policy of the set, in its order, after all that was granted. */
   readonly policies: readonly PolicyResult[]

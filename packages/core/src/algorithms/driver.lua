@@ -9,7 +9,7 @@
 --       then nothing, if all requests are plain: each stands for one, of cost 1. Or request by
 --       request: how many equal ones it stands for; a cost for each policy (to restore: the units
 --       that were seen in use); to refund, reconcile or restore, for each policy until when (in us)
---       they weigh, or ''; to refund or restore, since when that is known (in us: when it was
+--       they count, or ''; to refund or restore, since when that is known (in us: when it was
 --       charged, or seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
@@ -72,7 +72,7 @@ if marked or corrects then
   end
 
   -- Lives as long as anything that was seen before may be restored: as long as what was in use
-  -- weighs; of a key that was lost already nobody knows.
+  -- counts; of a key that was lost already nobody knows.
   set_mark = function(i, mark, forgotten)
     local life = lives[i] or life_of(counters[i])
     if forgotten and life < 60000 then life = 60000 end

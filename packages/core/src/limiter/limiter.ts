@@ -133,7 +133,7 @@ export class RateLimiter {
   }
 
   /**
-   * Gives units back, as far as they still weigh and never into a later window.
+   * Gives units back, as far as they still count and never into a later window.
    *
    * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
    * A decision is good for one refund, of all or of a part: the rest stays charged, and another

@@ -158,7 +158,7 @@ const CASES: readonly PolicyCase[] = [
     },
   ],
   [
-    'a decision is refunded once, and not when it no longer weighs',
+    'a decision is refunded once, and not when it no longer counts',
     async ({ limiter, clock }, policy) => {
       const subject = limiter(policy)
       const decision = await subject.consume('k', { cost: 2 })

@@ -361,7 +361,7 @@ describe('a counter that is intact', () => {
 describe('a receipt of a bucket', () => {
   test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
     const twins = new Twins(bucketPolicy)
-    // Two penalties in one instant, ten units each: the second one weighs until 2,000, as its
+    // Two penalties in one instant, ten units each: the second one counts until 2,000, as its
     // receipt says.
     await twins.ask({ mode: 'penalty', cost: 10 })
     await twins.ask({ mode: 'penalty', cost: 10 })
@@ -377,7 +377,7 @@ describe('a receipt of a bucket', () => {
     })
   })
 
-  test('gives back all that still weighs of it', async () => {
+  test('gives back all that still counts of it', async () => {
     for (const [atMs, left] of [
       [0, 5],
       [100, 6],
@@ -683,7 +683,7 @@ describe('a mark', () => {
     expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
   })
 
-  test('of a refund of a part keeps what was seen before it from being raised, as long as that weighs', async () => {
+  test('of a refund of a part keeps what was seen before it from being raised, as long as that counts', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
     await twins.redis({ mode: 'refund', cost: 3, atMs: 200 })
@@ -696,7 +696,7 @@ describe('a mark', () => {
     expect(await leftAfter(twins, { ...raise, seenMs: 300.001 })).toBe(limit - 4)
   })
 
-  test('lives as long as what was in use before would have weighed, however little is left', async () => {
+  test('lives as long as what was in use before would have counted, however little is left', async () => {
     const twins = new Twins(tokenBucket({ name: 'p', capacity: 10, refill: 10, every: '100s' }))
     const lifeMs = async () => (await client.pttl(`${twins.key}:mark`)) - 600_000
     await twins.redis({ cost: 9 })

@@ -41,7 +41,7 @@ local function seek(key, low, floor_sum, bound)
   return high, tick, weight, sum
 end
 
--- The tick of what weighs until then; never ahead of what is taken now, nor before the origin of
+-- The tick of what counts until then; never ahead of what is taken now, nor before the origin of
 -- times.
 local function tick_of(until_us, span, new_tick)
   return max(0, min(floor(until_us / 1000) - EPOCH_MS - span, new_tick))

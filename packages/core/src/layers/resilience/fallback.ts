@@ -173,7 +173,7 @@ export class Fallback {
     return admitted
   }
 
-  /** What no longer weighs need not be counted. Looked through once a second at the most. */
+  /** What is over need not be counted. Looked through once a second at the most. */
   #forgetExpired(): void {
     const nowUs = this.#options.clock.nowUs()
     if (nowUs < this.#lookedUs + 1_000_000) return

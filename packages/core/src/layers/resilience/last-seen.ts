@@ -15,7 +15,7 @@ type Mode = LayerRequest['mode']
 const SETS = 8_192
 const WAYS = 2
 /**
- * Of a way: hash, when, and then for each policy what remained and until when what was used weighs.
+ * Of a way: hash, when, and then for each policy what remained and until when what was used counts.
  */
 const HEADER = 2
 

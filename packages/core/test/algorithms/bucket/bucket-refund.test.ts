@@ -14,7 +14,7 @@ const CAPACITY = 10
 const PRICE = 800_000
 const START_US = Date.UTC(2026, 0, 1) * 1_000
 
-test('a receipt gives back no more of a bucket than its own charge weighs, also after an earlier refund', async () => {
+test('a receipt gives back no more of a bucket than its own charge counts, also after an earlier refund', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({
     store: memoryStore({ clock }),
@@ -25,7 +25,7 @@ test('a receipt gives back no more of a bucket than its own charge weighs, also 
     await limiter.consume('k', { cost: 5 }),
   ]
   await limiter.refund(first)
-  // The second charge is over, though its receipt says that it weighs for half a second more.
+  // The second charge is over, though its receipt says that it counts for half a second more.
   clock.advance(500)
   let passed = 0
   for (let i = 0; i < 10; i += 1) if ((await limiter.consume('k')).allowed) passed += 1

@@ -144,7 +144,7 @@ describe('what the store says of what was reconciled', () => {
     expect(note('consume', 1, 200, 2, 1)?.remaining).toEqual([0])
   })
 
-  test('is no loss, if what was reconciled weighs no more', () => {
+  test('is no loss, if what was reconciled counts no more', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
     const reconciled = remembered(
       log,

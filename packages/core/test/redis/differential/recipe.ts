@@ -40,7 +40,7 @@ export interface StepRecipe {
   readonly repeat: number
   /** Refund, settle or raise by one of the receipts that consuming gave, not by the groups. */
   readonly byReceipt: boolean
-  /** Until when what is settled or raised without a receipt weighs: so many eighths of a window
+  /** Until when what is settled or raised without a receipt counts: so many eighths of a window
    *  from now. */
   readonly until: number
   /** Ask what the contract says about this step; it costs a dozen calls. */
