@@ -46,9 +46,9 @@ const SUITES = [
   'driver',
   'kernel-lua',
   'log-cells',
+  'local-quotas',
   'log-sums',
   'plain-loop',
-  'shares',
   'stores',
   'ttl',
 ]

@@ -52,8 +52,7 @@ if marked or corrects then
   local lives, forgottens = {}, {}
 
   local function life_of(counter)
-    local reset = counter.reset_after()
-    return ceil(reset / 1000) + 1000
+    return ceil(counter.reset_after() / 1000) + 1000
   end
 
   -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.

@@ -2,7 +2,6 @@
 
 import { memoized } from '../base/cache.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
-import { checkedOptions } from '../base/options.js'
 import type { Kernel, PolicyNumbers } from './algorithm.js'
 
 export type Algorithm =
@@ -143,16 +142,4 @@ export function invalidNumber(value: unknown, message: string): TypeError | Rang
 export function isPolicy(value: unknown): value is Policy {
   const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
   return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
-}
-
-/**
- * @throws {TypeError} WEIR_INVALID_POLICY unless a factory was given an object with options it
- * knows
- */
-export function checkedPolicyOptions(
-  options: object,
-  algorithm: string,
-  known: readonly string[],
-): void {
-  checkedOptions(options, `${algorithm}()`, known, 'WEIR_INVALID_POLICY')
 }

@@ -1,4 +1,5 @@
-import { checkedPolicyOptions, makePolicy, type Policy } from './policy.js'
+import { checkedOptions } from '../base/options.js'
+import { makePolicy, type Policy } from './policy.js'
 
 /**
  * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
@@ -8,7 +9,7 @@ import { checkedPolicyOptions, makePolicy, type Policy } from './policy.js'
  * new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : standard) })
  */
 export function unlimited(options: { readonly name?: string } = {}): Policy {
-  checkedPolicyOptions(options, 'unlimited', ['name'])
+  checkedOptions(options, 'unlimited()', ['name'], 'WEIR_INVALID_POLICY')
   const { name = 'unlimited' } = options
   return makePolicy({
     name,

@@ -1,14 +1,9 @@
 // What the policies with a limit and a window share.
 
 import { type Duration, durationMs, durationText } from '../base/duration.js'
+import { checkedOptions } from '../base/options.js'
 import { type Kernel, MAX_UNITS } from './algorithm.js'
-import {
-  type Algorithm,
-  checkedCount,
-  checkedPolicyOptions,
-  makePolicy,
-  type Policy,
-} from './policy.js'
+import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.js'
 
 export interface WindowOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the
@@ -34,7 +29,8 @@ export function windowPolicy<Options extends WindowOptions>(
   detailOf: (limit: number, windowMs: number) => number,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
-  checkedPolicyOptions(options, algorithm, ['name', 'limit', 'window', ...known])
+  const all = ['name', 'limit', 'window', ...known]
+  checkedOptions(options, `${algorithm}()`, all, 'WEIR_INVALID_POLICY')
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)
   return makePolicy({

@@ -1,5 +1,6 @@
 import type { Duration } from '../../base/duration.js'
-import { checkedPolicyOptions, type Policy } from '../policy.js'
+import { checkedOptions } from '../../base/options.js'
+import type { Policy } from '../policy.js'
 import { bucketPolicy } from './policy.js'
 
 export interface GcraOptions {
@@ -27,7 +28,7 @@ export interface GcraOptions {
  */
 export function gcra(options: GcraOptions): Policy {
   const words = ['burst', 'limit', 'period'] as const
-  checkedPolicyOptions(options, 'gcra', ['name', ...words])
+  checkedOptions(options, 'gcra()', ['name', ...words], 'WEIR_INVALID_POLICY')
   const { limit } = options
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
   const { burst = rounded } = options

@@ -2,15 +2,9 @@
 
 import { type Duration, durationMs, durationText } from '../../base/duration.js'
 import { quote } from '../../base/errors.js'
+import { checkedOptions } from '../../base/options.js'
 import { MAX_UNITS } from '../algorithm.js'
-import {
-  type Algorithm,
-  checkedCount,
-  checkedPolicyOptions,
-  invalidNumber,
-  makePolicy,
-  type Policy,
-} from '../policy.js'
+import { type Algorithm, checkedCount, invalidNumber, makePolicy, type Policy } from '../policy.js'
 import { bucket } from './kernel.js'
 
 /**
@@ -31,7 +25,7 @@ export function bucketPolicy<Word extends string>(
   options: { readonly [word in Word]: unknown } & { readonly name?: string },
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
-  checkedPolicyOptions(options, algorithm, ['name', ...words])
+  checkedOptions(options, `${algorithm}()`, ['name', ...words], 'WEIR_INVALID_POLICY')
   const [capacityWord, refillWord, everyWord] = words
   const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
   const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)
