@@ -3,69 +3,60 @@
 
 import type { Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
-import { quote, rangeError } from './base/errors.js'
+import { memoized } from './base/cache.js'
+import { invalid } from './base/errors.js'
 import type {
   PolicyResult,
   PolicySet,
+  Store,
   StoreRequest,
   StoreResult,
   Target,
   WhenUnavailable,
 } from './store.js'
 
-/** @throws {RangeError} WEIR_INVALID_POLICY if two policies of a decision have one name */
 export function makePolicySet(
   name: string,
   policies: readonly Policy[],
   whenUnavailable?: readonly (WhenUnavailable | undefined)[],
 ): PolicySet {
-  checkNames(
-    name,
-    policies.map((policy) => ({ policy })),
-  )
   return Object.freeze({ name, policies: Object.freeze([...policies]), whenUnavailable })
 }
 
-/** @throws {RangeError} WEIR_INVALID_POLICY if two of the policies have one name */
-export function checkNames(limiter: string, uses: readonly { readonly policy: Policy }[]): void {
-  const names = new Set<string>()
-  for (const { policy } of uses) {
-    if (names.has(policy.name)) {
-      throw rangeError(
-        'WEIR_INVALID_POLICY',
-        `limiter "${limiter}" has two policies named "${policy.name}"; give each a name of its own`,
-      )
-    }
-    names.add(policy.name)
-  }
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a `WhenUnavailable` */
+export function checkWhen(when: unknown): void {
+  if (['local', 'allow', 'deny', 'throw'].includes(when as string)) return
+  const right = "'local', 'allow', 'deny' or 'throw'"
+  throw invalid('WEIR_INVALID_OPTION', 'whenUnavailable', when, right, 'string')
 }
 
-/** @throws {RangeError} WEIR_INVALID_OPTION */
-export function checkedWhen<When extends WhenUnavailable | undefined>(when: When): When {
-  if (when === undefined || ['local', 'allow', 'deny', 'throw'].includes(when)) return when
-  const right = "give 'local', 'allow', 'deny' or 'throw'"
-  throw rangeError('WEIR_INVALID_OPTION', `whenUnavailable is ${quote(when)}; ${right}`)
+/** @throws {TypeError} WEIR_INVALID_OPTION unless it is a store */
+export function checkStore(store: unknown): void {
+  if (typeof (store as Store | undefined | null)?.decide === 'function') return
+  const right = 'memoryStore(), redisStore(...) or your own'
+  throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
 }
 
-const parts: WeakMap<PolicySet, Map<string, PolicySet>> = new WeakMap()
+function pick<Value>(all: readonly Value[], places: readonly number[]): Value[] {
+  return places.map((i) => all[i] as Value)
+}
+
+const partsOf = memoized((_: PolicySet) => new Map<string, PolicySet>())
 
 /** The target as if its set had only the policies at these places. */
 export function partOfTarget(
   { policySet, key, ownKeys }: Target,
   places: readonly number[],
 ): Target {
-  const known = parts.get(policySet) ?? new Map<string, PolicySet>()
-  parts.set(policySet, known)
+  const parts = partsOf(policySet)
   const id = places.join()
-  const part =
-    known.get(id) ??
-    makePolicySet(
-      policySet.name,
-      places.map((i) => policySet.policies[i] as Policy),
-      policySet.whenUnavailable && places.map((i) => policySet.whenUnavailable?.[i]),
-    )
-  known.set(id, part)
-  return { policySet: part, key, ownKeys: ownKeys && places.map((i) => ownKeys[i]) }
+  let part = parts.get(id)
+  if (part === undefined) {
+    const { name, policies, whenUnavailable: when } = policySet
+    part = makePolicySet(name, pick(policies, places), when && pick(when, places))
+    parts.set(id, part)
+  }
+  return { policySet: part, key, ownKeys: ownKeys && pick(ownKeys, places) }
 }
 
 /** The request as if its set had only the policies at these places. */
@@ -76,8 +67,8 @@ export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
   return {
     ...request,
     target: partOfTarget(request.target, places),
-    costs: places.map((i) => request.costs[i] as number),
-    untilUs: request.untilUs && places.map((i) => request.untilUs?.[i] as number),
+    costs: pick(request.costs, places),
+    untilUs: request.untilUs && pick(request.untilUs, places),
   }
 }
 

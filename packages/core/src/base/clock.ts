@@ -1,4 +1,4 @@
-import { quote, rangeError, typeError } from './errors.js'
+import { invalid } from './errors.js'
 
 /** A source of time: whole microseconds since the Unix epoch, between the years 2025 and 2045. */
 export interface Clock {
@@ -12,6 +12,7 @@ export interface Clock {
  */
 export const EPOCH_MS = 1_735_689_600_000
 const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
+const RIGHT = 'whole microseconds since 1970, between the years 2025 and 2045'
 
 /** The host's clock. */
 export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
@@ -23,20 +24,14 @@ export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
  */
 export function checkedClock(clock: Clock): Clock {
   if (typeof clock?.nowUs !== 'function') {
-    throw typeError(
-      'WEIR_INVALID_CLOCK',
-      `clock is ${quote(clock)}; give an object with nowUs(): number`,
-    )
+    throw invalid('WEIR_INVALID_CLOCK', 'clock', clock, 'an object with nowUs(): number')
   }
   const checked: Clock = {
     nowUs() {
       const nowUs = clock.nowUs()
       if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000)
         return nowUs
-      throw rangeError(
-        'WEIR_INVALID_CLOCK',
-        `clock.nowUs() returned ${quote(nowUs)}; give whole microseconds since 1970, between the years 2025 and 2045`,
-      )
+      throw invalid('WEIR_INVALID_CLOCK', 'clock.nowUs()', nowUs, RIGHT, 'number')
     },
   }
   checked.nowUs()

@@ -20,6 +20,21 @@ export interface CodedError extends Error {
   readonly code: ErrorCode
 }
 
+/**
+ * For a value that was handed in: "<what> is <value>; give <right>".
+ * @param type what `typeof` says of right values; a value of another type is a TypeError
+ */
+export function invalid(
+  code: ErrorCode,
+  what: string,
+  value: unknown,
+  right: string,
+  type?: string,
+): CodedError {
+  const make = typeof value === type ? rangeError : typeError
+  return make(code, `${what} is ${quote(value)}; give ${right}`)
+}
+
 /** A value of the right type but outside its range. Thrown where the value enters. */
 export function rangeError(code: ErrorCode, message: string): RangeError & CodedError {
   return Object.assign(new RangeError(message), { code })

@@ -1,6 +1,20 @@
 // What every function that takes options makes sure of first.
 
-import { type ErrorCode, quote, rangeError, typeError } from './errors.js'
+import { type ErrorCode, invalid, quote, typeError } from './errors.js'
+
+/** Throws if the value of an option is not right; `undefined` is never asked about. */
+export type Check = (value: unknown, name: string) => void
+
+/** The checks of all options that there are: by the type, none is missing. */
+export type Checks<Options> = Readonly<Record<keyof Options, Check>>
+
+/** @throws {TypeError | RangeError} unless given an object with none but known and right options */
+export function checkAll<Options>(options: object, what: string, checks: Checks<Options>): void {
+  checkedOptions(options, what, Object.keys(checks))
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined) checks[name as keyof Options](value, name)
+  }
+}
 
 /** @throws {TypeError} with `code`, unless given an object with none but the options known */
 export function checkedOptions(
@@ -12,18 +26,30 @@ export function checkedOptions(
   if (typeof options !== 'object' || options === null) {
     throw typeError(code, `${what} was given ${quote(options)}; give { ${known.join(', ')} }`)
   }
-  const unknown = Object.keys(options).find((option) => !known.includes(option))
-  if (unknown !== undefined) {
-    throw typeError(
-      code,
-      `${what} does not know the option ${quote(unknown)}; it knows ${known.join(', ')}`,
-    )
+  // Calls are checked, too: no array of the names is made.
+  for (const name in options) {
+    if (known.includes(name)) continue
+    const right = `it knows ${known.join(', ')}`
+    throw typeError(code, `${what} does not know the option ${quote(name)}; ${right}`)
   }
 }
 
-/** @throws {RangeError} WEIR_INVALID_OPTION unless it is a whole number within the bounds */
-export function checkedNumber(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  const right = `give a whole number from ${least} to ${most}`
-  throw rangeError('WEIR_INVALID_OPTION', `${name} is ${quote(value)}; ${right}`)
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a whole number in the bounds */
+export function checkedNumber(name: string, value: unknown, least: number, most: number): void {
+  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return
+  const right = `a whole number from ${least} to ${most}`
+  throw invalid('WEIR_INVALID_OPTION', name, value, right, 'number')
 }
+
+export function wholeNumber(least: number, most: number): Check {
+  return (value, name) => checkedNumber(name, value, least, most)
+}
+
+export function ofType(type: 'boolean' | 'function'): Check {
+  return (value, name) => {
+    if (typeof value !== type) throw invalid('WEIR_INVALID_OPTION', name, value, `a ${type}`)
+  }
+}
+
+/** Checked elsewhere, or by what is made of it. */
+export function unchecked(): void {}

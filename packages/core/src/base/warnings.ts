@@ -2,6 +2,9 @@
 // warnings, so that `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has
 // a section for each.
 
+import { quote } from './errors.js'
+import { isPromise } from './maybe-async.js'
+
 export type WarningCode =
   | 'WEIR_SHARED_NAME'
   | 'WEIR_LIMIT_IN_NAME'
@@ -32,6 +35,18 @@ export function warnOnce(code: WarningCode, topic: string, message: string): voi
   if (given.has(id)) return
   given.add(id)
   warn(code, message)
+}
+
+/** Calls a listener of a user's. What it throws, or its promise rejects with, becomes a warning. */
+export function notify(listener: string, topic: string, call: () => unknown): void {
+  const failed = (error: unknown): void =>
+    warnOnce('WEIR_OBSERVER_FAILED', topic, `${listener} of "${topic}" threw: ${quote(error)}`)
+  try {
+    const done = call()
+    if (isPromise(done)) Promise.resolve(done).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
 }
 
 export function warn(code: WarningCode, message: string): void {

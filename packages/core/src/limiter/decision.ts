@@ -45,14 +45,14 @@ export type Decision = Allowed | Denied
  * on the same store. A copy of it (`structuredClone`, JSON) is not valid.
  */
 export class Receipt {
+  /** Undefined: nothing was charged. */
   readonly request: StoreRequest | undefined
   readonly result: StoreResult
-  spent: boolean
+  spent = false
 
-  constructor(request: StoreRequest | undefined, result: StoreResult, spent: boolean) {
+  constructor(request: StoreRequest | undefined, result: StoreResult) {
     this.request = request
     this.result = result
-    this.spent = spent
   }
 
   /** Nothing: the log of a decision shows what was decided, not what is needed to undo it. */
@@ -61,36 +61,24 @@ export class Receipt {
 
 /** The decision that a store's result amounts to. */
 export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
-  const { granted, policies, source, degraded, unavailableMs } = result
+  const { granted, policies, unavailableMs } = result
   const { key } = request.target
-  const isDenied = granted === 0 && unavailableMs === undefined
-  const binding = bindingOf(policies, isDenied)
-  if (granted > 0) {
-    const receipt = new Receipt(request, result, false)
-    return allowed(binding, key, policies, source, degraded, receipt)
-  }
-  if (unavailableMs !== undefined) {
-    return denied(binding, 'store-unavailable', unavailableMs, key, policies, source, degraded)
-  }
+  const binding = bindingOf(policies, granted === 0 && unavailableMs === undefined)
+  if (granted > 0) return allowed(binding, key, result, new Receipt(request, result))
+  if (unavailableMs !== undefined)
+    return denied(binding, key, result, 'store-unavailable', unavailableMs)
   const { retryAfterMs } = binding
-  const reason = retryAfterMs === Number.POSITIVE_INFINITY ? 'cost-exceeds-limit' : 'limit'
-  return denied(binding, reason, retryAfterMs, key, policies, source, degraded)
+  const isNever = retryAfterMs === Number.POSITIVE_INFINITY
+  return denied(binding, key, result, isNever ? 'cost-exceeds-limit' : 'limit', retryAfterMs)
 }
 
 /** The decision where no policy limits anything. */
 export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const binding = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
-  const result: StoreResult = {
-    granted: 1,
-    nowUs: 0,
-    untilUs: [],
-    policies: [binding],
-    source: 'local',
-    degraded,
-  }
-  const receipt = new Receipt(undefined, result, true)
-  return allowed(binding, key, result.policies, 'local', degraded, receipt)
+  const policies = [binding]
+  const result = { granted: 1, nowUs: 0, untilUs: [], policies, source: 'local', degraded } as const
+  return allowed(binding, key, result, new Receipt(undefined, result))
 }
 
 /** Waits for a decision. There is a promise only where the store does not answer at once. */
@@ -106,13 +94,8 @@ export class PendingDecision implements Pending {
   }
 
   decided(result: StoreResult): void {
-    try {
-      this.decision = decisionOf(this.request, result)
-      this.resolve?.(this.decision)
-    } catch (error) {
-      // The store broke its contract.
-      this.failed(error)
-    }
+    this.decision = decisionOf(this.request, result)
+    this.resolve?.(this.decision)
   }
 
   failed(error: unknown): void {
@@ -123,23 +106,20 @@ export class PendingDecision implements Pending {
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */
 export function copyOf(decision: Decision): Decision {
-  const { key, policies, source, degraded } = decision
-  if (decision.allowed) {
-    return allowed(decision, key, policies, source, degraded, decision.receipt)
-  }
-  const { reason, retryAfterMs } = decision
-  return denied(decision, reason, retryAfterMs, key, policies, source, degraded)
+  const { key } = decision
+  if (decision.allowed) return allowed(decision, key, decision, decision.receipt)
+  return denied(decision, key, decision, decision.reason, decision.retryAfterMs)
 }
 
 /** What a decision says of its binding policy. */
 type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfterMs'>
+/** What it says of all of them. */
+type All = Pick<StoreResult, 'policies' | 'source' | 'degraded'>
 
 function allowed(
   { policy, limit, remaining, resetAfterMs }: Binding,
   key: string,
-  policies: readonly PolicyResult[],
-  source: Decision['source'],
-  degraded: boolean,
+  { policies, source, degraded }: All,
   receipt: Receipt,
 ): Allowed {
   return {
@@ -158,12 +138,10 @@ function allowed(
 
 function denied(
   { policy, limit, remaining, resetAfterMs }: Binding,
+  key: string,
+  { policies, source, degraded }: All,
   reason: Denied['reason'],
   retryAfterMs: number,
-  key: string,
-  policies: readonly PolicyResult[],
-  source: Decision['source'],
-  degraded: boolean,
 ): Denied {
   return {
     allowed: false,

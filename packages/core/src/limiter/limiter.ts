@@ -1,26 +1,26 @@
-import { checkedName, counterOf } from '../algorithms/policy.js'
+import { checkedName } from '../algorithms/policy.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
-import { isPromise } from '../base/maybe-async.js'
-import { checkedOptions } from '../base/options.js'
-import { warnOnce } from '../base/warnings.js'
+import { isPromise, whenKnown } from '../base/maybe-async.js'
+import { type Checks, checkAll, checkedOptions, ofType, unchecked } from '../base/options.js'
+import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
-import { checkedWhen, partOfTarget } from '../request.js'
-import type { Mode, PolicySet, Store, Target, WhenUnavailable } from '../store.js'
+import { checkStore, checkWhen, partOfTarget } from '../request.js'
+import type { Mode, Store, Target, WhenUnavailable } from '../store.js'
 import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
   checkedKey,
+  isOn,
   type Key,
   type PolicyInput,
   type Resolved,
-  Resolver,
   requestOf,
-  storeOf,
-  targetOf,
+  resolver,
+  warnOfNamesake,
 } from './policy-set.js'
 
 export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
@@ -77,7 +77,7 @@ export class RateLimiter {
   readonly #layer: Layer
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
-  readonly #resolver: Resolver
+  readonly #resolve: (input: PolicyInput) => Resolved
   readonly #fixed: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
@@ -89,28 +89,18 @@ export class RateLimiter {
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
    *  WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
-    checkedOptions(options, 'RateLimiter', OPTIONS)
-    const { name, store = memoryStore(), policy, onDecision, shared = false } = options
-    if (typeof store?.decide !== 'function') {
-      throw typeError(
-        'WEIR_INVALID_OPTION',
-        `store is ${quote(store)}; give memoryStore(), redisStore(...) or your own`,
-      )
-    }
-    if (onDecision !== undefined && typeof onDecision !== 'function') {
-      throw typeError('WEIR_INVALID_OPTION', `onDecision is ${quote(onDecision)}; give a function`)
-    }
-    this.name = name === undefined ? 'default' : checkedName(name, 'limiter name')
+    checkAll(options, 'RateLimiter', CHECKS)
+    const { name, store = memoryStore(), policy, whenUnavailable, onDecision, shared } = options
+    this.name = name ?? 'default'
     this.store = store
     this.#layer = layerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
-    const owner = { limiter: this.name, isNamed: name !== undefined, store }
-    this.#resolver = new Resolver(owner, checkedWhen(options.whenUnavailable))
-    if (typeof policy !== 'function') {
-      this.#fixed = this.#resolver.resolve(policy)
-      if (!shared) this.#warnOfNamesake(this.#fixed)
-    }
+    const isNamed = name !== undefined
+    this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable })
+    if (typeof policy === 'function') return
+    this.#fixed = this.#resolve(policy)
+    if (!shared) warnOfNamesake(this.#fixed, store)
   }
 
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
@@ -171,8 +161,9 @@ export class RateLimiter {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', RESET)
     const resolved = await this.#resolveFor(text, options, 'reset')
-    if (resolved.policySet === undefined) return
-    const target = countersOf(targetOf(resolved, resolved.policySet, text))
+    const { policySet, ownKeys } = resolved
+    if (policySet === undefined) return
+    const target = countersOf({ policySet, key: text, ownKeys })
     if (target !== undefined) await this.store.reset(target)
   }
 
@@ -201,8 +192,8 @@ export class RateLimiter {
     const { request, result, spent } = receipt
     if (request === undefined || request.mode === 'peek') return
     const { policySet } = request.target
-    if (storeOf(policySet) !== this.store || policySet.name !== this.name)
-      throw this.#notOurs(policySet)
+    if (policySet.name !== this.name) throw this.#notOurs(`the name "${policySet.name}"`)
+    if (!isOn(this.store, policySet)) throw this.#notOurs('that name on another store')
     if (spent) return
     const costs = cost === undefined ? request.costs : partOfCosts(request.costs, cost)
     receipt.spent = true
@@ -210,8 +201,7 @@ export class RateLimiter {
     await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
 
-  #notOurs({ name }: PolicySet): TypeError {
-    const whose = name === this.name ? 'that name on another store' : `the name "${name}"`
+  #notOurs(whose: string): TypeError {
     return typeError(
       'WEIR_INVALID_RECEIPT',
       `refund() of limiter "${this.name}" was given a decision of a limiter of ${whose}; refund it there`,
@@ -237,14 +227,18 @@ export class RateLimiter {
     mode: 'consume' | 'peek',
   ): Decision | Promise<Decision> {
     const decision = this.#ask(key, options, mode)
-    if (this.#onDecision === undefined) return decision
-    if (isPromise(decision)) return decision.then((settled) => this.#observed(settled, mode))
-    return this.#observed(decision, mode)
+    const observe = this.#onDecision
+    if (observe === undefined) return decision
+    return whenKnown(decision, (known) => {
+      const copy = Object.freeze(copyOf(known))
+      notify('onDecision', this.name, () => observe(copy, known.key, mode))
+      return known
+    })
   }
 
   #ask(of: Key, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
     if (options !== this.#lastOptions) {
-      checkCall(options, mode)
+      if (options !== undefined) checkedOptions(options, `${mode}()`, ASK)
       // Others may hold a request.
       if (options?.policy === undefined) this.#lastOptions = options
     }
@@ -270,10 +264,8 @@ export class RateLimiter {
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
     if (pending.failure !== undefined) throw pending.failure.error
-    const promise = new Promise<Decision>(keepBoth)
-    pending.resolve = lastResolve
-    pending.reject = lastReject
-    return promise
+    waiting = pending
+    return new Promise<Decision>(keepBoth)
   }
 
   #resolveFor(
@@ -283,15 +275,12 @@ export class RateLimiter {
   ): Resolved | Promise<Resolved> {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
-    if (own !== undefined && typeof own !== 'function') return this.#resolver.resolve(own)
-    if (own === undefined && this.#policy === policyOfRequests) throw this.#needsPolicy(mode)
+    if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
+    if (choose === policyOfRequests) throw this.#needsPolicy(mode)
     try {
-      const input = choose(key)
-      if (!isPromise(input)) return this.#known(key, this.#resolver.resolve(input))
-      return Promise.resolve(input)
-        .then((settled) => this.#known(key, this.#resolver.resolve(settled)))
-        .catch((error) => this.#lastGood(key, error))
+      const resolved = whenKnown(choose(key), (input) => this.#remembered(key, input))
+      return isPromise(resolved) ? resolved.catch((error) => this.#lastGood(key, error)) : resolved
     } catch (error) {
       return this.#lastGood(key, error)
     }
@@ -307,7 +296,8 @@ export class RateLimiter {
     )
   }
 
-  #known(key: string, resolved: Resolved): Resolved {
+  #remembered(key: string, input: PolicyInput): Resolved {
+    const resolved = this.#resolve(input)
     this.#chosen.set(shortName(key), resolved)
     return resolved
   }
@@ -322,76 +312,33 @@ export class RateLimiter {
     warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
     return resolved
   }
-
-  #observed(decision: Decision, mode: 'consume' | 'peek'): Decision {
-    try {
-      const done: unknown = this.#onDecision?.(Object.freeze(copyOf(decision)), decision.key, mode)
-      if (isPromise(done)) Promise.resolve(done).catch((error) => this.#warnOfObserver(error))
-    } catch (error) {
-      this.#warnOfObserver(error)
-    }
-    return decision
-  }
-
-  #warnOfObserver(error: unknown): void {
-    warnOnce(
-      'WEIR_OBSERVER_FAILED',
-      this.name,
-      `onDecision of limiter "${this.name}" threw: ${quote(error)}`,
-    )
-  }
-
-  #warnOfNamesake({ policySet, ownKeys }: Resolved): void {
-    const counters = countersOn.get(this.store) ?? new Set()
-    countersOn.set(this.store, counters)
-    for (const [i, policy] of (policySet?.policies ?? []).entries()) {
-      // Keys of their own may well be different ones.
-      if (ownKeys?.[i] !== undefined) continue
-      const counter = `${this.name}/${policy.name}/${counterOf(policy)}`
-      if (counters.has(counter)) {
-        const what = `two limiters named "${this.name}" on one store share the counters of policy "${policy.name}"`
-        const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
-        warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
-      }
-      if (counters.size >= MAX_CHOSEN) counters.clear()
-      counters.add(counter)
-    }
-  }
 }
 
-let lastResolve: (decision: Decision) => void
-let lastReject: (error: unknown) => void
+let waiting: PendingDecision
 /**
  * An executor that is made once: one for each promise would be a third of what the promise takes.
  */
 function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
-  lastResolve = resolve
-  lastReject = reject
+  waiting.resolve = resolve
+  waiting.reject = reject
 }
 
-const OPTIONS = ['name', 'store', 'policy', 'whenUnavailable', 'onDecision', 'shared']
+const CHECKS: Checks<RateLimiterOptions> = {
+  name: (name) => checkedName(name as string, 'limiter name'),
+  store: checkStore,
+  policy: unchecked,
+  whenUnavailable: checkWhen,
+  onDecision: ofType('function'),
+  shared: unchecked,
+}
 const ASK = ['cost', 'policy']
 const REFUND = ['cost']
 const RESET = ['policy']
 const MAX_CHOSEN = 10_000
 const DISABLED = unlimited({ name: 'disabled' })
-/**
- * What the policies of all limiters count under, by store: those that are the same for all
- * requests.
- */
-const countersOn: WeakMap<Store, Set<string>> = new WeakMap()
-
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(): never {
   throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
-}
-
-function checkCall(options: object | undefined, mode: Mode): void {
-  if (options === undefined) return
-  // Not by the list of names, which would make an array for each decision.
-  let isRight = typeof options === 'object' && options !== null
-  for (const option in options) if (option !== 'cost' && option !== 'policy') isRight = false
-  if (!isRight) checkedOptions(options, `${mode}()`, ASK)
 }
 
 /** What of a target a reset of its key forgets: counters of other keys stay. Undefined: there is

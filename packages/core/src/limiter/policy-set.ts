@@ -1,20 +1,13 @@
 // What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the
 // store.
 
-import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
-import { quote, rangeError, typeError } from '../base/errors.js'
+import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
+import { Recent } from '../base/cache.js'
+import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { checkedWhen, checkNames, makePolicySet } from '../request.js'
-import type {
-  Mode,
-  OwnKey,
-  PolicySet,
-  Store,
-  StoreRequest,
-  Target,
-  WhenUnavailable,
-} from '../store.js'
+import { checkWhen, makePolicySet } from '../request.js'
+import type { Mode, OwnKey, PolicySet, Store, StoreRequest, WhenUnavailable } from '../store.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -57,67 +50,83 @@ interface Owner {
   readonly isNamed: boolean
   /** That will decide. */
   readonly store: Store
+  /** For policies that say nothing of it. */
+  readonly whenUnavailable: WhenUnavailable | undefined
 }
 
-/** Resolves the policies of one limiter. */
-export class Resolver {
-  readonly #owner: Owner
-  readonly #whenUnavailable: WhenUnavailable | undefined
-  readonly #policySets: Map<string, PolicySet> = new Map()
+/** What the limiters on one store know of each other. */
+interface Known {
+  /** Their policy sets, so that a receipt need not carry its store. */
+  readonly policySets: WeakSet<PolicySet>
+  /** By the names of a limiter and a policy, the kernel that counts under them. */
+  readonly kernels: Recent<string | undefined>
+  /** What is counted under by policies that are the same for all requests. */
+  readonly counters: Recent<true>
+}
 
-  /** @param whenUnavailable for policies that say nothing of it */
-  constructor(owner: Owner, whenUnavailable: WhenUnavailable | undefined) {
-    this.#owner = owner
-    this.#whenUnavailable = whenUnavailable
-  }
+const allKnown: WeakMap<Store, Known> = new WeakMap()
 
-  /** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST,
-   *  WEIR_INVALID_OPTION */
-  resolve(input: PolicyInput): Resolved {
-    const uses = usesOf(input, this.#owner)
-    const first = uses[0] as PolicyUse
-    if (uses.length > 1) checkNames(this.#owner.limiter, uses)
-    const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
-    if (limiting.length === 0) return { policySet: undefined, first: first.policy }
-    return {
-      policySet: this.#policySetOf(limiting),
-      first: first.policy,
-      ownKeys: limiting.some(({ key }) => key !== undefined) ? limiting.map(ownKeyOf) : undefined,
-      ownCosts: limiting.some(({ cost }) => cost !== undefined)
-        ? limiting.map(({ cost }) => cost)
-        : undefined,
-    }
+function knownOn(store: Store): Known {
+  const known = allKnown.get(store) ?? {
+    policySets: new WeakSet(),
+    kernels: new Recent(MAX_REMEMBERED),
+    counters: new Recent(MAX_COUNTERS),
   }
+  allKnown.set(store, known)
+  return known
+}
+
+/** Whether a policy set was made for a store. */
+export function isOn(store: Store, policySet: PolicySet): boolean {
+  return knownOn(store).policySets.has(policySet)
+}
+
+/**
+ * Makes the function that resolves the policies of a limiter. It throws a TypeError or RangeError:
+ * WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_OPTION.
+ */
+export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
+  // Numbers may come from requests: forgetting policy sets costs a little time, keeping them all
+  // would cost memory.
+  const policySets = new Recent<PolicySet>(MAX_REMEMBERED)
 
   /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
    *  policies. */
-  #policySetOf(uses: readonly PolicyUse[]): PolicySet {
+  function policySetOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
-    let policySet = this.#policySets.get(signature)
+    let policySet = policySets.get(signature)
     if (policySet === undefined) {
-      // Numbers may come from requests: forgetting the policy sets costs a little time, keeping
-      // them all would cost memory.
-      if (this.#policySets.size >= MAX_REMEMBERED) this.#policySets.clear()
-      const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? this.#whenUnavailable)
-      policySet = makePolicySet(
-        this.#owner.limiter,
-        uses.map(({ policy }) => policy),
-        when,
-      )
-      warnOfAlgorithms(policySet, this.#owner.store)
-      this.#policySets.set(signature, policySet)
-      stores.set(policySet, this.#owner.store)
+      const policies = uses.map(({ policy }) => policy)
+      const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? owner.whenUnavailable)
+      policySet = makePolicySet(owner.limiter, policies, when)
+      policySets.set(signature, policySet)
+      knownOn(owner.store).policySets.add(policySet)
+      warnOfAlgorithms(policySet, owner.store)
     }
     return policySet
   }
+
+  return (input) => {
+    const uses = usesOf(input, owner)
+    const { policy: first } = uses[0] as PolicyUse
+    const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
+    if (limiting.length === 0) return { policySet: undefined, first }
+    return {
+      policySet: policySetOf(limiting),
+      first,
+      ownKeys: someOf(limiting.map(ownKeyOf)),
+      ownCosts: someOf(limiting.map(({ cost }) => cost)),
+    }
+  }
 }
 
-/** By store, which kernel counts under the names of a limiter and a policy. */
-const kernelsOn: WeakMap<Store, Map<string, string | undefined>> = new WeakMap()
+/** The values, if there are any. */
+function someOf<Value>(values: Value[]): Value[] | undefined {
+  return values.some((value) => value !== undefined) ? values : undefined
+}
 
 function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store): void {
-  const kernels = kernelsOn.get(store) ?? new Map()
-  kernelsOn.set(store, kernels)
+  const { kernels } = knownOn(store)
   for (const { name, kernel } of policies) {
     const names = `${limiter}/${name}`
     const known = kernels.get(names)
@@ -125,9 +134,25 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
       const what = `policy ${quote(name)} of limiter "${limiter}" had another algorithm before`
       warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
     }
-    // Names may come from requests.
-    if (kernels.size >= MAX_REMEMBERED) kernels.clear()
     kernels.set(names, kernel?.id)
+  }
+}
+
+/** Warns if another limiter on the store has a policy that counts under the same names. */
+export function warnOfNamesake({ policySet, ownKeys }: Resolved, store: Store): void {
+  if (policySet === undefined) return
+  const { counters } = knownOn(store)
+  const { name, policies } = policySet
+  for (const [i, policy] of policies.entries()) {
+    // Keys of their own may well be different ones.
+    if (ownKeys?.[i] !== undefined) continue
+    const counter = `${name}/${policy.name}/${counterOf(policy)}`
+    if (counters.get(counter)) {
+      const what = `two limiters named "${name}" on one store share the counters of policy "${policy.name}"`
+      const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
+      warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
+    }
+    counters.set(counter, true)
   }
 }
 
@@ -135,52 +160,48 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
  * The policies of an input, by the names that they have in their limiter. Where the user has named
  * the limiter and not the policy, the limit is no part of the name: it may change, and the count
  * goes on.
- * @throws {TypeError | RangeError} as `resolve`
+ * @throws {TypeError | RangeError} as `resolver` says
  */
 export function usesOf(
   input: PolicyInput,
-  { limiter, isNamed }: Omit<Owner, 'store'>,
+  { limiter, isNamed }: Pick<Owner, 'limiter' | 'isNamed'>,
 ): readonly PolicyUse[] {
-  const uses: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
-  if (uses.length === 0) {
+  const given: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
+  if (given.length === 0) {
     throw typeError(
       'WEIR_INVALID_POLICY',
       `limiter "${limiter}" has no policy; give one, or unlimited()`,
     )
   }
-  if (!isNamed) return uses
-  const short = uses.map((use) => ({ ...use, policy: withoutLimitInName(use.policy) }))
-  const names = new Set(short.map(({ policy }) => policy.name))
-  if (names.size === uses.length) return short
+  const uses = isNamed ? withoutLimits(given, limiter) : given
+  const names = uses.map(({ policy }) => policy.name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice === undefined) return uses
+  const what = `limiter "${limiter}" has two policies named "${twice}"`
+  throw rangeError('WEIR_INVALID_POLICY', `${what}; give each a name of its own`)
+}
+
+function withoutLimits(given: readonly PolicyUse[], limiter: string): readonly PolicyUse[] {
+  const short = given.map((use) => ({ ...use, policy: withoutLimitInName(use.policy) }))
+  const names = short.map(({ policy }) => policy.name)
   return short.map((use, i) => {
     const { name } = use.policy
-    const given = (uses[i] as PolicyUse).policy
-    if (given.name === name || short.filter(({ policy }) => policy.name === name).length === 1)
-      return use
+    const own = given[i] as PolicyUse
+    if (own.policy.name === name || names.indexOf(name) === names.lastIndexOf(name)) return use
     const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so the limit is in the name`
     warnOnce(
       'WEIR_LIMIT_IN_NAME',
       limiter,
       `${why} and a changed limit starts a new count; give each a name`,
     )
-    return uses[i] as PolicyUse
+    return own
   })
-}
-
-const stores: WeakMap<PolicySet, Store> = new WeakMap()
-
-/** The store that a policy set was made for: what a receipt need not carry. */
-export function storeOf(policySet: PolicySet): Store | undefined {
-  return stores.get(policySet)
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 const MAX_REMEMBERED = 1_000
+const MAX_COUNTERS = 10_000
 const ONE: readonly number[] = Object.freeze([1])
-
-export function targetOf(resolved: Resolved, policySet: PolicySet, key: string): Target {
-  return { policySet, key, ownKeys: resolved.ownKeys }
-}
 
 /** What a store is asked for one request. */
 export function requestOf(
@@ -190,10 +211,9 @@ export function requestOf(
   cost: number,
   mode: Mode,
 ): StoreRequest {
-  let costs: readonly number[]
-  if (ownCosts !== undefined) costs = ownCosts.map((own) => own ?? cost)
-  else if (policySet.policies.length > 1) costs = policySet.policies.map(() => cost)
-  else costs = cost === 1 ? ONE : [cost]
+  let costs = ONE
+  if (cost !== 1 || ownCosts !== undefined || policySet.policies.length > 1)
+    costs = policySet.policies.map((_, i) => ownCosts?.[i] ?? cost)
   return { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
 }
 
@@ -206,15 +226,13 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
   if (isUse) checkedOptions(input, 'a policy with a key of its own', USE, 'WEIR_INVALID_POLICY')
   const use: PolicyUse = isUse ? input : { policy: input as Policy }
   if (!isPolicy(use.policy)) {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `policy is ${quote(input)}; give tokenBucket({...}), slidingWindow({...}), ...`,
-    )
+    const right = 'tokenBucket({...}), slidingWindow({...}), ...'
+    throw invalid('WEIR_INVALID_POLICY', 'policy', input, right)
   }
   if (use.key !== undefined) checkedKey(use.key)
   if (use.tag !== undefined) checkedKey(use.tag)
   if (use.cost !== undefined) checkedCost(use.cost)
-  checkedWhen(use.whenUnavailable)
+  if (use.whenUnavailable !== undefined) checkWhen(use.whenUnavailable)
   return use
 }
 
@@ -222,10 +240,8 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
 export function checkedKey(key: Key): string {
   if (typeof key === 'string' && key !== '') return key
   if (isKey(key)) return String(key)
-  const right =
-    'give a text that is not empty, a whole number or a bigint, which names who is limited'
-  const wrong = key === '' || typeof key === 'number' ? rangeError : typeError
-  throw wrong('WEIR_INVALID_KEY', `key is ${quote(key)}; ${right}`)
+  const right = 'a text that is not empty, a whole number or a bigint, which names who is limited'
+  throw invalid('WEIR_INVALID_KEY', 'key', key, right, key === '' ? 'string' : 'number')
 }
 
 export function isKey(key: unknown): key is Key {
@@ -234,15 +250,7 @@ export function isKey(key: unknown): key is Key {
 }
 
 export function checkedCost(cost: number): number {
-  if (typeof cost !== 'number') {
-    throw typeError('WEIR_INVALID_COST', `cost is ${quote(cost)}; give a whole number, 0 or more`)
-  }
-  if (!Number.isSafeInteger(cost) || cost < 0) {
-    const hint = cost < 0 ? ' (to give units back, use refund)' : ''
-    throw rangeError(
-      'WEIR_INVALID_COST',
-      `cost is ${quote(cost)}; give a whole number, 0 or more${hint}`,
-    )
-  }
-  return cost
+  if (Number.isSafeInteger(cost) && cost >= 0) return cost
+  const hint = typeof cost === 'number' && cost < 0 ? ' (to give units back, use refund)' : ''
+  throw invalid('WEIR_INVALID_COST', 'cost', cost, `a whole number, 0 or more${hint}`, 'number')
 }

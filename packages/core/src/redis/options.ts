@@ -1,15 +1,25 @@
 // The options of a Redis store, checked where they enter.
 
 import { type Clock, checkedClock } from '../base/clock.js'
-import { quote, rangeError, typeError } from '../base/errors.js'
-import { checkedNumber, checkedOptions } from '../base/options.js'
+import { invalid, typeError } from '../base/errors.js'
+import {
+  type Checks,
+  checkAll,
+  checkedNumber,
+  ofType,
+  unchecked,
+  wholeNumber,
+} from '../base/options.js'
 import type { LeaseOptions } from '../layers/leases.js'
-import { checkedInstances, type Peers } from '../layers/resilience/peers.js'
-import { checkedResilience } from '../layers/resilience/resilient.js'
-import type { WhenUnavailable } from '../store.js'
+import {
+  RESILIENT_CHECKS,
+  type ResilientOptions,
+  type ResilientSettings,
+  resilientSettings,
+} from '../layers/resilience/resilient.js'
 import { type KeyFormat, keyFormat, spreadHashTags } from './transport/keys.js'
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends ResilientOptions {
   /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default
    *  `'weir'`. */
   readonly prefix?: string
@@ -31,14 +41,9 @@ export interface RedisStoreOptions {
    * keys are readable.
    */
   readonly hashKeys?: string
-  /** How long a decision may wait for Redis, in ms. Default 100. */
-  readonly deadlineMs?: number
   /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were
    *  down. Default 1,000. */
   readonly maxInFlight?: number
-  /** What to do when Redis cannot decide; a limiter or a policy may say otherwise. Default
-   *  `'local'`. */
-  readonly whenUnavailable?: WhenUnavailable
   /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in
    *  Redis. */
   readonly instances?: number | { readonly count: number; readonly rank: number }
@@ -54,86 +59,59 @@ export interface RedisStoreOptions {
    * requests a second for one key.
    */
   readonly leases?: LeaseOptions
-  /** Called with a line of text when something happens, at most once a second for each kind. */
-  readonly log?: (line: string) => void
 }
 
-/** The options, checked and completed. */
-export interface RedisSettings {
+/** The options, checked and completed. Instances undefined: they are counted. */
+export interface RedisSettings extends ResilientSettings {
   readonly format: KeyFormat
   readonly clock: Clock | undefined
-  readonly deadlineMs: number
   readonly maxInFlight: number
-  readonly whenUnavailable: WhenUnavailable
-  /** Undefined: they are counted. */
-  readonly instances: Peers | undefined
   readonly denyCache: boolean
   readonly leases: LeaseOptions | undefined
-  readonly log: ((line: string) => void) | undefined
 }
 
-const SHORTEST_SECRET = 16
-const TYPES = { denyCache: 'boolean', log: 'function' } as const
-const KNOWN: Readonly<Record<keyof RedisStoreOptions, true>> = {
-  prefix: true,
-  clock: true,
-  hashTags: true,
-  hashKeys: true,
-  deadlineMs: true,
-  maxInFlight: true,
-  whenUnavailable: true,
-  instances: true,
-  denyCache: true,
-  leases: true,
-  log: true,
+const LEASE_CHECKS: Checks<LeaseOptions> = {
+  units: (units) => checkedNumber('leases.units', units, 2, 10_000),
+  holdMs: (holdMs) => checkedNumber('leases.holdMs', holdMs, 1, 1_000),
+}
+const CHECKS: Checks<RedisStoreOptions> = {
+  ...RESILIENT_CHECKS,
+  prefix: checkPrefix,
+  clock: unchecked,
+  hashTags: wholeNumber(2, 1_024),
+  hashKeys: checkSecret,
+  maxInFlight: wholeNumber(1, 1_000_000),
+  denyCache: ofType('boolean'),
+  leases: (leases) => checkAll(leases as LeaseOptions, 'leases', LEASE_CHECKS),
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK */
 export function checkedRedisOptions(options: RedisStoreOptions): RedisSettings {
-  checkedOptions(options, 'redisStore()', Object.keys(KNOWN))
-  const {
-    prefix = 'weir',
-    maxInFlight = 1_000,
-    hashTags,
-    hashKeys,
-    leases,
-    clock,
-    instances,
-  } = options
-  if (typeof prefix !== 'string' || !/^[A-Za-z0-9_.:-]{1,64}$/.test(prefix)) {
-    const right = "give 1 to 64 letters, digits, '_', '.', ':' or '-'"
-    throw rangeError('WEIR_INVALID_OPTION', `prefix is ${quote(prefix)}; ${right}`)
-  }
-  const { deadlineMs, whenUnavailable } = checkedResilience(options)
-  checkedNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-  for (const [name, type] of Object.entries(TYPES)) {
-    const value = options[name as keyof typeof TYPES]
-    if (value !== undefined && typeof value !== type) {
-      throw typeError('WEIR_INVALID_OPTION', `${name} is ${quote(value)}; give a ${type}`)
-    }
-  }
-  const isSecret = typeof hashKeys === 'string' && hashKeys.length >= SHORTEST_SECRET
-  if (hashKeys !== undefined && !isSecret) {
-    // The secret itself is not shown.
-    const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
-    throw typeError('WEIR_INVALID_OPTION', `hashKeys is not valid; ${right}`)
-  }
-  if (hashTags !== undefined) checkedNumber('hashTags', hashTags, 2, 1_024)
-  if (leases !== undefined) {
-    checkedOptions(leases, 'leases', ['units', 'holdMs'])
-    checkedNumber('leases.units', leases.units, 2, 10_000)
-    checkedNumber('leases.holdMs', leases.holdMs, 1, 1_000)
-  }
+  checkAll(options, 'redisStore()', CHECKS)
+  const { prefix = 'weir', maxInFlight = 1_000, denyCache = true, ...rest } = options
+  const { hashTags, hashKeys, clock, leases } = rest
   const tags = hashTags === undefined ? undefined : spreadHashTags(hashTags)
   return {
+    ...resilientSettings(options),
     format: keyFormat(prefix, tags, hashKeys),
-    deadlineMs,
-    maxInFlight,
-    whenUnavailable,
     clock: clock === undefined ? undefined : checkedClock(clock),
-    instances: instances === undefined ? undefined : checkedInstances(instances),
-    denyCache: options.denyCache !== false,
+    maxInFlight,
+    denyCache,
     leases,
-    log: options.log,
   }
 }
+
+function checkPrefix(prefix: unknown): void {
+  if (typeof prefix === 'string' && /^[A-Za-z0-9_.:-]{1,64}$/.test(prefix)) return
+  const right = "1 to 64 letters, digits, '_', '.', ':' or '-'"
+  throw invalid('WEIR_INVALID_OPTION', 'prefix', prefix, right, 'string')
+}
+
+function checkSecret(secret: unknown): void {
+  if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET) return
+  // The secret itself is not shown.
+  const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
+  throw typeError('WEIR_INVALID_OPTION', `hashKeys is not valid; ${right}`)
+}
+
+const SHORTEST_SECRET = 16

@@ -1,9 +1,8 @@
 // What happens to a store, for those who watch it. No listener can break a decision.
 
 import { quote } from '../../base/errors.js'
-import { isPromise } from '../../base/maybe-async.js'
 import type { Time } from '../../base/time.js'
-import { warnOnce } from '../../base/warnings.js'
+import { notify } from '../../base/warnings.js'
 
 export interface StoreEvents {
   /** A node's breaker changed its state. */
@@ -34,19 +33,7 @@ export interface Events {
 export function storeEvents(log: ((line: string) => void) | undefined, time: Time): Events {
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
-
   let isOver = false
-
-  function guarded(name: string, call: () => unknown): void {
-    const failed = (error: unknown) =>
-      warnOnce('WEIR_OBSERVER_FAILED', name, `a listener for "${name}" threw: ${quote(error)}`)
-    try {
-      const done = call()
-      if (isPromise(done)) Promise.resolve(done).catch(failed)
-    } catch (error) {
-      failed(error)
-    }
-  }
 
   return {
     on(name, listener) {
@@ -57,12 +44,12 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
     },
     emit(name, event) {
       for (const listener of listeners.get(name) ?? [])
-        guarded(name, () => listener(event as never))
+        notify('a listener', name, () => listener(event as never))
       if (log === undefined || isOver) return
       const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
-      guarded('log', () => log(lineOf(name, event)))
+      notify('the option', 'log', () => log(lineOf(name, event)))
     },
     clear() {
       listeners.clear()

@@ -1,15 +1,14 @@
 // A deadline, a circuit breaker and decisions without the store, for any store.
 
-import { quote, typeError } from '../../base/errors.js'
-import { checkedNumber, checkedOptions } from '../../base/options.js'
+import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
-import { checkedWhen } from '../../request.js'
+import { checkStore, checkWhen } from '../../request.js'
 import type { Store, WhenUnavailable } from '../../store.js'
 import { type LayerRequest, layerOf, type Pending } from '../layer.js'
 import type { Backend } from './backend.js'
 import { storeEvents } from './events.js'
 import { layeredStore, type ResilientStore } from './layered-store.js'
-import { ALONE, checkedInstances } from './peers.js'
+import { ALONE, checkedInstances, type Peers } from './peers.js'
 import { Resilience } from './resilience.js'
 
 export interface ResilientOptions {
@@ -42,20 +41,14 @@ const CLOSING_MS = 500
 
 /** `resilient` in another time than the process's. */
 export function resilientIn(time: Time, store: Store, options: ResilientOptions): ResilientStore {
-  if (typeof store?.decide !== 'function') {
-    throw typeError('WEIR_INVALID_OPTION', `store is ${quote(store)}; give a store`)
-  }
-  checkedOptions(options, 'resilient()', ['deadlineMs', 'whenUnavailable', 'instances', 'log'])
-  const { instances, log } = options
-  if (log !== undefined && typeof log !== 'function') {
-    throw typeError('WEIR_INVALID_OPTION', `log is ${quote(log)}; give a function`)
-  }
-  const peers = instances === undefined ? ALONE : checkedInstances(instances)
+  checkStore(store)
+  checkAll(options, 'resilient()', RESILIENT_CHECKS)
+  const { instances = ALONE, log, ...settings } = resilientSettings(options)
   const events = storeEvents(log, time)
   const resilience = new Resilience(backendOf(store), {
-    ...checkedResilience(options),
+    ...settings,
     clock: undefined,
-    peers: () => peers,
+    peers: () => instances,
     events,
     time,
   })
@@ -75,16 +68,26 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   })
 }
 
-/** @throws {RangeError} WEIR_INVALID_OPTION */
-export function checkedResilience({
-  deadlineMs = 100,
-  whenUnavailable = 'local',
-}: Pick<ResilientOptions, 'deadlineMs' | 'whenUnavailable'>): {
+export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
+  deadlineMs: wholeNumber(1, 60_000),
+  whenUnavailable: checkWhen,
+  instances: unchecked,
+  log: ofType('function'),
+}
+
+/** The options, completed. */
+export interface ResilientSettings {
   readonly deadlineMs: number
   readonly whenUnavailable: WhenUnavailable
-} {
-  checkedNumber('deadlineMs', deadlineMs, 1, 60_000)
-  return { deadlineMs, whenUnavailable: checkedWhen(whenUnavailable) }
+  /** Undefined: nothing is said of them. */
+  readonly instances: Peers | undefined
+  readonly log: ((line: string) => void) | undefined
+}
+
+export function resilientSettings(options: ResilientOptions): ResilientSettings {
+  const { deadlineMs = 100, whenUnavailable = 'local', instances, log } = options
+  const peers = instances === undefined ? undefined : checkedInstances(instances)
+  return { deadlineMs, whenUnavailable, instances: peers, log }
 }
 
 /** A store as a backend of one node. */
