@@ -22,14 +22,8 @@ export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
 export type { ResilientStore } from './layers/resilience/layered-store.js'
 export { type ResilientOptions, resilient } from './layers/resilience/resilient.js'
 export type { Allowed, Decision, Denied, Receipt } from './limiter/decision.js'
-export {
-  type DecideOptions,
-  type Key,
-  type PolicyInput,
-  type PolicyUse,
-  RateLimiter,
-  type RateLimiterOptions,
-} from './limiter/limiter.js'
+export { type DecideOptions, RateLimiter, type RateLimiterOptions } from './limiter/limiter.js'
+export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'

@@ -1,7 +1,7 @@
 // A policy says what is allowed: a frozen value, made by one of the factories of an algorithm.
 
 import { memoized } from '../base/cache.js'
-import { quote, rangeError, typeError } from '../base/errors.js'
+import { invalid } from '../base/errors.js'
 import type { Kernel, PolicyNumbers } from './algorithm.js'
 
 export type Algorithm =
@@ -61,16 +61,9 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
  */
 export function checkedName(name: string, what: string): string {
-  if (typeof name !== 'string') {
-    throw typeError('WEIR_INVALID_NAME', `${what} is ${quote(name)}; give a string`)
-  }
-  if (!NAME.test(name)) {
-    throw rangeError(
-      'WEIR_INVALID_NAME',
-      `${what} is ${quote(name)}; give a letter and then at most 63 letters, digits, '_', '.' or '-'`,
-    )
-  }
-  return name
+  if (typeof name === 'string' && NAME.test(name)) return name
+  const right = "a letter and then at most 63 letters, digits, '_', '.' or '-'"
+  throw invalid('WEIR_INVALID_NAME', what, name, right, 'string')
 }
 
 /** What a factory says of a policy. */
@@ -128,14 +121,8 @@ export function checkedCount(value: unknown, what: string, most: number, least =
   const count = value as number
   if (Number.isInteger(count) && count >= least && count <= most) return count
   const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
-  const right = `give a whole number from ${least} to ${most}${hint}`
-  throw invalidNumber(value, `${what} is ${quote(value)}; ${right}`)
-}
-
-/** WEIR_INVALID_POLICY: a TypeError if the value is no number, else a RangeError. */
-export function invalidNumber(value: unknown, message: string): TypeError | RangeError {
-  const error = typeof value === 'number' ? rangeError : typeError
-  return error('WEIR_INVALID_POLICY', message)
+  const right = `a whole number from ${least} to ${most}${hint}`
+  throw invalid('WEIR_INVALID_POLICY', what, value, right, 'number')
 }
 
 /** Whether a factory made the value, maybe that of another copy of this package. */

@@ -26,7 +26,6 @@ export function checkedOptions(
   if (typeof options !== 'object' || options === null) {
     throw typeError(code, `${what} was given ${quote(options)}; give { ${known.join(', ')} }`)
   }
-  // Calls are checked, too: no array of the names is made.
   for (const name in options) {
     if (known.includes(name)) continue
     const right = `it knows ${known.join(', ')}`

@@ -39,14 +39,16 @@ export function warnOnce(code: WarningCode, topic: string, message: string): voi
 
 /** Calls a listener of a user's. What it throws, or its promise rejects with, becomes a warning. */
 export function notify(listener: string, topic: string, call: () => unknown): void {
-  const failed = (error: unknown): void =>
-    warnOnce('WEIR_OBSERVER_FAILED', topic, `${listener} of "${topic}" threw: ${quote(error)}`)
   try {
     const done = call()
-    if (isPromise(done)) Promise.resolve(done).catch(failed)
+    if (isPromise(done)) Promise.resolve(done).catch(warnOfListener.bind(null, listener, topic))
   } catch (error) {
-    failed(error)
+    warnOfListener(listener, topic, error)
   }
+}
+
+function warnOfListener(listener: string, topic: string, error: unknown): void {
+  warnOnce('WEIR_OBSERVER_FAILED', topic, `${listener} of "${topic}" threw: ${quote(error)}`)
 }
 
 export function warn(code: WarningCode, message: string): void {

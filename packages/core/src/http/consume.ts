@@ -6,8 +6,8 @@ import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { type Awaitable, whenKnown } from '../base/maybe-async.js'
 import type { Decision } from '../limiter/decision.js'
-import type { Key, PolicyInput, RateLimiter } from '../limiter/limiter.js'
-import { usesOf } from '../limiter/policy-set.js'
+import type { RateLimiter } from '../limiter/limiter.js'
+import { type Key, type PolicyInput, usesOf } from '../limiter/policy-set.js'
 import type { Allowance, Asked, LimitOptions } from './options.js'
 
 /** The decision on a request whose `cost` gave no cost: 1 was charged. */

@@ -177,11 +177,7 @@ export function isViolated({ remaining, cost }: PolicyResult): boolean {
 }
 
 /** What the binding rule compares: of policies, or of whole decisions. */
-interface Comparable {
-  readonly limit: number
-  readonly remaining: number
-  readonly retryAfterMs?: number
-}
+type Comparable = Pick<PolicyResult, 'limit' | 'remaining'> & { readonly retryAfterMs?: number }
 
 /**
  * The binding rule: true if `one` says more than `other` about what the client may do. What denied

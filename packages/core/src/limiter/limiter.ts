@@ -14,16 +14,13 @@ import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } fr
 import {
   checkedCost,
   checkedKey,
-  isOn,
   type Key,
   type PolicyInput,
   type Resolved,
-  requestOf,
   resolver,
+  storeOf,
   warnOfNamesake,
 } from './policy-set.js'
-
-export type { Key, PolicyInput, PolicyUse } from './policy-set.js'
 
 export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default
@@ -45,6 +42,8 @@ export interface RateLimiterOptions {
    *  warn. */
   readonly shared?: boolean
 }
+
+type Watched = 'consume' | 'peek'
 
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
@@ -84,7 +83,9 @@ export class RateLimiter {
   /** Checked: adapters give the same object each time, and the check takes a twentieth of a
    *  decision in memory. */
   #lastOptions: DecideOptions | undefined
-  #enabled = true
+  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
+   *  default is true. */
+  enabled = true
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
    *  WEIR_INVALID_POLICY */
@@ -105,12 +106,12 @@ export class RateLimiter {
 
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
   consume(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#promised(key, options, 'consume')
+    return this.#promised('consume', key, options)
   }
 
   /** What `consume` would answer now. Takes nothing. */
   peek(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#promised(key, options, 'peek')
+    return this.#promised('peek', key, options)
   }
 
   /**
@@ -119,7 +120,7 @@ export class RateLimiter {
    * `consume` rejects.
    */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    return this.#decide(key, options, 'consume')
+    return this.#decide('consume', key, options)
   }
 
   /**
@@ -141,13 +142,13 @@ export class RateLimiter {
   async refund(key: Key, options?: DecideOptions): Promise<void>
   async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
     if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
-    await this.#ask(of, options, 'refund')
+    await this.#ask('refund', of, options)
   }
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
    *  afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
-    return this.#ask(key, options, 'penalty')
+    return this.#ask('penalty', key, options)
   }
 
   /**
@@ -160,21 +161,10 @@ export class RateLimiter {
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', RESET)
-    const resolved = await this.#resolveFor(text, options, 'reset')
-    const { policySet, ownKeys } = resolved
+    const { policySet, ownKeys } = await this.#resolveFor('reset', text, options)
     if (policySet === undefined) return
     const target = countersOf({ policySet, key: text, ownKeys })
     if (target !== undefined) await this.store.reset(target)
-  }
-
-  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
-   *  default is true. */
-  get enabled(): boolean {
-    return this.#enabled
-  }
-
-  set enabled(on: boolean) {
-    this.#enabled = on
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
@@ -183,17 +173,14 @@ export class RateLimiter {
     if (decision.allowed === false) return
     const { receipt } = decision
     if (!(receipt instanceof Receipt)) {
-      throw typeError(
-        'WEIR_INVALID_RECEIPT',
-        'refund() was given an object without a receipt, such as a copy of a decision by structuredClone or JSON; ' +
-          'give the decision itself, or a key',
-      )
+      const wrong = 'an object without a receipt, such as a copy by structuredClone or JSON'
+      throw this.#wrongReceipt(`${wrong}; give the decision itself, or a key`)
     }
     const { request, result, spent } = receipt
     if (request === undefined || request.mode === 'peek') return
     const { policySet } = request.target
     if (policySet.name !== this.name) throw this.#notOurs(`the name "${policySet.name}"`)
-    if (!isOn(this.store, policySet)) throw this.#notOurs('that name on another store')
+    if (storeOf(policySet) !== this.store) throw this.#notOurs('that name on another store')
     if (spent) return
     const costs = cost === undefined ? request.costs : partOfCosts(request.costs, cost)
     receipt.spent = true
@@ -202,50 +189,48 @@ export class RateLimiter {
   }
 
   #notOurs(whose: string): TypeError {
+    return this.#wrongReceipt(`a decision of a limiter of ${whose}; refund it there`)
+  }
+
+  #wrongReceipt(given: string): TypeError {
     return typeError(
       'WEIR_INVALID_RECEIPT',
-      `refund() of limiter "${this.name}" was given a decision of a limiter of ${whose}; refund it there`,
+      `refund() of limiter "${this.name}" was given ${given}`,
     )
   }
 
   /** What an async method would do, without a promise beside the one that there is. */
-  #promised(
-    key: Key,
-    options: DecideOptions | undefined,
-    mode: 'consume' | 'peek',
-  ): Promise<Decision> {
+  #promised(mode: Watched, key: Key, options?: DecideOptions): Promise<Decision> {
     try {
-      return Promise.resolve(this.#decide(key, options, mode))
+      return Promise.resolve(this.#decide(mode, key, options))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #decide(
-    key: Key,
-    options: DecideOptions | undefined,
-    mode: 'consume' | 'peek',
-  ): Decision | Promise<Decision> {
-    const decision = this.#ask(key, options, mode)
-    const observe = this.#onDecision
-    if (observe === undefined) return decision
-    return whenKnown(decision, (known) => {
-      const copy = Object.freeze(copyOf(known))
-      notify('onDecision', this.name, () => observe(copy, known.key, mode))
-      return known
-    })
+  #decide(mode: Watched, key: Key, options?: DecideOptions): Decision | Promise<Decision> {
+    const decision = this.#ask(mode, key, options)
+    if (this.#onDecision === undefined) return decision
+    if (isPromise(decision)) return decision.then((known) => this.#observed(mode, known))
+    return this.#observed(mode, decision)
   }
 
-  #ask(of: Key, options: DecideOptions | undefined, mode: Mode): Decision | Promise<Decision> {
+  #observed(mode: Watched, decision: Decision): Decision {
+    const copy = Object.freeze(copyOf(decision))
+    notify('onDecision', this.name, () => this.#onDecision?.(copy, copy.key, mode))
+    return decision
+  }
+
+  #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
     if (options !== this.#lastOptions) {
-      if (options !== undefined) checkedOptions(options, `${mode}()`, ASK)
+      if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ASK)
       // Others may hold a request.
       if (options?.policy === undefined) this.#lastOptions = options
     }
     const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
-    if (!this.#enabled) return unlimitedDecision(key, DISABLED, true)
-    const resolved = this.#resolveFor(key, options, mode)
+    if (!this.enabled) return unlimitedDecision(key, DISABLED, true)
+    const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
     return this.#askStore(resolved, key, cost, mode)
@@ -257,9 +242,13 @@ export class RateLimiter {
     cost: number,
     mode: Mode,
   ): Decision | Promise<Decision> {
-    const { policySet } = resolved
-    if (policySet === undefined) return unlimitedDecision(key, resolved.first)
-    const request = requestOf(resolved, policySet, key, cost, mode)
+    const { policySet, first, ownKeys, ownCosts } = resolved
+    if (policySet === undefined) return unlimitedDecision(key, first)
+    const { policies } = policySet
+    let costs = cost === 1 ? ONE : [cost]
+    if (ownCosts !== undefined || policies.length > 1)
+      costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
+    const request = { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
@@ -269,31 +258,21 @@ export class RateLimiter {
   }
 
   #resolveFor(
-    key: string,
-    options: DecideOptions | undefined,
     mode: Mode | 'reset',
+    key: string,
+    options?: DecideOptions,
   ): Resolved | Promise<Resolved> {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
     if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
-    if (choose === policyOfRequests) throw this.#needsPolicy(mode)
+    if (choose === policyOfRequests) policyOfRequests(key, this.name, mode)
     try {
       const resolved = whenKnown(choose(key), (input) => this.#remembered(key, input))
       return isPromise(resolved) ? resolved.catch((error) => this.#lastGood(key, error)) : resolved
     } catch (error) {
       return this.#lastGood(key, error)
     }
-  }
-
-  #needsPolicy(mode: Mode | 'reset'): TypeError {
-    const why = `limiter "${this.name}" takes its policy from each request, so a key alone does not tell which counters are meant`
-    const byLimit =
-      'where limit and window choose it, that is slidingWindow({ name, limit, window })'
-    return typeError(
-      'WEIR_INVALID_POLICY',
-      `${why}; give the policy, too: ${mode}(key, { policy }); ${byLimit} with the name of the limiter`,
-    )
   }
 
   #remembered(key: string, input: PolicyInput): Resolved {
@@ -335,10 +314,22 @@ const ASK = ['cost', 'policy']
 const REFUND = ['cost']
 const RESET = ['policy']
 const MAX_CHOSEN = 10_000
+const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
+
 /** In place of a policy: each call brings one, as it is a function of the request. */
-export function policyOfRequests(): never {
-  throw typeError('WEIR_INVALID_POLICY', 'there is no policy without a request')
+export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {
+  const why = `limiter "${limiter}" takes its policy from each request, so a key alone does not tell`
+  const right = `give the policy, too: ${method}(key, { policy })`
+  const byLimit = 'where limit and window choose it, that is slidingWindow({ name, limit, window })'
+  const problem = `${why} which counters are meant; ${right}; ${byLimit} with the limiter's name`
+  throw typeError('WEIR_INVALID_POLICY', problem)
+}
+
+/** Not by a list of names: its methods take longer than all the rest of the check. */
+function isOfCall(options: DecideOptions | undefined): boolean {
+  for (const name in options) if (name !== 'cost' && name !== 'policy') return false
+  return options === undefined || (typeof options === 'object' && options !== null)
 }
 
 /** What of a target a reset of its key forgets: counters of other keys stay. Undefined: there is
@@ -355,10 +346,8 @@ function countersOf(target: Target): Target | undefined {
 function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
   const most = Math.max(...charged)
   if (cost > most) {
-    throw rangeError(
-      'WEIR_INVALID_COST',
-      `cost is ${cost}, but ${most} was charged; give ${most} or less`,
-    )
+    const problem = `cost is ${cost}, but ${most} was charged; give ${most} or less`
+    throw rangeError('WEIR_INVALID_COST', problem)
   }
   return charged.map((each) => Math.min(each, cost))
 }

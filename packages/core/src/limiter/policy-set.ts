@@ -7,7 +7,7 @@ import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import { checkWhen, makePolicySet } from '../request.js'
-import type { Mode, OwnKey, PolicySet, Store, StoreRequest, WhenUnavailable } from '../store.js'
+import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -54,31 +54,11 @@ interface Owner {
   readonly whenUnavailable: WhenUnavailable | undefined
 }
 
-/** What the limiters on one store know of each other. */
-interface Known {
-  /** Their policy sets, so that a receipt need not carry its store. */
-  readonly policySets: WeakSet<PolicySet>
-  /** By the names of a limiter and a policy, the kernel that counts under them. */
-  readonly kernels: Recent<string | undefined>
-  /** What is counted under by policies that are the same for all requests. */
-  readonly counters: Recent<true>
-}
+const stores: WeakMap<PolicySet, Store> = new WeakMap()
 
-const allKnown: WeakMap<Store, Known> = new WeakMap()
-
-function knownOn(store: Store): Known {
-  const known = allKnown.get(store) ?? {
-    policySets: new WeakSet(),
-    kernels: new Recent(MAX_REMEMBERED),
-    counters: new Recent(MAX_COUNTERS),
-  }
-  allKnown.set(store, known)
-  return known
-}
-
-/** Whether a policy set was made for a store. */
-export function isOn(store: Store, policySet: PolicySet): boolean {
-  return knownOn(store).policySets.has(policySet)
+/** The store that a policy set was made for: what a receipt need not carry. */
+export function storeOf(policySet: PolicySet): Store | undefined {
+  return stores.get(policySet)
 }
 
 /**
@@ -100,7 +80,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? owner.whenUnavailable)
       policySet = makePolicySet(owner.limiter, policies, when)
       policySets.set(signature, policySet)
-      knownOn(owner.store).policySets.add(policySet)
+      stores.set(policySet, owner.store)
       warnOfAlgorithms(policySet, owner.store)
     }
     return policySet
@@ -126,34 +106,37 @@ function someOf<Value>(values: Value[]): Value[] | undefined {
 }
 
 function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store): void {
-  const { kernels } = knownOn(store)
   for (const { name, kernel } of policies) {
-    const names = `${limiter}/${name}`
-    const known = kernels.get(names)
-    if (known !== undefined && known !== kernel?.id) {
-      const what = `policy ${quote(name)} of limiter "${limiter}" had another algorithm before`
-      warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
-    }
-    kernels.set(names, kernel?.id)
+    const before = noted(store, `${limiter}/${name}`, String(kernel?.id))
+    if (before === undefined || before === kernel?.id) continue
+    const what = `policy ${quote(name)} of limiter "${limiter}" had another algorithm before`
+    warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
   }
 }
 
-/** Warns if another limiter on the store has a policy that counts under the same names. */
+/** For policies that are the same for all requests: others that count under the same names. */
 export function warnOfNamesake({ policySet, ownKeys }: Resolved, store: Store): void {
-  if (policySet === undefined) return
-  const { counters } = knownOn(store)
-  const { name, policies } = policySet
-  for (const [i, policy] of policies.entries()) {
-    // Keys of their own may well be different ones.
-    if (ownKeys?.[i] !== undefined) continue
+  policySet?.policies.forEach((policy, i) => {
+    const { name } = policySet
     const counter = `${name}/${policy.name}/${counterOf(policy)}`
-    if (counters.get(counter)) {
-      const what = `two limiters named "${name}" on one store share the counters of policy "${policy.name}"`
-      const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
-      warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
-    }
-    counters.set(counter, true)
-  }
+    // Keys of their own may well be different ones.
+    if (ownKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
+    const what = `two limiters named "${name}" on one store share the counters of policy "${policy.name}"`
+    const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
+    warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
+  })
+}
+
+/** What limiters of a store have noted of a name lately. */
+const notes: WeakMap<Store, Recent<string>> = new WeakMap()
+
+/** Notes something of a name. Returns what was noted before. */
+function noted(store: Store, name: string, note: string): string | undefined {
+  const ofStore = notes.get(store) ?? new Recent(MAX_NOTES)
+  notes.set(store, ofStore)
+  const before = ofStore.get(name)
+  ofStore.set(name, note)
+  return before
 }
 
 /**
@@ -174,48 +157,33 @@ export function usesOf(
     )
   }
   const uses = isNamed ? withoutLimits(given, limiter) : given
-  const names = uses.map(({ policy }) => policy.name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  const twice = uses.length > 1 ? uses.find((use) => isTwice(use, uses)) : undefined
   if (twice === undefined) return uses
-  const what = `limiter "${limiter}" has two policies named "${twice}"`
+  const what = `limiter "${limiter}" has two policies named "${twice.policy.name}"`
   throw rangeError('WEIR_INVALID_POLICY', `${what}; give each a name of its own`)
+}
+
+function isTwice({ policy: { name } }: PolicyUse, uses: readonly PolicyUse[]): boolean {
+  return uses.filter(({ policy }) => policy.name === name).length > 1
 }
 
 function withoutLimits(given: readonly PolicyUse[], limiter: string): readonly PolicyUse[] {
   const short = given.map((use) => ({ ...use, policy: withoutLimitInName(use.policy) }))
-  const names = short.map(({ policy }) => policy.name)
+  if (short.length === 1) return short
   return short.map((use, i) => {
     const { name } = use.policy
     const own = given[i] as PolicyUse
-    if (own.policy.name === name || names.indexOf(name) === names.lastIndexOf(name)) return use
-    const why = `two policies of limiter "${limiter}" would be called ${quote(name)}, so the limit is in the name`
-    warnOnce(
-      'WEIR_LIMIT_IN_NAME',
-      limiter,
-      `${why} and a changed limit starts a new count; give each a name`,
-    )
+    if (own.policy.name === name || !isTwice(use, short)) return use
+    const what = `two policies of limiter "${limiter}" would be called ${quote(name)}`
+    const why = 'so the limit is in the name and a changed limit starts a new count'
+    warnOnce('WEIR_LIMIT_IN_NAME', limiter, `${what}, ${why}; give each a name`)
     return own
   })
 }
 
 const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 const MAX_REMEMBERED = 1_000
-const MAX_COUNTERS = 10_000
-const ONE: readonly number[] = Object.freeze([1])
-
-/** What a store is asked for one request. */
-export function requestOf(
-  { ownKeys, ownCosts }: Resolved,
-  policySet: PolicySet,
-  key: string,
-  cost: number,
-  mode: Mode,
-): StoreRequest {
-  let costs = ONE
-  if (cost !== 1 || ownCosts !== undefined || policySet.policies.length > 1)
-    costs = policySet.policies.map((_, i) => ownCosts?.[i] ?? cost)
-  return { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
-}
+const MAX_NOTES = 10_000
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
   return key === undefined ? undefined : { key: String(key), tag: String(tag ?? key) }
@@ -245,8 +213,7 @@ export function checkedKey(key: Key): string {
 }
 
 export function isKey(key: unknown): key is Key {
-  if (typeof key === 'string') return key !== ''
-  return Number.isSafeInteger(key) || typeof key === 'bigint'
+  return typeof key === 'string' ? key !== '' : typeof key === 'bigint' || Number.isSafeInteger(key)
 }
 
 export function checkedCost(cost: number): number {

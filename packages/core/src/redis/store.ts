@@ -6,17 +6,15 @@ import { AcrossSlots } from '../layers/across-slots.js'
 import { DenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
 import { Leases } from '../layers/leases.js'
-import type { Backend, StoreHealth } from '../layers/resilience/backend.js'
+import type { StoreHealth } from '../layers/resilience/backend.js'
 import { type Events, storeEvents } from '../layers/resilience/events.js'
 import { withDeadline } from '../layers/resilience/failures.js'
 import { layeredStore, type ResilientStore } from '../layers/resilience/layered-store.js'
-import type { Peers } from '../layers/resilience/peers.js'
 import { Resilience } from '../layers/resilience/resilience.js'
-import type { Target } from '../store.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
-import { redisTransport } from './transport/transport.js'
+import { type RedisTransport, redisTransport } from './transport/transport.js'
 
 export type RedisHealth = StoreHealth
 export interface RedisStore extends ResilientStore {}
@@ -41,11 +39,7 @@ export function redisStoreIn(
   checkClient(client)
   const settings = checkedRedisOptions(options)
   const transport = redisTransport(client, settings, time)
-  const layers = layersOver(
-    transport,
-    { ...settings, peers: transport.peers, slotsOf: transport.slotsOf },
-    time,
-  )
+  const layers = layersOver(transport, settings, time)
   return layeredStore({
     ...layers,
     local: false,
@@ -61,24 +55,19 @@ export function redisStoreIn(
 /** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
-export interface LayersOptions extends Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'> {
-  readonly peers: () => Peers
-  /** Of a Cluster: the slots of a target's keys. */
-  readonly slotsOf: ((target: Target) => readonly number[]) | undefined
-}
-
 /** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, client. */
 export function layersOver(
-  backend: Backend,
-  options: LayersOptions,
+  transport: Omit<RedisTransport, 'close' | 'leave'>,
+  settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
 ): { first: Layer; resilience: Resilience; leases: Leases | undefined; events: Events } {
-  const { slotsOf, denyCache, clock, deadlineMs } = options
-  const events = storeEvents(options.log, time)
-  const resilience = new Resilience(backend, { ...options, events, time })
+  const { denyCache, clock, deadlineMs, log } = settings
+  const { peers, slotsOf } = transport
+  const events = storeEvents(log, time)
+  const resilience = new Resilience(transport, { ...settings, peers, events, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
-  const leases = options.leases && new Leases(first, { ...options.leases, clock, time })
+  const leases = settings.leases && new Leases(first, { ...settings.leases, clock, time })
   if (leases !== undefined) first = leases
   if (denyCache) first = new DenyCache(first, { clock, time })
   return { first, resilience, leases, events }

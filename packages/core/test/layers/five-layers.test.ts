@@ -46,8 +46,6 @@ function worldOf(seed = 1): World {
   const cluster = fakeCluster(time)
   const { slotsOf } = cluster
   const options = {
-    peers: () => ALONE,
-    slotsOf,
     clock: undefined,
     deadlineMs: DEADLINE_MS,
     whenUnavailable: 'local',
@@ -55,7 +53,8 @@ function worldOf(seed = 1): World {
     leases: { units: 100, holdMs: 50 },
     log: undefined,
   } as const
-  const layers = layersOver(cluster.backend, options, time)
+  const backend = { ...cluster.backend, peers: () => ALONE, slotsOf }
+  const layers = layersOver(backend, options, time)
   const store = layeredStore({
     ...layers,
     local: false,

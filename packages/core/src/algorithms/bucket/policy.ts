@@ -1,10 +1,10 @@
 // What token bucket, GCRA and leaky bucket share: one kernel, three vocabularies.
 
 import { type Duration, durationMs, durationText } from '../../base/duration.js'
-import { quote } from '../../base/errors.js'
+import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
 import { MAX_UNITS } from '../algorithm.js'
-import { type Algorithm, checkedCount, invalidNumber, makePolicy, type Policy } from '../policy.js'
+import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
 import { bucket } from './kernel.js'
 
 /**
@@ -31,22 +31,22 @@ export function bucketPolicy<Word extends string>(
   const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)
   const refill = options[refillWord]
   if (typeof refill !== 'number' || !(refill > 0 && refill <= MAX_UNITS)) {
-    const problem = `${algorithm}: ${refillWord} is ${quote(refill)}; give a number above 0`
-    throw invalidNumber(refill, problem)
+    const what = `${algorithm}: ${refillWord}`
+    throw invalid('WEIR_INVALID_POLICY', what, refill, 'a number above 0', 'number')
   }
   const exact = (everyMs * TICKS_PER_MS) / refill
   const price = Math.ceil(exact)
   if (price - exact > MAX_ROUNDING * exact) {
-    throw invalidNumber(
-      refill,
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
       `${algorithm}: ${quote(refill)} per ${everyMs} ms cannot be kept within 1 %; give at most 79000 per millisecond, or a divisor of 8000`,
     )
   }
   // An infinite price is none either: 0 times that is no number.
   if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
     const full = `${quote(capacity)} at ${quote(refill)} per ${everyMs} ms`
-    throw invalidNumber(
-      capacity,
+    throw rangeError(
+      'WEIR_INVALID_POLICY',
       `${algorithm}: ${full} takes more than 1826 days to fill; give a smaller ${capacityWord} or a larger ${refillWord}`,
     )
   }

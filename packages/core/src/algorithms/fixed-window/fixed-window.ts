@@ -1,5 +1,5 @@
 import { durationText } from '../../base/duration.js'
-import { quote, typeError } from '../../base/errors.js'
+import { invalid } from '../../base/errors.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { fixedWindow as kernel } from './kernel.js'
@@ -24,8 +24,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   const detailOf = (): number => {
     const { aligned = false } = options
     if (typeof aligned === 'boolean') return aligned ? 1 : 0
-    const problem = `fixed-window: aligned is ${quote(aligned)}; give true or false`
-    throw typeError('WEIR_INVALID_POLICY', problem)
+    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, 'true or false')
   }
   // Windows that begin with a request and windows of the clock are not the same time: they count
   // apart.

@@ -1,5 +1,5 @@
-import { quote } from '../../base/errors.js'
-import { invalidNumber, type Policy } from '../policy.js'
+import { quote, rangeError } from '../../base/errors.js'
+import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { slidingCounter as kernel } from './kernel.js'
 
@@ -17,7 +17,7 @@ export function slidingCounter(options: WindowOptions): Policy {
   return windowPolicy('sliding-counter', kernel, options, [], (limit, windowMs) => {
     if (limit * windowMs <= 2 ** 53) return 0
     const product = `limit ${quote(limit)} times ${windowMs} ms`
-    const right = 'give a smaller limit or window'
-    throw invalidNumber(limit, `sliding-counter: ${product} is above 2^53; ${right}`)
+    const problem = `${product} is above 2^53; give a smaller limit or window`
+    throw rangeError('WEIR_INVALID_POLICY', `sliding-counter: ${problem}`)
   })
 }

@@ -1,5 +1,5 @@
-import { quote } from '../../base/errors.js'
-import { invalidNumber, type Policy } from '../policy.js'
+import { invalid } from '../../base/errors.js'
+import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { slidingLog as kernel } from './kernel.js'
 
@@ -18,7 +18,7 @@ const MAX_ENTRIES = 100_000
 export function slidingLog(options: WindowOptions): Policy {
   return windowPolicy('sliding-log', kernel, options, [], (limit, windowMs) => {
     if (Math.min(limit, windowMs) <= MAX_ENTRIES) return 1
-    const right = `give at most ${MAX_ENTRIES}, or use slidingWindow`
-    throw invalidNumber(limit, `sliding-log: limit is ${quote(limit)}; ${right}`)
+    const right = `at most ${MAX_ENTRIES}, or use slidingWindow`
+    throw invalid('WEIR_INVALID_POLICY', 'sliding-log: limit', limit, right, 'number')
   })
 }

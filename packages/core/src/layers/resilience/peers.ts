@@ -1,6 +1,6 @@
 // How many processes share a limit, and which of them this one is.
 
-import { quote, rangeError } from '../../base/errors.js'
+import { invalid } from '../../base/errors.js'
 
 /** `rank` runs from 0 to count - 1; undefined: not known, so nobody gets the remainders. */
 export interface Peers {
@@ -25,11 +25,8 @@ export function checkedInstances(option: number | { count: number; rank: number 
     typeof option === 'object' && option !== null ? option : { count: option, rank: undefined }
   const isKnown = rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
   if (!Number.isInteger(count) || count < 1 || count > 100_000 || !isKnown) {
-    const right = 'give a count from 1 to 100000, or { count, rank } with a rank below the count'
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `instances is ${quote(JSON.stringify(option))}; ${right}`,
-    )
+    const right = 'a count from 1 to 100000, or { count, rank } with a rank below the count'
+    throw invalid('WEIR_INVALID_OPTION', 'instances', JSON.stringify(option), right, 'string')
   }
   return { count, rank }
 }
