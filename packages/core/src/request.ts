@@ -5,20 +5,12 @@ import type { Reading } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
 import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
-import type {
-  PolicyResult,
-  PolicySet,
-  Store,
-  StoreRequest,
-  StoreResult,
-  Target,
-  WhenUnavailable,
-} from './store.js'
+import type { PolicyResult, PolicySet, Store, StoreRequest, StoreResult, Target } from './store.js'
 
 export function makePolicySet(
   name: string,
   policies: readonly Policy[],
-  whenUnavailable?: readonly (WhenUnavailable | undefined)[],
+  whenUnavailable?: PolicySet['whenUnavailable'],
 ): PolicySet {
   return Object.freeze({ name, policies: Object.freeze([...policies]), whenUnavailable })
 }

@@ -80,9 +80,6 @@ export class RateLimiter {
   readonly #fixed: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
-  /** Checked: adapters give the same object each time, and the check takes a twentieth of a
-   *  decision in memory. */
-  #lastOptions: DecideOptions | undefined
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
    *  default is true. */
   enabled = true
@@ -160,7 +157,7 @@ export class RateLimiter {
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     const text = checkedKey(key)
-    if (options !== undefined) checkedOptions(options, 'reset()', RESET)
+    if (options !== undefined) checkedOptions(options, 'reset()', ['policy'])
     const { policySet, ownKeys } = await this.#resolveFor('reset', text, options)
     if (policySet === undefined) return
     const target = countersOf({ policySet, key: text, ownKeys })
@@ -168,7 +165,7 @@ export class RateLimiter {
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
-    if (options !== undefined) checkedOptions(options, 'refund() of a decision', REFUND)
+    if (options !== undefined) checkedOptions(options, 'refund() of a decision', ['cost'])
     const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
     if (decision.allowed === false) return
     const { receipt } = decision
@@ -222,11 +219,7 @@ export class RateLimiter {
   }
 
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    if (options !== this.#lastOptions) {
-      if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ASK)
-      // Others may hold a request.
-      if (options?.policy === undefined) this.#lastOptions = options
-    }
+    if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
     const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
     if (!this.enabled) return unlimitedDecision(key, DISABLED, true)
@@ -310,9 +303,6 @@ const CHECKS: Checks<RateLimiterOptions> = {
   onDecision: ofType('function'),
   shared: unchecked,
 }
-const ASK = ['cost', 'policy']
-const REFUND = ['cost']
-const RESET = ['policy']
 const MAX_CHOSEN = 10_000
 const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
@@ -326,7 +316,7 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
   throw typeError('WEIR_INVALID_POLICY', problem)
 }
 
-/** Not by a list of names: its methods take longer than all the rest of the check. */
+/** Not by a list of names, whose methods would take a tenth of a decision in memory. */
 function isOfCall(options: DecideOptions | undefined): boolean {
   for (const name in options) if (name !== 'cost' && name !== 'policy') return false
   return options === undefined || (typeof options === 'object' && options !== null)

@@ -151,10 +151,8 @@ export function usesOf(
 ): readonly PolicyUse[] {
   const given: readonly PolicyUse[] = (Array.isArray(input) ? input : [input]).map(checkedUse)
   if (given.length === 0) {
-    throw typeError(
-      'WEIR_INVALID_POLICY',
-      `limiter "${limiter}" has no policy; give one, or unlimited()`,
-    )
+    const problem = `limiter "${limiter}" has no policy; give one, or unlimited()`
+    throw typeError('WEIR_INVALID_POLICY', problem)
   }
   const uses = isNamed ? withoutLimits(given, limiter) : given
   const twice = uses.length > 1 ? uses.find((use) => isTwice(use, uses)) : undefined
