@@ -35,11 +35,10 @@ function pick<Value>(all: readonly Value[], places: readonly number[]): Value[] 
 
 const partsOf = memoized((_: PolicySet) => new Map<string, PolicySet>())
 
-/** The target as if its set had only the policies at these places. */
-export function partOfTarget(
-  { policySet, key, ownKeys }: Target,
-  places: readonly number[],
-): Target {
+/** The target as if its set had only the policies at these places; itself if they are all. */
+export function partOfTarget(target: Target, places: readonly number[]): Target {
+  const { policySet, key, ownKeys } = target
+  if (places.length === policySet.policies.length) return target
   const parts = partsOf(policySet)
   const id = places.join()
   let part = parts.get(id)

@@ -9,7 +9,7 @@ import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkStore, checkWhen, partOfTarget } from '../request.js'
-import type { Mode, Store, Target, WhenUnavailable } from '../store.js'
+import type { Mode, Store, WhenUnavailable } from '../store.js'
 import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } from './decision.js'
 import {
   checkedCost,
@@ -160,8 +160,11 @@ export class RateLimiter {
     if (options !== undefined) checkedOptions(options, 'reset()', ['policy'])
     const { policySet, ownKeys } = await this.#resolveFor('reset', text, options)
     if (policySet === undefined) return
-    const target = countersOf({ policySet, key: text, ownKeys })
-    if (target !== undefined) await this.store.reset(target)
+    // Counters of other keys stay.
+    const places = [...policySet.policies.keys()]
+    const ofKey = places.filter((i) => (ownKeys?.[i]?.key ?? text) === text)
+    if (ofKey.length === 0) return
+    await this.store.reset(partOfTarget({ policySet, key: text, ownKeys }, ofKey))
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
@@ -320,15 +323,6 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
 function isOfCall(options: DecideOptions | undefined): boolean {
   for (const name in options) if (name !== 'cost' && name !== 'policy') return false
   return options === undefined || (typeof options === 'object' && options !== null)
-}
-
-/** What of a target a reset of its key forgets: counters of other keys stay. Undefined: there is
- *  none of this key. */
-function countersOf(target: Target): Target | undefined {
-  const { key, ownKeys } = target
-  if (ownKeys === undefined) return target
-  const places = [...ownKeys.keys()].filter((i) => (ownKeys[i]?.key ?? key) === key)
-  return places.length === 0 ? undefined : partOfTarget(target, places)
 }
 
 /** Of each policy at most what it was charged: one with a cost of its own may have been charged

@@ -53,8 +53,7 @@ export class Heartbeat {
     if (this.#cancels.length > 0 || this.#isStopped) return
     // Peers that start at the same time are not all there at the first beat.
     this.#cancels = [this.#options.time.after(BEAT_MS / 6, () => void this.#beat(false))]
-    this.#again()
-    void this.#beat(false)
+    this.#every()
   }
 
   /** Leaves the set, if Redis can be reached. */
@@ -64,11 +63,9 @@ export class Heartbeat {
     if (this.#cancels.length > 0) await this.#beat(true)
   }
 
-  #again(): void {
-    this.#cancels[1] = this.#options.time.after(BEAT_MS, () => {
-      this.#again()
-      void this.#beat(false)
-    })
+  #every(): void {
+    this.#cancels[1] = this.#options.time.after(BEAT_MS, () => this.#every())
+    void this.#beat(false)
   }
 
   async #beat(isLeaving: boolean): Promise<void> {
