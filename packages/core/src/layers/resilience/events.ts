@@ -49,7 +49,7 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
       const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
-      notify('the option', 'log', () => log(lineOf(name, event)))
+      notify('a listener', 'log', () => log(lineOf(name, event)))
     },
     clear() {
       listeners.clear()
