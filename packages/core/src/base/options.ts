@@ -33,7 +33,7 @@ export function checkedOptions(
   }
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a whole number in the bounds */
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless a whole number in the bounds */
 export function checkedNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return
   const right = `a whole number from ${least} to ${most}`
