@@ -84,9 +84,10 @@ export function decide(
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
+    const { kernel, scratch, table } = counter
     const cost = costs[i] as number
-    counter.slot = counter.table.read(counter.scratch, keys[i] as string, nowUs)
-    const left = leftOf(counter)
+    counter.slot = table.read(scratch, keys[i] as string, nowUs)
+    const left = Math.max(0, scratch.limit - kernel.used(scratch))
     ;(readings[i] as Reading).left = left
     if (judged && left < granted * cost) granted = Math.floor(left / cost)
   }
@@ -101,10 +102,12 @@ export function decide(
     if (units > 0 && mode !== 'peek') {
       if (judged || mode === 'penalty') kernel.take(scratch, units)
       else correct(counter, keys[i] as string, request, units, request.untilUs?.[i], nowUs)
-      reading.left = leftOf(counter)
+      reading.left = Math.max(0, scratch.limit - kernel.used(scratch))
     }
     const asked = granted < count && cost > 1 ? cost : 1
-    reading.waitMs = reading.left < asked ? waitMs(counter, asked) : 0
+    reading.waitMs = 0
+    if (reading.left < asked)
+      reading.waitMs = asked > scratch.limit ? -1 : kernel.retryAfterMs(scratch, asked)
     reading.resetUs = kernel.resetAfterUs(scratch)
   }
 
@@ -117,15 +120,6 @@ export function decide(
     changed = 1
   }
   return mode === 'restore' ? changed : granted
-}
-
-function leftOf({ kernel, scratch }: Counter): number {
-  const used = kernel.used(scratch)
-  return used < scratch.limit ? scratch.limit - used : 0
-}
-
-function waitMs({ kernel, scratch }: Counter, cost: number): number {
-  return cost > scratch.limit ? -1 : kernel.retryAfterMs(scratch, cost)
 }
 
 /** Corrects a counter as far as its mark allows, if the units count for a whole ms or more. */
