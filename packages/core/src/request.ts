@@ -49,11 +49,10 @@ export function checkedWhen<When extends WhenUnavailable | undefined>(when: When
 
 const parts: WeakMap<PolicySet, Map<string, PolicySet>> = new WeakMap()
 
-/** The target as if its set had only the policies at these places. */
-export function partOfTarget(
-  { policySet, key, ownKeys }: Target,
-  places: readonly number[],
-): Target {
+/** The target as if its set had only the policies at these places; itself if they are all. */
+export function partOfTarget(target: Target, places: readonly number[]): Target {
+  if (places.length === target.policySet.policies.length) return target
+  const { policySet, key, ownKeys } = target
   const known = parts.get(policySet) ?? new Map<string, PolicySet>()
   parts.set(policySet, known)
   const id = places.join()

@@ -7,11 +7,10 @@ import { DenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
 import { Leases } from '../layers/leases.js'
 import type { Backend, StoreHealth } from '../layers/resilience/backend.js'
-import { type Events, storeEvents } from '../layers/resilience/events.js'
 import { withDeadline } from '../layers/resilience/failures.js'
-import { layeredStore, type ResilientStore } from '../layers/resilience/layered-store.js'
 import type { Peers } from '../layers/resilience/peers.js'
 import { Resilience } from '../layers/resilience/resilience.js'
+import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
 import type { Target } from '../store.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
@@ -72,14 +71,13 @@ export function layersOver(
   backend: Backend,
   options: LayersOptions,
   time: Time,
-): { first: Layer; resilience: Resilience; leases: Leases | undefined; events: Events } {
+): { first: Layer; resilience: Resilience; leases: Leases | undefined } {
   const { slotsOf, denyCache, clock, deadlineMs } = options
-  const events = storeEvents(options.log, time)
-  const resilience = new Resilience(backend, { ...options, events, time })
+  const resilience = new Resilience(backend, { ...options, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
   const leases = options.leases && new Leases(first, { ...options.leases, clock, time })
   if (leases !== undefined) first = leases
   if (denyCache) first = new DenyCache(first, { clock, time })
-  return { first, resilience, leases, events }
+  return { first, resilience, leases }
 }

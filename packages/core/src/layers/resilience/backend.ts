@@ -7,8 +7,8 @@ import type { BreakerState } from './breaker.js'
 /** One of the servers behind a layer, which may fail alone. */
 export interface BackendNode {
   readonly name: string
-  /** Calls that wait for its answer. */
-  readonly inFlight: number
+  /** Calls that wait for its answer; undefined: each request is a call. */
+  readonly inFlight?: number
 }
 
 /** The layer that may fail, and what is known of it. */

@@ -6,7 +6,7 @@
 // share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
 import { keyHash } from '../../base/key-hash.js'
-import type { StoreResult, Target } from '../../store.js'
+import type { PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 
 type Mode = LayerRequest['mode']
@@ -206,11 +206,13 @@ export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): 
   return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
-/** What was seen of the policies at these places. */
-export function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number[]): Seen {
-  return {
-    nowUs,
-    remaining: places.map((i) => remaining[i] as number),
-    untilUs: places.map((i) => untilUs[i] as number),
-  }
+/** Tells the targets of a set from those of others; equal sets have the same, whenever made. */
+export function saltOf(policySet: PolicySet): number {
+  keyHash.hash(textOfSet(policySet))
+  return keyHash.low
+}
+
+/** Equal sets have the same text, whenever they were made. */
+export function textOfSet({ name, policies }: PolicySet): string {
+  return JSON.stringify([name, ...policies.map(({ signature }) => signature)])
 }

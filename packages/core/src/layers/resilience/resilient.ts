@@ -1,15 +1,23 @@
 // A deadline, a circuit breaker and decisions without the store, for any store.
 
-import { quote, typeError } from '../../base/errors.js'
+import { quote, storeClosed, typeError } from '../../base/errors.js'
 import { checkedNumber, checkedOptions } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
 import { checkedWhen } from '../../request.js'
-import type { Store, WhenUnavailable } from '../../store.js'
-import { type LayerRequest, layerOf, type Pending } from '../layer.js'
-import type { Backend } from './backend.js'
-import { storeEvents } from './events.js'
-import { layeredStore, type ResilientStore } from './layered-store.js'
-import { ALONE, checkedInstances } from './peers.js'
+import type { Store, StoreRequest, StoreResult, WhenUnavailable } from '../../store.js'
+import {
+  LAYER,
+  type Layer,
+  type LayerRequest,
+  layerOf,
+  type Pending,
+  promiseOf,
+  resetOf,
+  type StoreOfLayers,
+} from '../layer.js'
+import type { Backend, StoreHealth } from './backend.js'
+import type { StoreEvents, StoreListener } from './events.js'
+import { checkedInstances } from './peers.js'
 import { Resilience } from './resilience.js'
 
 export interface ResilientOptions {
@@ -23,6 +31,14 @@ export interface ResilientOptions {
   readonly instances?: number | { readonly count: number; readonly rank: number }
   /** Called with a line of text when something happens, at most once a second for each kind. */
   readonly log?: (line: string) => void
+}
+
+export interface ResilientStore extends Store {
+  health(): StoreHealth
+  /** Listens; returns what stops it. What a listener throws becomes a warning. */
+  on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
+  /** Ends timers and waits, within a second in any state. */
+  close(): Promise<void>
 }
 
 /**
@@ -46,33 +62,65 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
     throw typeError('WEIR_INVALID_OPTION', `store is ${quote(store)}; give a store`)
   }
   checkedOptions(options, 'resilient()', ['deadlineMs', 'whenUnavailable', 'instances', 'log'])
-  const { instances, log } = options
+  const { instances = 1, log } = options
   if (log !== undefined && typeof log !== 'function') {
     throw typeError('WEIR_INVALID_OPTION', `log is ${quote(log)}; give a function`)
   }
-  const peers = instances === undefined ? ALONE : checkedInstances(instances)
-  const events = storeEvents(log, time)
+  const peers = checkedInstances(instances)
   const resilience = new Resilience(backendOf(store), {
     ...checkedResilience(options),
     clock: undefined,
     peers: () => peers,
-    events,
+    log,
     time,
   })
   return layeredStore({
     first: resilience,
     resilience,
-    events,
     local: store.local === true,
     async close() {
       resilience.close()
-      let cancel = (): void => {}
-      const tooLate = new Promise<void>((resolve) => {
-        cancel = time.after(CLOSING_MS, resolve)
-      })
-      await Promise.race([store.close?.(), tooLate]).finally(cancel)
+      const tooLate = new Promise<void>((resolve) => void time.after(CLOSING_MS, resolve))
+      await Promise.race([store.close?.(), tooLate])
     },
   })
+}
+
+export interface LayeredStoreParts {
+  /** The first layer, which asks the others. */
+  readonly first: Layer
+  readonly resilience: Resilience
+  readonly local: boolean
+  /** Closes everything, the resilience layer and what it asks included. */
+  readonly close: () => Promise<void>
+}
+
+/** The store that the parts make. No class: a proxy of it works, too. */
+export function layeredStore(parts: LayeredStoreParts): ResilientStore & StoreOfLayers {
+  const { first, resilience, local } = parts
+  let isClosed = false
+  const decide = (request: StoreRequest): Promise<StoreResult> => promiseOf(layer, request)
+  const layer = {
+    decide,
+    ask(request: LayerRequest, pending: Pending): void {
+      if (isClosed) pending.failed(storeClosed())
+      else first.ask(request, pending)
+    },
+  }
+  return {
+    local,
+    decide,
+    async reset(target) {
+      await promiseOf(layer, resetOf(target))
+    },
+    health: () => resilience.health(),
+    on: (name, listener) => resilience.events.on(name, listener),
+    async close() {
+      isClosed = true
+      await parts.close()
+    },
+    [LAYER]: layer,
+  }
 }
 
 /** @throws {RangeError} WEIR_INVALID_OPTION */
@@ -89,25 +137,11 @@ export function checkedResilience({
 
 /** A store as a backend of one node. */
 function backendOf(store: Store): Backend {
-  const layer = layerOf(store)
-  const node = { name: 'store', inFlight: 0 }
-  const ask = (request: LayerRequest, pending: Pending): void => {
-    node.inFlight += 1
-    layer.ask(request, {
-      decided(result) {
-        node.inFlight -= 1
-        pending.decided(result)
-      },
-      failed(error) {
-        node.inFlight -= 1
-        pending.failed(error)
-      },
-    })
-  }
+  const node = { name: 'store' }
   return {
     title: 'the store',
     recovers: store.recovers === true,
-    next: { ask },
+    next: layerOf(store),
     nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
     connection: { unready: () => undefined },
   }

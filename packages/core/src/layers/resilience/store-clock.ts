@@ -3,25 +3,22 @@ import type { Time } from '../../base/time.js'
 
 const OFTEN_US = 1_000_000
 
+export interface StoreClock extends Clock {
+  /** The store has said its time just now. */
+  noted(nowUs: number): void
+}
+
 /** The store's time as this process knows it: its own clock, corrected by what the store says. */
-export class StoreClock implements Clock {
-  readonly #time: Time
-  #aheadUs: number
-  #notedUs = 0
-
-  constructor(time: Time) {
-    this.#time = time
-    this.#aheadUs = time.nowUs() - time.nowMs() * 1_000
-  }
-
-  nowUs(): number {
-    return Math.floor(this.#time.nowMs() * 1_000 + this.#aheadUs)
-  }
-
-  /** The store has said its time just now. Once a second is enough: clocks run alike. */
-  noted(nowUs: number): void {
-    if (Math.abs(nowUs - this.#notedUs) < OFTEN_US) return
-    this.#notedUs = nowUs
-    this.#aheadUs = nowUs - this.#time.nowMs() * 1_000
+export function storeClock(time: Time): StoreClock {
+  let aheadUs = time.nowUs() - time.nowMs() * 1_000
+  let notedUs = 0
+  return {
+    nowUs: () => Math.floor(time.nowMs() * 1_000 + aheadUs),
+    noted(nowUs) {
+      // Once a second is enough: clocks run alike.
+      if (Math.abs(nowUs - notedUs) < OFTEN_US) return
+      notedUs = nowUs
+      aheadUs = nowUs - time.nowMs() * 1_000
+    },
   }
 }

@@ -1,7 +1,6 @@
 // What a decision is while the store cannot make it, by what each of its policies is to do then.
 
-import { partOfRequest, partOfTarget } from '../../request.js'
-import type { PolicyResult, PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { PolicyResult, PolicySet, StoreResult, WhenUnavailable } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 
 export interface WithoutStore {
@@ -10,8 +9,8 @@ export interface WithoutStore {
   readonly cause: Error
   /** When it may be worth asking again. */
   readonly retryAfterMs: number
-  /** Decides in memory, for the policies at these places. */
-  readonly local: (request: LayerRequest, places: readonly number[]) => StoreResult
+  /** Decides in memory, for the policies that count there. */
+  readonly local: (request: LayerRequest) => StoreResult
 }
 
 /**
@@ -27,10 +26,8 @@ export function decideWithoutStore(request: LayerRequest, options: WithoutStore)
     const unavailableMs = Math.max(1, Math.ceil(retryAfterMs))
     return { ...blank(request, 0), granted: 0, unavailableMs }
   }
-  const places = localPlaces(each)
-  if (places.length === each.length) return local(request, places)
-  if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
-  return merged(request, places, local(partOfRequest(request, places), places))
+  if (each.every((when) => when === 'allow')) return blank(request)
+  return local(request)
 }
 
 function eachOf(
@@ -44,28 +41,15 @@ function eachOf(
  * The places of policies that count in memory. Those that deny do, too, for penalties and
  * refunds, which are not refused.
  */
-function localPlaces(each: readonly WhenUnavailable[]): number[] {
-  return each.map((_, i) => i).filter((i) => each[i] !== 'allow')
-}
-
-/** What of a target is decided in memory. */
-export function localPart(target: Target, otherwise: WhenUnavailable): Target {
-  const places = localPlaces(eachOf(target.policySet, otherwise))
-  return places.length === target.policySet.policies.length ? target : partOfTarget(target, places)
-}
-
-/** What of a request is decided in memory. */
-export function localPartOfRequest(
-  request: LayerRequest,
-  otherwise: WhenUnavailable,
-): LayerRequest {
-  const { policySet } = request.target
-  const places = localPlaces(eachOf(policySet, otherwise))
-  return places.length === policySet.policies.length ? request : partOfRequest(request, places)
+export function localPlaces(policySet: PolicySet, otherwise: WhenUnavailable): number[] {
+  return eachOf(policySet, otherwise).flatMap((when, i) => (when === 'allow' ? [] : [i]))
 }
 
 /** A result that knows nothing: all of each limit is left, or nothing. */
-function blank({ target, costs, count }: LayerRequest, most: number): StoreResult {
+function blank(
+  { target, costs, count }: LayerRequest,
+  most: number = Number.POSITIVE_INFINITY,
+): StoreResult {
   const policies = target.policySet.policies.map((policy, i): PolicyResult => {
     const remaining = Math.min(most, policy.limit)
     const cost = costs[i] as number
@@ -75,17 +59,25 @@ function blank({ target, costs, count }: LayerRequest, most: number): StoreResul
   return { granted: count, nowUs: 0, untilUs, policies, source: 'local', degraded: true }
 }
 
-function merged(
+/**
+ * The result for all policies that memory's is for those at these places, as they were given; a
+ * part that is too small for the cost is no reason to deny for ever.
+ */
+export function wholeResult(
   request: LayerRequest,
   places: readonly number[],
   result: StoreResult,
 ): StoreResult {
-  const whole = blank(request, Number.POSITIVE_INFINITY)
+  const whole = blank(request)
   const policies = [...whole.policies]
   const untilUs = [...whole.untilUs]
   places.forEach((place, i) => {
-    policies[place] = result.policies[i] as PolicyResult
+    const each = result.policies[i] as PolicyResult
+    const { policy, limit } = whole.policies[place] as PolicyResult
+    const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
+    const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
+    policies[place] = { ...each, policy, limit, retryAfterMs }
     untilUs[place] = result.untilUs[i] as number
   })
-  return { ...result, policies, untilUs }
+  return { ...result, policies, untilUs, source: 'local', degraded: true }
 }
