@@ -39,32 +39,24 @@ export interface StoreOfLayers extends Store {
 /** A store as a layer: its own, if it is made of layers and its `decide` is theirs. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
-  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
+  if (own !== undefined && own.decide === store.decide) return own
+  return { ask: (request, pending) => askStore(store, request, pending) }
 }
 
-class StoreLayer implements Layer {
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  ask(request: LayerRequest, pending: Pending): void {
-    try {
-      const { mode, target } = request
-      const result: unknown =
-        mode === 'reset' ? this.#store.reset(target) : this.#store.decide(request as StoreRequest)
-      if (isPromise(result)) {
-        result.then(
-          (settled) => answer(settled, request, pending),
-          (error) => pending.failed(error),
-        )
-        return
-      }
-      answer(result, request, pending)
-    } catch (error) {
-      pending.failed(error)
+function askStore(store: Store, request: LayerRequest, pending: Pending): void {
+  try {
+    const { mode, target } = request
+    const result: unknown =
+      mode === 'reset' ? store.reset(target) : store.decide(request as StoreRequest)
+    if (!isPromise(result)) answer(result, request, pending)
+    else {
+      result.then(
+        (settled) => answer(settled, request, pending),
+        (error) => pending.failed(error),
+      )
     }
+  } catch (error) {
+    pending.failed(error)
   }
 }
 

@@ -58,7 +58,7 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
         steps += await takeChanges(recipe, make, (_process, request, atUs) => {
           nowUs = atUs
           asked += 1
-          return fallback.decide(request, undefined).granted > 0
+          return fallback.decide(request, undefined, new Error('away'), 0).granted > 0
         })
         fallback.close()
       },

@@ -25,10 +25,8 @@ export interface Backend {
     /** A key that lies on the node. */
     keyOn(node: BackendNode): string
   }
-  readonly connection: {
-    /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
-    unready(): string | undefined
-  }
+  /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
+  unready(): string | undefined
 }
 
 export interface StoreHealth {

@@ -21,12 +21,11 @@ export function warnWhenDegraded(
   meanwhile: string,
   time: Time,
 ): () => void {
-  const cancels = new Map<string, () => void>()
-  const causes = new Map<string, unknown>()
+  const away = new Map<string, { cause: unknown; readonly cancel: () => void }>()
   const given = new Set<string>()
 
   function warnOf(node: string): void {
-    const cause = causes.get(node)
+    const cause = away.get(node)?.cause
     const kind = kindOfFailure(cause)
     if (given.has(kind)) return
     given.add(kind)
@@ -36,18 +35,14 @@ export function warnWhenDegraded(
   }
 
   events.on('breaker', ({ node, state, cause }) => {
-    if (cause !== undefined) causes.set(node, cause)
+    const known = away.get(node)
     if (state === 'closed') {
-      cancels.get(node)?.()
-      cancels.delete(node)
-    } else if (!cancels.has(node)) {
-      cancels.set(
-        node,
-        time.after(DEGRADED_MS, () => warnOf(node)),
-      )
-    }
+      known?.cancel()
+      away.delete(node)
+    } else if (known !== undefined) known.cause = cause ?? known.cause
+    else away.set(node, { cause, cancel: time.after(DEGRADED_MS, () => warnOf(node)) })
   })
   return () => {
-    for (const cancel of cancels.values()) cancel()
+    for (const { cancel } of away.values()) cancel()
   }
 }

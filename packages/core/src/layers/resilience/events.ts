@@ -34,7 +34,6 @@ export interface Events {
 export function storeEvents(log: ((line: string) => void) | undefined, time: Time): Events {
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
-
   let isOver = false
 
   function guarded(name: string, call: () => unknown): void {
@@ -56,16 +55,16 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
       return () => some.delete(listener)
     },
     emit(name, event) {
+      if (isOver) return
       for (const listener of listeners.get(name) ?? [])
         guarded(name, () => listener(event as never))
-      if (log === undefined || isOver) return
+      if (log === undefined) return
       const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
       guarded('log', () => log(lineOf(name, event)))
     },
     clear() {
-      listeners.clear()
       isOver = true
     },
   }

@@ -1,6 +1,7 @@
-// Decisions while the store cannot make them: the same kernels in memory, with this process's part
-// of each limit (its local quota), starting from what was last seen of a key, so that a switch
-// gives nobody a new budget.
+// What a decision is while the store cannot make it, by what each of its policies is to do then.
+// Local ones are decided by the same kernels in memory, with this process's part of each limit (its
+// local quota), starting from what was last seen of a key, so that a switch gives nobody a new
+// budget.
 
 import { type Policy, sharedPolicy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
@@ -9,11 +10,17 @@ import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
 import { makePolicySet, partOfRequest, partOfTarget } from '../../request.js'
-import type { PolicySet, StoreRequest, StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type {
+  PolicyResult,
+  PolicySet,
+  StoreRequest,
+  StoreResult,
+  Target,
+  WhenUnavailable,
+} from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 import { type Seen, textOfSet } from './last-seen.js'
 import { type Peers, partOf } from './peers.js'
-import { localPlaces, wholeResult } from './when-unavailable.js'
 
 /** Keys that are decided locally, and remembered to be counted in the store, at the most. */
 const MAX_KEYS = 10_000
@@ -44,6 +51,10 @@ export interface FallbackOptions {
 /** What is decided here of a policy set. */
 interface Quota {
   readonly of: Peers
+  /**
+   * The places of policies that count in memory. Those that deny do, too, for penalties and
+   * refunds, which are not refused.
+   */
   readonly places: readonly number[]
   /** The policies at these places, with this process's part of each limit. */
   readonly policySet: PolicySet
@@ -71,11 +82,26 @@ export class Fallback {
   }
 
   /**
-   * Decides a request locally.
+   * Decides a request without the store. One policy that is to throw or deny decides for all; those
+   * to be decided locally decide if there are any.
    * @param seen what was last seen of its target in the store
+   * @param retryAfterMs when it may be worth asking the store again
+   * @throws {Error} the cause, if a policy is to throw
    */
-  decide(request: LayerRequest, seen: Seen | undefined): StoreResult {
-    const { target } = request
+  decide(
+    request: LayerRequest,
+    seen: Seen | undefined,
+    cause: Error,
+    retryAfterMs: number,
+  ): StoreResult {
+    const { mode, target } = request
+    const each = this.#whenOf(target.policySet)
+    if (each.includes('throw')) throw cause
+    if (each.includes('deny') && (mode === 'consume' || mode === 'peek')) {
+      const unavailableMs = Math.max(1, Math.ceil(retryAfterMs))
+      return { ...blank(request, 0), granted: 0, unavailableMs }
+    }
+    if (each.every((when) => when === 'allow')) return blank(request, Number.POSITIVE_INFINITY)
     const quota = this.#quotaOf(target.policySet)
     const { places } = quota
     const id = this.#idOf(target)
@@ -141,15 +167,13 @@ export class Fallback {
       return Math.min(part, Math.max(0, part - left) + (units[place] ?? 0))
     })
     const untilUs = quota.places.map((place) => seen.untilUs[place] as number)
-    const decide = (mode: 'peek' | 'reconcile', costs: readonly number[]) => {
-      const local = localTarget(target, quota)
-      return this.#store.decide({ mode, target: local, costs, count: 1, untilUs }).policies
-    }
+    const local = { target: localTarget(target, quota), count: 1, untilUs }
+    const { policies } = this.#store.decide({ ...local, mode: 'peek', costs: used })
     // What is counted here already, such as from an earlier outage, is a part of it.
-    const missing = decide('peek', used).map(({ limit, remaining }, i) =>
+    const missing = policies.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )
-    if (missing.some((each) => each > 0)) decide('reconcile', missing)
+    this.#store.decide({ ...local, mode: 'reconcile', costs: missing })
   }
 
   /** A place for what is admitted under a key; undefined: there are too many, and it is not
@@ -173,13 +197,18 @@ export class Fallback {
     }
   }
 
+  #whenOf({ policies, whenUnavailable }: PolicySet): WhenUnavailable[] {
+    return policies.map((_, i) => whenUnavailable?.[i] ?? this.#options.whenUnavailable)
+  }
+
   #quotaOf(policySet: PolicySet): Quota {
     const now = this.#options.peers()
     if (this.keys === 0 || now.count > this.#peers.count) this.#peers = now
     const of = this.#peers
     let quota = this.#quotas.get(policySet)
     if (quota?.of.count !== of.count || quota.of.rank !== of.rank) {
-      const places = localPlaces(policySet, this.#options.whenUnavailable)
+      const each = this.#whenOf(policySet)
+      const places = each.flatMap((when, i) => (when === 'allow' ? [] : [i]))
       const policies = places.map((place) => {
         const policy = policySet.policies[place] as Policy
         return sharedPolicy(policy, partOf(policy.limit, of), of.count)
@@ -216,4 +245,38 @@ function note(
   const here = costs.map((cost, i) => (places.includes(i) ? cost : 0))
   take(admitted.units, here, mode === 'refund' ? granted : -granted)
   admitted.untilUs = untilUs
+}
+
+/** A result that knows nothing: all of each limit is left, or nothing. */
+function blank({ target, costs, count }: LayerRequest, most: number): StoreResult {
+  const policies = target.policySet.policies.map((policy, i): PolicyResult => {
+    const remaining = Math.min(most, policy.limit)
+    const cost = costs[i] as number
+    return { policy, cost, limit: policy.limit, remaining, retryAfterMs: 0, resetAfterMs: 0 }
+  })
+  const untilUs = policies.map(() => 0)
+  return { granted: count, nowUs: 0, untilUs, policies, source: 'local', degraded: true }
+}
+
+/**
+ * The result for all policies that memory's is for those at these places, as they were given; a
+ * part that is too small for the cost is no reason to deny for ever.
+ */
+function wholeResult(
+  request: LayerRequest,
+  places: readonly number[],
+  result: StoreResult,
+): StoreResult {
+  const whole = blank(request, Number.POSITIVE_INFINITY)
+  const policies = [...whole.policies]
+  const untilUs = [...whole.untilUs]
+  places.forEach((place, i) => {
+    const each = result.policies[i] as PolicyResult
+    const { policy, limit } = whole.policies[place] as PolicyResult
+    const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
+    const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
+    policies[place] = { ...each, policy, limit, retryAfterMs }
+    untilUs[place] = result.untilUs[i] as number
+  })
+  return { ...result, policies, untilUs, source: 'local', degraded: true }
 }

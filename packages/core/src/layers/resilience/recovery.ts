@@ -100,7 +100,7 @@ export class Recovery {
     }
     if (state !== 'open') return
     const dueMs = probeAtMs - this.#options.time.nowMs()
-    const isReady = this.#backend.connection.unready() === undefined
+    const isReady = this.#backend.unready() === undefined
     this.#plan(guard, isReady ? dueMs : Math.max(dueMs, UNREADY_MS))
   }
 
@@ -120,7 +120,7 @@ export class Recovery {
   async #try(guard: Guard): Promise<void> {
     const { breaker, node } = guard
     // Nothing is sent, so this is no probe: the next one is made once the client is connected.
-    if (this.#backend.connection.unready() !== undefined) return
+    if (this.#backend.unready() !== undefined) return
     const wasOpen = breaker.state === 'open'
     // Also of a node that is well. Replies come in order: those that were late, and show that a
     // request was counted, are here before this one.

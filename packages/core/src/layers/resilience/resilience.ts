@@ -3,8 +3,7 @@
 // what it last saw of each target, so that an outage gives nobody a new budget, and what the store
 // has lost is restored: the first result that shows a loss is followed by one `restore`. Results
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
-// without the store is in fallback.ts, by when-unavailable.ts; how a node comes back in
-// recovery.ts.
+// without the store is in fallback.ts; how a node comes back in recovery.ts.
 
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
@@ -19,11 +18,10 @@ import { warnWhenDegraded } from './degraded.js'
 import { type Events, storeEvents } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
 import { Fallback } from './fallback.js'
-import { LastSeen, restoring, type Seen, saltOf } from './last-seen.js'
+import { LastSeen, restoring, saltOf } from './last-seen.js'
 import type { Peers } from './peers.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
 import { type StoreClock, storeClock } from './store-clock.js'
-import { decideWithoutStore } from './when-unavailable.js'
 
 export interface ResilienceOptions {
   readonly deadlineMs: number
@@ -94,21 +92,20 @@ export class Resilience implements Layer {
 
   /** Asks the store, whatever the breaker says. */
   #send(request: LayerRequest, guard: Guard, pending: Pending): void {
-    const { next, connection } = this.#backend
     const { deadlineAtMs } = request
     if (deadlineAtMs !== undefined && deadlineAtMs <= this.#options.time.nowMs()) {
       this.#without(request, guard, this.#timedOut(), pending)
       return
     }
     const guarded = new GuardedRequest(this, request, guard, pending)
-    const reason = connection.unready()
+    const reason = this.#backend.unready()
     // A client that has lost its connection is not queued on.
     if (reason !== undefined) {
       guarded.failed(new Error(reason))
       return
     }
     if (request.mode === 'reset') this.#forget(request.target)
-    next.ask(request, guarded)
+    this.#backend.next.ask(request, guarded)
     if (!guarded.isDone) this.#deadlines.add(guarded, deadlineAtMs)
   }
 
@@ -191,28 +188,19 @@ export class Resilience implements Layer {
       pending.failed(cause)
       return
     }
-    const { time, whenUnavailable } = this.#options
     const { state, probeAtMs } = guard.breaker
     this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
     if (state === 'closed') this.#recovery.reconcileSoon(guard)
+    const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
+    const { seen, salt } = this.#memoryOf(target.policySet)
     let result: StoreResult
     try {
-      result = decideWithoutStore(request, {
-        whenUnavailable,
-        cause,
-        retryAfterMs: state === 'open' ? probeAtMs - time.nowMs() : 1_000,
-        local: () => this.#fallback.decide(request, this.#seenOf(target)),
-      })
+      result = this.#fallback.decide(request, seen.get(idOf(target), salt), cause, retryAfterMs)
     } catch (error) {
       pending.failed(error)
       return
     }
     pending.decided(result)
-  }
-
-  #seenOf(target: Target): Seen | undefined {
-    const { seen, salt } = this.#memoryOf(target.policySet)
-    return seen.get(idOf(target), salt)
   }
 
   /** Remembers a result of the store, and restores what it shows to be lost. */

@@ -143,6 +143,6 @@ function backendOf(store: Store): Backend {
     recovers: store.recovers === true,
     next: layerOf(store),
     nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
-    connection: { unready: () => undefined },
+    unready: () => undefined,
   }
 }

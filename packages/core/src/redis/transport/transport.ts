@@ -50,7 +50,7 @@ export function redisTransport(
     recovers: true,
     next: batching,
     nodes,
-    connection: dispatcher,
+    unready: () => dispatcher.unready(),
     peers: () => instances ?? heartbeat.peers,
     slotsOf: nodes.isCluster ? (target) => nodes.slotsOf(target) : undefined,
     close() {

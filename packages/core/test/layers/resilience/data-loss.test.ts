@@ -68,8 +68,11 @@ describe('what was last seen', () => {
     seen.note('k', 0, seenAt(4, 0, 60_000), 'consume')
     seen.note('k', 0, seenAt(10, 10_000, 10_000), 'refund')
     expect(seen.get('k', 0)?.remaining).toEqual([4])
+    // More than was given back: what went beside it may be lost.
     seen.note('k', 0, seenAt(6, 10_000, 60_000), 'refund')
-    expect(seen.get('k', 0)?.remaining).toEqual([6])
+    expect(seen.get('k', 0)?.remaining).toEqual([4])
+    seen.note('k', 0, seenAt(5, 10_000, 60_000), 'refund')
+    expect(seen.get('k', 0)?.remaining).toEqual([5])
   })
 })
 

@@ -31,6 +31,8 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   counter: (limit) => slidingCounter({ limit, window: '1m' }),
 }
 
+const away = new Error('away')
+
 function fallbackOf(peers: () => Peers = () => ALONE, clock = fakeClock()): Fallback {
   return new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
 }
@@ -41,7 +43,7 @@ function seenOf({ nowUs, untilUs, policies }: StoreResult): Seen {
 
 /** Whether a request of one unit passes. */
 function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Seen): boolean {
-  return fallback.decide(consuming(policySet, key), seen).granted > 0
+  return fallback.decide(consuming(policySet, key), seen, away, 1_000).granted > 0
 }
 
 function allDue(fallback: Fallback): Admitted[] {
@@ -68,7 +70,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
       for (let rank = 0; rank < count; rank += 1) {
         const fallback = fallbackOf(() => ({ count, rank }), clock)
         for (let i = 0; i <= limit; i += 1) {
-          const result = fallback.decide(consuming(policySet, 'k'), undefined)
+          const result = fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000)
           expect(result).toMatchObject({ source: 'local', degraded: true })
           admitted += result.granted
         }
@@ -190,8 +192,8 @@ describe('what could not be counted', () => {
   test('is nothing where a refund gave it back, or only was looked', () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'k')
-    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined)
-    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined)
+    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
+    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined, away, 1_000)
     expect(allDue(fallback)).toEqual([])
     expect(fallback.keys).toBe(0)
   })
@@ -233,10 +235,15 @@ test('limiters that know a key by the same text are counted apart', () => {
 test('a part too small for a cost is no reason to say never', () => {
   const fallback = fallbackOf(() => ({ count: 4, rank: 3 }))
   const policySet = makePolicySet('p', [slidingLog({ limit: 3, window: '1m' })])
-  expect(fallback.decide(consuming(policySet, 'k'), undefined).policies).toMatchObject([
-    { limit: 3, remaining: 0, retryAfterMs: 1_000 },
-  ])
-  const never = fallback.decide({ ...consuming(policySet, 'k'), costs: [4] }, undefined)
+  expect(fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000).policies).toMatchObject(
+    [{ limit: 3, remaining: 0, retryAfterMs: 1_000 }],
+  )
+  const never = fallback.decide(
+    { ...consuming(policySet, 'k'), costs: [4] },
+    undefined,
+    away,
+    1_000,
+  )
   expect(never.policies).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
 })
 

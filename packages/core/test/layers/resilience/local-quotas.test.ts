@@ -11,6 +11,8 @@ import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { virtualTime } from '../../virtual-time.js'
 
+const away = new Error('away')
+
 test('a share of a bucket holds its part, and fills up as slowly as there are others', () => {
   expect(bucket.share([800, 10, 16_500], 2, 4)).toEqual([3_200, 2, 16_500])
   expect(bucket.share([800, 10, 16_500], 10, 1)).toEqual([800, 10, 16_500])
@@ -31,7 +33,7 @@ test.each([
     const fallback = new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
     const target = { policySet: makePolicySet('share', [policy]), key: 'k' }
     const request = { mode: 'consume', target, costs: [1], count: 1 } as const
-    const passes = () => fallback.decide(request, undefined).granted > 0
+    const passes = () => fallback.decide(request, undefined, away, 1_000).granted > 0
     expect(passes()).toBe(true)
     // Asked all the while, and denied.
     const fullMs = count * (10_000 / capacity)

@@ -5,7 +5,6 @@ import { StoreError } from '../../../src/base/errors.js'
 import { slidingLog } from '../../../src/index.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { ALONE } from '../../../src/layers/resilience/peers.js'
-import { decideWithoutStore, localPlaces } from '../../../src/layers/resilience/when-unavailable.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { Mode, WhenUnavailable } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
@@ -14,7 +13,7 @@ import { onTarget } from '../requests.js'
 
 const one = slidingLog({ name: 'one', limit: 5, window: '1m' })
 const two = slidingLog({ name: 'two', limit: 3, window: '1m' })
-const cause = new StoreError('WEIR_STORE_FAILED', 'away')
+const away = new StoreError('WEIR_STORE_FAILED', 'away')
 
 type Each = readonly (WhenUnavailable | undefined)[]
 
@@ -26,19 +25,11 @@ function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavail
   const time = virtualTime()
   const peers = () => ALONE
   const fallback = new Fallback({ clock: fakeClock(), peers, time, whenUnavailable })
-  let locally = 0
-  const result = decideWithoutStore(onTarget(targetOf(each), mode), {
-    whenUnavailable,
-    cause,
-    retryAfterMs: 299.5,
-    local: (request) => {
-      locally += 1
-      return fallback.decide(request, undefined)
-    },
-  })
+  const request = onTarget(targetOf(each), mode)
+  const result = fallback.decide(request, undefined, away, 299.5)
   const left = result.policies.map(({ remaining }) => remaining)
   const counted = fallback.due(() => true).map(({ units }) => units)
-  return { ...result, left, locally, counted }
+  return { ...result, left, counted }
 }
 
 test('local policies are counted, and not others beside them', () => {
@@ -53,14 +44,17 @@ test('local policies are judged by what was seen of them, not of others beside t
   const untilUs = [0, 60_000_000].map((us) => time.nowUs() + us)
   const seen = { nowUs: time.nowUs(), remaining: [0, 1], untilUs }
   const request = onTarget(targetOf(['allow', 'local']), 'consume')
-  expect([0, 1].map(() => fallback.decide(request, seen).granted)).toEqual([1, 0])
+  expect([0, 1].map(() => fallback.decide(request, seen, away, 1_000).granted)).toEqual([1, 0])
 })
 
 test('policies that say nothing do as the store says', () => {
   expect(decide([undefined, undefined]).left).toEqual([4, 2])
   expect(decide([undefined, undefined], 'consume', 'deny')).toMatchObject({ granted: 0 })
-  expect(decide([undefined, 'allow'], 'consume', 'allow').locally).toBe(0)
-  expect(() => decide([undefined, 'allow'], 'consume', 'throw')).toThrow(cause)
+  expect(decide([undefined, 'allow'], 'consume', 'allow')).toMatchObject({
+    left: [5, 3],
+    counted: [],
+  })
+  expect(() => decide([undefined, 'allow'], 'consume', 'throw')).toThrow(away)
 })
 
 test('one that is to deny denies for all, and says when to ask again', () => {
@@ -72,7 +66,7 @@ test('one that is to deny denies for all, and says when to ask again', () => {
 
 test.each(['refund', 'penalty'] as const)('but a %s is not refused, and counts', (mode) => {
   const result = decide(['local', 'deny'], mode)
-  expect(result).toMatchObject({ granted: 1, locally: 1 })
+  expect(result).toMatchObject({ granted: 1, left: mode === 'refund' ? [5, 3] : [4, 2] })
   expect(result.unavailableMs).toBeUndefined()
 })
 
@@ -88,13 +82,5 @@ test('one that is to allow is left out', () => {
 })
 
 test('one that is to throw throws the cause', () => {
-  expect(() => decide(['local', 'throw'])).toThrow(cause)
-})
-
-test('what counts in memory is what is not to be allowed', () => {
-  const placesOf = (each: Each, otherwise: WhenUnavailable) =>
-    localPlaces(targetOf(each).policySet, otherwise)
-  expect(placesOf(['allow', 'deny'], 'local')).toEqual([1])
-  expect(placesOf([undefined, 'local'], 'local')).toEqual([0, 1])
-  expect(placesOf([undefined, 'local'], 'allow')).toEqual([1])
+  expect(() => decide(['local', 'throw'])).toThrow(away)
 })
