@@ -114,7 +114,11 @@ export class Fallback {
     admitted ??= this.#remember(id, target, seen)
     const part = { ...partOfRequest(request, places), target: localTarget(target, quota) }
     const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
-    if (admitted !== undefined && result.granted > 0) note(admitted, request, places, result)
+    if (admitted !== undefined && result.granted > 0 && mode !== 'peek') {
+      const costs = request.costs.map((cost, i) => (places.includes(i) ? cost : 0))
+      take(admitted.units, costs, mode === 'refund' ? result.granted : -result.granted)
+      admitted.untilUs = result.untilUs
+    }
     return result
   }
 
@@ -233,18 +237,6 @@ function take(units: number[], costs: readonly number[], times: number): void {
   for (let i = 0; i < costs.length; i += 1) {
     units[i] = Math.max(0, (units[i] as number) - times * (costs[i] as number))
   }
-}
-
-function note(
-  admitted: Admitted,
-  { mode, costs }: LayerRequest,
-  places: readonly number[],
-  { granted, untilUs }: StoreResult,
-): void {
-  if (mode === 'peek') return
-  const here = costs.map((cost, i) => (places.includes(i) ? cost : 0))
-  take(admitted.units, here, mode === 'refund' ? granted : -granted)
-  admitted.untilUs = untilUs
 }
 
 /** A result that knows nothing: all of each limit is left, or nothing. */

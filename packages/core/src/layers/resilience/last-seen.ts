@@ -5,7 +5,9 @@
 // Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table
 // share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
+import { memoized } from '../../base/cache.js'
 import { keyHash } from '../../base/key-hash.js'
+import { idOf } from '../../base/key-text.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 
@@ -32,6 +34,7 @@ export class LastSeen {
   readonly #policies: number
   readonly #width: number
   readonly #cells: Float64Array
+  readonly #saltOf: (policySet: PolicySet) => number = memoized(saltOf)
   /** The last text that was hashed: equal requests are answered one after the other. */
   #id = ''
   #salt = 0
@@ -45,18 +48,17 @@ export class LastSeen {
     this.#cells = new Float64Array(SETS * WAYS * this.#width)
   }
 
-  /** @param salt tells policy sets apart */
-  get(id: string, salt: number): Seen | undefined {
-    const hash = this.#hashOf(id, salt)
+  get(target: Target): Seen | undefined {
+    const hash = this.#hashOf(target)
     const at = this.#find(hash)
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
   /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
    *  since. */
-  note(id: string, salt: number, result: StoreResult, mode: Mode): Seen | undefined {
+  note(target: Target, result: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
-    const hash = this.#hashOf(id, salt)
+    const hash = this.#hashOf(target)
     const at = this.#find(hash, result.nowUs)
     const isThere = cells[at] === hash
     // It comes by a longer way than the answers to requests, and one that was sent after it may
@@ -81,13 +83,15 @@ export class LastSeen {
     return lost
   }
 
-  forget(id: string, salt: number): void {
-    const hash = this.#hashOf(id, salt)
+  forget(target: Target): void {
+    const hash = this.#hashOf(target)
     const at = this.#find(hash)
     if (this.#cells[at] === hash) this.#cells[at] = 0
   }
 
-  #hashOf(id: string, salt: number): number {
+  #hashOf(target: Target): number {
+    const id = idOf(target)
+    const salt = this.#saltOf(target.policySet)
     if (id !== this.#id || salt !== this.#salt) {
       this.#id = id
       this.#salt = salt
@@ -191,7 +195,7 @@ export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): 
 }
 
 /** Tells the targets of a set from those of others; equal sets have the same, whenever made. */
-export function saltOf(policySet: PolicySet): number {
+function saltOf(policySet: PolicySet): number {
   keyHash.hash(textOfSet(policySet))
   return keyHash.low
 }

@@ -7,7 +7,7 @@ import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { makePolicySet } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import type { Layer, LayerRequest } from '../layer.js'
+import { type Layer, type LayerRequest, promiseOf } from '../layer.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import type { Events } from './events.js'
@@ -17,7 +17,7 @@ import { restoring } from './last-seen.js'
 
 export interface RecoveryOptions {
   /** Asks the store, in time and whatever a breaker says. */
-  readonly ask: Layer['ask']
+  readonly store: Layer
   readonly events: Events
   readonly time: Time
 }
@@ -130,7 +130,9 @@ export class Recovery {
     if (wasOpen) this.#tried(guard, failure)
     const counted: Admitted[] = []
     if (breaker.state === 'half-open') {
-      await this.#spread()
+      const { time } = this.#options
+      const waitMs = this.#fallback.keys > 0 ? time.random() * SPREAD_MS : 0
+      await new Promise<void>((resolve) => void time.after(waitMs, resolve))
       // Requests go on being decided locally while the first part is on its way; the second part is
       // what they took.
       for (let part = 0; part < 2; part += 1) failure ??= await this.#reconcile(guard, counted)
@@ -145,12 +147,6 @@ export class Recovery {
   #tried(guard: Guard, failure: Error | undefined): void {
     guard.breaker.attempted(failure === undefined, this.#options.time.nowMs())
     this.#watch(guard, failure)
-  }
-
-  async #spread(): Promise<void> {
-    const { time } = this.#options
-    if (this.#fallback.keys === 0) return
-    await new Promise<void>((resolve) => time.after(time.random() * SPREAD_MS, resolve))
   }
 
   /** A key is counted with its node; or, if it moved to a node that is well, with the next one. */
@@ -196,12 +192,9 @@ export class Recovery {
 
   /** Why the store has not done each of these; undefined: it has. */
   #askAll(requests: readonly LayerRequest[]): Promise<(Error | undefined)[]> {
-    const { ask } = this.#options
-    const done = requests.map((request) => {
-      return new Promise<Error | undefined>((resolve) => {
-        const pending = { decided: () => resolve(undefined), failed: resolve as () => void }
-        ask(request, pending)
-      })
+    const done = requests.map(async (request) => {
+      const result = await promiseOf(this.#options.store, request).catch((error: Error) => error)
+      return result instanceof Error ? result : undefined
     })
     return Promise.all(done)
   }

@@ -5,12 +5,10 @@
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
 // without the store is in fallback.ts; how a node comes back in recovery.ts.
 
-import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { storeClosed } from '../../base/errors.js'
-import { idOf } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
-import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { StoreResult, Target, WhenUnavailable } from '../../store.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
 import { Deadlines, type Timed } from './deadlines.js'
@@ -18,7 +16,7 @@ import { warnWhenDegraded } from './degraded.js'
 import { type Events, storeEvents } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
 import { Fallback } from './fallback.js'
-import { LastSeen, restoring, saltOf } from './last-seen.js'
+import { LastSeen, restoring } from './last-seen.js'
 import type { Peers } from './peers.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
 import { type StoreClock, storeClock } from './store-clock.js'
@@ -33,13 +31,6 @@ export interface ResilienceOptions {
   readonly time: Time
 }
 
-/** What is remembered of the targets of a policy set. */
-interface Memory {
-  /** Of all sets with as many policies; the salt tells this one's targets from theirs. */
-  readonly seen: LastSeen
-  readonly salt: number
-}
-
 export class Resilience implements Layer {
   readonly events: Events
   readonly #backend: Backend
@@ -49,12 +40,8 @@ export class Resilience implements Layer {
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #endWarnings: () => void
-  readonly #seenBySize: LastSeen[] = []
-  readonly #memoryOf: (policySet: PolicySet) => Memory = memoized((policySet) => {
-    const { length } = policySet.policies
-    this.#seenBySize[length] ??= new LastSeen(length)
-    return { seen: this.#seenBySize[length], salt: saltOf(policySet) }
-  })
+  /** By the number of policies. */
+  readonly #lastSeen: LastSeen[] = []
   #hasAnswered = false
   #isClosed = false
 
@@ -67,19 +54,15 @@ export class Resilience implements Layer {
     this.#clock = storeClock(time)
     this.#deadlines = new Deadlines(time, deadlineMs)
     this.#fallback = new Fallback({ ...options, clock: clock ?? this.#clock })
-    this.#recovery = new Recovery(backend, this.#fallback, {
-      ask: (request, pending) => {
-        const guard = this.#recovery.guardOf(backend.nodes.of(request.target))
-        this.#send(request, guard, pending)
-      },
-      events,
-      time,
-    })
+    const ask: Layer['ask'] = (request, pending) => {
+      this.#send(request, this.#guardOf(request), pending)
+    }
+    this.#recovery = new Recovery(backend, this.#fallback, { store: { ask }, events, time })
     this.#endWarnings = warnWhenDegraded(events, backend.title, whenUnavailable, time)
   }
 
   ask(request: LayerRequest, pending: Pending): void {
-    const guard = this.#recovery.guardOf(this.#backend.nodes.of(request.target))
+    const guard = this.#guardOf(request)
     const { state } = guard.breaker
     if (state === 'closed' && !this.#isClosed) {
       this.#send(request, guard, pending)
@@ -88,6 +71,10 @@ export class Resilience implements Layer {
     const reason = new Error(`its circuit breaker is ${state}`)
     const cause = this.#isClosed ? storeClosed() : storeFailure(reason, this.#backend.title)
     this.#without(request, guard, cause, pending)
+  }
+
+  #guardOf({ target }: LayerRequest): Guard {
+    return this.#recovery.guardOf(this.#backend.nodes.of(target))
   }
 
   /** Asks the store, whatever the breaker says. */
@@ -170,10 +157,8 @@ export class Resilience implements Layer {
   }
 
   /** The store has said nothing in time. */
-  expired({ request, guard, pending }: GuardedRequest): void {
-    const failure = this.#timedOut()
-    this.#recovery.failed(guard, failure)
-    this.#without(request, guard, failure, pending)
+  expired(guarded: GuardedRequest): void {
+    this.failed(guarded, this.#timedOut())
   }
 
   #timedOut(): Error {
@@ -192,10 +177,10 @@ export class Resilience implements Layer {
     this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
     if (state === 'closed') this.#recovery.reconcileSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
-    const { seen, salt } = this.#memoryOf(target.policySet)
+    const seen = this.#seenLike(target).get(target)
     let result: StoreResult
     try {
-      result = this.#fallback.decide(request, seen.get(idOf(target), salt), cause, retryAfterMs)
+      result = this.#fallback.decide(request, seen, cause, retryAfterMs)
     } catch (error) {
       pending.failed(error)
       return
@@ -214,8 +199,7 @@ export class Resilience implements Layer {
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += costs[i] as number
     if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
-    const { seen, salt } = this.#memoryOf(target.policySet)
-    const before = seen.note(idOf(target), salt, result, mode)
+    const before = this.#seenLike(target).note(target, result, mode)
     if (before === undefined || !this.#backend.recovers) return
     this.#send(restoring(target, before), guard, {
       decided: ({ granted }) => {
@@ -228,9 +212,15 @@ export class Resilience implements Layer {
   }
 
   #forget(target: Target): void {
-    const { seen, salt } = this.#memoryOf(target.policySet)
-    seen.forget(idOf(target), salt)
+    this.#seenLike(target).forget(target)
     this.#fallback.forget(target)
+  }
+
+  /** What was last seen of targets with as many policies. */
+  #seenLike({ policySet }: Target): LastSeen {
+    const { length } = policySet.policies
+    this.#lastSeen[length] ??= new LastSeen(length)
+    return this.#lastSeen[length]
   }
 }
 
