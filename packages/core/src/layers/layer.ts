@@ -7,7 +7,7 @@
 import type { Mode } from '../algorithms/driver.js'
 import { quote, StoreError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
-import type { Store, StoreRequest, StoreResult, Target } from '../store.js'
+import type { Store, StoreRequest, StoreResult } from '../store.js'
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
@@ -98,8 +98,4 @@ export function promiseOf(layer: Layer, request: LayerRequest): Promise<StoreRes
   return new Promise((resolve, reject) => {
     layer.ask(request, { decided: resolve, failed: reject })
   })
-}
-
-export function resetOf(target: Target): LayerRequest {
-  return { mode: 'reset', target, costs: target.policySet.policies.map(() => 1), count: 1 }
 }

@@ -45,8 +45,7 @@ export function redisStoreIn(
     { ...settings, peers: transport.peers, slotsOf: transport.slotsOf },
     time,
   )
-  return layeredStore({
-    ...layers,
+  return layeredStore(layers.first, layers.resilience, {
     local: false,
     async close() {
       layers.leases?.close()

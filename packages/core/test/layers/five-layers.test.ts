@@ -56,8 +56,7 @@ function worldOf(seed = 1): World {
     log: undefined,
   } as const
   const layers = layersOver(cluster.backend, options, time)
-  const store = layeredStore({
-    ...layers,
+  const store = layeredStore(layers.first, layers.resilience, {
     local: false,
     async close() {
       layers.leases?.close()

@@ -26,9 +26,8 @@ function codeOf(error: unknown): string {
 /** What the store, the connection or the client said, quoted. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  return quote(
-    cause instanceof Error ? cause.message : error instanceof Error ? error.message : error,
-  )
+  const told = cause instanceof Error ? cause : error
+  return quote(told instanceof Error ? told.message : told)
 }
 
 /** Of several failures the same: the code of an error reply, such as `OOM`, or `no reply`. */

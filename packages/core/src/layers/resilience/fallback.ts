@@ -26,6 +26,7 @@ import { type Peers, partOf } from './peers.js'
 const MAX_KEYS = 10_000
 /** Longer ones are not remembered: to count them takes their whole text. */
 const LONGEST_KEY = 1_024
+const OFTEN_US = 1_000_000
 
 /** What was admitted locally under a key. */
 export interface Admitted {
@@ -40,8 +41,8 @@ export interface Admitted {
 }
 
 export interface FallbackOptions {
-  /** The store's time, as well as this process knows it. */
-  readonly clock: Clock
+  /** The store's time, where it is injected. */
+  readonly clock: Clock | undefined
   readonly peers: () => Peers
   readonly time: Time
   /** For policies that say nothing. */
@@ -51,6 +52,7 @@ export interface FallbackOptions {
 /** What is decided here of a policy set. */
 interface Quota {
   readonly of: Peers
+  readonly each: readonly WhenUnavailable[]
   /**
    * The places of policies that count in memory. Those that deny do, too, for penalties and
    * refunds, which are not refused.
@@ -70,11 +72,19 @@ export class Fallback {
    *  judged by a larger one. */
   #peers: Peers = { count: 1, rank: 0 }
   #lookedUs = 0
+  /** The store's time as this process knows it: its own clock, corrected by what the store says. */
+  readonly #clock: Clock
+  #aheadUs: number
+  #notedUs = 0
 
   constructor(options: FallbackOptions) {
-    const { clock, time } = options
+    const { time } = options
     this.#options = options
-    this.#store = memoryStoreOf({ clock, maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0, time })
+    this.#aheadUs = time.nowUs() - time.nowMs() * 1_000
+    const clock = { nowUs: () => Math.floor(time.nowMs() * 1_000 + this.#aheadUs) }
+    this.#clock = options.clock ?? clock
+    const settings = { maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0, time } as const
+    this.#store = memoryStoreOf({ ...settings, clock: this.#clock })
   }
 
   get keys(): number {
@@ -95,15 +105,14 @@ export class Fallback {
     retryAfterMs: number,
   ): StoreResult {
     const { mode, target } = request
-    const each = this.#whenOf(target.policySet)
+    const quota = this.#quotaOf(target.policySet)
+    const { each, places } = quota
     if (each.includes('throw')) throw cause
     if (each.includes('deny') && (mode === 'consume' || mode === 'peek')) {
       const unavailableMs = Math.max(1, Math.ceil(retryAfterMs))
       return { ...blank(request, 0), granted: 0, unavailableMs }
     }
-    if (each.every((when) => when === 'allow')) return blank(request, Number.POSITIVE_INFINITY)
-    const quota = this.#quotaOf(target.policySet)
-    const { places } = quota
+    if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
     const id = this.#idOf(target)
     let admitted = this.#admitted.get(id)
     // An entry may be of a request that failed by itself, long ago: the store has gone on counting.
@@ -120,6 +129,13 @@ export class Fallback {
       admitted.untilUs = result.untilUs
     }
     return result
+  }
+
+  /** The store has said its time just now. Once a second is enough: clocks run alike. */
+  noted(nowUs: number): void {
+    if (Math.abs(nowUs - this.#notedUs) < OFTEN_US) return
+    this.#notedUs = nowUs
+    this.#aheadUs = nowUs - this.#options.time.nowMs() * 1_000
   }
 
   /**
@@ -193,16 +209,12 @@ export class Fallback {
 
   /** What no longer weighs need not be counted. Looked through once a second at the most. */
   #forgetExpired(): void {
-    const nowUs = this.#options.clock.nowUs()
-    if (nowUs < this.#lookedUs + 1_000_000) return
+    const nowUs = this.#clock.nowUs()
+    if (nowUs < this.#lookedUs + OFTEN_US) return
     this.#lookedUs = nowUs
     for (const each of this.#admitted.values()) {
       if (each.untilUs.every((untilUs) => untilUs <= nowUs)) this.giveUp(each)
     }
-  }
-
-  #whenOf({ policies, whenUnavailable }: PolicySet): WhenUnavailable[] {
-    return policies.map((_, i) => whenUnavailable?.[i] ?? this.#options.whenUnavailable)
   }
 
   #quotaOf(policySet: PolicySet): Quota {
@@ -211,13 +223,14 @@ export class Fallback {
     const of = this.#peers
     let quota = this.#quotas.get(policySet)
     if (quota?.of.count !== of.count || quota.of.rank !== of.rank) {
-      const each = this.#whenOf(policySet)
+      const otherwise = this.#options.whenUnavailable
+      const each = policySet.policies.map((_, i) => policySet.whenUnavailable?.[i] ?? otherwise)
       const places = each.flatMap((when, i) => (when === 'allow' ? [] : [i]))
       const policies = places.map((place) => {
         const policy = policySet.policies[place] as Policy
         return sharedPolicy(policy, partOf(policy.limit, of), of.count)
       })
-      quota = { of, places, policySet: makePolicySet(policySet.name, policies) }
+      quota = { of, each, places, policySet: makePolicySet(policySet.name, policies) }
       this.#quotas.set(policySet, quota)
     }
     return quota
@@ -259,16 +272,15 @@ function wholeResult(
   places: readonly number[],
   result: StoreResult,
 ): StoreResult {
-  const whole = blank(request, Number.POSITIVE_INFINITY)
-  const policies = [...whole.policies]
-  const untilUs = [...whole.untilUs]
-  places.forEach((place, i) => {
-    const each = result.policies[i] as PolicyResult
-    const { policy, limit } = whole.policies[place] as PolicyResult
+  const { policies, untilUs } = blank(request, Number.POSITIVE_INFINITY)
+  const placed = policies.map((own, place): PolicyResult => {
+    const each = result.policies[places.indexOf(place)]
+    if (each === undefined) return own
+    const { policy, limit } = own
     const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
     const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
-    policies[place] = { ...each, policy, limit, retryAfterMs }
-    untilUs[place] = result.untilUs[i] as number
+    return { ...each, policy, limit, retryAfterMs }
   })
-  return { ...result, policies, untilUs, source: 'local', degraded: true }
+  const until = untilUs.map((none, place) => result.untilUs[places.indexOf(place)] ?? none)
+  return { ...result, policies: placed, untilUs: until, source: 'local', degraded: true }
 }

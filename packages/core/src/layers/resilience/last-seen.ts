@@ -34,7 +34,11 @@ export class LastSeen {
   readonly #policies: number
   readonly #width: number
   readonly #cells: Float64Array
-  readonly #saltOf: (policySet: PolicySet) => number = memoized(saltOf)
+  /** Tells the targets of a set from those of others. */
+  readonly #saltOf: (policySet: PolicySet) => number = memoized((policySet) => {
+    keyHash.hash(textOfSet(policySet))
+    return keyHash.low
+  })
   /** The last text that was hashed: equal requests are answered one after the other. */
   #id = ''
   #salt = 0
@@ -192,12 +196,6 @@ export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): 
     Math.max(0, limit - (remaining[i] as number)),
   )
   return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
-}
-
-/** Tells the targets of a set from those of others; equal sets have the same, whenever made. */
-function saltOf(policySet: PolicySet): number {
-  keyHash.hash(textOfSet(policySet))
-  return keyHash.low
 }
 
 /** Equal sets have the same text, whenever they were made. */

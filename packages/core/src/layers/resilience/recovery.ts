@@ -47,9 +47,8 @@ const UNREADY_MS = 50
 /** Keys that are counted at once. The store serves others between one chunk and the next. */
 const CHUNK = 100
 
-export const PROBES: PolicySet = makePolicySet('weir', [
-  fixedWindow({ name: 'probe', limit: 1, window: '1s' }),
-])
+const PROBE = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
+export const PROBES: PolicySet = makePolicySet('weir', [PROBE])
 
 export class Recovery {
   readonly #backend: Backend
@@ -99,9 +98,8 @@ export class Recovery {
       guard.cancel = undefined
     }
     if (state !== 'open') return
-    const dueMs = probeAtMs - this.#options.time.nowMs()
-    const isReady = this.#backend.unready() === undefined
-    this.#plan(guard, isReady ? dueMs : Math.max(dueMs, UNREADY_MS))
+    const leastMs = this.#backend.unready() === undefined ? 0 : UNREADY_MS
+    this.#plan(guard, Math.max(leastMs, probeAtMs - this.#options.time.nowMs()))
   }
 
   #plan(guard: Guard, waitMs: number): void {
@@ -181,7 +179,10 @@ export class Recovery {
     const seen = some.flatMap(({ target, seen }) => (seen ? [restoring(target, seen)] : []))
     const failure = (await this.#askAll(seen)).find(concernsNode)
     if (failure !== undefined) return failure
-    const failures = await this.#askAll(some.map(reconciling))
+    const requests = some.map(({ target, units, untilUs }): LayerRequest => {
+      return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs }
+    })
+    const failures = await this.#askAll(requests)
     some.forEach((admitted, i) => {
       if (failures[i] === undefined) counted.push(admitted)
       // A key that cannot be decided by itself would keep the whole node from coming back.
@@ -198,8 +199,4 @@ export class Recovery {
     })
     return Promise.all(done)
   }
-}
-
-function reconciling({ target, units, untilUs }: Admitted): LayerRequest {
-  return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs }
 }

@@ -5,67 +5,52 @@
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
 // without the store is in fallback.ts; how a node comes back in recovery.ts.
 
-import type { Clock } from '../../base/clock.js'
 import { storeClosed } from '../../base/errors.js'
-import type { Time } from '../../base/time.js'
 import type { StoreResult, Target, WhenUnavailable } from '../../store.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
+import type { BreakerState } from './breaker.js'
 import { Deadlines, type Timed } from './deadlines.js'
-import { warnWhenDegraded } from './degraded.js'
-import { type Events, storeEvents } from './events.js'
+import { type Events, type EventsOptions, storeEvents } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
-import { Fallback } from './fallback.js'
+import { Fallback, type FallbackOptions } from './fallback.js'
 import { LastSeen, restoring } from './last-seen.js'
-import type { Peers } from './peers.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
-import { type StoreClock, storeClock } from './store-clock.js'
 
-export interface ResilienceOptions {
+export interface ResilienceOptions extends FallbackOptions, EventsOptions {
   readonly deadlineMs: number
   readonly whenUnavailable: WhenUnavailable
-  /** The store's time, where it is injected. */
-  readonly clock: Clock | undefined
-  readonly peers: () => Peers
-  readonly log: ((line: string) => void) | undefined
-  readonly time: Time
 }
 
 export class Resilience implements Layer {
   readonly events: Events
   readonly #backend: Backend
   readonly #options: ResilienceOptions
-  readonly #clock: StoreClock
   readonly #deadlines: Deadlines
   readonly #fallback: Fallback
   readonly #recovery: Recovery
-  readonly #endWarnings: () => void
   /** By the number of policies. */
   readonly #lastSeen: LastSeen[] = []
   #hasAnswered = false
   #isClosed = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
-    const { time, deadlineMs, clock, log, whenUnavailable } = options
-    const events = storeEvents(log, time)
+    const { time, deadlineMs } = options
+    const events = storeEvents(backend.title, options)
     this.events = events
     this.#backend = backend
     this.#options = options
-    this.#clock = storeClock(time)
     this.#deadlines = new Deadlines(time, deadlineMs)
-    this.#fallback = new Fallback({ ...options, clock: clock ?? this.#clock })
-    const ask: Layer['ask'] = (request, pending) => {
-      this.#send(request, this.#guardOf(request), pending)
-    }
-    this.#recovery = new Recovery(backend, this.#fallback, { store: { ask }, events, time })
-    this.#endWarnings = warnWhenDegraded(events, backend.title, whenUnavailable, time)
+    this.#fallback = new Fallback(options)
+    const store: Layer = { ask: (request, pending) => this.#send(request, pending) }
+    this.#recovery = new Recovery(backend, this.#fallback, { store, events, time })
   }
 
   ask(request: LayerRequest, pending: Pending): void {
     const guard = this.#guardOf(request)
     const { state } = guard.breaker
     if (state === 'closed' && !this.#isClosed) {
-      this.#send(request, guard, pending)
+      this.#send(request, pending, guard)
       return
     }
     const reason = new Error(`its circuit breaker is ${state}`)
@@ -78,7 +63,7 @@ export class Resilience implements Layer {
   }
 
   /** Asks the store, whatever the breaker says. */
-  #send(request: LayerRequest, guard: Guard, pending: Pending): void {
+  #send(request: LayerRequest, pending: Pending, guard: Guard = this.#guardOf(request)): void {
     const { deadlineAtMs } = request
     if (deadlineAtMs !== undefined && deadlineAtMs <= this.#options.time.nowMs()) {
       this.#without(request, guard, this.#timedOut(), pending)
@@ -101,10 +86,10 @@ export class Resilience implements Layer {
       const { breaker, inFlight } = this.#recovery.guardOf(node)
       return { name: node.name, state: breaker.state, inFlight: node.inFlight ?? inFlight }
     })
-    const states = nodes.map(({ state }) => state)
-    const worst = (['open', 'half-open'] as const).find((state) => states.includes(state))
+    const stateOf = (some: BreakerState) => nodes.find(({ state }) => state === some)?.state
+    const worst = stateOf('open') ?? stateOf('half-open') ?? 'closed'
     return {
-      state: this.#hasAnswered ? (worst ?? 'closed') : 'never-connected',
+      state: this.#hasAnswered ? worst : 'never-connected',
       nodes,
       instances: this.#options.peers().count,
       localKeys: this.#fallback.keys,
@@ -113,9 +98,7 @@ export class Resilience implements Layer {
 
   close(): void {
     this.#isClosed = true
-    // What ends because of it is no news.
-    this.events.clear()
-    this.#endWarnings()
+    this.events.close()
     this.#recovery.close()
     this.#deadlines.close()
     // The rest of decisions that were under way is made without the store.
@@ -124,18 +107,18 @@ export class Resilience implements Layer {
 
   /** The store has decided in time. */
   decided(guarded: GuardedRequest, result: StoreResult): void {
-    this.#noted(guarded.request, result, guarded.guard)
+    this.#noted(guarded.request, result)
     this.#deadlines.remove(guarded)
     guarded.guard.breaker.succeeded()
     guarded.pending.decided(result)
   }
 
   /** The store has decided what was decided without it before. */
-  decidedLate({ request, guard }: GuardedRequest, result: StoreResult): void {
+  decidedLate({ request }: GuardedRequest, result: StoreResult): void {
     const { mode, isForStore } = request
     if (isForStore === true || this.#isClosed) return
     // What was given up as not counted has been.
-    if (mode === 'reconcile') this.#noted(request, result, guard)
+    if (mode === 'reconcile') this.#noted(request, result)
     if (mode !== 'consume' && mode !== 'penalty' && mode !== 'refund') return
     // What the store has given back must not be given back a second time either.
     this.#fallback.counted(request, mode === 'refund' ? -result.granted : result.granted)
@@ -189,11 +172,11 @@ export class Resilience implements Layer {
   }
 
   /** Remembers a result of the store, and restores what it shows to be lost. */
-  #noted(request: LayerRequest, result: StoreResult, guard: Guard): void {
+  #noted(request: LayerRequest, result: StoreResult): void {
     const { mode, target, costs, isForStore } = request
     this.#hasAnswered = true
     if (mode === 'reset') return
-    this.#clock.noted(result.nowUs)
+    this.#fallback.noted(result.nowUs)
     if (mode === 'reconcile' && isForStore !== true) this.#fallback.counted(request, 1)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
@@ -201,7 +184,7 @@ export class Resilience implements Layer {
     if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
     const before = this.#seenLike(target).note(target, result, mode)
     if (before === undefined || !this.#backend.recovers) return
-    this.#send(restoring(target, before), guard, {
+    this.#send(restoring(target, before), {
       decided: ({ granted }) => {
         const { name } = target.policySet
         if (granted > 0) this.events.emit('data-loss', { limiter: name, key: target.key })

@@ -4,7 +4,7 @@ import { quote, storeClosed, typeError } from '../../base/errors.js'
 import { checkedNumber, checkedOptions } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
 import { checkedWhen } from '../../request.js'
-import type { Store, StoreRequest, StoreResult, WhenUnavailable } from '../../store.js'
+import type { Store, StoreResult, WhenUnavailable } from '../../store.js'
 import {
   LAYER,
   type Layer,
@@ -12,7 +12,6 @@ import {
   layerOf,
   type Pending,
   promiseOf,
-  resetOf,
   type StoreOfLayers,
 } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
@@ -74,9 +73,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
     log,
     time,
   })
-  return layeredStore({
-    first: resilience,
-    resilience,
+  return layeredStore(resilience, resilience, {
     local: store.local === true,
     async close() {
       resilience.close()
@@ -86,20 +83,18 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   })
 }
 
-export interface LayeredStoreParts {
-  /** The first layer, which asks the others. */
-  readonly first: Layer
-  readonly resilience: Resilience
-  readonly local: boolean
-  /** Closes everything, the resilience layer and what it asks included. */
-  readonly close: () => Promise<void>
-}
-
-/** The store that the parts make. No class: a proxy of it works, too. */
-export function layeredStore(parts: LayeredStoreParts): ResilientStore & StoreOfLayers {
-  const { first, resilience, local } = parts
+/**
+ * The store that layers make. No class: a proxy of it works, too.
+ * @param first the first layer, which asks the others
+ * @param close closes everything, the resilience layer and what it asks included
+ */
+export function layeredStore(
+  first: Layer,
+  resilience: Resilience,
+  { local, close }: Required<Pick<ResilientStore, 'local' | 'close'>>,
+): ResilientStore & StoreOfLayers {
   let isClosed = false
-  const decide = (request: StoreRequest): Promise<StoreResult> => promiseOf(layer, request)
+  const decide = (request: LayerRequest): Promise<StoreResult> => promiseOf(layer, request)
   const layer = {
     decide,
     ask(request: LayerRequest, pending: Pending): void {
@@ -111,26 +106,30 @@ export function layeredStore(parts: LayeredStoreParts): ResilientStore & StoreOf
     local,
     decide,
     async reset(target) {
-      await promiseOf(layer, resetOf(target))
+      await decide({
+        mode: 'reset',
+        target,
+        costs: target.policySet.policies.map(() => 1),
+        count: 1,
+      })
     },
     health: () => resilience.health(),
     on: (name, listener) => resilience.events.on(name, listener),
-    async close() {
+    close() {
       isClosed = true
-      await parts.close()
+      return close()
     },
     [LAYER]: layer,
   }
 }
 
+type Answering = Pick<ResilientOptions, 'deadlineMs' | 'whenUnavailable'>
+
 /** @throws {RangeError} WEIR_INVALID_OPTION */
 export function checkedResilience({
   deadlineMs = 100,
   whenUnavailable = 'local',
-}: Pick<ResilientOptions, 'deadlineMs' | 'whenUnavailable'>): {
-  readonly deadlineMs: number
-  readonly whenUnavailable: WhenUnavailable
-} {
+}: Answering): Required<Answering> {
   checkedNumber('deadlineMs', deadlineMs, 1, 60_000)
   return { deadlineMs, whenUnavailable: checkedWhen(whenUnavailable) }
 }
