@@ -19,8 +19,11 @@ export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { WarningCode } from './base/warnings.js'
 export type { StoreHealth } from './layers/resilience/backend.js'
 export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
-export type { ResilientStore } from './layers/resilience/layered-store.js'
-export { type ResilientOptions, resilient } from './layers/resilience/resilient.js'
+export {
+  type ResilientOptions,
+  type ResilientStore,
+  resilient,
+} from './layers/resilience/resilient.js'
 export type { Allowed, Decision, Denied, Receipt } from './limiter/decision.js'
 export { type DecideOptions, RateLimiter, type RateLimiterOptions } from './limiter/limiter.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'

@@ -7,7 +7,7 @@
 import type { Mode } from '../algorithms/driver.js'
 import { quote, StoreError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
-import type { Store, StoreRequest, StoreResult, Target } from '../store.js'
+import type { Store, StoreRequest, StoreResult } from '../store.js'
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
@@ -39,32 +39,24 @@ export interface StoreOfLayers extends Store {
 /** A store as a layer: its own, if it is made of layers and its `decide` is theirs. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
-  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
+  if (own !== undefined && own.decide === store.decide) return own
+  return { ask: (request, pending) => askStore(store, request, pending) }
 }
 
-class StoreLayer implements Layer {
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  ask(request: LayerRequest, pending: Pending): void {
-    try {
-      const { mode, target } = request
-      const result: unknown =
-        mode === 'reset' ? this.#store.reset(target) : this.#store.decide(request as StoreRequest)
-      if (isPromise(result)) {
-        result.then(
-          (settled) => answer(settled, request, pending),
-          (error) => pending.failed(error),
-        )
-        return
-      }
-      answer(result, request, pending)
-    } catch (error) {
-      pending.failed(error)
+function askStore(store: Store, request: LayerRequest, pending: Pending): void {
+  try {
+    const { mode, target } = request
+    const result: unknown =
+      mode === 'reset' ? store.reset(target) : store.decide(request as StoreRequest)
+    if (!isPromise(result)) answer(result, request, pending)
+    else {
+      result.then(
+        (settled) => answer(settled, request, pending),
+        (error) => pending.failed(error),
+      )
     }
+  } catch (error) {
+    pending.failed(error)
   }
 }
 
@@ -106,8 +98,4 @@ export function promiseOf(layer: Layer, request: LayerRequest): Promise<StoreRes
   return new Promise((resolve, reject) => {
     layer.ask(request, { decided: resolve, failed: reject })
   })
-}
-
-export function resetOf(target: Target): LayerRequest {
-  return { mode: 'reset', target, costs: target.policySet.policies.map(() => 1), count: 1 }
 }

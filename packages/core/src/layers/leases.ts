@@ -246,6 +246,7 @@ class LeasesOfLimiter {
         costs: spent,
         count: 1,
         untilUs: laterUs,
+        isForStore: true,
       } as const
       this.#next.ask(reconcile, IGNORED)
     }

@@ -7,10 +7,9 @@ import { DenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
 import { Leases } from '../layers/leases.js'
 import type { StoreHealth } from '../layers/resilience/backend.js'
-import { type Events, storeEvents } from '../layers/resilience/events.js'
 import { withDeadline } from '../layers/resilience/failures.js'
-import { layeredStore, type ResilientStore } from '../layers/resilience/layered-store.js'
 import { Resilience } from '../layers/resilience/resilience.js'
+import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
@@ -40,8 +39,7 @@ export function redisStoreIn(
   const settings = checkedRedisOptions(options)
   const transport = redisTransport(client, settings, time)
   const layers = layersOver(transport, settings, time)
-  return layeredStore({
-    ...layers,
+  return layeredStore(layers.first, layers.resilience, {
     local: false,
     async close() {
       layers.leases?.close()
@@ -60,15 +58,14 @@ export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
-): { first: Layer; resilience: Resilience; leases: Leases | undefined; events: Events } {
-  const { denyCache, clock, deadlineMs, log } = settings
+): { first: Layer; resilience: Resilience; leases: Leases | undefined } {
+  const { denyCache, clock, deadlineMs } = settings
   const { peers, slotsOf } = transport
-  const events = storeEvents(log, time)
-  const resilience = new Resilience(transport, { ...settings, peers, events, time })
+  const resilience = new Resilience(transport, { ...settings, peers, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
   const leases = settings.leases && new Leases(first, { ...settings.leases, clock, time })
   if (leases !== undefined) first = leases
   if (denyCache) first = new DenyCache(first, { clock, time })
-  return { first, resilience, leases, events }
+  return { first, resilience, leases }
 }

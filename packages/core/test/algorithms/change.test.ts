@@ -53,11 +53,12 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
           return { count, rank: asked % count }
         }
         const clock = { nowUs: () => nowUs || 1_800_000_000_000_000 }
-        const fallback = new Fallback({ clock, peers, time: virtualTime() })
+        const when = { time: virtualTime(), whenUnavailable: 'local' } as const
+        const fallback = new Fallback({ ...when, clock, peers })
         steps += await takeChanges(recipe, make, (_process, request, atUs) => {
           nowUs = atUs
           asked += 1
-          return fallback.decide(request, undefined).granted > 0
+          return fallback.decide(request, undefined, new Error('away'), 0).granted > 0
         })
         fallback.close()
       },

@@ -91,7 +91,7 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
       recovers: true,
       next: batching,
       nodes,
-      connection: { unready: () => undefined },
+      unready: () => undefined,
     },
     left(target) {
       const costs = target.policySet.policies.map(() => 1)

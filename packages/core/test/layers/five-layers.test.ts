@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fixedWindow, slidingLog } from '../../src/index.js'
 import { LAYER, promiseOf } from '../../src/layers/layer.js'
-import { layeredStore } from '../../src/layers/resilience/layered-store.js'
 import { ALONE } from '../../src/layers/resilience/peers.js'
+import { layeredStore } from '../../src/layers/resilience/resilient.js'
 import { layersOver } from '../../src/redis/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreRequest, StoreResult, Target } from '../../src/store.js'
@@ -55,8 +55,7 @@ function worldOf(seed = 1): World {
   } as const
   const backend = { ...cluster.backend, peers: () => ALONE, slotsOf }
   const layers = layersOver(backend, options, time)
-  const store = layeredStore({
-    ...layers,
+  const store = layeredStore(layers.first, layers.resilience, {
     local: false,
     async close() {
       layers.leases?.close()

@@ -10,7 +10,7 @@ import {
   recommendedRedisOptions,
   redisStore,
 } from '../../src/index.js'
-import { DEGRADED_MS } from '../../src/layers/resilience/degraded.js'
+import { DEGRADED_MS } from '../../src/layers/resilience/events.js'
 
 const open: (() => unknown)[] = []
 let warned: MockInstance

@@ -7,8 +7,8 @@ import type { BreakerState } from './breaker.js'
 /** One of the servers behind a layer, which may fail alone. */
 export interface BackendNode {
   readonly name: string
-  /** Calls that wait for its answer. */
-  readonly inFlight: number
+  /** Calls that wait for its answer; undefined: each request is a call. */
+  readonly inFlight?: number
 }
 
 /** The layer that may fail, and what is known of it. */
@@ -25,10 +25,8 @@ export interface Backend {
     /** A key that lies on the node. */
     keyOn(node: BackendNode): string
   }
-  readonly connection: {
-    /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
-    unready(): string | undefined
-  }
+  /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
+  unready(): string | undefined
 }
 
 export interface StoreHealth {

@@ -55,24 +55,17 @@ export class Breaker {
     this.#open(nowMs, FIRST_WAIT_MS * 2 ** this.#flaps)
   }
 
-  /** How a probe ended. A good one makes it half-open. */
-  probed(isGood: boolean, nowMs: number): void {
-    if (this.state !== 'open') return
-    if (isGood) this.state = 'half-open'
-    else this.#open(nowMs, 2 * this.#waitMs)
-  }
-
-  /** Half-open: whether all that was admitted locally is counted. */
-  reconciled(isGood: boolean, nowMs: number): void {
-    if (this.state !== 'half-open') return
-    if (!isGood) {
-      this.#open(nowMs, 2 * this.#waitMs)
-      return
+  /** Open: how a probe ended. Half-open: whether all that was admitted locally is counted. */
+  attempted(isGood: boolean, nowMs: number): void {
+    if (this.state === 'closed') return
+    if (!isGood) this.#open(nowMs, 2 * this.#waitMs)
+    else if (this.state === 'open') this.state = 'half-open'
+    else {
+      this.state = 'closed'
+      this.#closedAtMs = nowMs
+      this.#streak = 0
+      this.#sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
     }
-    this.state = 'closed'
-    this.#closedAtMs = nowMs
-    this.#streak = 0
-    this.#sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
   }
 
   #open(nowMs: number, waitMs: number): void {

@@ -1,15 +1,15 @@
-// Deadlines of requests, in the order in which they end, so that one timer serves them all. A
-// linked list: what is done leaves nothing behind.
+// Deadlines of requests. One timer serves them all, and what is done leaves nothing behind.
 
 import type { Time } from '../../base/time.js'
 
-/** Something that must end in time. The list's own fields begin as undefined. */
+/** Something that must end in time. */
 export interface Timed {
-  /** `Infinity`: it counts from the end of this turn of the event loop. */
-  deadlineAtMs: number
-  previous: Timed | undefined
-  next: Timed | undefined
   expire(): void
+}
+
+/** Of all that was added in a turn of the event loop: `Infinity` until the turn ends. */
+interface Deadline {
+  atMs: number
 }
 
 /**
@@ -20,9 +20,9 @@ export interface Timed {
 export class Deadlines {
   readonly #time: Time
   readonly #afterMs: number
-  #first: Timed | undefined
-  #last: Timed | undefined
-  #isDating = false
+  /** In no order: all are looked through, but only when the first deadline has passed. */
+  readonly #deadlines: Map<Timed, Deadline> = new Map()
+  #ofTurn: Deadline | undefined
   #cancel: (() => void) | undefined
   #armedForMs = 0
 
@@ -31,89 +31,62 @@ export class Deadlines {
     this.#afterMs = afterMs
   }
 
-  add(item: Timed): void {
-    this.#insert(item)
-    if (item.deadlineAtMs < Number.POSITIVE_INFINITY) this.#arm()
-    else if (!this.#isDating) {
-      this.#isDating = true
-      this.#time.soon(() => this.#date())
+  /** @param atMs its deadline, where it brings one */
+  add(item: Timed, atMs?: number): void {
+    if (atMs !== undefined) {
+      this.#deadlines.set(item, { atMs })
+      this.#arm(atMs)
+      return
     }
+    if (this.#ofTurn === undefined) {
+      this.#ofTurn = { atMs: Number.POSITIVE_INFINITY }
+      this.#time.soon(() => this.#endTurn())
+    }
+    this.#deadlines.set(item, this.#ofTurn)
   }
 
   remove(item: Timed): void {
-    const { previous, next } = item
-    if (previous !== undefined) previous.next = next
-    else if (this.#first === item) this.#first = next
-    else return
-    if (next !== undefined) next.previous = previous
-    else this.#last = previous
-    item.previous = undefined
-    item.next = undefined
+    this.#deadlines.delete(item)
   }
 
   /** Expires all. */
   close(): void {
+    this.#expireUntil(Number.POSITIVE_INFINITY)
     this.#cancel?.()
-    this.#cancel = undefined
-    while (this.#first !== undefined) this.#expire(this.#first)
   }
 
-  /** At the end, but for what has a deadline already. */
-  #insert(item: Timed): void {
-    let before = this.#last
-    while (before !== undefined && before.deadlineAtMs > item.deadlineAtMs) before = before.previous
-    const after = before === undefined ? this.#first : before.next
-    item.previous = before
-    item.next = after
-    if (before === undefined) this.#first = item
-    else before.next = item
-    if (after === undefined) this.#last = item
-    else after.previous = item
+  #endTurn(): void {
+    const deadline = this.#ofTurn as Deadline
+    this.#ofTurn = undefined
+    deadline.atMs = this.#time.nowMs() + this.#afterMs
+    if (this.#deadlines.size > 0) this.#arm(deadline.atMs)
   }
 
-  #date(): void {
-    this.#isDating = false
-    const deadlineAtMs = this.#time.nowMs() + this.#afterMs
-    let item = this.#last
-    while (item?.deadlineAtMs === Number.POSITIVE_INFINITY) {
-      item.deadlineAtMs = deadlineAtMs
-      item = item.previous
-    }
-    // Those that brought a later one come after them.
-    while (item !== undefined && item.deadlineAtMs > deadlineAtMs) {
-      const { previous } = item
-      this.remove(item)
-      this.#insert(item)
-      item = previous
-    }
-    this.#arm()
-  }
-
-  #arm(): void {
-    const first = this.#first
-    // What has no deadline yet gets one at the end of the turn.
-    if (first === undefined || first.deadlineAtMs === Number.POSITIVE_INFINITY) return
-    if (this.#cancel !== undefined) {
-      if (this.#armedForMs <= first.deadlineAtMs) return
-      this.#cancel()
-    }
-    this.#armedForMs = first.deadlineAtMs
+  #arm(atMs: number): void {
+    if (this.#cancel !== undefined && this.#armedForMs <= atMs) return
+    this.#cancel?.()
+    this.#armedForMs = atMs
     const time = this.#time
-    const leftMs = first.deadlineAtMs - time.nowMs()
     // Replies are read between a timer and an immediate. Twice, since one reading of a socket may
     // not be all of it.
-    this.#cancel = time.after(leftMs, () => time.soon(() => time.soon(() => this.#judge())))
+    const judge = (): void => time.soon(() => time.soon(() => this.#judge()))
+    this.#cancel = time.after(atMs - time.nowMs(), judge)
   }
 
   #judge(): void {
     this.#cancel = undefined
-    const nowMs = this.#time.nowMs()
-    while (this.#first !== undefined && this.#first.deadlineAtMs <= nowMs) this.#expire(this.#first)
-    this.#arm()
+    this.#expireUntil(this.#time.nowMs())
+    let firstMs = Number.POSITIVE_INFINITY
+    for (const { atMs } of this.#deadlines.values()) firstMs = Math.min(firstMs, atMs)
+    // What was added in this turn gets its deadline at the end of it.
+    if (firstMs < Number.POSITIVE_INFINITY) this.#arm(firstMs)
   }
 
-  #expire(item: Timed): void {
-    this.remove(item)
-    item.expire()
+  #expireUntil(nowMs: number): void {
+    for (const [item, { atMs }] of this.#deadlines) {
+      if (atMs > nowMs) continue
+      this.#deadlines.delete(item)
+      item.expire()
+    }
   }
 }

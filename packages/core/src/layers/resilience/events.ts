@@ -2,7 +2,8 @@
 
 import { quote } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
-import { notify } from '../../base/warnings.js'
+import { notify, warn } from '../../base/warnings.js'
+import { kindOfFailure, reasonOf } from './failures.js'
 
 export interface StoreEvents {
   /** A node's breaker changed its state. */
@@ -23,17 +24,54 @@ export interface StoreEvents {
 
 export type StoreListener<Name extends keyof StoreEvents> = (event: StoreEvents[Name]) => void
 
+/** Longer than most restarts and failovers take. */
+export const DEGRADED_MS = 10_000
+
+export interface EventsOptions {
+  /** Called with a line of text at most once a second for each kind of event. */
+  readonly log: ((line: string) => void) | undefined
+  readonly time: Time
+  /** What decides without the store. */
+  readonly whenUnavailable: string
+}
+
 export interface Events {
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
   emit<Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]): void
-  clear(): void
+  /** What happens from now on is no news. */
+  close(): void
 }
 
-/** @param log called with a line of text at most once a second for each kind of event */
-export function storeEvents(log: ((line: string) => void) | undefined, time: Time): Events {
+/**
+ * Also warns when the breaker of a node has not been closed for 10 s, once for each kind of cause.
+ * @param title what the store is called
+ */
+export function storeEvents(title: string, options: EventsOptions): Events {
+  const { log, time, whenUnavailable } = options
   const listeners = new Map<keyof StoreEvents, Set<(event: never) => void>>()
   const lastLineMs = new Map<keyof StoreEvents, number>()
+  const away = new Map<string, { cause: unknown; readonly cancel: () => void }>()
+  const warned = new Set<string>()
   let isOver = false
+
+  function warnOf(node: string): void {
+    const cause = away.get(node)?.cause
+    const kind = kindOfFailure(cause)
+    if (warned.has(kind)) return
+    warned.add(kind)
+    const what = `${title} (node ${quote(node)}) has decided nothing for ${DEGRADED_MS / 1_000} s`
+    const why = `${reasonOf(cause)}; until it does, decisions are made with whenUnavailable ${quote(whenUnavailable)}`
+    warn('WEIR_STORE_DEGRADED', `${what}: ${why}`)
+  }
+
+  function changed({ node, state, cause }: StoreEvents['breaker']): void {
+    const known = away.get(node)
+    if (state === 'closed') {
+      known?.cancel()
+      away.delete(node)
+    } else if (known !== undefined) known.cause = cause ?? known.cause
+    else away.set(node, { cause, cancel: time.after(DEGRADED_MS, () => warnOf(node)) })
+  }
 
   return {
     on(name, listener) {
@@ -43,17 +81,19 @@ export function storeEvents(log: ((line: string) => void) | undefined, time: Tim
       return () => some.delete(listener)
     },
     emit(name, event) {
+      if (isOver) return
+      if (name === 'breaker') changed(event as StoreEvents['breaker'])
       for (const listener of listeners.get(name) ?? [])
         notify('a listener', name, () => listener(event as never))
-      if (log === undefined || isOver) return
+      if (log === undefined) return
       const nowMs = time.nowMs()
       if (nowMs - (lastLineMs.get(name) ?? Number.NEGATIVE_INFINITY) < 1_000) return
       lastLineMs.set(name, nowMs)
       notify('a listener', 'log', () => log(lineOf(name, event)))
     },
-    clear() {
-      listeners.clear()
+    close() {
       isOver = true
+      for (const { cancel } of away.values()) cancel()
     },
   }
 }

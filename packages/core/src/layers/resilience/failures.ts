@@ -26,9 +26,8 @@ function codeOf(error: unknown): string {
 /** What the store, the connection or the client said, quoted. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  return quote(
-    cause instanceof Error ? cause.message : error instanceof Error ? error.message : error,
-  )
+  const told = cause instanceof Error ? cause : error
+  return quote(told instanceof Error ? told.message : told)
 }
 
 /** Of several failures the same: the code of an error reply, such as `OOM`, or `no reply`. */
@@ -39,7 +38,7 @@ export function kindOfFailure(error: unknown): string {
 
 /** Whether the breaker is to know: all failures but those that concern one key. */
 export function concernsNode(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown }
+  const { cause } = (error ?? {}) as { cause?: unknown }
   const isOfKey = cause instanceof Error && KEY_LEVEL.test(cause.message)
   return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
 }
@@ -57,20 +56,15 @@ export function timedOut(afterMs: number, store: string): StoreError {
  * What the promise resolves to, unless that takes longer.
  * @throws {StoreError} when it takes longer
  */
-export async function withDeadline<Value>(
+export function withDeadline<Value>(
   promise: Promise<Value>,
   ms: number,
   time: Time,
 ): Promise<Value> {
-  let cancel = (): void => {}
-  const tooLate = new Promise<never>((_, reject) => {
+  return new Promise((resolve, reject) => {
     // A reply that is there already comes first, as in deadlines.ts.
     const expire = (): void => reject(timedOut(ms, 'Redis'))
-    cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
+    const cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
+    promise.finally(cancel).then(resolve, reject)
   })
-  try {
-    return await Promise.race([promise, tooLate])
-  } finally {
-    cancel()
-  }
 }

@@ -5,8 +5,10 @@
 // Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table
 // share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
 
+import { memoized } from '../../base/cache.js'
 import { keyHash } from '../../base/key-hash.js'
-import type { StoreResult, Target } from '../../store.js'
+import { idOf } from '../../base/key-text.js'
+import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 
 type Mode = LayerRequest['mode']
@@ -32,6 +34,11 @@ export class LastSeen {
   readonly #policies: number
   readonly #width: number
   readonly #cells: Float64Array
+  /** Tells the targets of a set from those of others. */
+  readonly #saltOf: (policySet: PolicySet) => number = memoized((policySet) => {
+    keyHash.hash(textOfSet(policySet))
+    return keyHash.low
+  })
   /** The last text that was hashed: equal requests are answered one after the other. */
   #id = ''
   #salt = 0
@@ -45,18 +52,17 @@ export class LastSeen {
     this.#cells = new Float64Array(SETS * WAYS * this.#width)
   }
 
-  /** @param salt tells policy sets apart */
-  get(id: string, salt: number): Seen | undefined {
-    const hash = this.#hashOf(id, salt)
+  get(target: Target): Seen | undefined {
+    const hash = this.#hashOf(target)
     const at = this.#find(hash)
     return this.#cells[at] === hash ? this.#seenAt(at) : undefined
   }
 
   /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
    *  since. */
-  note(id: string, salt: number, result: StoreResult, mode: Mode): Seen | undefined {
+  note(target: Target, result: StoreResult, mode: Mode): Seen | undefined {
     const cells = this.#cells
-    const hash = this.#hashOf(id, salt)
+    const hash = this.#hashOf(target)
     const at = this.#find(hash, result.nowUs)
     const isThere = cells[at] === hash
     // It comes by a longer way than the answers to requests, and one that was sent after it may
@@ -65,15 +71,13 @@ export class LastSeen {
       return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && (cells[at + 1] as number) <= result.nowUs + LOSS_MARGIN_US
-    // A refund of a key that was lost finds nothing to give back to: what was seen before tells
-    // more.
-    if (known && mode === 'refund' && this.#isGone(at, result)) return undefined
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
-    const lost = taken && result.granted > 0 && known ? this.#lostAt(at, result, mode) : undefined
-    // What is in use after a denial or reconciliation does not tell whether less is used because it
-    // was lost or has passed.
-    if (known && (mode === 'reconcile' || result.granted === 0) && this.#tellsLess(at, result))
-      return lost
+    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, at, result, mode)
+    const lost = isLoss ? this.#seenAt(at) : undefined
+    // What is in use after a denial, refund or reconciliation does not tell whether less is used
+    // because it was lost or has passed.
+    const isVague = mode === 'reconcile' || mode === 'refund' || result.granted === 0
+    if (known && isVague && this.#shows(isLess, at, result, mode)) return lost
     cells[at] = hash
     cells[at + 1] = result.nowUs
     for (let i = 0; i < this.#policies; i += 1) {
@@ -83,13 +87,15 @@ export class LastSeen {
     return lost
   }
 
-  forget(id: string, salt: number): void {
-    const hash = this.#hashOf(id, salt)
+  forget(target: Target): void {
+    const hash = this.#hashOf(target)
     const at = this.#find(hash)
     if (this.#cells[at] === hash) this.#cells[at] = 0
   }
 
-  #hashOf(id: string, salt: number): number {
+  #hashOf(target: Target): number {
+    const id = idOf(target)
+    const salt = this.#saltOf(target.policySet)
     if (id !== this.#id || salt !== this.#salt) {
       this.#id = id
       this.#salt = salt
@@ -123,66 +129,15 @@ export class LastSeen {
     return false
   }
 
-  #lostAt(at: number, result: StoreResult, mode: Mode): Seen | undefined {
+  /** Whether a sign is to be seen of a policy of which something was in use that still weighs. */
+  #shows(sign: Sign, at: number, result: StoreResult, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
-      if (this.#isLost(at, result, mode, i)) return this.#seenAt(at)
-    }
-    return undefined
-  }
-
-  /**
-   * Whether the store forgot the target: of a policy less is in use than can be, for what was in
-   * use before should have lasted longer. Of a window with one end that is all of it, and of a
-   * bucket the time at which it is empty; of the others it is known only where nothing is in use
-   * but what this very request took. A refund by another process looks the same; its mark keeps it
-   * from being undone.
-   */
-  #isLost(
-    at: number,
-    { granted, policies, nowUs, untilUs: untilNowUs }: StoreResult,
-    mode: Mode,
-    i: number,
-  ): boolean {
-    const now = policies[i]
-    const remained = this.#cells[at + HEADER + 2 * i] as number
-    const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
-    if (now === undefined || now.cost === 0 || remained >= now.limit) return false
-    if (untilUs <= nowUs + LOSS_MARGIN_US) return false
-    const { cost, limit, remaining, policy } = now
-    // After a penalty that leaves nothing, usage may exceed the limit by an unknown amount.
-    const isUsedTold = mode !== 'penalty' || remaining > 0
-    // What is reconciled may no longer count.
-    const took = mode === 'reconcile' ? 0 : granted * cost
-    if (isUsedTold && took > 0 && limit - remaining === took) return true
-    const traits = policy.kernel?.traits
-    if (isUsedTold && traits?.hasOneEnd && remaining > remained - took) return true
-    return traits?.drains === true && (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
-  }
-
-  /** Whether less is in use than was seen. */
-  #tellsLess(at: number, { policies, nowUs, untilUs: untilNowUs }: StoreResult): boolean {
-    for (let i = 0; i < this.#policies; i += 1) {
+      const now = result.policies[i] as PolicyResult
       const remained = this.#cells[at + HEADER + 2 * i] as number
       const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
-      const now = policies[i]
-      if (now === undefined || remained >= now.limit || untilUs <= nowUs + LOSS_MARGIN_US) continue
-      const isLess = now.policy.kernel?.traits.drains
-        ? (untilNowUs[i] as number) < untilUs - LOSS_MARGIN_US
-        : now.remaining > remained
-      if (isLess) return true
-    }
-    return false
-  }
-
-  /** Whether nothing is in use any more, though more was than the refund is of, and should have
-   *  lasted longer. */
-  #isGone(at: number, { policies, nowUs }: StoreResult): boolean {
-    for (let i = 0; i < this.#policies; i += 1) {
-      const now = policies[i]
-      const remained = this.#cells[at + HEADER + 2 * i] as number
-      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
-      if (now === undefined || now.remaining < now.limit) continue
-      if (now.limit - remained > now.cost && untilUs > nowUs + LOSS_MARGIN_US) return true
+      if (remained >= now.limit || untilUs <= result.nowUs + LOSS_MARGIN_US) continue
+      const earlierUs = untilUs - LOSS_MARGIN_US - (result.untilUs[i] as number)
+      if (sign(now, remained, earlierUs, mode, result.granted)) return true
     }
     return false
   }
@@ -198,6 +153,43 @@ export class LastSeen {
   }
 }
 
+/**
+ * Something that shows of a policy.
+ * @param earlierUs how much earlier than was seen all will be over; 0 and below: it is not earlier
+ */
+type Sign = (
+  now: PolicyResult,
+  remained: number,
+  earlierUs: number,
+  mode: Mode,
+  granted: number,
+) => boolean
+
+/**
+ * The store forgot the target: less is in use than can be, for what was in use before should have
+ * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it
+ * is empty; of the others it is known only where nothing is in use but what this very request took.
+ * A refund by another process looks the same; its mark keeps it from being undone.
+ */
+const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
+  const traits = policy.kernel?.traits
+  if (cost === 0) return false
+  if (traits?.drains) return earlierUs > 0
+  // After a penalty that leaves nothing, usage may exceed the limit by an unknown amount.
+  if (mode === 'penalty' && remaining === 0) return false
+  // What is reconciled may no longer count.
+  const took = mode === 'reconcile' ? 0 : granted * cost
+  if (took > 0 && limit - remaining === took) return true
+  return traits?.hasOneEnd === true && remaining > remained - took
+}
+
+/** Less is in use than was seen and was not given back. */
+const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
+  const back = mode === 'refund' ? granted * cost : 0
+  if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
+  return remaining > remained + back
+}
+
 /** Restores what was last seen of a target. */
 export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): LayerRequest {
   const costs = target.policySet.policies.map(({ limit }, i) =>
@@ -206,11 +198,7 @@ export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): 
   return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
-/** What was seen of the policies at these places. */
-export function partOfSeen({ nowUs, remaining, untilUs }: Seen, places: readonly number[]): Seen {
-  return {
-    nowUs,
-    remaining: places.map((i) => remaining[i] as number),
-    untilUs: places.map((i) => untilUs[i] as number),
-  }
+/** Equal sets have the same text, whenever they were made. */
+export function textOfSet({ name, policies }: PolicySet): string {
+  return JSON.stringify([name, ...policies.map(({ signature }) => signature)])
 }

@@ -3,23 +3,23 @@
 // again.
 
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
+import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { makePolicySet } from '../../request.js'
-import type { StoreResult } from '../../store.js'
-import type { LayerRequest } from '../layer.js'
+import type { PolicySet } from '../../store.js'
+import { type Layer, type LayerRequest, promiseOf } from '../layer.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import type { Events } from './events.js'
-import { concernsNode, storeFailure, timedOut } from './failures.js'
+import { concernsNode } from './failures.js'
 import type { Admitted, Fallback } from './fallback.js'
 import { restoring } from './last-seen.js'
 
 export interface RecoveryOptions {
-  readonly deadlineMs: number
+  /** Asks the store, in time and whatever a breaker says. */
+  readonly store: Layer
   readonly events: Events
   readonly time: Time
-  /** The store has counted what was admitted locally. */
-  readonly answered: (request: LayerRequest, result: StoreResult) => void
 }
 
 /** A node, and how it is. */
@@ -28,10 +28,12 @@ export interface Guard {
   readonly breaker: Breaker
   /** What the last event said. */
   state: BreakerState
-  /** Ends the wait for the next probe; undefined: there is none. */
-  cancelProbe: (() => void) | undefined
-  /** Of a node that is well, and of which something is to be counted. */
-  cancelReconciling: (() => void) | undefined
+  /** Ends the wait for the next attempt; undefined: none is planned. */
+  cancel: (() => void) | undefined
+  /** An attempt is under way. */
+  isTrying: boolean
+  /** Requests that the store has not answered yet, in time or late. */
+  inFlight: number
 }
 
 /**
@@ -45,14 +47,22 @@ const UNREADY_MS = 50
 /** Keys that are counted at once. The store serves others between one chunk and the next. */
 const CHUNK = 100
 
-const PROBES = makePolicySet('weir', [fixedWindow({ name: 'probe', limit: 1, window: '1s' })])
+const PROBE = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
+export const PROBES: PolicySet = makePolicySet('weir', [PROBE])
 
 export class Recovery {
   readonly #backend: Backend
   readonly #fallback: Fallback
   readonly #options: RecoveryOptions
-  readonly #guards: Map<BackendNode, Guard> = new Map()
+  readonly #guards: Guard[] = []
   #isClosed = false
+  readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {
+    const breaker = new Breaker(this.#options.time.random)
+    const start = { state: 'closed', cancel: undefined, isTrying: false, inFlight: 0 } as const
+    const guard: Guard = { node, breaker, ...start }
+    this.#guards.push(guard)
+    return guard
+  })
 
   constructor(backend: Backend, fallback: Fallback, options: RecoveryOptions) {
     this.#backend = backend
@@ -60,244 +70,133 @@ export class Recovery {
     this.#options = options
   }
 
-  guardOf(node: BackendNode): Guard {
-    let guard = this.#guards.get(node)
-    if (guard === undefined) {
-      const breaker = new Breaker(this.#options.time.random)
-      guard = {
-        node,
-        breaker,
-        state: 'closed',
-        cancelProbe: undefined,
-        cancelReconciling: undefined,
-      }
-      this.#guards.set(node, guard)
-    }
-    return guard
-  }
-
   /** A request failed for a reason that concerns the whole node. */
   failed(guard: Guard, cause: unknown): void {
     guard.breaker.failed(this.#options.time.nowMs())
-    this.watch(guard, cause)
-  }
-
-  /** Says if a breaker has changed, and sees to the next probe. */
-  watch(guard: Guard, cause?: unknown): void {
-    const { breaker, node } = guard
-    const { state } = breaker
-    if (state !== guard.state) {
-      guard.state = state
-      this.#options.events.emit('breaker', { node: node.name, state, cause })
-    }
-    if (state !== 'open' || guard.cancelProbe !== undefined || this.#isClosed) return
-    const dueMs = breaker.probeAtMs - this.#options.time.nowMs()
-    const waitMs =
-      this.#backend.connection.unready() === undefined ? dueMs : Math.max(dueMs, UNREADY_MS)
-    guard.cancelProbe = this.#options.time.after(waitMs, () => {
-      void this.#probe(guard).finally(() => {
-        guard.cancelProbe = undefined
-        this.watch(guard)
-      })
-    })
+    this.#watch(guard, cause)
   }
 
   /** A request failed and was decided locally, though its node is well: has it counted there. */
   reconcileSoon(guard: Guard): void {
-    if (this.#isClosed || guard.cancelReconciling !== undefined) return
-    guard.cancelReconciling = this.#options.time.after(ALONE_MS, () => {
-      guard.cancelReconciling = undefined
-      if (guard.breaker.state === 'closed') void this.#reconcileAlone(guard)
-    })
+    this.#plan(guard, ALONE_MS)
   }
 
   close(): void {
     this.#isClosed = true
-    for (const { cancelProbe, cancelReconciling } of this.#guards.values()) {
-      cancelProbe?.()
-      cancelReconciling?.()
-    }
+    for (const { cancel } of this.#guards) cancel?.()
   }
 
-  async #probe(guard: Guard): Promise<void> {
-    // Nothing is sent, so this is no probe: the next one is made once the client is connected.
-    if (this.#backend.connection.unready() !== undefined) return
+  /** Says if a breaker has changed, and sees to the next probe. */
+  #watch(guard: Guard, cause?: unknown): void {
     const { breaker, node } = guard
-    const failure = await this.#sendProbe(node)
-    breaker.probed(failure === undefined, this.#options.time.nowMs())
-    this.watch(guard, failure)
-    if (breaker.state !== 'half-open') return
-    let keys = 0
-    const counted = (some: number): void => {
-      keys += some
+    const { state, probeAtMs } = breaker
+    if (state !== guard.state) {
+      guard.state = state
+      this.#options.events.emit('breaker', { node: node.name, state, cause })
+      // What was planned while it was well gives way to the probe.
+      guard.cancel?.()
+      guard.cancel = undefined
     }
-    let problem: unknown
-    try {
-      await this.#spread()
+    if (state !== 'open') return
+    const leastMs = this.#backend.unready() === undefined ? 0 : UNREADY_MS
+    this.#plan(guard, Math.max(leastMs, probeAtMs - this.#options.time.nowMs()))
+  }
+
+  #plan(guard: Guard, waitMs: number): void {
+    if (this.#isClosed || guard.isTrying || guard.cancel !== undefined) return
+    guard.cancel = this.#options.time.after(waitMs, async () => {
+      guard.cancel = undefined
+      guard.isTrying = true
+      await this.#try(guard)
+      guard.isTrying = false
+      this.#watch(guard)
+      if (guard.state === 'closed' && this.#due(guard).length > 0) this.reconcileSoon(guard)
+    })
+  }
+
+  /** Probes a node, and counts what is to be counted there. */
+  async #try(guard: Guard): Promise<void> {
+    const { breaker, node } = guard
+    // Nothing is sent, so this is no probe: the next one is made once the client is connected.
+    if (this.#backend.unready() !== undefined) return
+    const wasOpen = breaker.state === 'open'
+    // Also of a node that is well. Replies come in order: those that were late, and show that a
+    // request was counted, are here before this one.
+    const target = { policySet: PROBES, key: this.#backend.nodes.keyOn(node) }
+    const probe: LayerRequest = { mode: 'penalty', target, costs: [1], count: 1, isForStore: true }
+    let [failure] = await this.#askAll([probe])
+    if (wasOpen) this.#tried(guard, failure)
+    const counted: Admitted[] = []
+    if (breaker.state === 'half-open') {
+      const { time } = this.#options
+      const waitMs = this.#fallback.keys > 0 ? time.random() * SPREAD_MS : 0
+      await new Promise<void>((resolve) => void time.after(waitMs, resolve))
       // Requests go on being decided locally while the first part is on its way; the second part is
       // what they took.
-      for (let part = 0; part < 2; part += 1) await this.#reconcile(node, counted)
-    } catch (error) {
-      problem = error
+      for (let part = 0; part < 2; part += 1) failure ??= await this.#reconcile(guard, counted)
+      this.#tried(guard, failure)
     }
-    breaker.reconciled(problem === undefined, this.#options.time.nowMs())
-    this.watch(guard, problem)
-    // A third part is what they took during the second. From now on the store decides.
-    if (problem === undefined) {
-      await this.#reconcile(node, counted).catch(() => this.reconcileSoon(guard))
-    }
-    this.#emit(node, keys)
-  }
-
-  /** A request like any other, whose result is of no interest. Resolves to why it failed. */
-  async #sendProbe(node: BackendNode): Promise<Error | undefined> {
-    const target = { policySet: PROBES, key: this.#backend.nodes.keyOn(node) }
-    const probe: LayerRequest = { mode: 'penalty', target, costs: [1], count: 1 }
-    const [outcome] = await this.#askAll([probe])
-    if (outcome instanceof Error) return outcome
-    this.#options.answered({ ...probe, mode: 'peek' }, outcome as StoreResult)
-    return undefined
-  }
-
-  async #spread(): Promise<void> {
-    const { time } = this.#options
-    if (this.#fallback.keys === 0) return
-    await new Promise<void>((resolve) => time.after(time.random() * SPREAD_MS, resolve))
-  }
-
-  async #reconcileAlone(guard: Guard): Promise<void> {
-    const { node, breaker } = guard
-    let keys = 0
-    // Replies come in order: those that were late, and show that a request was counted, are here
-    // before this one.
-    let problem: unknown = await this.#sendProbe(node)
-    try {
-      if (problem === undefined && breaker.state === 'closed') {
-        await this.#reconcile(node, (some) => {
-          keys += some
-        })
-      }
-    } catch (error) {
-      problem = error
-    }
-    if (problem !== undefined) {
-      this.failed(guard, problem)
-      this.reconcileSoon(guard)
-    }
-    this.#emit(node, keys)
-  }
-
-  #emit(node: BackendNode, keys: number): void {
+    // What is left, or was taken during the second part. From now on the store decides.
+    if (breaker.state === 'closed' && failure === undefined) await this.#reconcile(guard, counted)
+    const keys = counted.length
     if (keys > 0) this.#options.events.emit('reconciled', { node: node.name, keys })
   }
 
-  /** Counts all that is due, most units first. What cannot be counted is left for the next time. */
-  async #reconcile(node: BackendNode, counted: (keys: number) => void): Promise<void> {
-    const due = this.#fallback.takeAdmitted((admitted) => this.#isDue(admitted, node))
-    if (!this.#backend.recovers) return
-    for (let from = 0; from < due.length; from += CHUNK) {
-      const chunk = due.slice(from, from + CHUNK)
-      const { keys, failure } = await this.#reconcileAll(chunk)
-      counted(keys)
-      if (failure === undefined) continue
-      for (const admitted of due.slice(from + CHUNK)) this.#fallback.putBack(admitted)
-      throw failure
-    }
+  #tried(guard: Guard, failure: Error | undefined): void {
+    guard.breaker.attempted(failure === undefined, this.#options.time.nowMs())
+    this.#watch(guard, failure)
   }
 
   /** A key is counted with its node; or, if it moved to a node that is well, with the next one. */
-  #isDue({ target }: Admitted, node: BackendNode): boolean {
-    const home = this.#backend.nodes.of(target)
-    return home === node || this.guardOf(home).breaker.state === 'closed'
+  #due(guard: Guard): Admitted[] {
+    return this.#fallback.due(({ target }) => {
+      const home = this.guardOf(this.#backend.nodes.of(target))
+      return home === guard || home.breaker.state === 'closed'
+    })
   }
 
   /**
-   * Counts these keys. What fails with the node is put back; a key that cannot be decided by itself
-   * is given up, or it would keep the whole node from coming back.
+   * Counts all that is due, most units first. What cannot be counted is left for the next time.
+   * @returns why the node cannot count it
    */
-  async #reconcileAll(
-    some: readonly Admitted[],
-  ): Promise<{ readonly keys: number; readonly failure: Error | undefined }> {
+  async #reconcile(guard: Guard, counted: Admitted[]): Promise<Error | undefined> {
+    const due = this.#due(guard)
     let failure: Error | undefined
-    const isDone = (admitted: Admitted, outcome: StoreResult | Error): boolean => {
-      if (!(outcome instanceof Error)) return true
-      if (concernsNode(outcome)) {
-        failure = outcome
-        this.#fallback.putBack(admitted)
-      } else {
-        const { policySet, key } = admitted.target
-        this.#options.events.emit('key-error', { limiter: policySet.name, key, cause: outcome })
-      }
-      return false
+    for (const each of due) each.isOnItsWay = true
+    for (let from = 0; from < due.length && failure === undefined; from += CHUNK) {
+      failure = await this.#count(due.slice(from, from + CHUNK), counted)
+    }
+    for (const each of due) each.isOnItsWay = false
+    return failure
+  }
+
+  async #count(some: readonly Admitted[], counted: Admitted[]): Promise<Error | undefined> {
+    if (!this.#backend.recovers) {
+      for (const each of some) this.#fallback.giveUp(each)
+      return undefined
     }
     // First what was last seen, in case it was lost: what was admitted since comes on top of it.
-    const seen = some.filter((each) => each.seen !== undefined)
-    const restored = await this.#askAll(
-      seen.map((each) => restoring(each.target, each.seen as NonNullable<typeof each.seen>)),
-    )
-    const failed = new Set(seen.filter((each, i) => !isDone(each, restored[i] as StoreResult)))
-    const rest = some.filter((each) => !failed.has(each))
-    const requests = rest.map(reconciling)
-    const noted = (i: number, result: StoreResult): void => {
-      if (!this.#isClosed) this.#options.answered(requests[i] as LayerRequest, result)
-    }
-    const outcomes = await this.#askAll(requests, (i, result) => {
-      this.#fallback.reconciledAfterAll(rest[i] as Admitted)
-      noted(i, result)
+    const seen = some.flatMap(({ target, seen }) => (seen ? [restoring(target, seen)] : []))
+    const failure = (await this.#askAll(seen)).find(concernsNode)
+    if (failure !== undefined) return failure
+    const requests = some.map(({ target, units, untilUs }): LayerRequest => {
+      return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs }
     })
-    let keys = 0
-    outcomes.forEach((outcome, i) => {
-      if (!isDone(rest[i] as Admitted, outcome)) return
-      noted(i, outcome as StoreResult)
-      keys += 1
+    const failures = await this.#askAll(requests)
+    some.forEach((admitted, i) => {
+      if (failures[i] === undefined) counted.push(admitted)
+      // A key that cannot be decided by itself would keep the whole node from coming back.
+      else if (!concernsNode(failures[i])) this.#fallback.giveUp(admitted)
     })
-    return { keys, failure }
+    return failures.find(concernsNode)
   }
 
-  /**
-   * What the store says to each request, or why it says nothing.
-   * @param late called with a result that comes when nobody waits for it any more
-   */
-  #askAll(
-    requests: readonly LayerRequest[],
-    late: (i: number, result: StoreResult) => void = () => {},
-  ): Promise<readonly (StoreResult | Error)[]> {
-    const { deadlineMs, time } = this.#options
-    const { title } = this.#backend
-    const outcomes = new Array<StoreResult | Error>(requests.length)
-    let waiting = requests.length
-    if (waiting === 0) return Promise.resolve(outcomes)
-    return new Promise((resolve) => {
-      let isOver = false
-      const end = (): void => {
-        if (isOver) return
-        isOver = true
-        cancel()
-        for (let i = 0; i < requests.length; i += 1) outcomes[i] ??= timedOut(deadlineMs, title)
-        resolve(outcomes)
-      }
-      const came = (i: number, outcome: StoreResult | Error): void => {
-        outcomes[i] = outcome
-        waiting -= 1
-        if (waiting === 0) end()
-      }
-      // A reply that is there already comes first, as in deadlines.ts.
-      const cancel = time.after(deadlineMs, () => time.soon(() => time.soon(end)))
-      requests.forEach((request, i) => {
-        const pending = {
-          decided: (result: StoreResult) => (isOver ? late(i, result) : came(i, result)),
-          failed: (error: unknown) => {
-            if (!isOver) came(i, storeFailure(error, title))
-          },
-        }
-        const reason = this.#backend.connection.unready()
-        if (reason === undefined) this.#backend.next.ask(request, pending)
-        else pending.failed(new Error(reason))
-      })
+  /** Why the store has not done each of these; undefined: it has. */
+  #askAll(requests: readonly LayerRequest[]): Promise<(Error | undefined)[]> {
+    const done = requests.map(async (request) => {
+      const result = await promiseOf(this.#options.store, request).catch((error: Error) => error)
+      return result instanceof Error ? result : undefined
     })
+    return Promise.all(done)
   }
-}
-
-function reconciling({ target, units, untilUs }: Admitted): LayerRequest {
-  return { mode: 'reconcile', target, costs: units, count: 1, untilUs }
 }

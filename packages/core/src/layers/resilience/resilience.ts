@@ -3,111 +3,93 @@
 // what it last saw of each target, so that an outage gives nobody a new budget, and what the store
 // has lost is restored: the first result that shows a loss is followed by one `restore`. Results
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
-// without the store is in fallback.ts, by when-unavailable.ts; how a node comes back in
-// recovery.ts.
+// without the store is in fallback.ts; how a node comes back in recovery.ts.
 
-import { memoized } from '../../base/cache.js'
-import type { Clock } from '../../base/clock.js'
 import { storeClosed } from '../../base/errors.js'
-import { keyHash } from '../../base/key-hash.js'
-import { idOf } from '../../base/key-text.js'
-import type { Time } from '../../base/time.js'
-import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { StoreResult, Target, WhenUnavailable } from '../../store.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
-import type { Backend, BackendNode, StoreHealth } from './backend.js'
+import type { Backend, StoreHealth } from './backend.js'
+import type { BreakerState } from './breaker.js'
 import { Deadlines, type Timed } from './deadlines.js'
-import { warnWhenDegraded } from './degraded.js'
-import type { Events } from './events.js'
+import { type Events, type EventsOptions, storeEvents } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
-import { Fallback } from './fallback.js'
-import { LastSeen, partOfSeen, restoring, type Seen } from './last-seen.js'
-import type { Peers } from './peers.js'
-import { type Guard, Recovery } from './recovery.js'
-import { StoreClock } from './store-clock.js'
-import { decideWithoutStore, localPart, localPartOfRequest } from './when-unavailable.js'
+import { Fallback, type FallbackOptions } from './fallback.js'
+import { LastSeen, restoring } from './last-seen.js'
+import { type Guard, PROBES, Recovery } from './recovery.js'
 
-export interface ResilienceOptions {
+export interface ResilienceOptions extends FallbackOptions, EventsOptions {
   readonly deadlineMs: number
   readonly whenUnavailable: WhenUnavailable
-  /** The store's time, where it is injected. */
-  readonly clock: Clock | undefined
-  readonly peers: () => Peers
-  readonly events: Events
-  readonly time: Time
-}
-
-/** What is remembered of the targets of a policy set. */
-interface Memory {
-  /** Of all sets with as many policies; the salt tells this one's targets from theirs. */
-  readonly seen: LastSeen
-  readonly salt: number
 }
 
 export class Resilience implements Layer {
+  readonly events: Events
   readonly #backend: Backend
   readonly #options: ResilienceOptions
-  readonly #clock: StoreClock
   readonly #deadlines: Deadlines
   readonly #fallback: Fallback
   readonly #recovery: Recovery
-  readonly #endWarnings: () => void
-  readonly #seenBySize: Map<number, LastSeen> = new Map()
-  readonly #memoryOf: (policySet: PolicySet) => Memory = memoized((policySet) => {
-    const size = policySet.policies.length
-    const seen = this.#seenBySize.get(size) ?? new LastSeen(size)
-    this.#seenBySize.set(size, seen)
-    return { seen, salt: saltOf(policySet) }
-  })
-  readonly #guardOf: (node: BackendNode) => Guard = memoized((node) => this.#recovery.guardOf(node))
+  /** By the number of policies. */
+  readonly #lastSeen: LastSeen[] = []
   #hasAnswered = false
   #isClosed = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
-    const { time, deadlineMs, clock, peers, events, whenUnavailable } = options
+    const { time, deadlineMs } = options
+    const events = storeEvents(backend.title, options)
+    this.events = events
     this.#backend = backend
     this.#options = options
-    this.#clock = new StoreClock(time)
     this.#deadlines = new Deadlines(time, deadlineMs)
-    this.#fallback = new Fallback({ clock: clock ?? this.#clock, peers, time })
-    this.#recovery = new Recovery(backend, this.#fallback, {
-      deadlineMs,
-      events,
-      time,
-      answered: (request, result) => this.#noted(request, result),
-    })
-    this.#endWarnings = warnWhenDegraded(events, backend.title, whenUnavailable, time)
+    this.#fallback = new Fallback(options)
+    const store: Layer = { ask: (request, pending) => this.#send(request, pending) }
+    this.#recovery = new Recovery(backend, this.#fallback, { store, events, time })
   }
 
   ask(request: LayerRequest, pending: Pending): void {
-    const { next, nodes, connection } = this.#backend
-    const guarded = new GuardedRequest(this, request, pending)
-    const guard = this.#guardOf(nodes.of(request.target))
-    guarded.guard = guard
-    const isUsable = guard.breaker.state === 'closed' && !this.#isClosed
-    if (!isUsable || connection.unready() !== undefined) {
-      this.#without(request, guard, this.#problemOf(guard), pending)
+    const guard = this.#guardOf(request)
+    const { state } = guard.breaker
+    if (state === 'closed' && !this.#isClosed) {
+      this.#send(request, pending, guard)
       return
     }
+    const reason = new Error(`its circuit breaker is ${state}`)
+    const cause = this.#isClosed ? storeClosed() : storeFailure(reason, this.#backend.title)
+    this.#without(request, guard, cause, pending)
+  }
+
+  #guardOf({ target }: LayerRequest): Guard {
+    return this.#recovery.guardOf(this.#backend.nodes.of(target))
+  }
+
+  /** Asks the store, whatever the breaker says. */
+  #send(request: LayerRequest, pending: Pending, guard: Guard = this.#guardOf(request)): void {
     const { deadlineAtMs } = request
     if (deadlineAtMs !== undefined && deadlineAtMs <= this.#options.time.nowMs()) {
       this.#without(request, guard, this.#timedOut(), pending)
       return
     }
+    const guarded = new GuardedRequest(this, request, guard, pending)
+    const reason = this.#backend.unready()
+    // A client that has lost its connection is not queued on.
+    if (reason !== undefined) {
+      guarded.failed(new Error(reason))
+      return
+    }
     if (request.mode === 'reset') this.#forget(request.target)
-    next.ask(request, guarded)
-    if (!guarded.isDone) this.#deadlines.add(guarded)
+    this.#backend.next.ask(request, guarded)
+    if (!guarded.isDone) this.#deadlines.add(guarded, deadlineAtMs)
   }
 
   health(): StoreHealth {
     const nodes = this.#backend.nodes.all.map((node) => {
-      const { breaker } = this.#guardOf(node)
-      return { name: node.name, state: breaker.state, inFlight: node.inFlight }
+      const { breaker, inFlight } = this.#recovery.guardOf(node)
+      return { name: node.name, state: breaker.state, inFlight: node.inFlight ?? inFlight }
     })
-    const worst =
-      nodes.find(({ state }) => state === 'open') ??
-      nodes.find(({ state }) => state === 'half-open')
+    const stateOf = (some: BreakerState) => nodes.find(({ state }) => state === some)?.state
+    const worst = stateOf('open') ?? stateOf('half-open') ?? 'closed'
     return {
-      state: this.#hasAnswered ? (worst?.state ?? 'closed') : 'never-connected',
+      state: this.#hasAnswered ? worst : 'never-connected',
       nodes,
       instances: this.#options.peers().count,
       localKeys: this.#fallback.keys,
@@ -116,9 +98,7 @@ export class Resilience implements Layer {
 
   close(): void {
     this.#isClosed = true
-    // What ends because of it is no news.
-    this.#options.events.clear()
-    this.#endWarnings()
+    this.events.close()
     this.#recovery.close()
     this.#deadlines.close()
     // The rest of decisions that were under way is made without the store.
@@ -129,63 +109,43 @@ export class Resilience implements Layer {
   decided(guarded: GuardedRequest, result: StoreResult): void {
     this.#noted(guarded.request, result)
     this.#deadlines.remove(guarded)
-    guarded.guard?.breaker.succeeded()
+    guarded.guard.breaker.succeeded()
     guarded.pending.decided(result)
   }
 
   /** The store has decided what was decided without it before. */
-  decidedLate({ request }: GuardedRequest, { granted }: StoreResult): void {
+  decidedLate({ request }: GuardedRequest, result: StoreResult): void {
     const { mode, isForStore } = request
+    if (isForStore === true || this.#isClosed) return
+    // What was given up as not counted has been.
+    if (mode === 'reconcile') this.#noted(request, result)
     if (mode !== 'consume' && mode !== 'penalty' && mode !== 'refund') return
-    if (isForStore === true) return
     // What the store has given back must not be given back a second time either.
-    const times = mode === 'refund' ? -granted : granted
-    const part = localPartOfRequest(request, this.#options.whenUnavailable)
-    this.#fallback.countedAfterAll(part, times)
+    this.#fallback.counted(request, mode === 'refund' ? -result.granted : result.granted)
   }
 
-  /** The store has said that it cannot decide. */
+  /** The store has said that it cannot decide, or cannot be asked. */
   failed(guarded: GuardedRequest, error: unknown): void {
     this.#deadlines.remove(guarded)
-    const { request, pending } = guarded
-    const guard = guarded.guard as Guard
+    const { request, guard, pending } = guarded
     const failure = storeFailure(error, this.#backend.title)
     if (isMisuse(failure)) {
       pending.failed(failure)
       return
     }
-    const { name } = request.target.policySet
+    const { policySet, key } = request.target
     if (concernsNode(failure)) this.#recovery.failed(guard, failure)
-    else {
-      const { key } = request.target
-      this.#options.events.emit('key-error', { limiter: name, key, cause: failure })
-    }
+    else this.events.emit('key-error', { limiter: policySet.name, key, cause: failure })
     this.#without(request, guard, failure, pending)
   }
 
   /** The store has said nothing in time. */
-  expired({ request, pending, guard }: GuardedRequest): void {
-    const failure = this.#timedOut()
-    this.#recovery.failed(guard as Guard, failure)
-    this.#without(request, guard as Guard, failure, pending)
+  expired(guarded: GuardedRequest): void {
+    this.failed(guarded, this.#timedOut())
   }
 
   #timedOut(): Error {
     return timedOut(this.#options.deadlineMs, this.#backend.title)
-  }
-
-  /** Why a node cannot be asked. A client that has lost its connection is not queued on. */
-  #problemOf(guard: Guard): Error {
-    const { state } = guard.breaker
-    if (this.#isClosed) return storeClosed()
-    if (state !== 'closed') {
-      this.#recovery.watch(guard)
-      return storeFailure(new Error(`its circuit breaker is ${state}`), this.#backend.title)
-    }
-    const reason = new Error(this.#backend.connection.unready())
-    const problem = storeFailure(reason, this.#backend.title)
-    this.#recovery.failed(guard, problem)
-    return problem
   }
 
   #without(request: LayerRequest, guard: Guard, cause: Error, pending: Pending): void {
@@ -196,20 +156,14 @@ export class Resilience implements Layer {
       pending.failed(cause)
       return
     }
-    const { events, time, whenUnavailable } = this.#options
     const { state, probeAtMs } = guard.breaker
-    events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
+    this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
     if (state === 'closed') this.#recovery.reconcileSoon(guard)
+    const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
+    const seen = this.#seenLike(target).get(target)
     let result: StoreResult
     try {
-      result = decideWithoutStore(request, {
-        whenUnavailable,
-        cause,
-        retryAfterMs: state === 'open' ? probeAtMs - time.nowMs() : 1_000,
-        local: (part, places) => {
-          return this.#fallback.decide(part, this.#lastSeen(target, part.target, places))
-        },
-      })
+      result = this.#fallback.decide(request, seen, cause, retryAfterMs)
     } catch (error) {
       pending.failed(error)
       return
@@ -217,39 +171,23 @@ export class Resilience implements Layer {
     pending.decided(result)
   }
 
-  /** What was last seen of the policies at these places: with the others, or by themselves. */
-  #lastSeen(whole: Target, part: Target, places: readonly number[]): Seen | undefined {
-    const seen = this.#seenOf(whole)
-    if (part === whole) return seen
-    const alone = this.#seenOf(part)
-    if (alone !== undefined && (seen === undefined || alone.nowUs > seen.nowUs)) return alone
-    return seen && partOfSeen(seen, places)
-  }
-
-  #seenOf(target: Target): Seen | undefined {
-    const { seen, salt } = this.#memoryOf(target.policySet)
-    return seen.get(idOf(target), salt)
-  }
-
   /** Remembers a result of the store, and restores what it shows to be lost. */
   #noted(request: LayerRequest, result: StoreResult): void {
-    const { mode, target, costs } = request
+    const { mode, target, costs, isForStore } = request
     this.#hasAnswered = true
     if (mode === 'reset') return
-    this.#clock.noted(result.nowUs)
+    this.#fallback.noted(result.nowUs)
+    if (mode === 'reconcile' && isForStore !== true) this.#fallback.counted(request, 1)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += costs[i] as number
-    if (mode === 'peek' || units === 0) return
-    const { seen, salt } = this.#memoryOf(target.policySet)
-    const before = seen.note(idOf(target), salt, result, mode)
+    if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
+    const before = this.#seenLike(target).note(target, result, mode)
     if (before === undefined || !this.#backend.recovers) return
-    this.#backend.next.ask(restoring(target, before), {
-      decided: (restored) => {
-        seen.note(idOf(target), salt, restored, 'restore')
+    this.#send(restoring(target, before), {
+      decided: ({ granted }) => {
         const { name } = target.policySet
-        if (restored.granted === 0) return
-        this.#options.events.emit('data-loss', { limiter: name, key: target.key })
+        if (granted > 0) this.events.emit('data-loss', { limiter: name, key: target.key })
       },
       // Nothing is sent again: up to one limit may then pass a second time.
       failed() {},
@@ -257,34 +195,36 @@ export class Resilience implements Layer {
   }
 
   #forget(target: Target): void {
-    const part = localPart(target, this.#options.whenUnavailable)
-    for (const each of part === target ? [target] : [target, part]) {
-      const { seen, salt } = this.#memoryOf(each.policySet)
-      seen.forget(idOf(each), salt)
-    }
-    this.#fallback.forget(part)
+    this.#seenLike(target).forget(target)
+    this.#fallback.forget(target)
+  }
+
+  /** What was last seen of targets with as many policies. */
+  #seenLike({ policySet }: Target): LastSeen {
+    const { length } = policySet.policies
+    this.#lastSeen[length] ??= new LastSeen(length)
+    return this.#lastSeen[length]
   }
 }
 
 /** A request on its way to the store. */
 class GuardedRequest implements Pending, Timed {
-  deadlineAtMs: number
-  previous: Timed | undefined = undefined
-  next: Timed | undefined = undefined
   isDone = false
-  guard: Guard | undefined = undefined
-  readonly request: LayerRequest
-  readonly pending: Pending
   readonly resilience: Resilience
+  readonly request: LayerRequest
+  readonly guard: Guard
+  readonly pending: Pending
 
-  constructor(resilience: Resilience, request: LayerRequest, pending: Pending) {
+  constructor(resilience: Resilience, request: LayerRequest, guard: Guard, pending: Pending) {
     this.resilience = resilience
     this.request = request
+    this.guard = guard
     this.pending = pending
-    this.deadlineAtMs = request.deadlineAtMs ?? Number.POSITIVE_INFINITY
+    guard.inFlight += 1
   }
 
   decided(result: StoreResult): void {
+    this.guard.inFlight -= 1
     if (this.isDone) {
       this.resilience.decidedLate(this, result)
       return
@@ -294,6 +234,7 @@ class GuardedRequest implements Pending, Timed {
   }
 
   failed(error: unknown): void {
+    this.guard.inFlight -= 1
     if (this.isDone) return
     this.isDone = true
     this.resilience.failed(this, error)
@@ -303,10 +244,4 @@ class GuardedRequest implements Pending, Timed {
     this.isDone = true
     this.resilience.expired(this)
   }
-}
-
-/** Tells the targets of a set from those of others; equal sets have the same, whenever made. */
-function saltOf({ name, policies }: PolicySet): number {
-  keyHash.hash(JSON.stringify([name, ...policies.map(({ signature }) => signature)]))
-  return keyHash.low
 }

@@ -1,13 +1,21 @@
 // A deadline, a circuit breaker and decisions without the store, for any store.
 
+import { storeClosed } from '../../base/errors.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
 import { checkStore, checkWhen } from '../../request.js'
-import type { Store, WhenUnavailable } from '../../store.js'
-import { type LayerRequest, layerOf, type Pending } from '../layer.js'
-import type { Backend } from './backend.js'
-import { storeEvents } from './events.js'
-import { layeredStore, type ResilientStore } from './layered-store.js'
+import type { Store, StoreResult, WhenUnavailable } from '../../store.js'
+import {
+  LAYER,
+  type Layer,
+  type LayerRequest,
+  layerOf,
+  type Pending,
+  promiseOf,
+  type StoreOfLayers,
+} from '../layer.js'
+import type { Backend, StoreHealth } from './backend.js'
+import type { StoreEvents, StoreListener } from './events.js'
 import { ALONE, checkedInstances, type Peers } from './peers.js'
 import { Resilience } from './resilience.js'
 
@@ -22,6 +30,14 @@ export interface ResilientOptions {
   readonly instances?: number | { readonly count: number; readonly rank: number }
   /** Called with a line of text when something happens, at most once a second for each kind. */
   readonly log?: (line: string) => void
+}
+
+export interface ResilientStore extends Store {
+  health(): StoreHealth
+  /** Listens; returns what stops it. What a listener throws becomes a warning. */
+  on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
+  /** Ends timers and waits, within a second in any state. */
+  close(): Promise<void>
 }
 
 /**
@@ -43,29 +59,61 @@ const CLOSING_MS = 500
 export function resilientIn(time: Time, store: Store, options: ResilientOptions): ResilientStore {
   checkStore(store)
   checkAll(options, 'resilient()', RESILIENT_CHECKS)
-  const { instances = ALONE, log, ...settings } = resilientSettings(options)
-  const events = storeEvents(log, time)
+  const { instances = ALONE, ...settings } = resilientSettings(options)
   const resilience = new Resilience(backendOf(store), {
     ...settings,
     clock: undefined,
     peers: () => instances,
-    events,
     time,
   })
-  return layeredStore({
-    first: resilience,
-    resilience,
-    events,
+  return layeredStore(resilience, resilience, {
     local: store.local === true,
     async close() {
       resilience.close()
-      let cancel = (): void => {}
-      const tooLate = new Promise<void>((resolve) => {
-        cancel = time.after(CLOSING_MS, resolve)
-      })
-      await Promise.race([store.close?.(), tooLate]).finally(cancel)
+      const tooLate = new Promise<void>((resolve) => void time.after(CLOSING_MS, resolve))
+      await Promise.race([store.close?.(), tooLate])
     },
   })
+}
+
+/**
+ * The store that layers make. No class: a proxy of it works, too.
+ * @param first the first layer, which asks the others
+ * @param close closes everything, the resilience layer and what it asks included
+ */
+export function layeredStore(
+  first: Layer,
+  resilience: Resilience,
+  { local, close }: Required<Pick<ResilientStore, 'local' | 'close'>>,
+): ResilientStore & StoreOfLayers {
+  let isClosed = false
+  const decide = (request: LayerRequest): Promise<StoreResult> => promiseOf(layer, request)
+  const layer = {
+    decide,
+    ask(request: LayerRequest, pending: Pending): void {
+      if (isClosed) pending.failed(storeClosed())
+      else first.ask(request, pending)
+    },
+  }
+  return {
+    local,
+    decide,
+    async reset(target) {
+      await decide({
+        mode: 'reset',
+        target,
+        costs: target.policySet.policies.map(() => 1),
+        count: 1,
+      })
+    },
+    health: () => resilience.health(),
+    on: (name, listener) => resilience.events.on(name, listener),
+    close() {
+      isClosed = true
+      return close()
+    },
+    [LAYER]: layer,
+  }
 }
 
 export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
@@ -92,26 +140,12 @@ export function resilientSettings(options: ResilientOptions): ResilientSettings 
 
 /** A store as a backend of one node. */
 function backendOf(store: Store): Backend {
-  const layer = layerOf(store)
-  const node = { name: 'store', inFlight: 0 }
-  const ask = (request: LayerRequest, pending: Pending): void => {
-    node.inFlight += 1
-    layer.ask(request, {
-      decided(result) {
-        node.inFlight -= 1
-        pending.decided(result)
-      },
-      failed(error) {
-        node.inFlight -= 1
-        pending.failed(error)
-      },
-    })
-  }
+  const node = { name: 'store' }
   return {
     title: 'the store',
     recovers: store.recovers === true,
-    next: { ask },
+    next: layerOf(store),
     nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
-    connection: { unready: () => undefined },
+    unready: () => undefined,
   }
 }

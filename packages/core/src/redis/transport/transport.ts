@@ -82,7 +82,7 @@ export function redisTransport(
     recovers: true,
     next: batching,
     nodes,
-    connection,
+    unready: connection.unready,
     peers: () => instances ?? heartbeat.peers,
     slotsOf: client.isCluster === true ? (target) => nodes.slotsOf(target) : undefined,
     close() {

@@ -47,25 +47,18 @@ const CALLS: Record<string, Call> = {
     model.flaps = model.nowMs - model.closedAtMs < 30_000 ? model.flaps + 1 : 0
     opens(model, 100 * 2 ** model.flaps)
   },
-  'is probed in vain'(model, breaker) {
-    breaker.probed(false, model.nowMs)
-    if (model.state === 'open') opens(model, 2 * model.waitMs)
+  'is tried in vain'(model, breaker) {
+    breaker.attempted(false, model.nowMs)
+    if (model.state !== 'closed') opens(model, 2 * model.waitMs)
   },
-  'is probed well'(model, breaker) {
-    breaker.probed(true, model.nowMs)
-    if (model.state === 'open') model.state = 'half-open'
-  },
-  'is reconciled'(model, breaker) {
-    breaker.reconciled(true, model.nowMs)
-    if (model.state !== 'half-open') return
-    model.state = 'closed'
-    model.calls = []
-    model.sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
-    model.closedAtMs = model.nowMs
-  },
-  'cannot be reconciled'(model, breaker) {
-    breaker.reconciled(false, model.nowMs)
-    if (model.state === 'half-open') opens(model, 2 * model.waitMs)
+  'is tried well'(model, breaker) {
+    breaker.attempted(true, model.nowMs)
+    if (model.state === 'half-open') {
+      model.state = 'closed'
+      model.calls = []
+      model.sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
+      model.closedAtMs = model.nowMs
+    } else if (model.state === 'open') model.state = 'half-open'
   },
 }
 
@@ -74,10 +67,8 @@ describe('a circuit breaker', () => {
     const weights = [
       ['succeeds', 4],
       ['fails', 8],
-      ['is probed in vain', 1],
-      ['is probed well', 2],
-      ['is reconciled', 2],
-      ['cannot be reconciled', 1],
+      ['is tried in vain', 2],
+      ['is tried well', 3],
     ] as const
     const call = fc.oneof(
       ...weights.map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })),

@@ -9,6 +9,11 @@ import type { Mode, StoreRequest, StoreResult } from '../../../src/store.js'
 
 const START_US = 1_750_000_000_000_000
 const window = fixedWindow({ limit: 10, window: '1m' })
+const someSet = makePolicySet('some', [window])
+
+function targetOf(key: string) {
+  return { policySet: someSet, key }
+}
 
 function requestOf(policy: Policy, mode: Mode, cost = 1): StoreRequest {
   const target = { policySet: makePolicySet('test', [policy]), key: 'k' }
@@ -37,15 +42,16 @@ describe('what was last seen', () => {
 
   test('is told again, of the last ones at least', () => {
     const seen = new LastSeen(1)
-    for (let i = 0; i < 1_000; i += 1) seen.note(`k${i}`, 0, seenAt(i % 10, i, 60_000), 'consume')
-    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(`k${i}`, 0))
+    for (let i = 0; i < 1_000; i += 1)
+      seen.note(targetOf(`k${i}`), seenAt(i % 10, i, 60_000), 'consume')
+    const known = Array.from({ length: 1_000 }, (_, i) => seen.get(targetOf(`k${i}`)))
     expect(known.filter((each) => each !== undefined).length).toBeGreaterThan(950)
     known.forEach((each, i) => {
       if (each !== undefined)
         expect(each).toEqual({ nowUs: i * 1_000, remaining: [i % 10], untilUs: [60_000_000] })
     })
-    seen.forget('k999', 0)
-    expect(seen.get('k999', 0)).toBe(undefined)
+    seen.forget(targetOf('k999'))
+    expect(seen.get(targetOf('k999'))).toBe(undefined)
   })
 
   test.each([
@@ -56,20 +62,23 @@ describe('what was last seen', () => {
     ['a denial', { ...seenAt(9, 10_000, 70_000), granted: 0 }, false],
   ])('tells a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1)
-    seen.note('k', 0, seenAt(4, 0, 60_000), 'consume')
-    expect(seen.note('other', 0, after, 'consume')).toBe(undefined)
-    expect(seen.note('k', 0, after, 'consume')).toEqual(
+    seen.note(targetOf('k'), seenAt(4, 0, 60_000), 'consume')
+    expect(seen.note(targetOf('other'), after, 'consume')).toBe(undefined)
+    expect(seen.note(targetOf('k'), after, 'consume')).toEqual(
       expected ? { nowUs: 0, remaining: [4], untilUs: [60_000_000] } : undefined,
     )
   })
 
   test('was forgotten when a refund found that the key was lost', () => {
     const seen = new LastSeen(1)
-    seen.note('k', 0, seenAt(4, 0, 60_000), 'consume')
-    seen.note('k', 0, seenAt(10, 10_000, 10_000), 'refund')
-    expect(seen.get('k', 0)?.remaining).toEqual([4])
-    seen.note('k', 0, seenAt(6, 10_000, 60_000), 'refund')
-    expect(seen.get('k', 0)?.remaining).toEqual([6])
+    seen.note(targetOf('k'), seenAt(4, 0, 60_000), 'consume')
+    seen.note(targetOf('k'), seenAt(10, 10_000, 10_000), 'refund')
+    expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
+    // More than was given back: what went beside it may be lost.
+    seen.note(targetOf('k'), seenAt(6, 10_000, 60_000), 'refund')
+    expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
+    seen.note(targetOf('k'), seenAt(5, 10_000, 60_000), 'refund')
+    expect(seen.get(targetOf('k'))?.remaining).toEqual([5])
   })
 })
 
@@ -78,11 +87,14 @@ describe('what the store says of what was reconciled', () => {
     const seen = new LastSeen(1)
     const lost = results.map(([mode, cost, ms, left, resetMs]) => {
       return (
-        seen.note('k', 1, resultAt(requestOf(policy, mode, cost), ms, left, resetMs), mode) !==
-        undefined
+        seen.note(
+          targetOf('k'),
+          resultAt(requestOf(policy, mode, cost), ms, left, resetMs),
+          mode,
+        ) !== undefined
       )
     })
-    return { remaining: seen.get('k', 1)?.remaining[0], lost: lost.includes(true) }
+    return { remaining: seen.get(targetOf('k'))?.remaining[0], lost: lost.includes(true) }
   }
 
   test('is remembered', () => {
@@ -136,7 +148,7 @@ describe('what the store says of what was reconciled', () => {
     const seen = new LastSeen(1)
     const note = (mode: Mode, cost: number, ms: number, left: number, granted: number) => {
       const result = resultAt(requestOf(window, mode, cost), ms, left, 60_000 - ms)
-      return seen.note('k', 1, { ...result, granted }, mode)
+      return seen.note(targetOf('k'), { ...result, granted }, mode)
     }
     note('consume', 10, 0, 0, 1)
     // Redis is back with seven in use.

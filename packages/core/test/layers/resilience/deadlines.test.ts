@@ -10,10 +10,9 @@ const AFTER_MS = 100
 function deadlinesIn(time = virtualTime()) {
   const deadlines = new Deadlines(time, AFTER_MS)
   const expired: [string, number][] = []
-  function add(name: string, deadlineAtMs = Number.POSITIVE_INFINITY): Timed {
-    const expire = (): void => void expired.push([name, time.nowMs()])
-    const item: Timed = { deadlineAtMs, previous: undefined, next: undefined, expire }
-    deadlines.add(item)
+  function add(name: string, deadlineAtMs?: number): Timed {
+    const item: Timed = { expire: () => void expired.push([name, time.nowMs()]) }
+    deadlines.add(item, deadlineAtMs)
     return item
   }
   return { time, deadlines, expired, add }

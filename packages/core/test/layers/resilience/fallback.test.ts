@@ -31,8 +31,10 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   counter: (limit) => slidingCounter({ limit, window: '1m' }),
 }
 
+const away = new Error('away')
+
 function fallbackOf(peers: () => Peers = () => ALONE, clock = fakeClock()): Fallback {
-  return new Fallback({ clock, peers, time: virtualTime() })
+  return new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
 }
 
 function seenOf({ nowUs, untilUs, policies }: StoreResult): Seen {
@@ -41,11 +43,16 @@ function seenOf({ nowUs, untilUs, policies }: StoreResult): Seen {
 
 /** Whether a request of one unit passes. */
 function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Seen): boolean {
-  return fallback.decide(consuming(policySet, key), seen).granted > 0
+  return fallback.decide(consuming(policySet, key), seen, away, 1_000).granted > 0
 }
 
-function takeAll(fallback: Fallback): Admitted[] {
-  return fallback.takeAdmitted(() => true)
+function allDue(fallback: Fallback): Admitted[] {
+  return fallback.due(() => true)
+}
+
+/** What tells the store what was admitted. */
+function reconciling({ target, units, untilUs }: Admitted) {
+  return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs } as const
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
@@ -63,7 +70,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
       for (let rank = 0; rank < count; rank += 1) {
         const fallback = fallbackOf(() => ({ count, rank }), clock)
         for (let i = 0; i <= limit; i += 1) {
-          const result = fallback.decide(consuming(policySet, 'k'), undefined)
+          const result = fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000)
           expect(result).toMatchObject({ source: 'local', degraded: true })
           admitted += result.granted
         }
@@ -109,10 +116,11 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf(() => ALONE, clock)
     let admitted = 8
     for (let i = 0; i < 5; i += 1) if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
-    const [entry] = takeAll(fallback)
+    const [entry] = allDue(fallback)
+    const request = reconciling(entry as Admitted)
+    store.decide(request)
+    fallback.counted(request, 1)
     expect(fallback.keys).toBe(0)
-    const { target, units, untilUs } = entry as Admitted
-    store.decide({ mode: 'reconcile', target, costs: units, count: 1, untilUs })
     for (let i = 0; i < limit; i += 1) admitted += store.decide(consuming(policySet, 'k')).granted
     expect(admitted).toBe(limit)
   })
@@ -121,8 +129,8 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf()
     const policySet = makePolicySet('p', [make(20)])
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    fallback.countedAfterAll(consuming(policySet, 'k'), 3)
-    expect(takeAll(fallback).map(({ units }) => units)).toEqual([[2]])
+    fallback.counted(consuming(policySet, 'k'), 3)
+    expect(allDue(fallback).map(({ units }) => units)).toEqual([[2]])
   })
 
   test('a part that grows within an outage gives no new budget', () => {
@@ -148,11 +156,14 @@ describe('what could not be counted', () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'other')
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    const taken = takeAll(fallback)
+    const onTheirWay = allDue(fallback)
+    for (const each of onTheirWay) each.isOnItsWay = true
     passes(fallback, policySet, 'k')
-    for (const each of taken) fallback.putBack(each)
+    // Nobody else is to tell the store the same.
+    expect(allDue(fallback)).toEqual([])
+    for (const each of onTheirWay) each.isOnItsWay = false
     expect(fallback.keys).toBe(2)
-    const again = takeAll(fallback)
+    const again = allDue(fallback)
     expect(again.map(({ target, units }) => [target.key, units])).toEqual([
       ['k', [6]],
       ['other', [1]],
@@ -163,27 +174,27 @@ describe('what could not be counted', () => {
   test('and was after all, is not counted again', () => {
     const fallback = fallbackOf()
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    const taken = takeAll(fallback)
-    for (const each of taken) fallback.putBack(each)
+    const requests = allDue(fallback).map(reconciling)
     passes(fallback, policySet, 'k')
-    for (const each of taken) fallback.reconciledAfterAll(each)
-    expect(takeAll(fallback).map(({ units }) => units)).toEqual([[1]])
+    for (const request of requests) fallback.counted(request, 1)
+    expect(allDue(fallback).map(({ units }) => units)).toEqual([[1]])
   })
 
-  test('is handed over only of the targets that are chosen', () => {
+  test('is only that of the targets that are chosen', () => {
     const fallback = fallbackOf()
     for (const key of ['here', 'there']) passes(fallback, policySet, key)
-    const here = fallback.takeAdmitted(({ target }) => target.key === 'here')
+    const here = fallback.due(({ target }) => target.key === 'here')
     expect(here.map(({ target }) => target.key)).toEqual(['here'])
-    expect(takeAll(fallback).map(({ target }) => target.key)).toEqual(['there'])
+    for (const each of here) fallback.giveUp(each)
+    expect(allDue(fallback).map(({ target }) => target.key)).toEqual(['there'])
   })
 
   test('is nothing where a refund gave it back, or only was looked', () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'k')
-    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined)
-    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined)
-    expect(takeAll(fallback)).toEqual([])
+    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
+    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined, away, 1_000)
+    expect(allDue(fallback)).toEqual([])
     expect(fallback.keys).toBe(0)
   })
 })
@@ -214,7 +225,7 @@ test('limiters that know a key by the same text are counted apart', () => {
   )
   for (const policySet of policySets) passes(fallback, policySet, 'k')
   expect(fallback.keys).toBe(2)
-  const taken = takeAll(fallback)
+  const taken = allDue(fallback)
   expect(taken.map(({ target, units }) => [target.policySet.name, units])).toEqual([
     ['a', [1]],
     ['b', [1]],
@@ -224,10 +235,15 @@ test('limiters that know a key by the same text are counted apart', () => {
 test('a part too small for a cost is no reason to say never', () => {
   const fallback = fallbackOf(() => ({ count: 4, rank: 3 }))
   const policySet = makePolicySet('p', [slidingLog({ limit: 3, window: '1m' })])
-  expect(fallback.decide(consuming(policySet, 'k'), undefined).policies).toMatchObject([
-    { limit: 3, remaining: 0, retryAfterMs: 1_000 },
-  ])
-  const never = fallback.decide({ ...consuming(policySet, 'k'), costs: [4] }, undefined)
+  expect(fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000).policies).toMatchObject(
+    [{ limit: 3, remaining: 0, retryAfterMs: 1_000 }],
+  )
+  const never = fallback.decide(
+    { ...consuming(policySet, 'k'), costs: [4] },
+    undefined,
+    away,
+    1_000,
+  )
   expect(never.policies).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
 })
 
@@ -240,7 +256,9 @@ test('policy sets that came and went are not kept for ever', async () => {
     expect(passes(fallback, policySet, 'k')).toBe(true)
     return new WeakRef(policySet)
   })
-  expect(takeAll(fallback).length).toBe(100)
+  const due = allDue(fallback)
+  expect(due.length).toBe(100)
+  for (const each of due.splice(0)) fallback.giveUp(each)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   // Whoever decided last is remembered.

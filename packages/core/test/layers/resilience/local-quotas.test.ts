@@ -12,6 +12,7 @@ import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { virtualTime } from '../../virtual-time.js'
 
+const away = new Error('away')
 const limit = 10
 const policies: readonly Policy[] = [
   tokenBucket({ capacity: limit, refill: limit, every: '1m' }),
@@ -43,10 +44,10 @@ test.each([
     const clock = fakeClock()
     const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
     const peers = () => ({ count, rank: 0 })
-    const fallback = new Fallback({ clock, peers, time: virtualTime() })
+    const fallback = new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
     const target = { policySet: makePolicySet('share', [policy]), key: 'k' }
     const request = { mode: 'consume', target, costs: [1], count: 1 } as const
-    const passes = () => fallback.decide(request, undefined).granted > 0
+    const passes = () => fallback.decide(request, undefined, away, 1_000).granted > 0
     while (passes());
     // Asked all the while, and denied. All parts together have the rate of the whole.
     const fullMs = 10_000 / partOf(capacity, peers())

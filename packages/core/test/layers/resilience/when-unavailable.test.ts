@@ -5,11 +5,6 @@ import { StoreError } from '../../../src/base/errors.js'
 import { slidingLog } from '../../../src/index.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { ALONE } from '../../../src/layers/resilience/peers.js'
-import {
-  decideWithoutStore,
-  localPart,
-  localPartOfRequest,
-} from '../../../src/layers/resilience/when-unavailable.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { Mode, WhenUnavailable } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
@@ -18,7 +13,7 @@ import { onTarget } from '../requests.js'
 
 const one = slidingLog({ name: 'one', limit: 5, window: '1m' })
 const two = slidingLog({ name: 'two', limit: 3, window: '1m' })
-const cause = new StoreError('WEIR_STORE_FAILED', 'away')
+const away = new StoreError('WEIR_STORE_FAILED', 'away')
 
 type Each = readonly (WhenUnavailable | undefined)[]
 
@@ -27,31 +22,39 @@ function targetOf(each: Each) {
 }
 
 function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavailable = 'local') {
-  const fallback = new Fallback({ clock: fakeClock(), peers: () => ALONE, time: virtualTime() })
-  const places: (readonly number[])[] = []
-  const result = decideWithoutStore(onTarget(targetOf(each), mode), {
-    whenUnavailable,
-    cause,
-    retryAfterMs: 299.5,
-    local: (request, some) => {
-      places.push(some)
-      return fallback.decide(request, undefined)
-    },
-  })
+  const time = virtualTime()
+  const peers = () => ALONE
+  const fallback = new Fallback({ clock: fakeClock(), peers, time, whenUnavailable })
+  const request = onTarget(targetOf(each), mode)
+  const result = fallback.decide(request, undefined, away, 299.5)
   const left = result.policies.map(({ remaining }) => remaining)
-  return { ...result, left, places }
+  const counted = fallback.due(() => true).map(({ units }) => units)
+  return { ...result, left, counted }
 }
 
+test('local policies are counted, and not others beside them', () => {
+  expect(decide(['allow', 'local'])).toMatchObject({ left: [5, 2], counted: [[0, 1]] })
+  expect(decide(['local', 'local'])).toMatchObject({ left: [4, 2], counted: [[1, 1]] })
+})
+
 test('local policies are judged by what was seen of them, not of others beside them', () => {
-  expect(decide(['allow', 'local']).places).toEqual([[1]])
-  expect(decide(['local', 'local']).places).toEqual([[0, 1]])
+  const time = virtualTime()
+  const options = { peers: () => ALONE, time, whenUnavailable: 'local' } as const
+  const fallback = new Fallback({ ...options, clock: time })
+  const untilUs = [0, 60_000_000].map((us) => time.nowUs() + us)
+  const seen = { nowUs: time.nowUs(), remaining: [0, 1], untilUs }
+  const request = onTarget(targetOf(['allow', 'local']), 'consume')
+  expect([0, 1].map(() => fallback.decide(request, seen, away, 1_000).granted)).toEqual([1, 0])
 })
 
 test('policies that say nothing do as the store says', () => {
   expect(decide([undefined, undefined]).left).toEqual([4, 2])
   expect(decide([undefined, undefined], 'consume', 'deny')).toMatchObject({ granted: 0 })
-  expect(decide([undefined, 'allow'], 'consume', 'allow').places).toEqual([])
-  expect(() => decide([undefined, 'allow'], 'consume', 'throw')).toThrow(cause)
+  expect(decide([undefined, 'allow'], 'consume', 'allow')).toMatchObject({
+    left: [5, 3],
+    counted: [],
+  })
+  expect(() => decide([undefined, 'allow'], 'consume', 'throw')).toThrow(away)
 })
 
 test('one that is to deny denies for all, and says when to ask again', () => {
@@ -63,7 +66,7 @@ test('one that is to deny denies for all, and says when to ask again', () => {
 
 test.each(['refund', 'penalty'] as const)('but a %s is not refused, and counts', (mode) => {
   const result = decide(['local', 'deny'], mode)
-  expect(result).toMatchObject({ granted: 1, places: [[0, 1]] })
+  expect(result).toMatchObject({ granted: 1, left: mode === 'refund' ? [5, 3] : [4, 2] })
   expect(result.unavailableMs).toBeUndefined()
 })
 
@@ -79,17 +82,5 @@ test('one that is to allow is left out', () => {
 })
 
 test('one that is to throw throws the cause', () => {
-  expect(() => decide(['local', 'throw'])).toThrow(cause)
-})
-
-test('what counts in memory is what is not to be allowed', () => {
-  const target = targetOf(['allow', 'deny'])
-  expect(localPart(target, 'local').policySet.policies).toEqual([two])
-  const request = { ...onTarget(target, 'consume'), costs: [7, 8], untilUs: [70, 80] }
-  const part = localPartOfRequest(request, 'local')
-  expect(part).toMatchObject({ costs: [8], untilUs: [80], target: { key: 'k' } })
-  // Where that is all, it is the same target, of which something may have been seen.
-  const whole = targetOf([undefined, 'local'])
-  expect(localPart(whole, 'local')).toBe(whole)
-  expect(localPart(whole, 'allow').policySet.policies).toEqual([two])
+  expect(() => decide(['local', 'throw'])).toThrow(away)
 })
