@@ -2,10 +2,10 @@
 // a lease answers, and while the breaker of its node is open.
 
 import { processTime, type Time } from '../base/time.js'
-import { AcrossSlots } from '../layers/across-slots.js'
-import { DenyCache } from '../layers/deny-cache.js'
+import { acrossSlots } from '../layers/across-slots.js'
+import { withDenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
-import { Leases } from '../layers/leases.js'
+import { type LeaseLayer, withLeases } from '../layers/leases.js'
 import type { Backend, StoreHealth } from '../layers/resilience/backend.js'
 import { type Events, storeEvents } from '../layers/resilience/events.js'
 import { withDeadline } from '../layers/resilience/failures.js'
@@ -72,14 +72,14 @@ export function layersOver(
   backend: Backend,
   options: LayersOptions,
   time: Time,
-): { first: Layer; resilience: Resilience; leases: Leases | undefined; events: Events } {
+): { first: Layer; resilience: Resilience; leases: LeaseLayer | undefined; events: Events } {
   const { slotsOf, denyCache, clock, deadlineMs } = options
   const events = storeEvents(options.log, time)
   const resilience = new Resilience(backend, { ...options, events, time })
   let first: Layer = resilience
-  if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
-  const leases = options.leases && new Leases(first, { ...options.leases, clock, time })
+  if (slotsOf !== undefined) first = acrossSlots(first, { slotsOf, deadlineMs, time })
+  const leases = options.leases && withLeases(first, { ...options.leases, clock, time })
   if (leases !== undefined) first = leases
-  if (denyCache) first = new DenyCache(first, { clock, time })
+  if (denyCache) first = withDenyCache(first, { clock, time })
   return { first, resilience, leases, events }
 }
