@@ -52,3 +52,17 @@ export function memoized<Key extends object, Value>(
     return value
   }
 }
+
+/** What `make` makes for each name: one for all objects that have it. Kept for ever. */
+export function perName<Value>(make: () => Value): {
+  readonly of: (named: { readonly name: string }) => Value
+  readonly all: ReadonlyMap<string, Value>
+} {
+  const all = new Map<string, Value>()
+  const of = memoized(({ name }: { readonly name: string }): Value => {
+    const value = all.get(name) ?? make()
+    all.set(name, value)
+    return value
+  })
+  return { of, all }
+}

@@ -1,11 +1,12 @@
 // Policies of one decision whose keys lie in different slots of a Cluster cannot be decided in one
 // step. They are asked slot by slot, and if one denies, the earlier ones are given back: not
-// atomic, but nobody is charged for a refused request. All parts share one deadline.
+// atomic, but nobody is charged for a refused request. All parts share one deadline; nobody waits
+// for what is given back.
 
 import type { Time } from '../base/time.js'
 import { partOfRequest } from '../request.js'
 import type { PolicyResult, StoreResult, Target } from '../store.js'
-import { IGNORED, type Layer, type LayerRequest, type Pending, promiseOf } from './layer.js'
+import { IGNORED, type Layer, type LayerRequest, promiseOf } from './layer.js'
 
 export interface AcrossSlotsOptions {
   readonly time: Time
@@ -14,33 +15,10 @@ export interface AcrossSlotsOptions {
   readonly slotsOf: (target: Target) => readonly number[]
 }
 
-export class AcrossSlots implements Layer {
-  readonly #next: Layer
-  readonly #options: AcrossSlotsOptions
-
-  constructor(next: Layer, options: AcrossSlotsOptions) {
-    this.#next = next
-    this.#options = options
-  }
-
-  ask(request: LayerRequest, pending: Pending): void {
-    const { target } = request
-    const { slotsOf } = this.#options
-    const parts = target.ownKeys === undefined ? [] : partsOf(target, slotsOf(target))
-    if (parts.length < 2) {
-      this.#next.ask(request, pending)
-      return
-    }
-    this.#askParts(request, parts).then(
-      (result) => pending.decided(result),
-      (error) => pending.failed(error),
-    )
-  }
-
+export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSlotsOptions): Layer {
   /** Asks part after part. */
-  async #askParts(request: LayerRequest, parts: readonly number[][]): Promise<StoreResult> {
+  async function askParts(request: LayerRequest, parts: readonly number[][]): Promise<StoreResult> {
     const { mode } = request
-    const { time, deadlineMs } = this.#options
     const done: Part[] = []
     let isDenied = false
     let { deadlineAtMs } = request
@@ -55,32 +33,39 @@ export class AcrossSlots implements Layer {
       const partMode = isDenied && mode === 'consume' ? 'peek' : mode
       const part: LayerRequest = { ...partOfRequest(request, places), mode: partMode, deadlineAtMs }
       try {
-        const result = await promiseOf(this.#next, part)
+        const result = await promiseOf(next, part)
+        const denies: boolean = result.granted === 0 && !isDenied
+        isDenied ||= denies
+        if (denies && mode === 'consume') done.forEach(giveBack)
         done.push({ places, request: part, result })
-        if (result.granted > 0 || isDenied) continue
-        isDenied = true
-        if (mode === 'consume') await this.#giveBack(done.slice(0, -1), deadlineAtMs)
       } catch (error) {
-        if (mode === 'consume' && !isDenied) await this.#giveBack(done, deadlineAtMs)
+        if (mode === 'consume' && !isDenied) done.forEach(giveBack)
         throw error
       }
     }
     return joined(request, done, !isDenied)
   }
 
-  async #giveBack(parts: readonly Part[], deadlineAtMs: number | undefined): Promise<void> {
-    for (const part of parts) {
-      const { nowUs, untilUs, source } = part.result
-      const receipt = { untilUs, seenUs: nowUs }
-      const refund: LayerRequest = { ...part.request, ...receipt, mode: 'refund', deadlineAtMs }
-      if (deadlineAtMs !== undefined && this.#options.time.nowMs() >= deadlineAtMs) {
-        // Nobody can wait for it, so it has a deadline of its own.
-        this.#next.ask({ ...refund, deadlineAtMs: undefined }, IGNORED)
-        continue
-      }
-      const result = await promiseOf(this.#next, refund).catch(() => part.result)
-      part.result = { ...result, source }
-    }
+  /** With a deadline of its own. Nobody waits: what was left before is left again. */
+  function giveBack(part: Part): void {
+    const { request, result } = part
+    const receipt = { untilUs: result.untilUs, seenUs: result.nowUs, deadlineAtMs: undefined }
+    next.ask({ ...request, ...receipt, mode: 'refund' }, IGNORED)
+    const policies = result.policies.map((each) => {
+      const remaining = Math.min(each.limit, each.remaining + each.cost)
+      return { ...each, remaining, retryAfterMs: each.cost > 0 ? 0 : each.retryAfterMs }
+    })
+    part.result = { ...result, policies }
+  }
+
+  return {
+    ask(request, pending) {
+      const { target } = request
+      const parts = target.ownKeys === undefined ? [] : partsOf(target, slotsOf(target))
+      if (parts.length < 2) next.ask(request, pending)
+      else
+        askParts(request, parts).then(pending.decided.bind(pending), pending.failed.bind(pending))
+    },
   }
 }
 
@@ -103,7 +88,7 @@ interface Part {
 }
 
 function joined({ target }: LayerRequest, parts: readonly Part[], allowed: boolean): StoreResult {
-  const policies: PolicyResult[] = []
+  const policies = new Array<PolicyResult>(target.policySet.policies.length)
   const untilUs: number[] = []
   for (const { places, result } of parts) {
     places.forEach((place, i) => {
@@ -113,17 +98,15 @@ function joined({ target }: LayerRequest, parts: readonly Part[], allowed: boole
   }
   const results = parts.map(({ result }) => result)
   const waits = results.flatMap(({ unavailableMs }) => unavailableMs ?? [])
-  const isLocal = results.some(({ source }) => source === 'local')
+  const sent = results.flatMap(({ sentAtMs }) => sentAtMs ?? [])
   return {
     granted: allowed ? Math.min(...results.map(({ granted }) => granted)) : 0,
     nowUs: (results[0] as StoreResult).nowUs,
     untilUs,
-    policies: target.policySet.policies.map((_, i) => policies[i] as PolicyResult),
-    source: isLocal ? 'local' : 'store',
+    policies,
+    source: results.some(({ source }) => source === 'local') ? 'local' : 'store',
     degraded: results.some(({ degraded }) => degraded),
     unavailableMs: waits.length > 0 ? Math.max(...waits) : undefined,
-    sentAtMs: results.some(({ sentAtMs }) => sentAtMs === undefined)
-      ? undefined
-      : results[0]?.sentAtMs,
+    sentAtMs: sent.length === results.length ? sent[0] : undefined,
   }
 }

@@ -127,7 +127,8 @@ export function memoryStoreOf({
     close() {
       closed = true
       sweeping.stop()
-      for (const table of tables.values()) table.clear()
+      tables.clear()
+      preparedOf = memoized(prepare)
     },
   }
 }

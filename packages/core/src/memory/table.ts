@@ -1,11 +1,12 @@
-// The states of one policy: keys to slots, slots to numbers. No object and no timer per key.
+// The counters of one policy in memory: a bounded number of states, and who makes room when it is
+// reached.
 
 import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../algorithms/driver.js'
 import type { Recent } from '../base/cache.js'
 import { EPOCH_MS } from '../base/clock.js'
 import { keyHash, shortName } from '../base/key-hash.js'
-import { Segments } from './segments.js'
+import { States } from './states.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
 const OVERFLOW = ''
@@ -16,12 +17,11 @@ const MAX_PROBES = 8
 /** Slots keep the end of a state in 32 bits: that is 34 years of these. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
-/**
- * A log of one run has seven numbers, of which the last two are 0: five are kept. Longer ones are
- * kept as they are.
- */
+/** The smallest log has room for two runs. While it has one, five numbers are kept; else the whole. */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
+/** Which number of a log says how many runs it has. */
+const RUNS = 1
 
 export interface Bounds {
   readonly maxKeys: number
@@ -51,7 +51,7 @@ export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): 
 export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
-  readonly #states: Segments
+  readonly #states: States
   /** For looking at keys that nobody asked about: the policies that have this name, or the last of
    *  them. */
   readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
@@ -68,7 +68,8 @@ export class MemoryTable implements Table {
     this.marks = marks
     const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
     this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
-    this.#states = new Segments({ width, keepsTexts: bounds.keys === 'exact' })
+    const { keys, maxKeys } = bounds
+    this.#states = new States({ width, maxKeys, keepsTexts: keys === 'exact' })
   }
 
   get size(): number {
@@ -105,8 +106,6 @@ export class MemoryTable implements Table {
   #cellsOf(): Cells {
     const { cells, offset, large } = this.#states
     if (this.#kernel.width > 0) return cells
-    // Also beside a large log, in whose place a small one may be written.
-    for (let i = KEPT_OF_LOG; i < SMALL_LOG; i += 1) this.#log[i] = 0
     if (large !== undefined) return large
     for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
     return this.#log
@@ -115,19 +114,21 @@ export class MemoryTable implements Table {
   write(scratch: Scratch, key: string, known: number, nowMs: number, resetMs: number): void {
     const kernel = this.#kernel
     const states = this.#states
-    if (known < 0) this.#addKey(key)
-    else if (known !== states.slot) states.select(known)
+    if (known < 0) {
+      if (this.#victim >= 0) states.remove(this.#victim)
+      const isFull = this.#victim < 0 && states.count >= this.#bounds.maxKeys
+      states.add(isFull ? OVERFLOW : key)
+    }
     // Rounded up: a state may be kept longer than it matters, never shorter.
     const endMs = nowMs + resetMs + this.#bounds.slackMs
     const until = Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
+    const { cells, offset } = states
     if (kernel.width > 0) {
-      kernel.write(scratch, states.cells, states.offset)
+      kernel.write(scratch, cells, offset)
       states.keep(until, undefined)
     } else {
       const log = kernel.write(scratch, this.#log, 0)
-      const isSmall =
-        log.length === SMALL_LOG && log[KEPT_OF_LOG] === 0 && log[KEPT_OF_LOG + 1] === 0
-      const { cells, offset } = states
+      const isSmall = log[RUNS] === 1
       for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
       states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
     }
@@ -157,21 +158,8 @@ export class MemoryTable implements Table {
     return dropped
   }
 
-  clear(): void {
-    this.#states.clear()
-  }
-
-  #addKey(key: string): void {
-    this.#log.fill(0)
-    if (this.#victim >= 0) {
-      this.#states.remove(this.#victim)
-      this.#states.add(key)
-    } else this.#states.add(this.#states.count >= this.#bounds.maxKeys ? OVERFLOW : key)
-  }
-
   /**
-   * The slot of a key that may make room for another: of the next few keys the first that is over,
-   * else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
+   * The slot of a key that may make room for another: of a few keys the first that is over, else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
    * own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {

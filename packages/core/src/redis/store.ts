@@ -2,10 +2,10 @@
 // a lease answers, and while the breaker of its node is open.
 
 import { processTime, type Time } from '../base/time.js'
-import { AcrossSlots } from '../layers/across-slots.js'
-import { DenyCache } from '../layers/deny-cache.js'
+import { acrossSlots } from '../layers/across-slots.js'
+import { withDenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
-import { Leases } from '../layers/leases.js'
+import { type LeaseLayer, withLeases } from '../layers/leases.js'
 import type { StoreHealth } from '../layers/resilience/backend.js'
 import { withDeadline } from '../layers/resilience/failures.js'
 import { Resilience } from '../layers/resilience/resilience.js'
@@ -58,14 +58,14 @@ export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
-): { first: Layer; resilience: Resilience; leases: Leases | undefined } {
+): { first: Layer; resilience: Resilience; leases: LeaseLayer | undefined } {
   const { denyCache, clock, deadlineMs } = settings
   const { peers, slotsOf } = transport
   const resilience = new Resilience(transport, { ...settings, peers, time })
   let first: Layer = resilience
-  if (slotsOf !== undefined) first = new AcrossSlots(first, { slotsOf, deadlineMs, time })
-  const leases = settings.leases && new Leases(first, { ...settings.leases, clock, time })
+  if (slotsOf !== undefined) first = acrossSlots(first, { slotsOf, deadlineMs, time })
+  const leases = settings.leases && withLeases(first, { ...settings.leases, clock, time })
   if (leases !== undefined) first = leases
-  if (denyCache) first = new DenyCache(first, { clock, time })
+  if (denyCache) first = withDenyCache(first, { clock, time })
   return { first, resilience, leases }
 }

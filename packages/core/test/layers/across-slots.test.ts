@@ -4,8 +4,14 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
 import { slidingLog } from '../../src/index.js'
-import { AcrossSlots } from '../../src/layers/across-slots.js'
-import { type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layers/layer.js'
+import { acrossSlots } from '../../src/layers/across-slots.js'
+import {
+  type Layer,
+  type LayerRequest,
+  layerOf,
+  type Pending,
+  promiseOf,
+} from '../../src/layers/layer.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
@@ -24,7 +30,7 @@ const target: Target = {
 }
 
 /** What it answers once promises have settled, where the next layer answers at once. */
-async function answerOf(first: AcrossSlots, request: LayerRequest): Promise<StoreResult | Error> {
+async function answerOf(first: Layer, request: LayerRequest): Promise<StoreResult | Error> {
   return promiseOf(first, request).catch((error: Error) => error)
 }
 
@@ -39,7 +45,7 @@ function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   }
   const next = new ScriptedLayer(answer)
   const slotsOf = () => slots
-  const first = new AcrossSlots(next, { time, deadlineMs: DEADLINE_MS, slotsOf })
+  const first = acrossSlots(next, { time, deadlineMs: DEADLINE_MS, slotsOf })
   const parts = () =>
     next.asked.map(({ mode, target: { policySet } }) => {
       return `${mode} ${policySet.policies.map(({ name }) => name).join('+')}`
@@ -107,6 +113,22 @@ test('one that denies: the earlier are given back, the later only looked at', as
     policies: [{ remaining: 99 }, { remaining: 0, retryAfterMs: 60_000 }, { remaining: 2 }],
   })
   expect(left()).toEqual([99, 0, 2])
+})
+
+test('one that was used up by what is given back has it again, and no wait', async () => {
+  const { first, store } = across()
+  store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
+  const result = await answerOf(first, { ...onTarget(target, 'consume'), costs: [0, 1, 2] })
+  expect(result).toMatchObject({ policies: [{}, {}, { remaining: 2, retryAfterMs: 0 }] })
+})
+
+test('a denial does not wait for what is given back', async () => {
+  const { time, first, store, left } = across(5)
+  store.decide({ ...onTarget(target, 'consume'), costs: [9, 9, 0] })
+  await decided(time, first, onTarget(target, 'consume'))
+  // Two that are charged, and one that is looked at.
+  expect(time.nowMs()).toBe(15)
+  expect(left()).toEqual([90, 0, 2])
 })
 
 test('what is given back is what was charged, and not what others have been since', async () => {
@@ -193,7 +215,7 @@ test('after the deadline nobody waits for what is given back', async () => {
   const asked = promiseOf(first, onTarget(target, 'consume'))
   await time.advance(120)
   const [few, , refund, peek] = next.asked
-  // The refund is under way, and the last part is asked meanwhile.
+  // The last part is asked while the refund is under way.
   expect([refund?.mode, refund?.deadlineAtMs]).toEqual(['refund', undefined])
   expect([few?.deadlineAtMs, peek?.mode, peek?.deadlineAtMs]).toEqual([undefined, 'peek', 100])
   expect(await time.settle(asked)).toMatchObject({ granted: 0 })

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { type Clock, gcra } from '../../src/index.js'
-import { DenyCache } from '../../src/layers/deny-cache.js'
+import { withDenyCache } from '../../src/layers/deny-cache.js'
 import type { LayerRequest, Pending } from '../../src/layers/layer.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreResult, Target } from '../../src/store.js'
@@ -33,7 +33,7 @@ async function cacheOver(denial: StoreResult, clock?: Clock) {
     if (asked.mode === 'consume') pending.decided(denial)
     else pending.decided({ ...denial, granted: 1 })
   })
-  const cache = new DenyCache(next, { time, clock })
+  const cache = withDenyCache(next, { time, clock })
   return {
     time,
     next,
@@ -169,7 +169,7 @@ test.each(['refund', 'reset'] as const)(
     const time = virtualTime()
     const waiting: [LayerRequest, Pending][] = []
     const next = new ScriptedLayer((asked, pending) => void waiting.push([asked, pending]))
-    const cache = new DenyCache(next, { time, clock: undefined })
+    const cache = withDenyCache(next, { time, clock: undefined })
     await time.advance(SENT_MS)
     answerOf(cache, request)
     await time.advance(1)

@@ -2,51 +2,51 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Segments } from '../../src/memory/segments.js'
+import { States } from '../../src/memory/states.js'
 
 /** Holds one number for each key. */
 function twins(keepsTexts: boolean) {
-  const segments = new Segments({ width: 1, keepsTexts })
+  const states = new States({ width: 1, maxKeys: 100_000, keepsTexts })
   const model = new Map<string, number>()
   const valueAt = (slot: number) => {
-    segments.select(slot)
-    return segments.cells[segments.offset] as number
+    states.select(slot)
+    return states.cells[states.offset] as number
   }
   return {
-    segments,
+    states,
     model,
     valueAt,
     set(key: string, value: number) {
-      const found = segments.find(key)
+      const found = states.find(key)
       expect(found >= 0).toBe(model.has(key))
-      if (found < 0) segments.add(key)
-      segments.cells[segments.offset] = value
-      segments.keep(value, value % 3 === 0 ? new Float64Array([value]) : undefined)
+      if (found < 0) states.add(key)
+      states.cells[states.offset] = value
+      states.keep(value, value % 3 === 0 ? new Float64Array([value]) : undefined)
       model.set(key, value)
     },
     delete(key: string) {
-      const slot = segments.find(key)
+      const slot = states.find(key)
       expect(slot >= 0).toBe(model.has(key))
-      if (slot >= 0) segments.remove(slot)
+      if (slot >= 0) states.remove(slot)
       model.delete(key)
     },
     /** Removes what a walk comes upon next. */
     deleteNext() {
-      const slot = segments.walk()
+      const slot = states.walk()
       if (slot < 0) return
       const value = valueAt(slot)
       const owner = [...model].find(([, each]) => each === value)?.[0] as string
-      segments.remove(slot)
-      expect(segments.find(owner)).toBe(-1)
+      states.remove(slot)
+      expect(states.find(owner)).toBe(-1)
       model.delete(owner)
     },
     check() {
-      expect(segments.count).toBe(model.size)
+      expect(states.count).toBe(model.size)
       for (const [key, value] of model) {
-        const slot = segments.find(key)
+        const slot = states.find(key)
         if (slot < 0) expect(key).toBe('found')
-        if (valueAt(slot) !== value || segments.untilOf(slot) !== value) expect(key).toBe(value)
-        const large = segments.large?.[0]
+        if (valueAt(slot) !== value || states.untilOf(slot) !== value) expect(key).toBe(value)
+        const large = states.large?.[0]
         if (large !== (value % 3 === 0 ? value : undefined)) expect(large).toBe(value)
       }
     },
@@ -106,7 +106,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
       const both = twins(keepsTexts)
       for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
       const seen = new Set<number>()
-      for (let i = 0; i < 20_000; i += 1) seen.add(both.valueAt(both.segments.walk()))
+      for (let i = 0; i < 20_000; i += 1) seen.add(both.valueAt(both.states.walk()))
       expect(seen.size).toBe(20_000)
     })
 
@@ -115,23 +115,23 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
       for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
       const seen = new Set<number>()
       for (let i = 0; i < 30_000; i += 1) {
-        const slot = both.segments.walk()
+        const slot = both.states.walk()
         if (slot < 0) continue
         const value = both.valueAt(slot)
-        if (value % 2 === 0) both.segments.remove(slot)
+        if (value % 2 === 0) both.states.remove(slot)
         else seen.add(value)
       }
-      expect(both.segments.count).toBeLessThan(10_100)
+      expect(both.states.count).toBeLessThan(10_100)
       expect(seen.size).toBeGreaterThan(9_900)
     })
   },
 )
 
 test('a long text is kept as a short one that only the process can work out', () => {
-  const segments = new Segments({ width: 1, keepsTexts: true })
+  const states = new States({ width: 1, maxKeys: 100_000, keepsTexts: true })
   const long = 'x'.repeat(2 ** 20)
-  segments.add(long)
-  const { slot } = segments
-  expect(segments.find(long)).toBe(slot)
-  expect(segments.find(`${long}x`)).toBe(-1)
+  states.add(long)
+  const { slot } = states
+  expect(states.find(long)).toBe(slot)
+  expect(states.find(`${long}x`)).toBe(-1)
 })
