@@ -5,8 +5,9 @@
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
 // without the store is in fallback.ts; how a node comes back in recovery.ts.
 
+import { memoized } from '../../base/cache.js'
 import { storeClosed } from '../../base/errors.js'
-import type { StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { BreakerState } from './breaker.js'
@@ -31,6 +32,10 @@ export class Resilience implements Layer {
   readonly #recovery: Recovery
   /** By the number of policies. */
   readonly #lastSeen: LastSeen[] = []
+  readonly #seenOf: (policySet: PolicySet) => LastSeen = memoized(({ policies: { length } }) => {
+    this.#lastSeen[length] ??= new LastSeen(length)
+    return this.#lastSeen[length]
+  })
   #hasAnswered = false
   #isClosed = false
 
@@ -160,7 +165,7 @@ export class Resilience implements Layer {
     this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
     if (state === 'closed') this.#recovery.reconcileSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
-    const seen = this.#seenLike(target).get(target)
+    const seen = this.#seenOf(target.policySet).get(target)
     let result: StoreResult
     try {
       result = this.#fallback.decide(request, seen, cause, retryAfterMs)
@@ -182,7 +187,7 @@ export class Resilience implements Layer {
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += costs[i] as number
     if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
-    const before = this.#seenLike(target).note(target, result, mode)
+    const before = this.#seenOf(target.policySet).note(target, result, mode)
     if (before === undefined || !this.#backend.recovers) return
     this.#send(restoring(target, before), {
       decided: ({ granted }) => {
@@ -195,15 +200,8 @@ export class Resilience implements Layer {
   }
 
   #forget(target: Target): void {
-    this.#seenLike(target).forget(target)
+    this.#seenOf(target.policySet).forget(target)
     this.#fallback.forget(target)
-  }
-
-  /** What was last seen of targets with as many policies. */
-  #seenLike({ policySet }: Target): LastSeen {
-    const { length } = policySet.policies
-    this.#lastSeen[length] ??= new LastSeen(length)
-    return this.#lastSeen[length]
   }
 }
 
