@@ -11,15 +11,10 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'
-import type { OwnKey, PolicySet, Target } from '../../store.js'
+import type { PolicySet, Target } from '../../store.js'
 import { SLOTS, slotOf } from './hash-slot.js'
 
 const LONGEST = 128
-/**
- * Between the braces nothing but a brace has a meaning, so addresses and paths stay as they are.
- */
-const PLAIN_TAG = /^[A-Za-z0-9_.~:@/-]{1,128}$/
-const PLAIN_PART = /^[A-Za-z0-9_.~-]{1,128}$/
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /** How a store writes its keys. */
@@ -72,28 +67,21 @@ export function keyNames(format: KeyFormat, policySet: PolicySet): KeyNames {
 /** Adds the key of each policy of a policy set to `keys`. */
 export function keysOf(names: KeyNames, { key, ownKeys }: Target, keys: string[]): string[] {
   const { format, head, parts } = names
-  const { hashTags, tagged, part } = format
-  if (hashTags !== undefined) {
-    for (let i = 0; i < parts.length; i += 1) {
-      const { name, counter } = parts[i] as KeyNames['parts'][number]
-      const { key: own, tag } = ownKeys?.[i] ?? { key, tag: key }
-      const text = own === tag ? part(tag) : `${part(tag)}:${part(own)}`
-      keys.push(`${head}${hashTagOf(format, tag)}${name}${text}:${counter}`)
-    }
-    return keys
-  }
-  const begin = head + tagged(key)
+  const { hashTags, part } = format
+  let begin = ''
+  let lastTag: string | undefined
   for (let i = 0; i < parts.length; i += 1) {
     const { name, counter, tail } = parts[i] as KeyNames['parts'][number]
     const own = ownKeys?.[i]
-    keys.push(own === undefined ? begin + tail : head + ownKeyName(format, own, name) + counter)
+    const tag = own?.tag ?? key
+    if (tag !== lastTag) begin = head + hashTagOf(format, tag)
+    lastTag = tag
+    // A hash tag that many share, or that is not the own key, does not tell who is limited.
+    let who = hashTags === undefined ? '' : `${part(tag)}:`
+    if (own !== undefined && own.key !== tag) who += `${part(own.key)}:`
+    keys.push(who === '' ? begin + tail : begin + name + who + counter)
   }
   return keys
-}
-
-/** A tag that is not the own key does not tell who is limited, so the own key stands beside it. */
-function ownKeyName({ tagged, part }: KeyFormat, { key, tag }: OwnKey, name: string): string {
-  return tagged(tag) + name + (tag === key ? '' : `${part(key)}:`)
 }
 
 /**
@@ -117,32 +105,30 @@ export function hashTagOf({ hashTags, tagged }: KeyFormat, tag: string): string 
   return hashTags === undefined ? own : (hashTags[slotOf(own) % hashTags.length] as string)
 }
 
-/** As it is, percent-encoded, or `#` and the base64url of its SHA-256. */
-export function encodePart(text: string): string {
-  return PLAIN_PART.test(text) ? text : encoded(text, PLAIN_PART)
-}
+/** A text as it is, percent-encoded, or `#` and the base64url of its SHA-256. */
+export const encodePart: (text: string) => string = encoder(/^[A-Za-z0-9_.~-]{1,128}$/)
 
-/** As a part, but `:`, `@` and `/` stay as they are. */
-export function encodeTag(text: string): string {
-  return PLAIN_TAG.test(text) ? text : encoded(text, PLAIN_TAG)
-}
+/**
+ * The same for what stands between the braces. There nothing but a brace has a meaning, so
+ * addresses and paths stay as they are.
+ */
+export const encodeTag: (text: string) => string = encoder(/^[A-Za-z0-9_.~:@/-]{1,128}$/)
 
-function encoded(text: string, plain: RegExp): string {
-  if (text.length <= LONGEST && !LONE_SURROGATE.test(text)) {
-    let codes = ''
-    for (const sign of text) codes += plain.test(sign) ? sign : percentEncoded(sign)
-    if (codes.length <= LONGEST) return codes
+function encoder(plain: RegExp): (text: string) => string {
+  return (text) => {
+    if (plain.test(text)) return text
+    if (text.length <= LONGEST && !LONE_SURROGATE.test(text)) {
+      let codes = ''
+      for (const sign of text) codes += plain.test(sign) ? sign : percentEncoded(sign)
+      if (codes.length <= LONGEST) return codes
+    }
+    // UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character.
+    return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
   }
-  return hashOf(text)
 }
 
 /** All of its bytes, also of signs that `encodeURIComponent` leaves as they are. */
 function percentEncoded(sign: string): string {
   const code = encodeURIComponent(sign)
   return code === sign ? `%${sign.charCodeAt(0).toString(16).toUpperCase()}` : code
-}
-
-/** UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character. */
-function hashOf(text: string): string {
-  return `#${createHash('sha256').update(text, 'utf16le').digest('base64url')}`
 }

@@ -3,55 +3,34 @@
 
 /** The numbers of a packed array. */
 export function unpackNumbers(packed: Buffer): number[] {
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
-  const head = view.getUint8(0)
-  let at = 1
-  let length = head & 0x0f
-  if (head === 0xdc) {
-    length = view.getUint16(1)
-    at = 3
-  } else if (head === 0xdd) {
-    length = view.getUint32(1)
-    at = 5
-  }
+  const head = packed.readUInt8(0)
+  // The type 0xdc or 0xdd, before a length of two or four bytes; or a short length itself.
+  const lengthWidth = head === 0xdc || head === 0xdd ? 2 * (head - 0xdb) : 0
+  const length = lengthWidth > 0 ? packed.readUIntBE(1, lengthWidth) : head & 0x0f
+  let at = 1 + lengthWidth
   const numbers = new Array<number>(length)
   for (let i = 0; i < length; i += 1) {
-    const type = view.getUint8(at)
+    const type = packed.readUInt8(at)
     at += 1
     if (type < 0x80) numbers[i] = type
     else if (type >= 0xe0) numbers[i] = type - 0x100
     else {
-      numbers[i] = read(view, type, at)
-      at += WIDTHS[type - 0xcb] as number
+      // Of 0xcb (double), 0xcc to 0xcf (unsigned) and 0xd0 to 0xd3 (signed).
+      const width = 1 << (type & 3)
+      numbers[i] = read(packed, type, at, width)
+      at += width
     }
   }
   return numbers
 }
 
-/** Bytes after the types 0xcb (double), 0xcc to 0xcf (unsigned) and 0xd0 to 0xd3 (signed). */
-const WIDTHS = [8, 1, 2, 4, 8, 1, 2, 4, 8]
-
-function read(view: DataView, type: number, at: number): number {
-  switch (type) {
-    case 0xcb:
-      return view.getFloat64(at)
-    case 0xcc:
-      return view.getUint8(at)
-    case 0xcd:
-      return view.getUint16(at)
-    case 0xce:
-      return view.getUint32(at)
-    case 0xcf:
-      return view.getUint32(at) * 2 ** 32 + view.getUint32(at + 4)
-    case 0xd0:
-      return view.getInt8(at)
-    case 0xd1:
-      return view.getInt16(at)
-    case 0xd2:
-      return view.getInt32(at)
-    case 0xd3:
-      return view.getInt32(at) * 2 ** 32 + view.getUint32(at + 4)
-    default:
-      throw new TypeError(`the reply holds 0x${type.toString(16)} where a number belongs`)
+function read(packed: Buffer, type: number, at: number, width: number): number {
+  if (type === 0xcb) return packed.readDoubleBE(at)
+  if (type < 0xcb || type > 0xd3) {
+    throw new TypeError(`the reply holds 0x${type.toString(16)} where a number belongs`)
   }
+  const isSigned = type >= 0xd0
+  if (width < 8) return isSigned ? packed.readIntBE(at, width) : packed.readUIntBE(at, width)
+  const high = isSigned ? packed.readInt32BE(at) : packed.readUInt32BE(at)
+  return high * 2 ** 32 + packed.readUInt32BE(at + 4)
 }
