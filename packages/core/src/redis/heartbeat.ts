@@ -4,8 +4,7 @@
 
 import type { Time } from '../base/time.js'
 import { ALONE, type Peers } from '../layers/resilience/peers.js'
-import { isReady, type RedisLike } from './client/client.js'
-import { send } from './client/send.js'
+import { isReady, type RedisLike, send } from './client/client.js'
 
 /** Processes that have not been heard of for this long are gone. */
 const GONE_MS = 10_000

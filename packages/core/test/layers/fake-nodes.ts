@@ -6,13 +6,8 @@ import type { LayerRequest } from '../../src/layers/layer.js'
 import type { Backend, BackendNode } from '../../src/layers/resilience/backend.js'
 import type { MemoryStore } from '../../src/memory/store.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
-import {
-  type Batch,
-  Batching,
-  type Entry,
-  fail,
-  handOut,
-} from '../../src/redis/transport/batching.js'
+import { Batching } from '../../src/redis/transport/batching.js'
+import { type Call, type Entry, fail, handOut } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { Nodes } from '../../src/redis/transport/nodes.js'
 import type { PolicySet, StoreRequest, Target } from '../../src/store.js'
@@ -50,8 +45,8 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
   const nodes = new Nodes({ isCluster: true, slots } as unknown as RedisLike, keyFormat('weir'))
   const fakeOf = ({ name }: BackendNode): FakeNode => fakes[name as 'a' | 'b']
 
-  function send(batch: Batch): void {
-    const node = nodes.ofSlot(batch.slot)
+  function send(call: Call): void {
+    const node = nodes.ofSlot(call.slot)
     const fake = fakeOf(node)
     const sentAtMs = time.nowMs()
     const failAll = (reason: string): void => {
@@ -60,7 +55,7 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
       const error = new StoreError('WEIR_STORE_FAILED', `Redis could not decide: ${reason}`, {
         cause,
       })
-      for (const entry of batch.entries) fail(entry, error)
+      fail(call, error)
     }
     fake.calls += 1
     node.inFlight += 1
@@ -69,14 +64,14 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
       // The connection ends some time, and with it the wait.
       else if (fake.state === 'silent') time.after(2_000, () => failAll('Connection is closed'))
       else {
-        const replies = batch.entries.map((entry) => decidedBy(fake, batch.mode, entry))
+        const replies = call.entries.map((entry) => decidedBy(fake, call.mode, entry))
         const nowUs = time.nowUs()
         const isLost = fake.state === 'deaf'
         time.after(isLost ? 2_000 : fake.latencyMs, () => {
           if (isLost) failAll('Connection is closed')
           else {
             node.inFlight -= 1
-            batch.entries.forEach((entry, i) => {
+            call.entries.forEach((entry, i) => {
               const { granted, readings } = replies[i] as (typeof replies)[0]
               handOut(entry, granted, readings, nowUs, sentAtMs)
             })
@@ -87,7 +82,7 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
   }
 
   const format = keyFormat('weir')
-  const batching = new Batching({ send }, { format, nodes, time, clock: undefined })
+  const batching = new Batching(send, { format, nodes, time, clock: undefined })
   return {
     nodes: fakes,
     slotsOf: (target) => nodes.slotsOf(target),
@@ -110,10 +105,11 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
 function decidedBy(
   fake: FakeNode,
   mode: LayerRequest['mode'],
-  { request, count }: Entry,
+  { request, pendings }: Entry,
 ): { readonly granted: number; readonly readings: readonly Reading[] } {
   fake.decisions += 1
   if (mode === 'reset') fake.store.reset(request.target)
+  const count = request.count * pendings.length
   const asked = { ...request, mode: mode === 'reset' ? 'peek' : mode, count } as StoreRequest
   const { granted, policies, nowUs, untilUs } = fake.store.decide(asked)
   const readings = policies.map(({ remaining, retryAfterMs }, i): Reading => {

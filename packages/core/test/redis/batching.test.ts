@@ -14,11 +14,11 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
       throw wrong
     },
   }
-  const nodes = { isCluster: false, slotOf: () => 0 }
+  const nodes = { slotOf: () => 0 }
   const sent: unknown[] = []
-  const dispatcher = { send: (batch: unknown) => void sent.push(batch) }
+  const send = (call: unknown) => void sent.push(call)
   const format = keyFormat('weir')
-  const batching = new Batching(dispatcher, { format, nodes, time: virtualTime(), clock })
+  const batching = new Batching(send, { format, nodes, time: virtualTime(), clock })
   const failures: unknown[] = []
   const policySet = makePolicySet('a', [fixedWindow({ limit: 1, window: '1m' })])
   const request = {

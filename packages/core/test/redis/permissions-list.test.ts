@@ -2,7 +2,6 @@
 // show.
 
 import { expect, test } from 'vitest'
-import { storeFailure } from '../../src/layers/resilience/failures.js'
 import { isRefusal } from '../../src/redis/client/permissions.js'
 
 test.each([
@@ -16,7 +15,6 @@ test.each([
   "ERR ACL failure in script: User weir has no permissions to run the 'time' command script: 104a, on @user_script:3.",
 ])('a want of permission is known by: %s', (message) => {
   expect(isRefusal(new Error(message))).toBe(true)
-  expect(isRefusal(storeFailure(new Error(message), 'Redis'))).toBe(true)
 })
 
 test.each([
@@ -26,5 +24,5 @@ test.each([
   'READONLY You can not write against a read only replica.',
   'connect ECONNREFUSED 127.0.0.1:6379',
 ])('other failures are none: %s', (message) => {
-  expect(isRefusal(storeFailure(new Error(message), 'Redis'))).toBe(false)
+  expect(isRefusal(new Error(message))).toBe(false)
 })

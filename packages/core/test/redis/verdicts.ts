@@ -2,20 +2,14 @@
 // time.
 
 import type { Mode, Reading } from '../../src/algorithms/driver.js'
-import type { StoreError } from '../../src/base/errors.js'
+import { StoreError } from '../../src/base/errors.js'
+import type { LayerRequest } from '../../src/layers/layer.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
-import {
-  type CountedRequest,
-  callScript,
-  grantedAt,
-  type PreparedScript,
-} from '../../src/redis/transport/call.js'
-import type { Target } from '../../src/store.js'
+import { answer, evaluate, type PreparedScript } from '../../src/redis/transport/call.js'
+import type { StoreResult, Target } from '../../src/store.js'
 
 /** A group and how often it is asked for, in one. */
-export type Counted = Target &
-  Omit<CountedRequest['request'], 'target'> &
-  Pick<CountedRequest, 'count'>
+export type Counted = Target & Omit<LayerRequest, 'mode' | 'target'>
 
 export type Verdict =
   | { readonly granted: number; readonly readings: readonly Reading[] }
@@ -28,14 +22,27 @@ export async function verdictsOf(
   counted: readonly Counted[],
   atUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
-  const requests = counted.map(({ policySet, key, ownKeys, count, ...rest }) => {
-    return { request: { ...rest, target: { policySet, key, ownKeys } }, count }
+  const verdicts = new Array<Verdict>(counted.length)
+  const entries = counted.map(({ policySet, key, ownKeys, ...rest }, place) => {
+    const decided = (result: StoreResult): void => {
+      verdicts[place] = { granted: result.granted, readings: readingsOf(result) }
+    }
+    const failed = (error: unknown): void => {
+      if (!(error instanceof StoreError)) throw error
+      verdicts[place] = error
+    }
+    const request = { ...rest, mode, target: { policySet, key, ownKeys } }
+    return { request, pendings: [{ decided, failed }] }
   })
-  const reply = await callScript(client, prepared, mode, requests, atUs)
-  const verdicts = requests.map((_, place): Verdict => {
-    const readings = prepared.readings.map((each) => ({ ...each }))
-    const granted = grantedAt(reply, place, readings)
-    return typeof granted === 'number' ? { granted, readings } : granted
+  const call = { prepared, slot: 0, mode, nowUs: atUs, entries }
+  const reply = await evaluate(client, call)
+  answer(call, reply, 0)
+  return { nowUs: reply.numbers[0] as number, verdicts }
+}
+
+function readingsOf({ nowUs, untilUs, policies }: StoreResult): Reading[] {
+  return policies.map(({ remaining, retryAfterMs }, i) => {
+    const waitMs = retryAfterMs === Number.POSITIVE_INFINITY ? -1 : retryAfterMs
+    return { left: remaining, waitMs, resetUs: (untilUs[i] as number) - nowUs }
   })
-  return { nowUs: reply.nowUs, verdicts }
 }

@@ -2,8 +2,7 @@
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { warnOnce } from '../../base/warnings.js'
-import type { RedisLike } from './client.js'
-import { pipelines } from './send.js'
+import { pipelines, type RedisLike } from './client.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {
@@ -13,36 +12,35 @@ export function checkClient(client: RedisLike): void {
       `client is ${quote(client)}; give an ioredis client, Redis or Cluster`,
     )
   }
-  const options = (client.options ?? {}) as ClientOptions
-  const { keyPrefix } = { ...options.redisOptions, ...options }
+  const isCluster = client.isCluster === true
+  const options = optionsOf(client.options)
+  const { keyPrefix } = { ...optionsOf(options.redisOptions), ...options }
   if (typeof keyPrefix === 'string' && /[{}]/.test(keyPrefix)) {
-    const why = 'it must not have braces, which move all keys to one slot'
-    throw rangeError('WEIR_INVALID_OPTION', `the client's keyPrefix is ${quote(keyPrefix)}; ${why}`)
+    refuse('keyPrefix', keyPrefix, 'it must not have braces, which move all keys to one slot')
   }
   if (pipelines(client) && typeof client.createBuiltinCommand !== 'function') {
-    const why = 'only ioredis can send a command past it; leave it out'
-    throw rangeError('WEIR_INVALID_OPTION', `the client's enableAutoPipelining is true; ${why}`)
+    refuse('enableAutoPipelining', true, 'only ioredis can send a command past it; leave it out')
   }
   for (const [option, forbidden, right] of OF_A_REPLICA) {
     // A Cluster sends to masters what may write, whatever the options of its nodes say.
-    if (client.isCluster === true || options[option] !== forbidden) continue
-    const why = 'a replica cannot count, and its copy lags'
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `the client's ${option} is ${quote(forbidden)}; ${why}: ${right}, or give a client of its own`,
-    )
+    if (isCluster || options[option] !== forbidden) continue
+    const why = `a replica cannot count, and its copy lags: ${right}, or give a client of its own`
+    refuse(option, forbidden, why)
   }
   // Other clients than ioredis have other options.
   if (client.options === undefined || client.status === undefined) return
-  for (const [option, isSafe, why] of client.isCluster === true ? OF_A_CLUSTER : OF_A_CLIENT) {
-    if (isSafe(options)) continue
-    const remedy = `see recommended${client.isCluster === true ? 'Cluster' : 'Redis'}Options`
+  for (const option of isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)) {
+    const remedy = `see recommended${isCluster ? 'Cluster' : 'Redis'}Options`
     warnOnce(
       'WEIR_UNSAFE_REDIS_OPTION',
       option,
-      `the Redis client's ${option} is unsafe: ${why}; ${remedy}`,
+      `the Redis client's ${option} is unsafe: ${DANGERS[option]}; ${remedy}`,
     )
   }
+}
+
+function refuse(option: string, value: unknown, why: string): never {
+  throw rangeError('WEIR_INVALID_OPTION', `the client's ${option} is ${quote(value)}; ${why}`)
 }
 
 /** What makes ioredis read from a replica, which would judge by old counts; and what is right. */
@@ -51,26 +49,11 @@ const OF_A_REPLICA = [
   ['role', 'slave', "leave role out, or give 'master'"],
 ] as const
 
-interface ClientOptions {
-  readonly keyPrefix?: unknown
-  readonly readOnly?: unknown
-  /** Of the server that Sentinels are asked for. */
-  readonly role?: unknown
-  readonly enableOfflineQueue?: unknown
-  readonly maxRetriesPerRequest?: unknown
-  readonly autoResendUnfulfilledCommands?: unknown
-  readonly connectTimeout?: unknown
-  readonly socketTimeout?: unknown
-  readonly retryStrategy?: unknown
-  readonly reconnectOnError?: unknown
-  /** Of a Cluster. */
-  readonly clusterRetryStrategy?: unknown
-  readonly clusterNodeRetryStrategy?: unknown
-  /** Of a Cluster: the options of its nodes. */
-  readonly redisOptions?: ClientOptions
-}
+type Options = Readonly<Record<string, unknown>>
 
-type Expected = readonly [option: string, isSafe: (options: ClientOptions) => boolean, why: string]
+function optionsOf(options: unknown): Options {
+  return (options ?? {}) as Options
+}
 
 /**
  * A host that swallows packets is tried for no longer. Most need well below a second, also with TLS
@@ -78,79 +61,59 @@ type Expected = readonly [option: string, isSafe: (options: ClientOptions) => bo
  */
 const LONGEST_CONNECT_MS = 5_000
 
-const enableOfflineQueue: Expected = [
-  'enableOfflineQueue',
-  (options) => options.enableOfflineQueue === false,
-  'what is queued while Redis is away is counted when it returns, long after it was decided otherwise',
-]
-
-/** Where a lost connection is made again, which a Cluster's nodes leave to the Cluster. */
-const OF_A_RECONNECT: readonly Expected[] = [
-  [
-    'maxRetriesPerRequest',
-    ({ maxRetriesPerRequest }) => maxRetriesPerRequest === 0,
-    'calls that are under way when a connection breaks do not fail, but wait for their deadline',
-  ],
-  [
-    'autoResendUnfulfilledCommands',
-    ({ autoResendUnfulfilledCommands }) => autoResendUnfulfilledCommands === false,
-    'a call that is sent again after a reconnect may be counted twice',
-  ],
-]
-
-const OF_A_CONNECTION: readonly Expected[] = [
-  [
-    'connectTimeout',
-    ({ connectTimeout }) => isMs(connectTimeout) && connectTimeout <= LONGEST_CONNECT_MS,
-    'a host that swallows packets is tried for many seconds before its successor is asked for',
-  ],
-  [
-    'socketTimeout',
-    ({ socketTimeout }) => isMs(socketTimeout),
-    'a connection to a host that swallows packets is kept for many minutes',
-  ],
-]
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const isMs = (value: unknown): boolean => typeof value === 'number' && value > 0
 
 // How long a retryStrategy waits is not looked at: ioredis's own makes Redis come into use again
 // some seconds late at most.
-const OF_A_CLIENT: readonly Expected[] = [
-  enableOfflineQueue,
+const IS_SAFE = {
+  enableOfflineQueue: (value: unknown) => value === false,
+  maxRetriesPerRequest: (value: unknown) => value === 0,
+  autoResendUnfulfilledCommands: (value: unknown) => value === false,
+  connectTimeout: (value: unknown) => isMs(value) && (value as number) <= LONGEST_CONNECT_MS,
+  socketTimeout: isMs,
+  retryStrategy: isFunction,
+  reconnectOnError: isFunction,
+  clusterRetryStrategy: isFunction,
+}
+type Option = keyof typeof IS_SAFE
+
+const DANGERS: Readonly<Record<Option, string>> = {
+  enableOfflineQueue:
+    'what is queued while Redis is away is counted when it returns, long after it was decided otherwise',
+  maxRetriesPerRequest:
+    'calls that are under way when a connection breaks do not fail, but wait for their deadline',
+  autoResendUnfulfilledCommands: 'a call that is sent again after a reconnect may be counted twice',
+  connectTimeout:
+    'a host that swallows packets is tried for many seconds before its successor is asked for',
+  socketTimeout: 'a connection to a host that swallows packets is kept for many minutes',
+  retryStrategy: 'a connection that was lost is never made again',
+  reconnectOnError:
+    'a primary that became a replica refuses every write (READONLY) for as long as its connection lasts',
+  clusterRetryStrategy: 'a Cluster that was lost is never connected to again',
+}
+
+const OF_A_CONNECTION: readonly Option[] = ['connectTimeout', 'socketTimeout']
+/** Where a lost connection is made again, which a Cluster's nodes leave to the Cluster. */
+const OF_A_RECONNECT: readonly Option[] = ['maxRetriesPerRequest', 'autoResendUnfulfilledCommands']
+const OF_A_CLIENT: readonly Option[] = [
+  'enableOfflineQueue',
   ...OF_A_RECONNECT,
   ...OF_A_CONNECTION,
-  [
-    'retryStrategy',
-    ({ retryStrategy }) => typeof retryStrategy === 'function',
-    'a connection that was lost is never made again',
-  ],
-  [
-    'reconnectOnError',
-    ({ reconnectOnError }) => typeof reconnectOnError === 'function',
-    'a primary that became a replica refuses every write (READONLY) for as long as its connection lasts',
-  ],
+  'retryStrategy',
+  'reconnectOnError',
 ]
 
-// A node that became a replica refers to its successor (MOVED), so reconnectOnError is not needed.
-const OF_A_CLUSTER: readonly Expected[] = [
-  enableOfflineQueue,
-  ...OF_A_RECONNECT.map(([option, isSafe, why]): Expected => {
-    const isSafeThere = ({
-      clusterNodeRetryStrategy,
-      redisOptions = {},
-    }: ClientOptions): boolean => {
-      return typeof clusterNodeRetryStrategy !== 'function' || isSafe(redisOptions)
-    }
-    return [option, isSafeThere, why]
-  }),
-  ...OF_A_CONNECTION.map(([option, isSafe, why]): Expected => {
-    return [option, ({ redisOptions = {} }) => isSafe(redisOptions), why]
-  }),
-  [
-    'clusterRetryStrategy',
-    ({ clusterRetryStrategy }) => typeof clusterRetryStrategy === 'function',
-    'a Cluster that was lost is never connected to again',
-  ],
-]
+function unsafeOf(options: Options, some: readonly Option[]): Option[] {
+  return some.filter((option) => !IS_SAFE[option](options[option]))
+}
 
-function isMs(value: unknown): value is number {
-  return typeof value === 'number' && value > 0
+/** A node that became a replica refers to its successor (MOVED): reconnectOnError is not needed. */
+function unsafeOfCluster(options: Options): Option[] {
+  const ofNodes = optionsOf(options.redisOptions)
+  const reconnects = isFunction(options.clusterNodeRetryStrategy) ? OF_A_RECONNECT : []
+  return [
+    ...unsafeOf(options, ['enableOfflineQueue', 'clusterRetryStrategy']),
+    ...unsafeOf(ofNodes, [...reconnects, ...OF_A_CONNECTION]),
+  ]
 }

@@ -5,8 +5,7 @@ import type { StoreError } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
 import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
-import type { RedisLike } from './client.js'
-import { send } from './send.js'
+import { type RedisLike, send } from './client.js'
 
 /**
  * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
@@ -32,12 +31,10 @@ const IN_SCRIPTS = [
   'ZREM K 1',
 ]
 
+const NAMES = IN_SCRIPTS.map((line) => line.split(' ', 1)[0] as string)
+
 /** All commands that Weir itself sends. */
-export const COMMANDS: readonly string[] = [
-  'EVALSHA',
-  'EVAL',
-  ...IN_SCRIPTS.map((each) => nameOf(each)),
-]
+export const COMMANDS: readonly string[] = ['EVALSHA', 'EVAL', ...NAMES]
 
 /**
  * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and
@@ -45,21 +42,19 @@ export const COMMANDS: readonly string[] = [
  */
 const REFUSAL = /\bNOPERM\b|The user executing the script can't|ACL failure in script/
 
-// KEYS [1] a key to try on; ARGV the commands. Reply: the names of those that are refused
+// KEYS [1] a key to try on; ARGV the commands. Reply: the error of each, '' where there is none
 const CHECK = `
-local refused = {}
-for _, line in ipairs(ARGV) do
+local errors = {}
+for i, line in ipairs(ARGV) do
   local words = {}
   for word in string.gmatch(line, '%S+') do words[#words + 1] = word == 'K' and KEYS[1] or word end
   local reply = redis.pcall(unpack(words))
-  local text = type(reply) == 'table' and reply.err or ''
-  if string.find(text, 'NOPERM', 1, true) or string.find(text, 'The user executing the script', 1, true)
-    or string.find(text, 'ACL failure in script', 1, true) then refused[#refused + 1] = words[1] end
+  errors[i] = type(reply) == 'table' and reply.err or ''
 end
 -- What a refused command has left there.
 redis.pcall('PEXPIRE', KEYS[1], 1000)
 redis.pcall('DEL', KEYS[1])
-return table.concat(refused, ' ')
+return errors
 `
 
 /**
@@ -74,52 +69,38 @@ export function permissions(
   deadlineMs: number,
   time: Time,
 ): Permissions {
-  let warned = false
-  const tried = new Set<string>()
+  const { keyPrefix } = (client.options ?? {}) as { readonly keyPrefix?: string | null }
+  const tried = new Set<boolean>()
+  let isWarned = false
 
-  async function refusedOf(tag: string): Promise<string> {
-    const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
-    const refused = String(await withDeadline(send(client, 'eval', args), deadlineMs, time))
-    return refused.replaceAll(' ', ', ')
-  }
-
-  async function check(reason: string, known: string, tag: string): Promise<void> {
-    const found = await refusedOf(tag).catch(() => {
-      tried.delete(reason)
-      return ''
-    })
+  async function check(error: unknown, isSure: boolean, tag: string): Promise<void> {
     // Where EVAL fails, too, only the first refusal is known.
-    const refused = found || known
-    if (warned || refused === '') return
-    warned = true
-    const keys = `~${keyPrefixOf(client)}${prefix}:*`
+    let refused = isSure ? reasonOf(error) : ''
+    try {
+      const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
+      const errors = (await withDeadline(send(client, 'eval', args), deadlineMs, time)) as unknown[]
+      refused = NAMES.filter((_, i) => REFUSAL.test(String(errors[i]))).join(', ') || refused
+    } catch {
+      tried.delete(isSure)
+    }
+    if (isWarned || refused === '') return
+    isWarned = true
     const allowed = COMMANDS.map((name) => `+${name.toLowerCase()}`).join(' ')
-    const remedy = `run: ACL SETUSER <user> ${keys} ${allowed}`
+    const remedy = `run: ACL SETUSER <user> ~${keyPrefix ?? ''}${prefix}:* ${allowed}`
     warn('WEIR_NOT_PERMITTED', `Redis does not permit what Weir needs: ${refused}; ${remedy}`)
   }
 
   return (error, tagOf) => {
-    const refused = isRefusal(error)
+    const isSure = isRefusal(error)
     // A script cannot tell a value that it may not read from one that Weir did not write.
-    if (!refused && (error as StoreError).code !== 'WEIR_FOREIGN_KEY') return
-    const reason = refused ? 'refused' : 'foreign'
-    if (warned || tried.has(reason)) return
-    tried.add(reason)
-    void check(reason, refused ? reasonOf(error) : '', tagOf())
+    const mayBe = isSure || (error as StoreError | undefined)?.code === 'WEIR_FOREIGN_KEY'
+    if (!mayBe || isWarned || tried.has(isSure)) return
+    tried.add(isSure)
+    void check(error, isSure, tagOf())
   }
 }
 
-/** Whether an error, or its cause, says that the user may not. */
+/** Whether an error says that the user may not. */
 export function isRefusal(error: unknown): boolean {
-  const { message, cause } = error as { message?: unknown; cause?: { message?: unknown } }
-  return REFUSAL.test(String(cause?.message ?? message))
-}
-
-function nameOf(line: string): string {
-  return line.split(' ', 1)[0] as string
-}
-
-function keyPrefixOf({ options }: RedisLike): string {
-  const { keyPrefix } = (options ?? {}) as { keyPrefix?: unknown }
-  return typeof keyPrefix === 'string' ? keyPrefix : ''
+  return REFUSAL.test(String((error as Error | undefined)?.message))
 }

@@ -1,18 +1,16 @@
-// One call of the driver: its arguments, its reply, and EVALSHA. What the script expects is said in
-// driver.lua.
+// One call of the driver: the requests in it, its arguments and its reply. What the script expects
+// is said in driver.lua. Equal requests stand in it as one counted request, whose grants are handed
+// out in the order in which they came.
 
 import type { Reading } from '../../algorithms/driver.js'
 import { quote, StoreError } from '../../base/errors.js'
-import type { LayerRequest } from '../../layers/layer.js'
-import { storeFailure } from '../../layers/resilience/failures.js'
+import type { LayerRequest, Pending } from '../../layers/layer.js'
+import { areOne, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import type { RedisLike } from '../client/client.js'
-import { send } from '../client/send.js'
+import { type RedisLike, send } from '../client/client.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
-
-type Mode = LayerRequest['mode']
 
 /** What is the same for all calls of a policy set. */
 export interface PreparedScript {
@@ -35,112 +33,109 @@ export function prepareScript(format: KeyFormat, policySet: PolicySet): Prepared
   }
 }
 
-/** Equal requests that are decided as one: `count` of them. */
-export interface CountedRequest {
-  readonly request: Omit<LayerRequest, 'mode' | 'count'>
-  readonly count: number
+/** A request and who made it; or equal ones, which are decided as one. */
+export interface Entry {
+  readonly request: LayerRequest
+  /** In the order in which they came. */
+  readonly pendings: Pending[]
 }
 
-/** What the driver says of the requests of a call: see `grantedAt`. */
+/** Requests of one policy set and mode, which are decided in order. */
+export interface Call {
+  readonly prepared: PreparedScript
+  readonly slot: number
+  readonly mode: LayerRequest['mode']
+  /** The instant of the requests, if the clock is injected: a call has one. */
+  readonly nowUs: number | undefined
+  readonly entries: readonly Entry[]
+}
+
+/** What the driver says of a call: see `answer`. */
 export interface Reply {
-  readonly nowUs: number
+  readonly args: readonly string[]
   readonly numbers: readonly number[]
-  readonly call: readonly string[]
-  /** Keys of each request. */
-  readonly stride: number
 }
 
-/** Decides requests of one policy set and mode, in order, in one call of the driver. */
-export async function callScript(
-  client: RedisLike,
-  prepared: PreparedScript,
-  mode: Mode,
-  requests: readonly CountedRequest[],
-  nowUs: number | undefined,
-): Promise<Reply> {
-  const { script, policyNumbers, names } = prepared
-  const call = [script.sha, '']
-  // Modes that forget, or ask what was forgotten, have marks.
-  const hasMarks = mode === 'refund' || mode === 'restore' || mode === 'reset'
-  // Single requests of cost 1, which are the most, need no arguments of their own.
-  let isPlain = mode !== 'refund' && mode !== 'reconcile' && mode !== 'restore'
-  for (let i = 0; i < requests.length; i += 1) {
-    const { request, count } = requests[i] as CountedRequest
-    const first = call.length
-    keysOf(names, request.target, call)
-    for (let at = first, end = call.length; hasMarks && at < end; at += 1) {
-      call.push(`${call[at]}:mark`)
-    }
-    const { costs } = request
-    for (let j = 0; j < costs.length; j += 1) isPlain &&= count === 1 && costs[j] === 1
-  }
-  const stride = (call.length - CALL_HEAD) / requests.length
-  call[1] = String(call.length - CALL_HEAD)
-  call.push(nowUs === undefined ? '' : String(nowUs), mode)
-  for (let i = 0; i < policyNumbers.length; i += 1) call.push(policyNumbers[i] as string)
-  if (!isPlain) for (const each of requests) addArguments(mode, each, call)
+/** Has Redis decide a call. */
+export async function evaluate(client: RedisLike, call: Call): Promise<Reply> {
+  const { script, readings } = call.prepared
+  const args = argumentsOf(call)
   let packed: unknown
   try {
-    packed = await send(client, 'evalsha', call)
+    packed = await send(client, 'evalsha', args)
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
-      throw storeFailure(error, 'Redis')
-    }
     // The server does not know the script, so nothing has run yet.
-    packed = await evaluate(client, script, call)
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+    packed = await send(client, 'eval', [script.source, ...args.slice(1)])
   }
-  const numbers = numbersOf(packed, 1 + requests.length * (1 + 3 * prepared.readings.length))
-  return { nowUs: numbers[0] as number, numbers, call, stride }
+  const numbers = unpackNumbers(packed as Buffer)
+  // A proxy or another server may have answered something else.
+  if (numbers.length < 1 + call.entries.length * (1 + 3 * readings.length)) {
+    throw new Error(`a reply of ${numbers.length} numbers`)
+  }
+  return { args, numbers }
 }
 
-/** A call begins with the name of its script and the number of its keys. */
-const CALL_HEAD = 2
+/** The arguments begin with the name of the script and the number of the keys. */
+const HEAD = 2
+
+function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
+  const { script, names, policyNumbers } = prepared
+  const args = [script.sha, '']
+  // As in driver.lua.
+  const marked = mode === 'refund' || mode === 'restore' || mode === 'reset'
+  const corrects = mode === 'refund' || mode === 'restore' || mode === 'reconcile'
+  // Single requests of cost 1, which are the most, need no arguments of their own.
+  let isPlain = !corrects
+  for (let i = 0; i < entries.length; i += 1) {
+    const { request, pendings } = entries[i] as Entry
+    const first = args.length
+    keysOf(names, request.target, args)
+    for (let at = first, end = args.length; marked && at < end; at += 1) {
+      args.push(`${args[at]}:mark`)
+    }
+    isPlain &&= pendings.length === 1 && request.count === 1 && areOne(request.costs)
+  }
+  args[1] = String(args.length - HEAD)
+  args.push(nowUs === undefined ? '' : String(nowUs), mode)
+  for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
+  if (isPlain) return args
+  for (const { request, pendings } of entries) {
+    const { costs, count, untilUs, seenUs } = request
+    args.push(String(count * pendings.length))
+    for (const cost of costs) args.push(String(cost))
+    for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
+    if (corrects && marked) args.push(String(seenUs ?? ''))
+  }
+  return args
+}
 
 /**
- * @throws {StoreError} WEIR_STORE_FAILED if a proxy or another server has answered something else
+ * Tells those who wait what was granted. Returns why a request could not be decided, if one could
+ * not.
  */
-function numbersOf(packed: unknown, least: number): number[] {
-  let numbers: number[]
-  try {
-    numbers = unpackNumbers(packed as Buffer)
-  } catch (error) {
-    throw storeFailure(error, 'Redis')
+export function answer(call: Call, { args, numbers }: Reply, sentAtMs: number): unknown {
+  const { entries, prepared } = call
+  const { readings } = prepared
+  const keys = Number(args[1]) / entries.length
+  let foreign: StoreError | undefined
+  for (let place = 0, at = 1; place < entries.length; place += 1, at += 1 + 3 * readings.length) {
+    const entry = entries[place] as Entry
+    const granted = numbers[at] as number
+    if (granted < 0) {
+      foreign = foreignKey(args[HEAD + place * keys - granted - 1] as string)
+      failEntry(entry, foreign)
+      continue
+    }
+    for (let i = 0; i < readings.length; i += 1) {
+      const reading = readings[i] as Reading
+      reading.left = numbers[at + 1 + 3 * i] as number
+      reading.waitMs = numbers[at + 2 + 3 * i] as number
+      reading.resetUs = numbers[at + 3 + 3 * i] as number
+    }
+    handOut(entry, granted, readings, numbers[0] as number, sentAtMs)
   }
-  if (numbers.length < least) {
-    throw storeFailure(new Error(`a reply of ${numbers.length} numbers`), 'Redis')
-  }
-  return numbers
-}
-
-function addArguments(mode: Mode, { request, count }: CountedRequest, call: string[]): void {
-  const { costs, untilUs, seenUs } = request
-  call.push(String(count))
-  for (const cost of costs) call.push(String(cost))
-  if (mode === 'refund' || mode === 'reconcile' || mode === 'restore') {
-    for (let i = 0; i < costs.length; i += 1) call.push(String(untilUs?.[i] ?? ''))
-  }
-  if (mode === 'refund' || mode === 'restore') call.push(String(seenUs ?? ''))
-}
-
-/**
- * How many of the requests at a place were granted, or why they could not be decided. Their
- * readings, one for each policy, are written into `into`.
- */
-export function grantedAt(
-  { numbers, call, stride }: Reply,
-  place: number,
-  into: readonly Reading[],
-): number | StoreError {
-  let at = 1 + place * (1 + 3 * into.length)
-  const granted = numbers[at] as number
-  if (granted < 0) return foreignKey(call[CALL_HEAD + place * stride - granted - 1] as string)
-  for (let i = 0; i < into.length; i += 1, at += 3) {
-    const reading = into[i] as Reading
-    reading.left = numbers[at + 1] as number
-    reading.waitMs = numbers[at + 2] as number
-    reading.resetUs = numbers[at + 3] as number
-  }
-  return granted
+  return foreign
 }
 
 function foreignKey(key: string): StoreError {
@@ -150,14 +145,50 @@ function foreignKey(key: string): StoreError {
   )
 }
 
-async function evaluate(
-  client: RedisLike,
-  { source }: Script,
-  call: readonly string[],
-): Promise<unknown> {
-  try {
-    return await send(client, 'eval', [source, ...call.slice(1)])
-  } catch (error) {
-    throw storeFailure(error, 'Redis')
+/** The readings are those after all that was granted. */
+export function handOut(
+  { request, pendings }: Entry,
+  granted: number,
+  readings: readonly Reading[],
+  nowUs: number,
+  sentAtMs: number,
+): void {
+  if (pendings.length === 1) {
+    pendings[0]?.decided(resultOf(request, granted, nowUs, readings, sentAtMs))
+    return
   }
+  const then = readings.map((each) => ({ ...each }))
+  for (let i = 0; i < pendings.length; i += 1) {
+    if (request.mode === 'consume') rewind(request, readings, Math.max(0, granted - 1 - i), then)
+    const own = i < granted ? 1 : 0
+    ;(pendings[i] as Pending).decided(resultOf(request, own, nowUs, then, sentAtMs))
+  }
+}
+
+/** The readings as they stood before `later` more requests of cost 1 were granted. */
+function rewind(
+  { target }: Pick<LayerRequest, 'target'>,
+  readings: readonly Reading[],
+  later: number,
+  into: readonly Reading[],
+): void {
+  for (let i = 0; i < readings.length; i += 1) {
+    const { left, waitMs, resetUs } = readings[i] as Reading
+    const then = into[i] as Reading
+    // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund
+    // would fall short.
+    const drained = Math.round(later * (target.policySet.policies[i]?.unitMs ?? 0) * 8_000)
+    then.left = left + later
+    then.waitMs = then.left > 0 ? 0 : waitMs
+    then.resetUs = Math.max(0, resetUs - Math.floor(drained / 8))
+  }
+}
+
+/** Tells those who wait that a call has failed. */
+export function fail(call: Call, error: unknown): void {
+  for (const entry of call.entries) failEntry(entry, error)
+}
+
+function failEntry({ pendings }: Entry, error: unknown): void {
+  for (const pending of pendings) pending.failed(error)
 }

@@ -8,12 +8,12 @@ import { hashTagOf, type KeyFormat } from './keys.js'
 
 export interface RedisNode extends BackendNode {
   inFlight: number
-  /** A tag whose keys lie on this node, for the probe's key: of the last request there. */
-  tag: string | undefined
 }
 
 /** Name of the node that stands for slots whose node the client does not know. */
 const UNKNOWN = 'unknown'
+/** Tags that are tried to find one whose keys lie on a node: enough for one with some ten slots. */
+const TRIES = 10_000
 
 export class Nodes {
   readonly #client: RedisLike
@@ -21,15 +21,13 @@ export class Nodes {
   readonly #nodes: Map<string, RedisNode> = new Map()
   /** The only one, where there is no Cluster. */
   readonly #only: RedisNode | undefined
-  readonly isCluster: boolean
   #lastTag = ''
   #lastSlot = 0
 
   constructor(client: RedisLike, format: KeyFormat) {
     this.#client = client
     this.#format = format
-    this.isCluster = client.isCluster === true
-    this.#only = this.isCluster ? undefined : this.#named('redis')
+    this.#only = client.isCluster === true ? undefined : this.#named('redis')
   }
 
   /** Those that the client knows; before it knows any, the one that stands for them. */
@@ -40,11 +38,12 @@ export class Nodes {
   }
 
   /** The slot of a target's first key; 0 where there is no Cluster. */
-  slotOf({ key, ownKeys }: Pick<Target, 'key' | 'ownKeys'>): number {
-    return this.#only === undefined ? this.slotOfTag(ownKeys?.[0]?.tag ?? key) : 0
+  slotOf({ key, ownKeys }: Target): number {
+    return this.slotOfTag(ownKeys?.[0]?.tag ?? key)
   }
 
   slotOfTag(tag: string): number {
+    if (this.#only !== undefined) return 0
     // Several layers ask about one request.
     if (tag !== this.#lastTag) {
       this.#lastSlot = slotOf(hashTagOf(this.#format, tag))
@@ -65,25 +64,20 @@ export class Nodes {
 
   /** The node that decides a target's requests. */
   of(target: Target): RedisNode {
-    const node = this.#only ?? this.ofSlot(this.slotOf(target))
-    node.tag = target.ownKeys?.[0]?.tag ?? target.key
-    return node
+    return this.ofSlot(this.slotOf(target))
   }
 
-  /** A key that lies on a node. Any, if the node has no slots any more. */
+  /** A key that lies on a node. Any, if the node has no slots, or hardly any. */
   keyOn(node: BackendNode): string {
-    const isThere = (key: string) => this.ofSlot(this.slotOf({ key })) === node
-    const { tag } = node as RedisNode
-    if (tag !== undefined && isThere(tag)) return tag
-    // The slot of the last one has moved.
-    for (let n = 0; n < 1_000; n += 1) if (isThere(`probe${n}`)) return `probe${n}`
-    return 'probe'
+    let n = 0
+    while (n < TRIES && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
+    return `probe${n}`
   }
 
   #named(name: string): RedisNode {
     let node = this.#nodes.get(name)
     if (node === undefined) {
-      node = { name, inFlight: 0, tag: undefined }
+      node = { name, inFlight: 0 }
       this.#nodes.set(name, node)
     }
     return node

@@ -1,16 +1,16 @@
-// Redis as the layer that may fail: batching, dispatcher, nodes, and what they need of the client.
+// Redis as the layer that may fail. Batching gathers requests into calls; the dispatcher here sends
+// them to the nodes, and sees to it that what comes back is handed out.
 
 import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'
 import type { Peers } from '../../layers/resilience/peers.js'
 import type { Target } from '../../store.js'
-import type { RedisLike } from '../client/client.js'
-import { firstConnection } from '../client/first-connection.js'
+import { connectionOf, type RedisLike } from '../client/client.js'
 import { permissions } from '../client/permissions.js'
 import { Heartbeat, PEERS_TAG } from '../heartbeat.js'
 import type { RedisSettings } from '../options.js'
 import { Batching } from './batching.js'
-import { Dispatcher } from './dispatcher.js'
+import { answer, type Call, evaluate, fail } from './call.js'
 import { hashTagOf } from './keys.js'
 import { Nodes } from './nodes.js'
 
@@ -33,31 +33,71 @@ export function redisTransport(
   const { format, deadlineMs, instances, clock, maxInFlight } = settings
   const { prefix } = format
   const nodes = new Nodes(client, format)
+  const connection = connectionOf(client, deadlineMs, time)
+  const batching = new Batching(dispatch, { format, nodes, time, clock })
   const check = permissions(client, prefix, deadlineMs, time)
   const failed = (error: unknown) => check(error, () => PEERS_TAG)
   const heartbeat = new Heartbeat(client, { prefix, time, failed })
-  const connection = firstConnection(client, deadlineMs, time)
-  const dispatcher = new Dispatcher(client, nodes, {
-    maxInFlight,
-    time,
-    firstConnection: connection,
-    heartbeat: instances === undefined ? heartbeat : undefined,
-    failed: (node, error) => check(error, () => hashTagOf(format, nodes.keyOn(node))),
-  })
-  const batching = new Batching(dispatcher, { format, nodes, time, clock })
+
+  function dispatch(call: Call): void {
+    const connecting = connection.connecting()
+    if (connecting !== undefined) {
+      // Its node is known only once the client is connected.
+      connecting.then(
+        () => dispatch(call),
+        (error) => fail(call, error),
+      )
+      return
+    }
+    const node = nodes.ofSlot(call.slot)
+    if (node.inFlight >= maxInFlight) {
+      fail(call, new Error(`${node.inFlight} calls are in flight already`))
+      return
+    }
+    const noted = (error: unknown) => check(error, () => hashTagOf(format, nodes.keyOn(node)))
+    const sentAtMs = time.nowMs()
+    node.inFlight += 1
+    evaluate(client, call).then(
+      (reply) => {
+        node.inFlight -= 1
+        const foreign = answer(call, reply, sentAtMs)
+        if (foreign !== undefined) noted(foreign)
+        // The first reply starts it, unless the number of peers was given as an option.
+        if (instances === undefined) heartbeat.start()
+      },
+      (error) => {
+        node.inFlight -= 1
+        if (mustSplit(error) && call.entries.length > 1) {
+          for (const entry of call.entries) dispatch({ ...call, entries: [entry] })
+          return
+        }
+        noted(error)
+        fail(call, error)
+      },
+    )
+  }
+
   return {
     title: 'Redis',
     recovers: true,
     next: batching,
     nodes,
-    connection: dispatcher,
+    connection,
     peers: () => instances ?? heartbeat.peers,
-    slotsOf: nodes.isCluster ? (target) => nodes.slotsOf(target) : undefined,
+    slotsOf: client.isCluster === true ? (target) => nodes.slotsOf(target) : undefined,
     close() {
       batching.flush()
       connection.close()
-      dispatcher.close()
     },
     leave: () => heartbeat.stop(),
   }
+}
+
+/**
+ * Nothing ran, because keys of the call are on their way to another node; one by one they can be
+ * decided. ioredis tries again by itself, and says in the end that there were too many
+ * redirections.
+ */
+function mustSplit(error: unknown): boolean {
+  return error instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.message)
 }
