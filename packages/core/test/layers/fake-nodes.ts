@@ -6,7 +6,7 @@ import type { LayerRequest } from '../../src/layers/layer.js'
 import type { Backend, BackendNode } from '../../src/layers/resilience/backend.js'
 import type { MemoryStore } from '../../src/memory/store.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
-import { Batching } from '../../src/redis/transport/batching.js'
+import { batching } from '../../src/redis/transport/batching.js'
 import { type Call, type Entry, fail, handOut } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { Nodes } from '../../src/redis/transport/nodes.js'
@@ -82,14 +82,14 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
   }
 
   const format = keyFormat('weir')
-  const batching = new Batching(send, { format, nodes, time, clock: undefined })
+  const gathered = batching(send, { format, nodes, time, clock: undefined })
   return {
     nodes: fakes,
     slotsOf: (target) => nodes.slotsOf(target),
     backend: {
       title: 'Redis',
       recovers: true,
-      next: batching,
+      next: gathered,
       nodes,
       unready: () => undefined,
     },

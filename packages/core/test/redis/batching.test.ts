@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../src/index.js'
-import { Batching } from '../../src/redis/transport/batching.js'
+import { batching } from '../../src/redis/transport/batching.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { virtualTime } from '../virtual-time.js'
@@ -18,7 +18,7 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
   const sent: unknown[] = []
   const send = (call: unknown) => void sent.push(call)
   const format = keyFormat('weir')
-  const batching = new Batching(send, { format, nodes, time: virtualTime(), clock })
+  const gathered = batching(send, { format, nodes, time: virtualTime(), clock })
   const failures: unknown[] = []
   const policySet = makePolicySet('a', [fixedWindow({ limit: 1, window: '1m' })])
   const request = {
@@ -28,8 +28,8 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
     count: 1,
   } as const
   const decided = (): void => expect.unreachable()
-  batching.ask(request, { decided, failed: (error) => void failures.push(error) })
-  batching.flush()
+  gathered.ask(request, { decided, failed: (error) => void failures.push(error) })
+  gathered.flush()
   expect(failures).toEqual([wrong])
   expect(sent).toEqual([])
 })

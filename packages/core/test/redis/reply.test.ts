@@ -48,3 +48,13 @@ test('numbers come back from cmsgpack as they went, in arrays of any length', as
     { numRuns: 200 },
   )
 })
+
+test.each([
+  ['nothing', []],
+  ['a number of two bytes without the second one', [0x91, 0xcd, 1]],
+  ['a length of two bytes without the second one', [0xdc, 0]],
+  ['an array without its last number', [0x92, 1]],
+  ['an array of texts', [0x91, 0xa1, 0x41]],
+])('%s is no reply', (_, bytes) => {
+  expect(() => unpackNumbers(Buffer.from(bytes))).toThrow()
+})

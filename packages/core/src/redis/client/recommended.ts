@@ -32,6 +32,9 @@ export const recommendedRedisOptions: {
   reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
 }
 
+// A Cluster queues and connects again by itself.
+const { enableOfflineQueue, retryStrategy, ...ofNodes } = recommendedRedisOptions
+
 /**
  * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's
  * levels; and what ioredis retries itself (a node that is still connecting, a slot on its way)
@@ -51,20 +54,14 @@ export const recommendedClusterOptions: {
     'retryStrategy' | 'enableOfflineQueue'
   >
 } = {
-  enableOfflineQueue: false,
-  clusterRetryStrategy: backOffMs,
+  enableOfflineQueue,
+  clusterRetryStrategy: retryStrategy,
   slotsRefreshTimeout: 1_000,
   retryDelayOnFailover: 10,
   retryDelayOnClusterDown: 10,
   retryDelayOnTryAgain: 10,
   maxRedirections: 4,
-  redisOptions: {
-    maxRetriesPerRequest: recommendedRedisOptions.maxRetriesPerRequest,
-    autoResendUnfulfilledCommands: recommendedRedisOptions.autoResendUnfulfilledCommands,
-    connectTimeout: recommendedRedisOptions.connectTimeout,
-    socketTimeout: recommendedRedisOptions.socketTimeout,
-    reconnectOnError: recommendedRedisOptions.reconnectOnError,
-  },
+  redisOptions: ofNodes,
 }
 
 function backOffMs(times: number): number {

@@ -6,8 +6,7 @@ import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type Call, type Entry, type PreparedScript, prepareScript } from './call.js'
-import { SLOTS } from './hash-slot.js'
+import { type Call, type Entry, prepareScript } from './call.js'
 import type { KeyFormat } from './keys.js'
 import type { Nodes } from './nodes.js'
 
@@ -20,9 +19,10 @@ import type { Nodes } from './nodes.js'
 const MAX_REQUESTS = 32
 
 interface OpenCall extends Call {
-  /** Of its policy set and slot. */
-  readonly id: number
   readonly entries: Entry[]
+  /** Those that equal requests join, by key; undefined while there is one entry at the most: a
+   *  request that comes alone had better not pay for a Map. */
+  singles: Map<string, Entry> | undefined
 }
 
 export interface BatchingOptions {
@@ -33,28 +33,23 @@ export interface BatchingOptions {
   readonly clock: Clock | undefined
 }
 
-/** Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. */
-export class Batching implements Layer {
-  readonly #send: (call: Call) => void
-  readonly #options: BatchingOptions
-  #policySets = 0
-  readonly #preparedOf: (policySet: PolicySet) => PreparedScript & { readonly firstId: number }
-  readonly #open: Map<number, OpenCall> = new Map()
+/**
+ * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn;
+ * `flush` sends what was asked for so far.
+ */
+export function batching(
+  send: (call: Call) => void,
+  options: BatchingOptions,
+): Layer & { flush(): void } {
+  const { format, nodes, time, clock } = options
+  const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet))
+  /** By slot, the open call of each policy set. */
+  const openOf: OpenCall[][] = []
+  /** All calls that were opened in this turn. */
+  let opened: OpenCall[] = []
 
-  constructor(send: (call: Call) => void, options: BatchingOptions) {
-    this.#send = send
-    this.#options = options
-    this.#preparedOf = memoized((policySet) => {
-      this.#policySets += 1
-      return { ...prepareScript(options.format, policySet), firstId: this.#policySets * SLOTS }
-    })
-  }
-
-  ask(request: LayerRequest, pending: Pending): void {
+  function ask(request: LayerRequest, pending: Pending): void {
     const { target, mode } = request
-    const { nodes, clock, time } = this.#options
-    const prepared = this.#preparedOf(target.policySet)
-    const slot = nodes.slotOf(target)
     let nowUs: number | undefined
     try {
       nowUs = clock?.nowUs()
@@ -63,37 +58,63 @@ export class Batching implements Layer {
       pending.failed(error)
       return
     }
-    const id = prepared.firstId + slot
-    let call = this.#open.get(id)
+    const prepared = preparedOf(target.policySet)
+    const slot = nodes.slotOf(target)
+    openOf[slot] ??= []
+    const open = openOf[slot]
+    let call = open.find((each) => each.prepared === prepared)
     if (call !== undefined && (call.mode !== mode || call.nowUs !== nowUs)) {
       // Sent first, which keeps the order of a limiter's requests.
-      this.#close(call)
+      close(call)
       call = undefined
     }
     if (call === undefined) {
-      if (this.#open.size === 0) time.soon(() => this.flush())
-      call = { id, prepared, slot, mode, nowUs, entries: [] }
-      this.#open.set(id, call)
+      if (opened.length === 0) time.soon(flush)
+      call = { prepared, slot, mode, nowUs, entries: [], singles: undefined }
+      open.push(call)
+      opened.push(call)
     }
-    const { entries } = call
-    const equal = isSingle(request) ? entries.find((each) => areEqual(each, request)) : undefined
-    if (equal !== undefined) equal.pendings.push(pending)
-    else if (entries.push({ request, pendings: [pending] }) >= MAX_REQUESTS) this.#close(call)
+    add(call, request, pending)
+    if (call.entries.length >= MAX_REQUESTS) close(call)
   }
 
-  /** Sends what was asked for so far. */
-  flush(): void {
-    for (const call of this.#open.values()) this.#close(call)
+  function flush(): void {
+    const calls = opened
+    opened = []
+    for (const call of calls) close(call)
   }
 
-  #close(call: OpenCall): void {
-    this.#open.delete(call.id)
-    this.#send(call)
+  function close(call: OpenCall): void {
+    const open = openOf[call.slot] as OpenCall[]
+    const at = open.indexOf(call)
+    // It was full, or others had to come after it.
+    if (at < 0) return
+    open.splice(at, 1)
+    send(call)
   }
+
+  return { ask, flush }
 }
 
-function areEqual({ request }: Entry, single: LayerRequest): boolean {
-  return request.target.key === single.target.key && isSingle(request)
+/** Adds a request to a call, as an entry of its own or to an equal one. */
+function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
+  const { entries } = call
+  const { key } = request.target
+  const mayJoin = isSingle(request)
+  if (mayJoin && entries.length > 0) {
+    if (call.singles === undefined) {
+      const singles = entries.filter((each) => isSingle(each.request))
+      call.singles = new Map(singles.map((each) => [each.request.target.key, each]))
+    }
+    const equal = call.singles.get(key)
+    if (equal !== undefined) {
+      equal.pendings.push(pending)
+      return
+    }
+  }
+  const entry = { request, pendings: [pending] }
+  entries.push(entry)
+  if (mayJoin) call.singles?.set(key, entry)
 }
 
 /**

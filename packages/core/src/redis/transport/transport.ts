@@ -9,7 +9,7 @@ import { connectionOf, type RedisLike } from '../client/client.js'
 import { permissions } from '../client/permissions.js'
 import { Heartbeat, PEERS_TAG } from '../heartbeat.js'
 import type { RedisSettings } from '../options.js'
-import { Batching } from './batching.js'
+import { batching } from './batching.js'
 import { answer, type Call, evaluate, fail } from './call.js'
 import { hashTagOf } from './keys.js'
 import { Nodes } from './nodes.js'
@@ -34,7 +34,7 @@ export function redisTransport(
   const { prefix } = format
   const nodes = new Nodes(client, format)
   const connection = connectionOf(client, deadlineMs, time)
-  const batching = new Batching(dispatch, { format, nodes, time, clock })
+  const gathered = batching(dispatch, { format, nodes, time, clock })
   const check = permissions(client, prefix, deadlineMs, time)
   const failed = (error: unknown) => check(error, () => PEERS_TAG)
   const heartbeat = new Heartbeat(client, { prefix, time, failed })
@@ -80,13 +80,13 @@ export function redisTransport(
   return {
     title: 'Redis',
     recovers: true,
-    next: batching,
+    next: gathered,
     nodes,
     unready: connection.unready,
     peers: () => instances ?? heartbeat.peers,
     slotsOf: client.isCluster === true ? (target) => nodes.slotsOf(target) : undefined,
     close() {
-      batching.flush()
+      gathered.flush()
       connection.close()
     },
     leave: () => heartbeat.stop(),
