@@ -6,6 +6,7 @@ import {
   type Checks,
   checkAll,
   checkedNumber,
+  checkedOptions,
   ofType,
   unchecked,
   wholeNumber,
@@ -70,10 +71,6 @@ export interface RedisSettings extends ResilientSettings {
   readonly leases: LeaseOptions | undefined
 }
 
-const LEASE_CHECKS: Checks<LeaseOptions> = {
-  units: (units) => checkedNumber('leases.units', units, 2, 10_000),
-  holdMs: (holdMs) => checkedNumber('leases.holdMs', holdMs, 1, 1_000),
-}
 const CHECKS: Checks<RedisStoreOptions> = {
   ...RESILIENT_CHECKS,
   prefix: checkPrefix,
@@ -82,7 +79,7 @@ const CHECKS: Checks<RedisStoreOptions> = {
   hashKeys: checkSecret,
   maxInFlight: wholeNumber(1, 1_000_000),
   denyCache: ofType('boolean'),
-  leases: (leases) => checkAll(leases as LeaseOptions, 'leases', LEASE_CHECKS),
+  leases: checkLeases,
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK */
@@ -105,6 +102,14 @@ function checkPrefix(prefix: unknown): void {
   if (typeof prefix === 'string' && /^[A-Za-z0-9_.:-]{1,64}$/.test(prefix)) return
   const right = "1 to 64 letters, digits, '_', '.', ':' or '-'"
   throw invalid('WEIR_INVALID_OPTION', 'prefix', prefix, right, 'string')
+}
+
+/** Both are required. */
+function checkLeases(leases: unknown): void {
+  checkedOptions(leases as object, 'leases', ['units', 'holdMs'])
+  const { units, holdMs } = leases as LeaseOptions
+  checkedNumber('leases.units', units, 2, 10_000)
+  checkedNumber('leases.holdMs', holdMs, 1, 1_000)
 }
 
 function checkSecret(secret: unknown): void {
