@@ -83,7 +83,7 @@ export class KeyHash {
 }
 
 /** Longer texts are kept as a hash of 128 bits, so that a number of keys is a bound for memory. */
-export const LONGEST = 256
+const LONGEST = 256
 
 /**
  * One secret for the whole process; the second hash makes 128 bits of it where texts are not kept

@@ -72,13 +72,12 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
 /** The places of a target's policies, by slot, the smallest limits first: what is refused there
  *  costs nobody else. */
 function partsOf({ policySet }: Target, slots: readonly number[]): readonly number[][] {
-  const bySlot = new Map<number, number[]>()
-  slots.forEach((slot, i) => {
-    bySlot.set(slot, [...(bySlot.get(slot) ?? []), i])
+  const bySlot = [...new Set(slots)].map((slot) => {
+    return slots.flatMap((each, i) => (each === slot ? i : []))
   })
   const smallest = (places: readonly number[]) =>
     Math.min(...places.map((i) => policySet.policies[i]?.limit ?? 0))
-  return [...bySlot.values()].sort((one, other) => smallest(one) - smallest(other))
+  return bySlot.sort((one, other) => smallest(one) - smallest(other))
 }
 
 interface Part {

@@ -87,12 +87,10 @@ class Denials {
   #hasOwnKeys = false
   /** When units were last given back or forgotten. */
   #changedMs = Number.NEGATIVE_INFINITY
-  readonly #time: Time
-  readonly #clock: Clock | undefined
+  readonly #options: DenyCacheOptions
 
-  constructor({ time, clock }: DenyCacheOptions) {
-    this.#time = time
-    this.#clock = clock
+  constructor(options: DenyCacheOptions) {
+    this.#options = options
   }
 
   /** What the store would answer; undefined: it must be asked. Only a request of the same costs. */
@@ -101,7 +99,8 @@ class Denials {
     const denial = this.#denials.get(id)
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
     for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
-    const nowUs = this.#clock?.nowUs() ?? this.#time.nowMs() * 1_000
+    const { clock, time } = this.#options
+    const nowUs = clock?.nowUs() ?? time.nowMs() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
     return later(denial.result, Math.floor(nowUs - denial.atUs))
   }
@@ -119,7 +118,7 @@ class Denials {
    * there is one all are forgotten.
    */
   changed(id: string, { ownKeys }: Target): void {
-    this.#changedMs = this.#time.nowMs()
+    this.#changedMs = this.#options.time.nowMs()
     if (this.#denials.isEmpty) return
     if (ownKeys === undefined && !this.#hasOwnKeys) {
       this.#denials.delete(id)
@@ -138,8 +137,9 @@ class Denials {
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
     }
     if (waitMs < LEAST_WAIT_MS) return
-    const sentUs = this.#clock === undefined ? sentAtMs * 1_000 : result.nowUs
-    const atUs = this.#clock === undefined ? this.#time.nowMs() * 1_000 : result.nowUs
+    const { clock, time } = this.#options
+    const sentUs = clock === undefined ? sentAtMs * 1_000 : result.nowUs
+    const atUs = clock === undefined ? time.nowMs() * 1_000 : result.nowUs
     // One ms less than the whole wait, which is denied for certain, and one us more, so that this
     // one is.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)

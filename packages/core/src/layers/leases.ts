@@ -53,12 +53,15 @@ interface Demand {
   most: number
 }
 
-interface Lease {
+interface Taken {
   readonly demand: Demand
   readonly request: LayerRequest
   /** As it is when all units are spent. */
   readonly result: StoreResult
   readonly askedUs: number
+}
+
+interface Lease extends Taken {
   readonly lastsUs: number
   left: number
   /** When the last unit was spent, from when they were taken. */
@@ -131,7 +134,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
       {
         decided(result) {
           asked.isAsked = false
-          if (result.granted > 0) hold(keys, id, asked, request, result, askedUs)
+          if (result.granted > 0) hold(keys, id, { demand: asked, request, result, askedUs })
         },
         failed() {
           asked.isAsked = false
@@ -140,22 +143,15 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
     )
   }
 
-  function hold(
-    keys: Keys,
-    id: string,
-    demand: Demand,
-    request: LayerRequest,
-    result: StoreResult,
-    askedUs: number,
-  ): void {
+  function hold(keys: Keys, id: string, taken: Taken): void {
     end(keys, id)
+    const { result } = taken
     const resetUs = Math.min(...result.untilUs) - result.nowUs
     // What was granted without the store goes back at once.
     const lastsUs = result.degraded ? 0 : Math.min(holdMs * 1_000, resetUs)
     const cancel = lastsUs < LEAST_US ? () => {} : time.after(holdMs, () => end(keys, id))
     const left = result.granted
-    const of = { demand, request, result, askedUs, lastsUs }
-    keys.leases.set(id, { ...of, left, spentAfterUs: 0, cancel })
+    keys.leases.set(id, { ...taken, lastsUs, left, spentAfterUs: 0, cancel })
     if (lastsUs < LEAST_US) end(keys, id)
   }
 

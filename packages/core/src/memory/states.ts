@@ -1,11 +1,11 @@
 // All states of one policy: keys to slots, slots to numbers. No object and no timer per key.
 //
-// They lie in many small hash tables, the segments, each of which grows and shrinks by itself. So no
-// call ever waits until a large table has been built anew: V8's Map does that, and at a million keys
-// it takes tens of milliseconds. Part of a key's hash says which segment it belongs to, another
-// part where its search begins there. How many segments there may be follows from the most keys
-// that the table may hold; one without keys takes nothing. A slot is a number that names a segment
-// and a place in it, until the next key is added or removed.
+// They lie in many small hash tables, the segments, each of which grows and shrinks by itself. So
+// no call ever waits until a large table has been built anew: V8's Map does that, and at a million
+// keys it takes tens of milliseconds. Part of a key's hash says which segment it belongs to,
+// another part where its search begins there. How many segments there may be follows from the most
+// keys that the table may hold; one without keys takes nothing. A slot is a number that names a
+// segment and a place in it, until the next key is added or removed.
 
 import type { Cells } from '../algorithms/algorithm.js'
 import { keyHash, shortName } from '../base/key-hash.js'
@@ -60,13 +60,13 @@ export class States {
   find(key: string): number {
     // The same key again, as of whoever is about to be refused: then there is nothing to work out.
     if (this.slot >= 0 && key === this.#lastKey) return this.slot
-    const text = this.#hashed(key)
-    const { low, high } = keyHash
+    const owner = this.#ownerOf(key)
+    const { low } = keyHash
     const index = this.#indexOf(low)
-    const place = this.#segments[index]?.find(text, low, high) ?? -1
+    const place = this.#segments[index]?.find(owner, low) ?? -1
     if (place < 0) return -1
     this.select((index << PLACE_BITS) | place)
-    if (this.#form.keepsTexts) this.#lastKey = text
+    if (typeof owner === 'string') this.#lastKey = owner
     return this.slot
   }
 
@@ -89,24 +89,25 @@ export class States {
 
   /** Selects a slot for a key that has none. Its numbers are what they happen to be. */
   add(key: string): void {
-    const text = this.#hashed(key)
-    const { low, high } = keyHash
+    const owner = this.#ownerOf(key)
+    const { low } = keyHash
     const index = this.#indexOf(low)
     let segment = this.#segments[index] ?? new Segment(this.#form, 0)
-    if (segment.isFull) segment = segment.resized()
+    if (segment.count + 1 > FULLEST * segment.places) segment = segment.resized()
     this.#segments[index] = segment
     this.count += 1
-    this.select((index << PLACE_BITS) | segment.add(text, low, high))
+    this.select((index << PLACE_BITS) | segment.add(owner, low))
   }
 
   remove(slot: number): void {
     this.slot = -1
     this.count -= 1
+    const index = slot >> PLACE_BITS
     const segment = this.#at(slot)
     segment.remove(slot & PLACE)
-    const index = slot >> PLACE_BITS
     if (segment.count === 0) this.#segments[index] = undefined
-    else if (segment.isSparse) this.#segments[index] = segment.resized()
+    else if (segment.count < SPARSEST * (segment.places - SMALLEST))
+      this.#segments[index] = segment.resized()
   }
 
   /** The next slot of an endless walk through all keys; -1: not found yet. */
@@ -125,11 +126,12 @@ export class States {
     return -1
   }
 
-  /** Works out the hash of a key, and returns the text that it is kept as. */
-  #hashed(key: string): string {
-    const text = this.#form.keepsTexts ? shortName(key) : key
+  /** Works out the hash of a key, and returns what tells its entry from others of that hash. */
+  #ownerOf(key: string): Owner {
+    const { keepsTexts } = this.#form
+    const text = keepsTexts ? shortName(key) : key
     keyHash.hash(text)
-    return text
+    return keepsTexts ? text : keyHash.high
   }
 
   #indexOf(low: number): number {
@@ -162,6 +164,9 @@ const HASH = 0
 const UNTIL = 1
 const WORDS = 2
 
+/** The text of a key, or the other half of its hash. */
+type Owner = string | number
+
 class Segment {
   count = 0
   readonly places: number = 0
@@ -173,10 +178,8 @@ class Segment {
   readonly #words: Int32Array
   /** Words from one entry to the next. */
   readonly #stride: number = 0
-  /** Whose the entries are: the texts of keys; undefined in an empty place. Or the other halves of
-   *  their hashes, or 0. */
-  readonly #texts: (string | undefined)[] | undefined
-  readonly #highs: Int32Array
+  /** Whose the entries are; undefined or 0 in an empty place. */
+  readonly #owners: (Owner | undefined)[] | Int32Array
 
   /** @param expected how many entries there will be */
   constructor(form: Form, expected: number) {
@@ -185,16 +188,9 @@ class Segment {
     this.#stride = WORDS + 2 * form.width
     this.cells = new Float64Array((this.places * this.#stride) / 2)
     this.#words = new Int32Array(this.cells.buffer)
-    this.#texts = form.keepsTexts ? new Array(this.places).fill(undefined) : undefined
-    this.#highs = new Int32Array(form.keepsTexts ? 0 : this.places)
-  }
-
-  get isFull(): boolean {
-    return this.count + 1 > FULLEST * this.places
-  }
-
-  get isSparse(): boolean {
-    return this.places > SMALLEST && this.count < SPARSEST * this.places
+    this.#owners = form.keepsTexts
+      ? new Array(this.places).fill(undefined)
+      : new Int32Array(this.places)
   }
 
   /** Where the numbers of a place begin in `cells`. */
@@ -203,7 +199,8 @@ class Segment {
   }
 
   isUsed(place: number): boolean {
-    return this.#texts !== undefined ? this.#texts[place] !== undefined : this.#highs[place] !== 0
+    const owner = this.#owners[place]
+    return owner !== undefined && owner !== 0
   }
 
   wordOf(place: number, word: number): number {
@@ -219,32 +216,26 @@ class Segment {
     if (this.large !== undefined) this.large[place] = cells
   }
 
-  /** The place of a key; -1: it has none. */
-  find(text: string, low: number, high: number): number {
+  /** The place of an owner; -1: he has none. */
+  find(owner: Owner, low: number): number {
     const words = this.#words
-    const texts = this.#texts
-    const highs = this.#highs
+    const owners = this.#owners
     for (let place = this.#homeOf(low); ; place = this.#after(place)) {
-      const at = place * this.#stride + HASH
-      // Who is there is read before the hash is compared: it lies elsewhere, so that memory is
-      // asked for both at once.
-      if (texts !== undefined) {
-        const known = texts[place]
-        if (known === undefined) return -1
-        if (words[at] === low && known === text) return place
-      } else {
-        const half = highs[place]
-        if (half === 0) return -1
-        if (half === high && words[at] === low) return place
-      }
+      // Read before the hash is compared: it lies elsewhere, so that memory is asked for both at
+      // once.
+      const known = owners[place]
+      if (words[place * this.#stride + HASH] === low && known === owner) return place
+      if (known === undefined || known === 0) return -1
     }
   }
 
-  /** A place for a key that has none. Its numbers are what they happen to be. */
-  add(text: string, low: number, high: number): number {
-    const place = this.#newPlace(low)
+  /** A place for an owner who has none. Its numbers are what they happen to be. */
+  add(owner: Owner, low: number): number {
+    let place = this.#homeOf(low)
+    while (this.isUsed(place)) place = this.#after(place)
+    this.count += 1
+    this.#owners[place] = owner
     this.setWord(place, HASH, low)
-    this.#setOwner(place, text, high)
     return place
   }
 
@@ -259,7 +250,7 @@ class Segment {
       this.#copy(this, next, hole)
       hole = next
     }
-    this.#setOwner(hole, undefined, 0)
+    this.#owners[hole] = undefined
     this.setLarge(hole, undefined)
     this.count -= 1
   }
@@ -269,7 +260,8 @@ class Segment {
     const other = new Segment(this.#form, this.count + 1)
     for (let place = 0; place < this.places; place += 1) {
       if (!this.isUsed(place)) continue
-      other.#copy(this, place, other.#newPlace(this.wordOf(place, HASH)))
+      const owner = this.#owners[place] as Owner
+      other.#copy(this, place, other.add(owner, this.wordOf(place, HASH)))
     }
     return other
   }
@@ -283,22 +275,10 @@ class Segment {
     return place + 1 === this.places ? 0 : place + 1
   }
 
-  #newPlace(low: number): number {
-    let place = this.#homeOf(low)
-    while (this.isUsed(place)) place = this.#after(place)
-    this.count += 1
-    return place
-  }
-
-  #setOwner(place: number, text: string | undefined, high: number): void {
-    if (this.#texts !== undefined) this.#texts[place] = text
-    else this.#highs[place] = high
-  }
-
   #copy(from: Segment, place: number, to: number): void {
     for (let word = 0; word < this.#stride; word += 1)
       this.setWord(to, word, from.wordOf(place, word))
-    this.#setOwner(to, from.#texts?.[place], from.#highs[place] as number)
+    this.#owners[to] = from.#owners[place]
     this.setLarge(to, from.large?.[place])
   }
 }

@@ -1,7 +1,7 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { type Counter, decide, type Mark, type Marks, type Reading } from '../algorithms/driver.js'
+import { type Counter, decide, type Mark, type Marks } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
@@ -73,27 +73,19 @@ export function memoryStoreOf({
     return marksIn(id, bounds.keys, marks)
   }
 
-  function tableOf(id: string, { kernel, numbers }: KernelPolicy): MemoryTable {
-    let table = tables.get(id)
-    if (table === undefined) {
-      table = new MemoryTable(kernel, bounds, marksOf(id))
+  function prepare(policySet: PolicySet) {
+    const counters: Counter[] = policySet.policies.map((policy) => {
+      const { numbers } = policy
+      // Policy sets have no policy without one: it would limit nothing.
+      const kernel = policy.kernel as Kernel
+      const id = tableId(policySet, policy)
+      const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marksOf(id))
       tables.set(id, table)
-    }
-    table.use(numbers)
-    return table
-  }
-
-  function prepare(policySet: PolicySet): Prepared {
-    const counters = (policySet.policies as readonly KernelPolicy[]).map((policy) => {
-      const { kernel, numbers } = policy
-      const table = tableOf(tableId(policySet, policy), policy)
+      table.use(numbers)
       return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
     })
-    return {
-      counters,
-      readings: counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
-      keys: [],
-    }
+    const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+    return { counters, readings, keys: [] as string[] }
   }
 
   /** Without its counters, each limit would begin anew. */
@@ -149,14 +141,4 @@ function tableId({ name }: PolicySet, policy: Policy): string {
 function keyOf({ key, ownKeys }: Target, i: number): string {
   const own = ownKeys?.[i]
   return own === undefined ? textOfKey(key) : textOfOwnKey(own)
-}
-
-/** A policy that limits anything: policy sets have no others. */
-type KernelPolicy = Policy & { readonly kernel: Kernel }
-
-/** What a policy set's decisions are worked out on: made once, used by each in turn. */
-interface Prepared {
-  readonly counters: readonly (Counter & { readonly table: MemoryTable })[]
-  readonly readings: readonly Reading[]
-  readonly keys: string[]
 }

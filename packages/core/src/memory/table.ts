@@ -17,7 +17,9 @@ const MAX_PROBES = 8
 /** Slots keep the end of a state in 32 bits: that is 34 years of these. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
-/** The smallest log has room for two runs. While it has one, five numbers are kept; else the whole. */
+/**
+ * The smallest log has room for two runs. While it has one, five numbers are kept; else the whole.
+ */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
 /** Which number of a log says how many runs it has. */
@@ -159,7 +161,8 @@ export class MemoryTable implements Table {
   }
 
   /**
-   * The slot of a key that may make room for another: of a few keys the first that is over, else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
+   * The slot of a key that may make room for another: of the next few keys the first that is over,
+   * else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
    * own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {
