@@ -30,7 +30,8 @@ export class States {
   count = 0
   /** The slot that is selected: that of the key that was looked up or added last. */
   slot = -1
-  /** Where its numbers begin in `cells`. */
+  /** Where its numbers are, and where they begin. */
+  cells: Cells
   offset = 0
   readonly #form: Form
   readonly #segments: (Segment | undefined)[]
@@ -45,10 +46,7 @@ export class States {
     this.#form = form
     this.#segments = new Array(Math.ceil(form.maxKeys / ENTRIES)).fill(undefined)
     this.#selected = new Segment(form, 0)
-  }
-
-  get cells(): Cells {
-    return this.#selected.cells
+    this.cells = this.#selected.cells
   }
 
   /** The array of its own that the selected state has; undefined: it has none. */
@@ -73,6 +71,7 @@ export class States {
   select(slot: number): void {
     this.slot = slot
     this.#selected = this.#at(slot)
+    this.cells = this.#selected.cells
     this.offset = this.#selected.offsetOf(slot & PLACE)
     this.#lastKey = undefined
   }

@@ -120,8 +120,8 @@ describe('bytes that a decision allocates', () => {
     const decideAll = () => {
       for (let i = 0; i < DECISIONS; i += 1) void limiter.decide(keys[i % keys.length] as string)
     }
-    // Code that is not optimized yet boxes its numbers: 842 to 905 bytes were seen after one warm-up
-    // (Node 26), 806 after three.
+    // Code that is not optimized yet boxes its numbers: 842 to 905 bytes were seen after one
+    // warm-up (Node 26), 806 after three.
     for (let warmUp = 0; warmUp < 3; warmUp += 1) decideAll()
     expect((await allocated(decideAll)) / DECISIONS).toBeLessThan(900)
   })
