@@ -76,7 +76,7 @@ export function judge(goal: Goal, tables: readonly Table[]): Judgement {
     throw new Error(`a goal asks for ${goal.metric} of ${goal.table}, which nothing measures`)
   }
   const best = bestPeer(table, metric)?.subject
-  /** The figure of a subject, or of what stands for one, as a multiple of what `of` is judged by. */
+  /** The figure of a subject, or of what stands for one, over that of what `of` is judged by. */
   const multiple = (name: string | undefined, of: string): number | undefined => {
     const own = figureOf(name, of)
     const divisor = goal.per === undefined ? 1 : figureOf(goal.per, of)

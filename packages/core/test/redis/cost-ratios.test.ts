@@ -112,6 +112,18 @@ describe('bytes that a decision allocates', () => {
 
   const keys = Array.from({ length: 1_000 }, (_, i) => `user-${i}`)
   const DECISIONS = 50_000
+  /**
+   * Bytes of one decision. Code that is not optimized yet boxes its numbers (842 to 915 bytes in
+   * memory instead of 806), so the least of some rounds is what it takes.
+   */
+  async function leastAllocated(decideAll: () => Promise<void> | void): Promise<number> {
+    let least = Number.POSITIVE_INFINITY
+    for (let round = 0; round < 4; round += 1) {
+      least = Math.min(least, (await allocated(decideAll)) / DECISIONS)
+    }
+    return least
+  }
+
   /** Nothing is denied. */
   const policy = tokenBucket({ capacity: 10 ** 9, refill: 10 ** 9, every: '1d' })
 
@@ -120,10 +132,7 @@ describe('bytes that a decision allocates', () => {
     const decideAll = () => {
       for (let i = 0; i < DECISIONS; i += 1) void limiter.decide(keys[i % keys.length] as string)
     }
-    // Code that is not optimized yet boxes its numbers: 842 to 905 bytes were seen after one
-    // warm-up (Node 26), 806 after three.
-    for (let warmUp = 0; warmUp < 3; warmUp += 1) decideAll()
-    expect((await allocated(decideAll)) / DECISIONS).toBeLessThan(900)
+    expect(await leastAllocated(decideAll)).toBeLessThan(900)
   })
 
   test.each([
@@ -141,7 +150,6 @@ describe('bytes that a decision allocates', () => {
       }
       await Promise.all(Array.from({ length: 64 }, worker))
     }
-    await decideAll()
-    expect((await allocated(decideAll)) / DECISIONS).toBeLessThan(most)
+    expect(await leastAllocated(decideAll)).toBeLessThan(most)
   })
 })
