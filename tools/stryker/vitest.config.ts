@@ -13,7 +13,7 @@ export default defineConfig({
     exclude: [
       'test/{house,public-types}.test.ts',
       onRedis
-        ? 'test/redis/{concurrency,conformance,cost-ratios,differential}.test.ts'
+        ? 'test/redis/{allocations,concurrency,conformance,cost-ratios,differential}.test.ts'
         : 'test/redis/**',
     ],
     globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],

@@ -1,8 +1,7 @@
-// What a decision costs as a multiple of something measured beside it, and in bytes that it
-// allocates: a regression of half again fails here, on a busy machine too. The figures themselves
-// are in docs/algorithms.md and docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it: a regression of half again
+// fails here, on a busy machine too. The figures themselves are in docs/algorithms.md and
+// docs/benchmarks.md.
 
-import { Session } from 'node:inspector/promises'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,12 +11,10 @@ import type { Policy } from '../../src/algorithms/policy.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
-import { RateLimiter } from '../../src/limiter/limiter.js'
-import { memoryStore } from '../../src/memory/store.js'
 import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
-import { patientClient, patientStore } from './patient.js'
+import { patientClient } from './patient.js'
 import { verdictsOf } from './verdicts.js'
 
 let server: RedisServer
@@ -85,71 +82,5 @@ return count`
     }
     expect(least.batched / least.minimal, 'in a call of 64').toBeLessThan(batched)
     expect(least.alone / least.minimal, 'alone').toBeLessThan(alone)
-  })
-})
-
-describe('bytes that a decision allocates', () => {
-  /** Bytes allocated by some work, whether they were collected since or not. */
-  async function allocated(work: () => Promise<void> | void): Promise<number> {
-    const session = new Session()
-    session.connect()
-    await session.post('HeapProfiler.startSampling', {
-      samplingInterval: 1_024,
-      includeObjectsCollectedByMajorGC: true,
-      includeObjectsCollectedByMinorGC: true,
-    })
-    await work()
-    const { profile } = await session.post('HeapProfiler.stopSampling')
-    session.disconnect()
-    let bytes = 0
-    const nodes = [profile.head]
-    for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
-      bytes += node.selfSize
-      nodes.push(...node.children)
-    }
-    return bytes
-  }
-
-  const keys = Array.from({ length: 1_000 }, (_, i) => `user-${i}`)
-  const DECISIONS = 50_000
-  /**
-   * Bytes of one decision. Code that is not optimized yet boxes its numbers (842 to 915 bytes in
-   * memory instead of 806), so the least of some rounds is what it takes.
-   */
-  async function leastAllocated(decideAll: () => Promise<void> | void): Promise<number> {
-    let least = Number.POSITIVE_INFINITY
-    for (let round = 0; round < 4; round += 1) {
-      least = Math.min(least, (await allocated(decideAll)) / DECISIONS)
-    }
-    return least
-  }
-
-  /** Nothing is denied. */
-  const policy = tokenBucket({ capacity: 10 ** 9, refill: 10 ** 9, every: '1d' })
-
-  test('in memory', async () => {
-    const limiter = new RateLimiter({ store: memoryStore(), policy })
-    const decideAll = () => {
-      for (let i = 0; i < DECISIONS; i += 1) void limiter.decide(keys[i % keys.length] as string)
-    }
-    expect(await leastAllocated(decideAll)).toBeLessThan(900)
-  })
-
-  test.each([
-    ['distinct keys', keys, 2_600],
-    ['one hot key', ['hot'], 1_800],
-  ])('through Redis, 64 in flight, %s', async (_, some, most) => {
-    const limiter = new RateLimiter({ store: patientStore(client, {}), policy })
-    const decideAll = async () => {
-      let next = 0
-      const worker = async () => {
-        while (next < DECISIONS) {
-          next += 1
-          await limiter.consume(some[next % some.length] as string)
-        }
-      }
-      await Promise.all(Array.from({ length: 64 }, worker))
-    }
-    expect(await leastAllocated(decideAll)).toBeLessThan(most)
   })
 })
