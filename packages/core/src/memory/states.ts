@@ -30,8 +30,10 @@ export class States {
   count = 0
   /** The slot that is selected: that of the key that was looked up or added last. */
   slot = -1
-  /** Where its numbers begin in `cells`. */
+  /** Its state: the numbers, from `offset` on; or an array of its own. */
+  cells: Cells
   offset = 0
+  large: Cells | undefined
   readonly #form: Form
   readonly #segments: (Segment | undefined)[]
   #selected: Segment
@@ -45,15 +47,7 @@ export class States {
     this.#form = form
     this.#segments = new Array(Math.ceil(form.maxKeys / ENTRIES)).fill(undefined)
     this.#selected = new Segment(form, 0)
-  }
-
-  get cells(): Cells {
-    return this.#selected.cells
-  }
-
-  /** The array of its own that the selected state has; undefined: it has none. */
-  get large(): Cells | undefined {
-    return this.#selected.large?.[this.slot & PLACE]
+    this.cells = this.#selected.cells
   }
 
   /** Selects the slot of a key, and returns it; -1: it has none. */
@@ -71,9 +65,12 @@ export class States {
   }
 
   select(slot: number): void {
+    const segment = this.#at(slot)
     this.slot = slot
-    this.#selected = this.#at(slot)
-    this.offset = this.#selected.offsetOf(slot & PLACE)
+    this.cells = segment.cells
+    this.offset = segment.offsetOf(slot & PLACE)
+    this.large = segment.large?.[slot & PLACE]
+    this.#selected = segment
     this.#lastKey = undefined
   }
 
@@ -84,7 +81,8 @@ export class States {
   /** Says of the slot that is selected when its state ends, and if it has an array of its own. */
   keep(until: number, large: Cells | undefined): void {
     this.#selected.setWord(this.slot & PLACE, UNTIL, until)
-    this.#selected.setLarge(this.slot & PLACE, large)
+    if (large !== this.large) this.#selected.setLarge(this.slot & PLACE, large)
+    this.large = large
   }
 
   /** Selects a slot for a key that has none. Its numbers are what they happen to be. */
