@@ -197,8 +197,7 @@ class Segment {
   }
 
   isUsed(place: number): boolean {
-    const owner = this.#owners[place]
-    return owner !== undefined && owner !== 0
+    return this.#isOwner(this.#owners[place])
   }
 
   wordOf(place: number, word: number): number {
@@ -223,7 +222,7 @@ class Segment {
       // once.
       const known = owners[place]
       if (words[place * this.#stride + HASH] === low && known === owner) return place
-      if (known === undefined || known === 0) return -1
+      if (!this.#isOwner(known)) return -1
     }
   }
 
@@ -262,6 +261,11 @@ class Segment {
       other.#copy(this, place, other.add(owner, this.wordOf(place, HASH)))
     }
     return other
+  }
+
+  /** A text is not compared with 0: that would read it, which is one more wait for memory. */
+  #isOwner(owner: Owner | undefined): boolean {
+    return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
   }
 
   /** Where the search for a hash begins. Its upper half tells: the lower one chose the segment. */
