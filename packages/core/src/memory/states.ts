@@ -152,7 +152,7 @@ const SMALLEST = 16
  * Of the places as many are in use when it is new, at the most, and at the least: searches stay
  * short.
  */
-const NEW = 0.6
+const NEW = 0.65
 const FULLEST = 0.84
 const SPARSEST = 0.3
 
