@@ -30,9 +30,10 @@ export class States {
   count = 0
   /** The slot that is selected: that of the key that was looked up or added last. */
   slot = -1
-  /** Where its numbers are, and where they begin. */
+  /** Its state: the numbers, from `offset` on; or an array of its own. */
   cells: Cells
   offset = 0
+  large: Cells | undefined
   readonly #form: Form
   readonly #segments: (Segment | undefined)[]
   #selected: Segment
@@ -47,11 +48,6 @@ export class States {
     this.#segments = new Array(Math.ceil(form.maxKeys / ENTRIES)).fill(undefined)
     this.#selected = new Segment(form, 0)
     this.cells = this.#selected.cells
-  }
-
-  /** The array of its own that the selected state has; undefined: it has none. */
-  get large(): Cells | undefined {
-    return this.#selected.large?.[this.slot & PLACE]
   }
 
   /** Selects the slot of a key, and returns it; -1: it has none. */
@@ -69,10 +65,12 @@ export class States {
   }
 
   select(slot: number): void {
+    const segment = this.#at(slot)
     this.slot = slot
-    this.#selected = this.#at(slot)
-    this.cells = this.#selected.cells
-    this.offset = this.#selected.offsetOf(slot & PLACE)
+    this.cells = segment.cells
+    this.offset = segment.offsetOf(slot & PLACE)
+    this.large = segment.large?.[slot & PLACE]
+    this.#selected = segment
     this.#lastKey = undefined
   }
 
@@ -83,7 +81,8 @@ export class States {
   /** Says of the slot that is selected when its state ends, and if it has an array of its own. */
   keep(until: number, large: Cells | undefined): void {
     this.#selected.setWord(this.slot & PLACE, UNTIL, until)
-    this.#selected.setLarge(this.slot & PLACE, large)
+    if (large !== this.large) this.#selected.setLarge(this.slot & PLACE, large)
+    this.large = large
   }
 
   /** Selects a slot for a key that has none. Its numbers are what they happen to be. */
@@ -153,7 +152,7 @@ const SMALLEST = 16
  * Of the places as many are in use when it is new, at the most, and at the least: searches stay
  * short.
  */
-const NEW = 0.6
+const NEW = 0.65
 const FULLEST = 0.84
 const SPARSEST = 0.3
 
@@ -198,8 +197,7 @@ class Segment {
   }
 
   isUsed(place: number): boolean {
-    const owner = this.#owners[place]
-    return owner !== undefined && owner !== 0
+    return this.#isOwner(this.#owners[place])
   }
 
   wordOf(place: number, word: number): number {
@@ -224,7 +222,7 @@ class Segment {
       // once.
       const known = owners[place]
       if (words[place * this.#stride + HASH] === low && known === owner) return place
-      if (known === undefined || known === 0) return -1
+      if (!this.#isOwner(known)) return -1
     }
   }
 
@@ -263,6 +261,11 @@ class Segment {
       other.#copy(this, place, other.add(owner, this.wordOf(place, HASH)))
     }
     return other
+  }
+
+  /** A text is not compared with 0: that would read it, which is one more wait for memory. */
+  #isOwner(owner: Owner | undefined): boolean {
+    return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
   }
 
   /** Where the search for a hash begins. Its upper half tells: the lower one chose the segment. */
