@@ -11,7 +11,7 @@ import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../stor
 import type { Layer, LayerRequest, Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { BreakerState } from './breaker.js'
-import { Deadlines, type Timed } from './deadlines.js'
+import { type Deadline, Deadlines, type Timed } from './deadlines.js'
 import { type Events, type EventsOptions, storeEvents } from './events.js'
 import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
 import { Fallback, type FallbackOptions } from './fallback.js'
@@ -207,6 +207,9 @@ export class Resilience implements Layer {
 
 /** A request on its way to the store. */
 class GuardedRequest implements Pending, Timed {
+  deadline: Deadline | undefined = undefined
+  previous: Timed | undefined = undefined
+  next: Timed | undefined = undefined
   isDone = false
   readonly resilience: Resilience
   readonly request: LayerRequest

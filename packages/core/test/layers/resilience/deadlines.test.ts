@@ -11,7 +11,8 @@ function deadlinesIn(time = virtualTime()) {
   const deadlines = new Deadlines(time, AFTER_MS)
   const expired: [string, number][] = []
   function add(name: string, deadlineAtMs?: number): Timed {
-    const item: Timed = { expire: () => void expired.push([name, time.nowMs()]) }
+    const expire = (): void => void expired.push([name, time.nowMs()])
+    const item: Timed = { deadline: undefined, previous: undefined, next: undefined, expire }
     deadlines.add(item, deadlineAtMs)
     return item
   }
