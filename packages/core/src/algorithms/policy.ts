@@ -125,8 +125,12 @@ export function checkedCount(value: unknown, what: string, most: number, least =
   throw invalid('WEIR_INVALID_POLICY', what, value, right, 'number')
 }
 
-/** Whether a factory made the value, maybe that of another copy of this package. */
+/**
+ * Whether a factory made the value, maybe that of another copy of this package; of one whose
+ * numbers mean the same.
+ */
 export function isPolicy(value: unknown): value is Policy {
-  const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
-  return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
+  const { name, signature, numbers, limit, kernel } = (value ?? {}) as Partial<Policy>
+  if (typeof name !== 'string' || typeof signature !== 'string') return false
+  return Array.isArray(numbers) && (kernel === undefined || numbers[0] === limit)
 }

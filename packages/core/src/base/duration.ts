@@ -23,7 +23,7 @@ const MAX_DURATION_MS = 3_650 * 86_400_000
 
 /**
  * Milliseconds of a duration.
- * @throws {RangeError} WEIR_INVALID_DURATION unless it is a whole number of milliseconds from 1 ms
+ * @throws {TypeError | RangeError} WEIR_INVALID_DURATION unless it is a whole number of milliseconds from 1 ms
  * to 3,650 days
  * @example durationMs('5m') // 300000
  */

@@ -10,9 +10,12 @@ export type Checks<Options> = Readonly<Record<keyof Options, Check>>
 
 /** @throws {TypeError | RangeError} unless given an object with none but known and right options */
 export function checkAll<Options>(options: object, what: string, checks: Checks<Options>): void {
-  checkedOptions(options, what, Object.keys(checks))
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined) checks[name as keyof Options](value, name)
+  const names = Object.keys(checks) as (keyof Options & string)[]
+  checkedOptions(options, what, names)
+  // By the names that are known, so that what an object has from its class is checked, too.
+  for (const name of names) {
+    const value = (options as Options)[name]
+    if (value !== undefined) checks[name](value, name)
   }
 }
 
@@ -26,7 +29,7 @@ export function checkedOptions(
   if (typeof options !== 'object' || options === null) {
     throw typeError(code, `${what} was given ${quote(options)}; give { ${known.join(', ')} }`)
   }
-  for (const name in options) {
+  for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
     const right = `it knows ${known.join(', ')}`
     throw typeError(code, `${what} does not know the option ${quote(name)}; ${right}`)

@@ -110,10 +110,9 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
   }
 
   /** Takes units ahead beside a request that goes to Redis, if its key is hot. */
-  function takeAhead(keys: Keys, id: string, request: LayerRequest): void {
+  function takeAhead(keys: Keys, id: string, request: LayerRequest, askedUs: number): void {
     const { mode, target, costs } = request
     if (mode !== 'consume' || target.ownKeys !== undefined || !areOne(costs)) return
-    const askedUs = nowUs()
     let demand = keys.demands.get(id)
     if (demand === undefined) {
       demand = { sinceUs: askedUs, count: 0, isAsked: false, most: HOT }
@@ -192,9 +191,11 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
         pending.decided(known)
         return
       }
+      // Read before anything is asked: a clock of a user's may throw.
+      const askedUs = nowUs()
       next.ask(request, pending)
       // Both travel in one call, and this one is granted last.
-      takeAhead(keys, id, request)
+      takeAhead(keys, id, request, askedUs)
     },
     close() {
       for (const keys of all.values()) {

@@ -5,7 +5,7 @@ import { type Counter, decide, type Mark, type Marks } from '../algorithms/drive
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized, Recent } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
-import { quote, rangeError, storeClosed } from '../base/errors.js'
+import { invalid, storeClosed } from '../base/errors.js'
 import { textOfKey, textOfOwnKey } from '../base/key-text.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
@@ -48,7 +48,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   checkedNumber('maxKeys', maxKeys, 1, 2 ** 24)
   if (keys !== 'exact' && keys !== 'fingerprint') {
-    throw rangeError('WEIR_INVALID_OPTION', `keys is ${quote(keys)}; give 'exact' or 'fingerprint'`)
+    throw invalid('WEIR_INVALID_OPTION', 'keys', keys, "'exact' or 'fingerprint'", 'string')
   }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
   return memoryStoreOf({ clock, maxKeys, keys, slackMs, time: processTime })

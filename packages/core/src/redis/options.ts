@@ -1,7 +1,7 @@
 // The options of a Redis store, checked where they enter.
 
 import { type Clock, checkedClock } from '../base/clock.js'
-import { invalid, typeError } from '../base/errors.js'
+import { invalid, rangeError, typeError } from '../base/errors.js'
 import {
   type Checks,
   checkAll,
@@ -85,8 +85,8 @@ const CHECKS: Checks<RedisStoreOptions> = {
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK */
 export function checkedRedisOptions(options: RedisStoreOptions): RedisSettings {
   checkAll(options, 'redisStore()', CHECKS)
-  const { prefix = 'weir', maxInFlight = 1_000, denyCache = true, ...rest } = options
-  const { hashTags, hashKeys, clock, leases } = rest
+  const { prefix = 'weir', maxInFlight = 1_000, denyCache = true } = options
+  const { hashTags, hashKeys, clock, leases } = options
   const tags = hashTags === undefined ? undefined : spreadHashTags(hashTags)
   return {
     ...resilientSettings(options),
@@ -116,7 +116,8 @@ function checkSecret(secret: unknown): void {
   if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET) return
   // The secret itself is not shown.
   const right = `give a secret text of at least ${SHORTEST_SECRET} characters`
-  throw typeError('WEIR_INVALID_OPTION', `hashKeys is not valid; ${right}`)
+  const error = typeof secret === 'string' ? rangeError : typeError
+  throw error('WEIR_INVALID_OPTION', `hashKeys is not valid; ${right}`)
 }
 
 const SHORTEST_SECRET = 16

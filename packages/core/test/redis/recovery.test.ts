@@ -105,6 +105,30 @@ async function counted(name: string, keys: readonly string[]): Promise<number[]>
   return decisions.map(({ remaining }) => LIMIT - remaining)
 }
 
+test('a node on which few calls may wait at once gets back, and counts all that was admitted', async () => {
+  const keys = Array.from({ length: 300 }, (_, i) => `k${i}`)
+  const name = newName()
+  let isAway = false
+  const store = storeOn(
+    clientBy((_, send) => (isAway ? lost() : send())),
+    { maxInFlight: 1 },
+  )
+  const limiter = new RateLimiter({ name, store, policy })
+  const consumeAll = async () => {
+    // As many as travel in one call.
+    for (let from = 0; from < keys.length; from += 32)
+      await Promise.all(keys.slice(from, from + 32).map((key) => limiter.consume(key)))
+  }
+  await consumeAll()
+  isAway = true
+  await consumeAll()
+  expect(store.health()).toMatchObject({ state: 'open', localKeys: keys.length })
+  isAway = false
+  await isIn('closed', store)
+  await waitUntil('all to be counted', async () => store.health().localKeys === 0)
+  expect(await counted(name, keys)).toEqual(keys.map(() => 2))
+})
+
 describe('keys of an outage', () => {
   const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`)
   /** Of a key: many differ. */

@@ -34,5 +34,6 @@ export function gcra(options: GcraOptions): Policy {
   const { burst = rounded } = options
   // A limit of 0 denies all; how fast nothing comes back does not matter.
   const rate = limit === 0 && burst === 0 ? 1 : limit
-  return bucketPolicy('gcra', { ...options, burst, limit: rate }, words)
+  const { name, period } = options
+  return bucketPolicy('gcra', { name, burst, limit: rate, period }, words)
 }

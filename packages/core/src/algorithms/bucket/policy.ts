@@ -22,7 +22,7 @@ const MAX_ROUNDING = 0.01
  */
 export function bucketPolicy<Word extends string>(
   algorithm: Algorithm,
-  options: { readonly [word in Word]: unknown } & { readonly name?: string },
+  options: { readonly [word in Word]: unknown } & { readonly name?: string | undefined },
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
   checkedOptions(options, `${algorithm}()`, ['name', ...words], 'WEIR_INVALID_POLICY')

@@ -17,6 +17,8 @@ export interface Backend {
   readonly title: string
   /** Whether it knows the modes `reconcile` and `restore`. */
   readonly recovers: boolean
+  /** How many requests may wait for its answer at once; undefined: it does not matter. */
+  readonly maxInFlight?: number
   readonly next: Layer
   readonly nodes: {
     readonly all: readonly BackendNode[]

@@ -63,6 +63,7 @@ export class Deadlines {
   close(): void {
     this.#expireUntil(Number.POSITIVE_INFINITY)
     this.#cancel?.()
+    this.#cancel = undefined
   }
 
   #deadlineOfTurn(): Deadline {

@@ -1,6 +1,6 @@
 // How many processes share a limit, and which of them this one is.
 
-import { invalid } from '../../base/errors.js'
+import { quote, rangeError, typeError } from '../../base/errors.js'
 
 /** `rank` runs from 0 to count - 1; undefined: not known, so nobody gets the remainders. */
 export interface Peers {
@@ -19,14 +19,17 @@ export function partOf(units: number, { count, rank }: Peers): number {
   return rank !== undefined && rank < units % count ? whole + 1 : whole
 }
 
-/** @throws {RangeError} WEIR_INVALID_OPTION */
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkedInstances(option: number | { count: number; rank: number }): Peers {
   const { count, rank } =
     typeof option === 'object' && option !== null ? option : { count: option, rank: undefined }
   const isKnown = rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
   if (!Number.isInteger(count) || count < 1 || count > 100_000 || !isKnown) {
     const right = 'a count from 1 to 100000, or { count, rank } with a rank below the count'
-    throw invalid('WEIR_INVALID_OPTION', 'instances', JSON.stringify(option), right, 'string')
+    const isOfType = typeof option === 'number' || (typeof option === 'object' && option !== null)
+    const error = isOfType ? rangeError : typeError
+    const shown = quote(isOfType ? JSON.stringify(option) : option)
+    throw error('WEIR_INVALID_OPTION', `instances is ${shown}; give ${right}`)
   }
   return { count, rank }
 }

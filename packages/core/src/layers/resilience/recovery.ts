@@ -44,7 +44,8 @@ const SPREAD_MS = 500
 const ALONE_MS = 500
 /** How often to check whether the client is ready again. */
 const UNREADY_MS = 50
-/** Keys that are counted at once. The store serves others between one chunk and the next. */
+/** Keys that are counted at once, at the most. The store serves others between one chunk and the
+ *  next. */
 const CHUNK = 100
 
 const PROBE = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
@@ -107,7 +108,8 @@ export class Recovery {
     guard.cancel = this.#options.time.after(waitMs, async () => {
       guard.cancel = undefined
       guard.isTrying = true
-      await this.#try(guard)
+      // A client of a user's may throw where it should not; the next attempt finds out.
+      await this.#try(guard).catch(() => {})
       guard.isTrying = false
       this.#watch(guard)
       if (guard.state === 'closed' && this.#due(guard).length > 0) this.reconcileSoon(guard)
@@ -163,8 +165,11 @@ export class Recovery {
     const due = this.#due(guard)
     let failure: Error | undefined
     for (const each of due) each.isOnItsWay = true
-    for (let from = 0; from < due.length && failure === undefined; from += CHUNK) {
-      failure = await this.#count(due.slice(from, from + CHUNK), counted)
+    // Half of what may be in flight: the other half is for users' requests.
+    const { maxInFlight = Number.POSITIVE_INFINITY } = this.#backend
+    const chunk = Math.max(1, Math.min(CHUNK, Math.floor(maxInFlight / 2)))
+    for (let from = 0; from < due.length && failure === undefined; from += chunk) {
+      failure = await this.#count(due.slice(from, from + chunk), counted)
     }
     for (const each of due) each.isOnItsWay = false
     return failure
@@ -176,24 +181,27 @@ export class Recovery {
       return undefined
     }
     // First what was last seen, in case it was lost: what was admitted since comes on top of it.
-    const seen = some.flatMap(({ target, seen }) => (seen ? [restoring(target, seen)] : []))
-    const failure = (await this.#askAll(seen)).find(concernsNode)
-    if (failure !== undefined) return failure
-    const requests = some.map(({ target, units, untilUs }): LayerRequest => {
-      return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs }
-    })
-    const failures = await this.#askAll(requests)
-    some.forEach((admitted, i) => {
-      if (failures[i] === undefined) counted.push(admitted)
+    const restored = await this.#askAll(
+      some.map(({ target, seen }) => seen && restoring(target, seen)),
+    )
+    const rest = some.filter((_, i) => !concernsNode(restored[i]))
+    const reconciled = await this.#askAll(
+      rest.map(({ target, units, untilUs }): LayerRequest => {
+        return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs }
+      }),
+    )
+    rest.forEach((admitted, i) => {
+      if (reconciled[i] === undefined) counted.push(admitted)
       // A key that cannot be decided by itself would keep the whole node from coming back.
-      else if (!concernsNode(failures[i])) this.#fallback.giveUp(admitted)
+      else if (!concernsNode(reconciled[i])) this.#fallback.giveUp(admitted)
     })
-    return failures.find(concernsNode)
+    return [...restored, ...reconciled].find(concernsNode)
   }
 
-  /** Why the store has not done each of these; undefined: it has. */
-  #askAll(requests: readonly LayerRequest[]): Promise<(Error | undefined)[]> {
+  /** Why the store has not done each of these; undefined: it has, or there is nothing to do. */
+  #askAll(requests: readonly (LayerRequest | undefined)[]): Promise<(Error | undefined)[]> {
     const done = requests.map(async (request) => {
+      if (request === undefined) return undefined
       const result = await promiseOf(this.#options.store, request).catch((error: Error) => error)
       return result instanceof Error ? result : undefined
     })

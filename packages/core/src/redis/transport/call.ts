@@ -154,7 +154,8 @@ export function handOut(
   sentAtMs: number,
 ): void {
   if (pendings.length === 1) {
-    pendings[0]?.decided(resultOf(request, granted, nowUs, readings, sentAtMs))
+    const own = Math.min(granted, request.count)
+    pendings[0]?.decided(resultOf(request, own, nowUs, readings, sentAtMs))
     return
   }
   const then = readings.map((each) => ({ ...each }))

@@ -69,8 +69,10 @@ export class Nodes {
 
   /** A key that lies on a node. Any, if the node has no slots, or hardly any. */
   keyOn(node: BackendNode): string {
+    const { slots = [] } = this.#client
+    const isServing = this.#only !== undefined || slots.some((names) => names?.[0] === node.name)
     let n = 0
-    while (n < TRIES && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
+    while (isServing && n < TRIES && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
     return `probe${n}`
   }
 

@@ -80,6 +80,7 @@ export function redisTransport(
   return {
     title: 'Redis',
     recovers: true,
+    maxInFlight,
     next: gathered,
     nodes,
     unready: connection.unready,
