@@ -580,7 +580,8 @@ describe('the number of instances', () => {
   })
 
   test('stays as it was while the heartbeat cannot reach Redis, and for 10 s after', async () => {
-    const { client, away } = twoShards()
+    const { client, away, calls } = twoShards()
+    const beats = () => calls.filter(({ tags }) => tags.includes(PEERS_TAG)).length
     const node = slotOf(PEERS_TAG) < 8_192 ? 'a:1' : 'b:1'
     const key = node === 'a:1' ? ON_A : ON_B
     for (const peer of ['peer-1', 'peer-2'])
@@ -591,6 +592,8 @@ describe('the number of instances', () => {
     await limiter.consume(key)
     await beat()
     expect(store.health().instances).toBe(3)
+    // In the process's time: later, it would be heard of between two of the beats that are counted.
+    await waitUntil('the beat soon after the first', async () => beats() === 3)
     away.add(node)
     for (let i = 0; i < 5; i += 1) await limiter.consume(key)
     // Nobody is heard of meanwhile, so the set is gone when Redis is back.
