@@ -23,8 +23,8 @@ const MAX_DURATION_MS = 3_650 * 86_400_000
 
 /**
  * Milliseconds of a duration.
- * @throws {TypeError | RangeError} WEIR_INVALID_DURATION unless it is a whole number of milliseconds from 1 ms
- * to 3,650 days
+ * @throws {TypeError | RangeError} WEIR_INVALID_DURATION unless it is a whole number of
+ * milliseconds from 1 ms to 3,650 days
  * @example durationMs('5m') // 300000
  */
 export function durationMs(duration: Duration, what = 'duration'): number {
