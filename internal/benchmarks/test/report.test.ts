@@ -57,7 +57,7 @@ test('goals are judged by ratios of medians, against the best peer that has a fi
   expect(judgements[1]).toMatchObject({ per: 'the best peer, quick', values: [{ value: 0.25 }] })
 })
 
-test('a peer and a floor are told in the measure of the goal', () => {
+test('a peer and a floor are shown in the unit of the goal', () => {
   const [first, , , , plain, past] = goals.map((goal) => judge(goal, [table]))
   expect(first?.peer).toEqual({ name: 'slow', values: [2.2] })
   expect(plain?.floor).toEqual({ name: 'floor', values: [9_000] })

@@ -36,7 +36,7 @@ export interface Admitted {
   /** What was last seen of it in the store, before. */
   seen: Seen | undefined
   untilUs: readonly number[]
-  /** The store is being told of it. */
+  /** A request to count it in the store is under way. */
   isOnItsWay: boolean
 }
 

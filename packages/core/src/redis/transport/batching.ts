@@ -21,7 +21,7 @@ const MAX_REQUESTS = 32
 interface OpenCall extends Call {
   readonly entries: Entry[]
   /** Those that equal requests join, by key; undefined while there is one entry at the most: a
-   *  request that comes alone had better not pay for a Map. */
+   *  request that comes alone needs no Map. */
   singles: Map<string, Entry> | undefined
 }
 

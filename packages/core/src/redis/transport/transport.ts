@@ -1,5 +1,5 @@
 // Redis as the layer that may fail. Batching gathers requests into calls; the dispatcher here sends
-// them to the nodes, and sees to it that what comes back is handed out.
+// them to the nodes, and hands out the replies.
 
 import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'

@@ -74,7 +74,7 @@ describe('what was last seen', () => {
     seen.note(targetOf('k'), seenAt(4, 0, 60_000), 'consume')
     seen.note(targetOf('k'), seenAt(10, 10_000, 10_000), 'refund')
     expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
-    // More than was given back: what went beside it may be lost.
+    // More than was given back: what was charged meanwhile may be lost.
     seen.note(targetOf('k'), seenAt(6, 10_000, 60_000), 'refund')
     expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
     seen.note(targetOf('k'), seenAt(5, 10_000, 60_000), 'refund')
