@@ -116,12 +116,18 @@ export class Stage {
   }
 }
 
-/** The driver's arguments are: number of keys, keys, clock, mode, ... */
+const MODE = /\b(peek|refund|penalty|reconcile|restore|reset)\b/
+
+/** The driver's arguments: number of keys, keys, policies' numbers, and maybe clock and mode. */
 function scriptCall(
   command: readonly string[],
 ): Pick<ScriptCall, 'name' | 'keys' | 'mode'> | undefined {
   const name = command[0]?.toUpperCase() ?? ''
   if (name !== 'EVALSHA' && name !== 'EVAL') return undefined
   const count = Number(command[2])
-  return { name, keys: command.slice(3, 3 + count), mode: command[4 + count] ?? '' }
+  return {
+    name,
+    keys: command.slice(3, 3 + count),
+    mode: MODE.exec(command.slice(3 + count).join(' '))?.[0] ?? 'consume',
+  }
 }

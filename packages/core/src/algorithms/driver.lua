@@ -3,9 +3,9 @@
 -- requests of few policies in less time; and `kernels`, which has the kernel of each policy.
 --
 -- KEYS  request by request: a key for each policy; to refund, reset or restore, then their marks
--- ARGV  [1] now in microseconds, or '' for the server's clock
---       [2] mode: consume | peek | refund | penalty | reconcile | restore | reset
---       three numbers for each policy (see the kernel)
+-- ARGV  three numbers for each policy (see the kernel)
+--       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
+--       clock; and the mode: consume | peek | refund | penalty | reconcile | restore | reset
 --       then nothing, if all requests are plain: each stands for one, of cost 1. Or request by
 --       request: how many equal ones it stands for; a cost for each policy (to restore: the units
 --       that were seen in use); to refund, reconcile or restore, for each policy until when (in us)
@@ -39,12 +39,14 @@ local stride = marked and 2 * policies or policies
 local count, costs, untils, since = 1, {}, {}, huge
 
 local counters, lefts, changed = {}, {}, {}
-local argument = 3
+local argument = 1
 for i = 1, policies do
   counters[i] = kernels[i](ARGV[argument] + 0, ARGV[argument + 1] + 0, ARGV[argument + 2] + 0)
   costs[i] = 1
   argument = argument + 3
 end
+-- Behind the time and the mode.
+argument = argument + 2
 local plain = argument > #ARGV
 
 local correct, set_mark

@@ -4,7 +4,7 @@
 
 import type { Time } from '../base/time.js'
 import { ALONE, type Peers } from '../layers/resilience/peers.js'
-import { isReady, type RedisLike, send } from './client/client.js'
+import type { Connection } from './client/client.js'
 
 /** Processes that have not been heard of for this long are gone. */
 const GONE_MS = 10_000
@@ -35,15 +35,15 @@ export interface HeartbeatOptions {
 
 export class Heartbeat {
   peers: Peers = ALONE
-  readonly #client: RedisLike
+  readonly #connection: Pick<Connection, 'call' | 'unready'>
   readonly #options: HeartbeatOptions
   readonly #id: string
   #fewerSinceMs: number | undefined
   #cancels: (() => void)[] = []
   #isStopped = false
 
-  constructor(client: RedisLike, options: HeartbeatOptions) {
-    this.#client = client
+  constructor(connection: Pick<Connection, 'call' | 'unready'>, options: HeartbeatOptions) {
+    this.#connection = connection
     this.#options = options
     this.#id = `${process.pid}-${options.time.random().toString(36).slice(2)}`
   }
@@ -70,12 +70,12 @@ export class Heartbeat {
 
   async #beat(isLeaving: boolean): Promise<void> {
     const { prefix, failed } = this.#options
-    if (!isReady(this.#client)) return
+    if (this.#connection.unready() !== undefined) return
     const key = `${prefix}:{${PEERS_TAG}}`
     const args = [HEARTBEAT, '1', key, this.#id, String(GONE_MS), isLeaving ? '1' : '']
     try {
       // Numbers, or texts if the client's option stringNumbers says so.
-      const [count, rank] = (await send(this.#client, 'eval', args)) as [unknown, unknown]
+      const [count, rank] = (await this.#connection.call('eval', args)) as [unknown, unknown]
       if (!isLeaving) this.#counted({ count: Number(count), rank: Number(rank) })
     } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.

@@ -5,7 +5,6 @@ import { StoreError } from '../../src/base/errors.js'
 import type { LayerRequest } from '../../src/layers/layer.js'
 import type { Backend, BackendNode } from '../../src/layers/resilience/backend.js'
 import type { MemoryStore } from '../../src/memory/store.js'
-import type { RedisLike } from '../../src/redis/client/client.js'
 import { batching } from '../../src/redis/transport/batching.js'
 import { type Call, type Entry, fail, handOut } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
@@ -41,8 +40,8 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
     return { latencyMs: 0.5, state: 'up', store: memoryIn(time), calls: 0, decisions: 0 }
   }
   const fakes = { a: fakeNode(), b: fakeNode() }
-  const slots = Array.from({ length: SLOTS }, (_, slot) => [slot < SLOTS / 2 ? 'a' : 'b'])
-  const nodes = new Nodes({ isCluster: true, slots } as unknown as RedisLike, keyFormat('weir'))
+  const nodeOf = (slot: number): string => (slot < SLOTS / 2 ? 'a' : 'b')
+  const nodes = new Nodes({ isCluster: true, nodeOf }, keyFormat('weir'))
   const fakeOf = ({ name }: BackendNode): FakeNode => fakes[name as 'a' | 'b']
 
   function send(call: Call): void {
@@ -82,7 +81,12 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
   }
 
   const format = keyFormat('weir')
-  const gathered = batching(send, { format, nodes, time, clock: undefined })
+  const gathered = batching((calls) => calls.forEach(send), {
+    format,
+    nodes,
+    time,
+    clock: undefined,
+  })
   return {
     nodes: fakes,
     slotsOf: (target) => nodes.slotsOf(target),

@@ -14,7 +14,7 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
       throw wrong
     },
   }
-  const nodes = { slotOf: () => 0 }
+  const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
   const sent: unknown[] = []
   const send = (call: unknown) => void sent.push(call)
   const format = keyFormat('weir')

@@ -15,10 +15,9 @@ const DEFAULTS = [
   'maxRetriesPerRequest',
   'autoResendUnfulfilledCommands',
   'connectTimeout',
-  'socketTimeout',
   'reconnectOnError',
 ]
-const CLUSTER_DEFAULTS = ['enableOfflineQueue', 'connectTimeout', 'socketTimeout']
+const CLUSTER_DEFAULTS = ['enableOfflineQueue', 'connectTimeout']
 const again = () => 100
 
 let warn: MockInstance
@@ -83,8 +82,6 @@ describe.each([
     [{ connectTimeout: 5_000 }, []],
     [{ connectTimeout: 5_001 }, ['connectTimeout']],
     [{ connectTimeout: 0 }, ['connectTimeout']],
-    [{ socketTimeout: 60_000 }, []],
-    [{ socketTimeout: 0 }, ['socketTimeout']],
     [{ retryStrategy: again }, []],
     [{ retryStrategy: null }, ['retryStrategy']],
     [{ reconnectOnError: () => 1 }, []],
@@ -98,7 +95,6 @@ describe.each([
     [{ enableOfflineQueue: true }, {}, ['enableOfflineQueue']],
     [{ clusterRetryStrategy: null }, {}, ['clusterRetryStrategy']],
     [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
-    [{}, { socketTimeout: undefined }, ['socketTimeout']],
     // A node is not connected to again, and refers to its successor.
     [
       {},

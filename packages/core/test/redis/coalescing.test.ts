@@ -70,6 +70,29 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual([...Array(18).fill('32'), '24'])
   })
 
+  test('what follows a request that came alone does not wait for the end of the turn, but for what is asked beside it', async () => {
+    const { store, calls } = counted(client)
+    const policy = slidingLog({ limit: 10, window: '1m' })
+    const limiter = new RateLimiter({ name: newName(), store, policy })
+    await limiter.consume('warm')
+    calls.length = 0
+    const beside = Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
+    expect(calls).toEqual([])
+    await Promise.resolve()
+    expect(calls.map((args) => args[1])).toEqual(['3'])
+    // A call is under way now, and what comes next waits until the turn is over.
+    const next = limiter.consume('d')
+    await Promise.resolve()
+    expect(calls.map((args) => args[1])).toEqual(['3'])
+    await Promise.all([beside, next])
+    // These came together, so the next one waits, too.
+    await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
+    const last = limiter.consume('e')
+    await Promise.resolve()
+    expect(calls.map((args) => args[1])).toEqual(['3', '1', '3'])
+    await last
+  })
+
   test('a refund asked for before a consume takes effect before it', async () => {
     const limiter = new RateLimiter({
       name: newName(),

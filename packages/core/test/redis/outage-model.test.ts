@@ -231,7 +231,7 @@ function connectionLost(): Error {
 function readCall(args: readonly string[]): { mode: string; parts: Part[] } {
   const keyCount = Number(args[1])
   const keys = args.slice(2, 2 + keyCount)
-  const [, mode = '', , , , ...rest] = args.slice(2 + keyCount)
+  const [, , , , mode = 'consume', ...rest] = args.slice(2 + keyCount)
   if (keys.some((name) => name.includes(':weir:probe:'))) return { mode: 'probe', parts: [] }
   const marked = mode === 'refund' || mode === 'restore' || mode === 'reset'
   const names = marked ? keys.filter((_, i) => i % 2 === 0) : keys

@@ -2,7 +2,9 @@
 // asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
 import { Redis } from 'ioredis'
+import { processTime } from '../../src/base/time.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
+import type { ConnectionOptions } from '../../src/redis/client/ioredis.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
@@ -10,7 +12,7 @@ import {
 import type { RedisStoreOptions } from '../../src/redis/options.js'
 import { type RedisStore, redisStore } from '../../src/redis/store.js'
 
-const PATIENCE = { connectTimeout: 5_000, socketTimeout: 60_000 }
+const PATIENCE = { connectTimeout: 5_000 }
 
 export const patientOptions: typeof recommendedRedisOptions = {
   ...recommendedRedisOptions,
@@ -38,4 +40,11 @@ export function patientStore(client: RedisLike, options: RedisStoreOptions): Red
     denyCache: false,
     ...options,
   })
+}
+
+/** Of a connection that is never given up. */
+export const CALM: ConnectionOptions = {
+  deadlineMs: 60_000,
+  silenceMs: 60_000,
+  time: processTime,
 }

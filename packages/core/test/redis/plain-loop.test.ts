@@ -134,7 +134,7 @@ test('the loop over plain requests and the driver answer and write alike', async
         const [loop, driver] = await Promise.all(
           [['loop', []] as const, ['driver', each] as const].map(async ([side, carried]) => {
             const names = keysOf(side, keys)
-            const args = [`${nowUs}`, 'consume', ...numbers, ...carried]
+            const args = [...numbers, `${nowUs}`, 'consume', ...carried]
             const packed = await client.callBuffer('EVAL', source, names.length, ...names, ...args)
             return unpackNumbers(packed as Buffer)
           }),

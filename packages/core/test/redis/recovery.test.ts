@@ -22,10 +22,12 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
+import { connectionOf } from '../../src/redis/client/ioredis.js'
 import { Heartbeat, PEERS_TAG } from '../../src/redis/heartbeat.js'
 import { redisStoreIn } from '../../src/redis/store.js'
 import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { CALM } from './patient.js'
 
 let server: RedisServer
 let redis: Redis
@@ -58,6 +60,8 @@ interface Call {
   readonly tags: readonly string[]
 }
 
+const MODES = /\b(peek|refund|penalty|reconcile|restore|reset)\b/
+
 type Way = (call: Call, send: () => Promise<unknown>) => Promise<unknown>
 
 /** A client of the real server whose calls go a way that a test chooses. */
@@ -68,7 +72,7 @@ function clientBy(way: Way, more: Partial<RedisLike> = {}): RedisLike {
     callBuffer(command, args) {
       const keys = args.slice(2, 2 + Number(args[1]))
       const tags = new Set(keys.map((key) => /{(.*?)}/.exec(key)?.[1] ?? ''))
-      const mode = args[3 + keys.length] ?? ''
+      const mode = MODES.exec(args.slice(2 + keys.length).join(' '))?.[0] ?? 'consume'
       return way({ mode, keys, tags: [...tags] }, () => redis.callBuffer(command, args))
     },
   }
@@ -513,7 +517,7 @@ describe('the number of instances', () => {
       },
       callBuffer: (command, args) => patient.callBuffer(command, args),
     }
-    return new Heartbeat(client, { prefix, time, failed() {} })
+    return new Heartbeat(connectionOf(client, CALM), { prefix, time, failed() {} })
   }
 
   /** Three seconds, here and in Redis; then all beats have been answered. */

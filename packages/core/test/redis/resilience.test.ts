@@ -17,9 +17,11 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
+import { connectionOf } from '../../src/redis/client/ioredis.js'
 import { Heartbeat } from '../../src/redis/heartbeat.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
+import { CALM } from './patient.js'
 
 let server: RedisServer
 beforeAll(async () => {
@@ -312,12 +314,21 @@ test('a set of instances that was lost made whoever was heard of first take the 
   const client = await ready(connect(server.port))
   const prefix = newName()
   const beats = [0, 1, 2].map(
-    () => new Heartbeat(client, { prefix, time: processTime, failed() {} }),
+    () =>
+      new Heartbeat(connectionOf(client, CALM), {
+        prefix,
+        time: processTime,
+        failed() {},
+      }),
   )
   for (const beat of beats) beat.start()
   await waitUntil('all are counted', async () => beats.every(({ peers }) => peers.count === 3))
   await client.del(`${prefix}:{instances}`)
-  const newcomer = new Heartbeat(client, { prefix, time: processTime, failed() {} })
+  const newcomer = new Heartbeat(connectionOf(client, CALM), {
+    prefix,
+    time: processTime,
+    failed() {},
+  })
   newcomer.start()
   await waitUntil('it is counted', async () => (await client.zcard(`${prefix}:{instances}`)) >= 1)
   expect(beats.map(({ peers }) => peers.count)).toEqual([3, 3, 3])

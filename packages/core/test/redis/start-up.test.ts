@@ -174,7 +174,7 @@ async function silentServer(): Promise<number> {
 test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyConnect: true }])(
   'a host that swallows connections is waited for until the deadline of the first request, with %j',
   async (options) => {
-    const silent = { socketTimeout: 60_000, connectTimeout: 60_000, ...options }
+    const silent = { connectTimeout: 60_000, ...options }
     const deadlineMs = 300
     const store = storeOn(redis(silent, await silentServer()), { deadlineMs })
     const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -225,7 +225,7 @@ test('a connection that is lost later is not waited for', async () => {
 })
 
 test('a store that is closed while it waits ends what waits', async () => {
-  const client = redis({ socketTimeout: 60_000 }, await silentServer())
+  const client = redis({}, await silentServer())
   const store = storeOn(client, { deadlineMs: 60_000 })
   const pending = new RateLimiter({ name: newName(), store, policy }).consume('k')
   await new Promise((resolve) => setImmediate(resolve))

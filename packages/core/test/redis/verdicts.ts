@@ -5,8 +5,17 @@ import type { Mode, Reading } from '../../src/algorithms/driver.js'
 import { StoreError } from '../../src/base/errors.js'
 import type { LayerRequest } from '../../src/layers/layer.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
-import { answer, evaluate, type PreparedScript } from '../../src/redis/transport/call.js'
+import { connectionOf } from '../../src/redis/client/ioredis.js'
+import {
+  answer,
+  argumentsOf,
+  type Call,
+  numbersOf,
+  type PreparedScript,
+  withSource,
+} from '../../src/redis/transport/call.js'
 import type { StoreResult, Target } from '../../src/store.js'
+import { CALM } from './patient.js'
 
 /** A group and how often it is asked for, in one. */
 export type Counted = Target & Omit<LayerRequest, 'mode' | 'target'>
@@ -34,10 +43,26 @@ export async function verdictsOf(
     const request = { ...rest, mode, target: { policySet, key, ownKeys } }
     return { request, pendings: [{ decided, failed }] }
   })
-  const call = { prepared, slot: 0, mode, nowUs: atUs, entries }
-  const reply = await evaluate(client, call)
-  answer(call, reply, 0)
-  return { nowUs: reply.numbers[0] as number, verdicts }
+  const call: Call = {
+    prepared,
+    slot: 0,
+    mode,
+    nowUs: atUs,
+    entries,
+    node: undefined,
+    args: [],
+    sentAtMs: 0,
+  }
+  const { call: send } = connectionOf(client, CALM)
+  const args = argumentsOf(call)
+  call.args = args
+  const packed = await send('evalsha', args).catch((error: Error) => {
+    if (!error.message.startsWith('NOSCRIPT')) throw error
+    return send('eval', withSource(call))
+  })
+  const numbers = numbersOf(call, packed)
+  answer(call, numbers)
+  return { nowUs: numbers[0] as number, verdicts }
 }
 
 function readingsOf({ nowUs, untilUs, policies }: StoreResult): Reading[] {

@@ -2,7 +2,8 @@
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { warnOnce } from '../../base/warnings.js'
-import { pipelines, type RedisLike } from './client.js'
+import type { RedisLike } from './client.js'
+import { pipelines } from './ioredis.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {
@@ -71,7 +72,6 @@ const IS_SAFE = {
   maxRetriesPerRequest: (value: unknown) => value === 0,
   autoResendUnfulfilledCommands: (value: unknown) => value === false,
   connectTimeout: (value: unknown) => isMs(value) && (value as number) <= LONGEST_CONNECT_MS,
-  socketTimeout: isMs,
   retryStrategy: isFunction,
   reconnectOnError: isFunction,
   clusterRetryStrategy: isFunction,
@@ -86,20 +86,18 @@ const DANGERS: Readonly<Record<Option, string>> = {
   autoResendUnfulfilledCommands: 'a call that is sent again after a reconnect may be counted twice',
   connectTimeout:
     'a host that swallows packets is tried for many seconds before its successor is asked for',
-  socketTimeout: 'a connection to a host that swallows packets is kept for many minutes',
   retryStrategy: 'a connection that was lost is never made again',
   reconnectOnError:
     'a primary that became a replica refuses every write (READONLY) for as long as its connection lasts',
   clusterRetryStrategy: 'a Cluster that was lost is never connected to again',
 }
 
-const OF_A_CONNECTION: readonly Option[] = ['connectTimeout', 'socketTimeout']
 /** Where a lost connection is made again, which a Cluster's nodes leave to the Cluster. */
 const OF_A_RECONNECT: readonly Option[] = ['maxRetriesPerRequest', 'autoResendUnfulfilledCommands']
 const OF_A_CLIENT: readonly Option[] = [
   'enableOfflineQueue',
   ...OF_A_RECONNECT,
-  ...OF_A_CONNECTION,
+  'connectTimeout',
   'retryStrategy',
   'reconnectOnError',
 ]
@@ -114,6 +112,6 @@ function unsafeOfCluster(options: Options): Option[] {
   const reconnects = isFunction(options.clusterNodeRetryStrategy) ? OF_A_RECONNECT : []
   return [
     ...unsafeOf(options, ['enableOfflineQueue', 'clusterRetryStrategy']),
-    ...unsafeOf(ofNodes, [...reconnects, ...OF_A_CONNECTION]),
+    ...unsafeOf(ofNodes, [...reconnects, 'connectTimeout']),
   ]
 }

@@ -5,7 +5,7 @@ import type { StoreError } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
 import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
-import { type RedisLike, send } from './client.js'
+import type { Connection } from './client.js'
 
 /**
  * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
@@ -64,12 +64,11 @@ return errors
 export type Permissions = (error: unknown, tagOf: () => string) => void
 
 export function permissions(
-  client: RedisLike,
+  connection: Pick<Connection, 'call' | 'keyPrefix'>,
   prefix: string,
   deadlineMs: number,
   time: Time,
 ): Permissions {
-  const { keyPrefix } = (client.options ?? {}) as { readonly keyPrefix?: string | null }
   const tried = new Set<boolean>()
   let isWarned = false
 
@@ -78,7 +77,11 @@ export function permissions(
     let refused = isSure ? reasonOf(error) : ''
     try {
       const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
-      const errors = (await withDeadline(send(client, 'eval', args), deadlineMs, time)) as unknown[]
+      const errors = (await withDeadline(
+        connection.call('eval', args),
+        deadlineMs,
+        time,
+      )) as unknown[]
       refused = NAMES.filter((_, i) => REFUSAL.test(String(errors[i]))).join(', ') || refused
     } catch {
       tried.delete(isSure)
@@ -86,7 +89,7 @@ export function permissions(
     if (isWarned || refused === '') return
     isWarned = true
     const allowed = COMMANDS.map((name) => `+${name.toLowerCase()}`).join(' ')
-    const remedy = `run: ACL SETUSER <user> ~${keyPrefix ?? ''}${prefix}:* ${allowed}`
+    const remedy = `run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${allowed}`
     warn('WEIR_NOT_PERMITTED', `Redis does not permit what Weir needs: ${refused}; ${remedy}`)
   }
 

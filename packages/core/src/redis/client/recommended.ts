@@ -8,8 +8,8 @@
  *   counted later
  * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
  *   would count twice
- * - connectTimeout 500, socketTimeout 1000 (ms): a host that swallows packets is given up, so that
- *   a Sentinel is asked again
+ * - connectTimeout 500 (ms): a host that swallows packets is given up, so that a Sentinel is asked
+ *   again. (A connection that falls silent is given up by Weir itself, after a second.)
  * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
  *   to 5 s
  * - reconnectOnError: a primary that became a replica (READONLY) is left
@@ -19,7 +19,6 @@ export const recommendedRedisOptions: {
   readonly maxRetriesPerRequest: 0
   readonly autoResendUnfulfilledCommands: false
   readonly connectTimeout: number
-  readonly socketTimeout: number
   readonly retryStrategy: (times: number) => number
   readonly reconnectOnError: (error: Error) => 1 | false
 } = {
@@ -27,7 +26,6 @@ export const recommendedRedisOptions: {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   connectTimeout: 500,
-  socketTimeout: 1_000,
   retryStrategy: backOffMs,
   reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
 }

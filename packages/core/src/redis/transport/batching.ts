@@ -17,35 +17,44 @@ import type { Nodes } from './nodes.js'
  * 0.1 ms for each policy.
  */
 const MAX_REQUESTS = 32
+/** Of a call that was not sent yet. */
+const NONE: readonly string[] = []
 
 interface OpenCall extends Call {
   readonly entries: Entry[]
   /** Those that equal requests join, by key; undefined while there is one entry at the most: a
    *  request that comes alone needs no Map. */
   singles: Map<string, Entry> | undefined
+  isOpen: boolean
+  /** The next open one of its slot. */
+  next: OpenCall | undefined
 }
 
 export interface BatchingOptions {
   readonly format: KeyFormat
-  readonly nodes: Pick<Nodes, 'slotOf'>
+  readonly nodes: Pick<Nodes, 'isIdle' | 'slotOf' | 'slots'>
   readonly time: Time
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
 }
 
+const resolved = Promise.resolve()
+
 /**
- * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn;
- * `flush` sends what was asked for so far.
+ * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. If
+ * the node has nothing to do, and the last request there came alone, this one is likely to be
+ * alone, too: it waits only for what is asked beside it, such as the lease of a hot key. `flush`
+ * sends what was asked for so far.
  */
 export function batching(
-  send: (call: Call) => void,
+  send: (calls: readonly Call[]) => void,
   options: BatchingOptions,
 ): Layer & { flush(): void } {
   const { format, nodes, time, clock } = options
   const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet))
-  /** By slot, the open call of each policy set. */
-  const openOf: OpenCall[][] = []
-  /** All calls that were opened in this turn. */
+  /** By slot, the first open call. */
+  const openOf = new Array<OpenCall | undefined>(nodes.slots)
+  /** All that were opened in this turn. */
   let opened: OpenCall[] = []
 
   function ask(request: LayerRequest, pending: Pending): void {
@@ -60,37 +69,55 @@ export function batching(
     }
     const prepared = preparedOf(target.policySet)
     const slot = nodes.slotOf(target)
-    openOf[slot] ??= []
-    const open = openOf[slot]
-    let call = open.find((each) => each.prepared === prepared)
-    if (call !== undefined && (call.mode !== mode || call.nowUs !== nowUs)) {
-      // Sent first, which keeps the order of a limiter's requests.
-      close(call)
-      call = undefined
+    let call = openOf[slot]
+    while (call !== undefined && call.prepared !== prepared) call = call.next
+    if (call !== undefined && call.mode === mode && call.nowUs === nowUs) {
+      add(call, request, pending)
+      if (call.entries.length >= MAX_REQUESTS) close(call)
+      return
     }
-    if (call === undefined) {
-      if (opened.length === 0) time.soon(flush)
-      call = { prepared, slot, mode, nowUs, entries: [], singles: undefined }
-      open.push(call)
-      opened.push(call)
+    // Sent first, which keeps the order of a limiter's requests.
+    if (call !== undefined) close(call)
+    const opening: OpenCall = {
+      prepared,
+      slot,
+      mode,
+      nowUs,
+      entries: [{ request, pendings: [pending] }],
+      singles: undefined,
+      isOpen: true,
+      next: openOf[slot],
+      node: undefined,
+      args: NONE,
+      sentAtMs: 0,
     }
-    add(call, request, pending)
-    if (call.entries.length >= MAX_REQUESTS) close(call)
+    if (opened.length === 0) {
+      if (nodes.isIdle(slot)) void resolved.then(flush)
+      else time.soon(flush)
+    }
+    openOf[slot] = opening
+    opened.push(opening)
+  }
+
+  function close(call: OpenCall): void {
+    const { slot, next } = call
+    let before = openOf[slot]
+    if (before === call) openOf[slot] = next
+    else {
+      while (before !== undefined && before.next !== call) before = before.next
+      if (before !== undefined) before.next = next
+    }
+    call.isOpen = false
+    send([call])
   }
 
   function flush(): void {
     const calls = opened
     opened = []
-    for (const call of calls) close(call)
-  }
-
-  function close(call: OpenCall): void {
-    const open = openOf[call.slot] as OpenCall[]
-    const at = open.indexOf(call)
-    // It was full, or others had to come after it.
-    if (at < 0) return
-    open.splice(at, 1)
-    send(call)
+    for (const { slot } of calls) openOf[slot] = undefined
+    const open = calls.filter(({ isOpen }) => isOpen)
+    for (const call of open) call.isOpen = false
+    if (open.length > 0) send(open)
   }
 
   return { ask, flush }
@@ -101,7 +128,7 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   const { entries } = call
   const { key } = request.target
   const mayJoin = isSingle(request)
-  if (mayJoin && entries.length > 0) {
+  if (mayJoin) {
     if (call.singles === undefined) {
       const singles = entries.filter((each) => isSingle(each.request))
       call.singles = new Map(singles.map((each) => [each.request.target.key, each]))

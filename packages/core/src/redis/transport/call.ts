@@ -7,8 +7,8 @@ import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type RedisLike, send } from '../client/client.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
+import type { RedisNode } from './nodes.js'
 import { unpackNumbers } from './reply.js'
 import { type Script, scriptOf } from './script.js'
 
@@ -48,38 +48,17 @@ export interface Call {
   /** The instant of the requests, if the clock is injected: a call has one. */
   readonly nowUs: number | undefined
   readonly entries: readonly Entry[]
-}
-
-/** What the driver says of a call: see `answer`. */
-export interface Reply {
-  readonly args: readonly string[]
-  readonly numbers: readonly number[]
-}
-
-/** Has Redis decide a call. */
-export async function evaluate(client: RedisLike, call: Call): Promise<Reply> {
-  const { script, readings } = call.prepared
-  const args = argumentsOf(call)
-  let packed: unknown
-  try {
-    packed = await send(client, 'evalsha', args)
-  } catch (error) {
-    // The server does not know the script, so nothing has run yet.
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-    packed = await send(client, 'eval', [script.source, ...args.slice(1)])
-  }
-  const numbers = unpackNumbers(packed as Buffer)
-  // A proxy or another server may have answered something else.
-  if (numbers.length < 1 + call.entries.length * (1 + 3 * readings.length)) {
-    throw new Error(`a reply of ${numbers.length} numbers`)
-  }
-  return { args, numbers }
+  /** Once it is sent: to which node, with which arguments of EVALSHA, and when. */
+  node: RedisNode | undefined
+  args: readonly string[]
+  sentAtMs: number
 }
 
 /** The arguments begin with the name of the script and the number of the keys. */
 const HEAD = 2
 
-function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
+/** The arguments of EVALSHA. */
+export function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
   const { script, names, policyNumbers } = prepared
   const args = [script.sha, '']
   // As in driver.lua.
@@ -97,8 +76,9 @@ function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
     isPlain &&= pendings.length === 1 && request.count === 1 && areOne(request.costs)
   }
   args[1] = String(args.length - HEAD)
-  args.push(nowUs === undefined ? '' : String(nowUs), mode)
   for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
+  if (isPlain && mode === 'consume' && nowUs === undefined) return args
+  args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain) return args
   for (const { request, pendings } of entries) {
     const { costs, count, untilUs, seenUs } = request
@@ -110,12 +90,25 @@ function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
   return args
 }
 
+/** The arguments of EVAL, for a server that does not know the script. */
+export function withSource({ prepared, args }: Call): string[] {
+  return [prepared.script.source, ...args.slice(1)]
+}
+
+/** @throws {Error} if a proxy or another server has answered something else */
+export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
+  const numbers = unpackNumbers(packed as Buffer)
+  if (numbers.length < 1 + entries.length * (1 + 3 * prepared.readings.length))
+    throw new Error(`a reply of ${numbers.length} numbers`)
+  return numbers
+}
+
 /**
  * Tells those who wait what was granted. Returns why a request could not be decided, if one could
  * not.
  */
-export function answer(call: Call, { args, numbers }: Reply, sentAtMs: number): unknown {
-  const { entries, prepared } = call
+export function answer(call: Call, numbers: readonly number[]): unknown {
+  const { entries, prepared, args, sentAtMs } = call
   const { readings } = prepared
   const keys = Number(args[1]) / entries.length
   let foreign: StoreError | undefined

@@ -2,12 +2,14 @@
 
 import type { BackendNode } from '../../layers/resilience/backend.js'
 import type { Target } from '../../store.js'
-import type { RedisLike } from '../client/client.js'
-import { slotOf } from './hash-slot.js'
+import type { Connection } from '../client/client.js'
+import { SLOTS, slotOf } from './hash-slot.js'
 import { hashTagOf, type KeyFormat } from './keys.js'
 
 export interface RedisNode extends BackendNode {
   inFlight: number
+  /** The last call to it was of one request. */
+  wasLone: boolean
 }
 
 /** Name of the node that stands for slots whose node the client does not know. */
@@ -16,7 +18,7 @@ const UNKNOWN = 'unknown'
 const TRIES = 10_000
 
 export class Nodes {
-  readonly #client: RedisLike
+  readonly #connection: Pick<Connection, 'isCluster' | 'nodeOf'>
   readonly #format: KeyFormat
   readonly #nodes: Map<string, RedisNode> = new Map()
   /** The only one, where there is no Cluster. */
@@ -24,10 +26,10 @@ export class Nodes {
   #lastTag = ''
   #lastSlot = 0
 
-  constructor(client: RedisLike, format: KeyFormat) {
-    this.#client = client
+  constructor(connection: Pick<Connection, 'isCluster' | 'nodeOf'>, format: KeyFormat) {
+    this.#connection = connection
     this.#format = format
-    this.#only = client.isCluster === true ? undefined : this.#named('redis')
+    this.#only = connection.isCluster ? undefined : this.#named('redis')
   }
 
   /** Those that the client knows; before it knows any, the one that stands for them. */
@@ -35,6 +37,11 @@ export class Nodes {
     const all = [...this.#nodes.values()]
     const known = all.filter(({ name }) => name !== UNKNOWN)
     return known.length > 0 ? known : all
+  }
+
+  /** How many there are; one where there is no Cluster. */
+  get slots(): number {
+    return this.#only === undefined ? SLOTS : 1
   }
 
   /** The slot of a target's first key; 0 where there is no Cluster. */
@@ -59,7 +66,13 @@ export class Nodes {
 
   /** The node that serves a slot, as far as the client knows. */
   ofSlot(slot: number): RedisNode {
-    return this.#only ?? this.#named(this.#client.slots?.[slot]?.[0] ?? UNKNOWN)
+    return this.#only ?? this.#named(this.#connection.nodeOf(slot) ?? UNKNOWN)
+  }
+
+  /** Whether the node of a slot waits for the next request, which is likely to come alone. */
+  isIdle(slot: number): boolean {
+    const { inFlight, wasLone } = this.ofSlot(slot)
+    return inFlight === 0 && wasLone
   }
 
   /** The node that decides a target's requests. */
@@ -69,17 +82,21 @@ export class Nodes {
 
   /** A key that lies on a node. Any, if the node has no slots, or hardly any. */
   keyOn(node: BackendNode): string {
-    const { slots = [] } = this.#client
-    const isServing = this.#only !== undefined || slots.some((names) => names?.[0] === node.name)
     let n = 0
-    while (isServing && n < TRIES && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
+    const tries = this.#isServing(node) ? TRIES : 0
+    while (n < tries && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
     return `probe${n}`
+  }
+
+  #isServing(node: BackendNode): boolean {
+    for (let slot = 0; slot < SLOTS; slot += 1) if (this.ofSlot(slot) === node) return true
+    return false
   }
 
   #named(name: string): RedisNode {
     let node = this.#nodes.get(name)
     if (node === undefined) {
-      node = { name, inFlight: 0 }
+      node = { name, inFlight: 0, wasLone: false }
       this.#nodes.set(name, node)
     }
     return node

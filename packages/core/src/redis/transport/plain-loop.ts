@@ -17,7 +17,7 @@ export function plainLoop(kernels: readonly KernelLua[]): string {
     kernels.map((kernel, at) => text(at + 1, kernel).replaceAll('@', `p${at + 1}_`)).join('\n')
 
   const locals = each((i, kernel) => {
-    const values = kernel.numbers.map((_, at) => `ARGV[${3 * i + at}] + 0`)
+    const values = kernel.numbers.map((_, at) => `ARGV[${3 * i + at - 2}] + 0`)
     return `local ${kernel.numbers.join(', ')} = ${values.join(', ')}\n${kernel.locals}`
   })
   const places = each((i) => `local key${i}, ours${i}, used${i}, wait${i}, reset${i}, changed${i}`)
@@ -67,7 +67,7 @@ if changed${i} then
   end
 end`,
   )
-  return `if mode == 'consume' and #ARGV == ${2 + 3 * count} then
+  return `if mode == 'consume' and #ARGV <= ${2 + 3 * count} then
 ${locals}
 local reply = { us, 0, 0, 0, 0 }
 local at = 1

@@ -14,6 +14,9 @@ export interface Script {
   readonly sha: string
 }
 
+/** Of a policy. */
+const NUMBERS = 3
+
 const scripts = new Map<string, Script>()
 
 /**
@@ -36,6 +39,23 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua'>[]): Script {
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
   const list = `local kernels = { ${kernels.map(({ id }) => id).join(', ')} }\n`
   const loop = plainLoop(kernels.map(({ lua }) => lua))
-  const source = [prologueLua, ...shared, loop, ...definitions, list, driverLua].join('')
+  const [now, later] = prologueFor(shared.join('') + loop)
+  const numbers = `local numbers = ${NUMBERS * kernels.length}\n`
+  const source = [numbers, now, ...shared, loop, later, ...definitions, list, driverLua].join('')
   return { source, sha: createHash('sha1').update(source).digest('hex') }
+}
+
+/** Where the prologue looks a function up. */
+const LOOKUP = /^local (\w+) = (redis|math|string)\.\w+$/
+
+/** The prologue, without the functions that a text does not use; and these. */
+function prologueFor(text: string): [now: string, later: string] {
+  const words = new Set(text.match(/\w+/g))
+  const isLater = (line: string): boolean => {
+    const name = LOOKUP.exec(line)?.[1]
+    return name !== undefined && name !== 'call' && !words.has(name)
+  }
+  const lines = prologueLua.split('\n')
+  const later = lines.filter(isLater).map((line) => `${line}\n`)
+  return [lines.filter((line) => !isLater(line)).join('\n'), later.join('')]
 }

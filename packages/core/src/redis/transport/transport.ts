@@ -5,14 +5,22 @@ import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'
 import type { Peers } from '../../layers/resilience/peers.js'
 import type { Target } from '../../store.js'
-import { connectionOf, type RedisLike } from '../client/client.js'
+import type { RedisLike, Send } from '../client/client.js'
+import { connectionOf, SILENCE_MS } from '../client/ioredis.js'
 import { permissions } from '../client/permissions.js'
 import { Heartbeat, PEERS_TAG } from '../heartbeat.js'
 import type { RedisSettings } from '../options.js'
 import { batching } from './batching.js'
-import { answer, type Call, evaluate, fail } from './call.js'
+import { answer, argumentsOf, type Call, fail, numbersOf, withSource } from './call.js'
 import { hashTagOf } from './keys.js'
-import { Nodes } from './nodes.js'
+import { Nodes, type RedisNode } from './nodes.js'
+
+/**
+ * Calls in a write to a single server, at the most: it begins with these while the others are made.
+ * All in one write would save 13 % more CPU, at 40 % less throughput. The nodes of a Cluster work
+ * beside each other, so there all calls to one leave together.
+ */
+const MAX_CALLS = 32
 
 export interface RedisTransport extends Backend {
   /** Processes that share the limits. */
@@ -32,49 +40,114 @@ export function redisTransport(
 ): RedisTransport {
   const { format, deadlineMs, instances, clock, maxInFlight } = settings
   const { prefix } = format
-  const nodes = new Nodes(client, format)
-  const connection = connectionOf(client, deadlineMs, time)
+  const silenceMs = Math.max(SILENCE_MS, deadlineMs)
+  const connection = connectionOf(client, { deadlineMs, silenceMs, time })
+  const nodes = new Nodes(connection, format)
   const gathered = batching(dispatch, { format, nodes, time, clock })
-  const check = permissions(client, prefix, deadlineMs, time)
+  const check = permissions(connection, prefix, deadlineMs, time)
   const failed = (error: unknown) => check(error, () => PEERS_TAG)
-  const heartbeat = new Heartbeat(client, { prefix, time, failed })
+  const heartbeat = new Heartbeat(connection, { prefix, time, failed })
 
-  function dispatch(call: Call): void {
-    const connecting = connection.connecting()
+  /** Sends calls, those to one node in one write. */
+  function dispatch(calls: readonly Call[]): void {
+    const connecting = connection.isStarted ? undefined : connection.connecting()
     if (connecting !== undefined) {
-      // Its node is known only once the client is connected.
+      // Their nodes are known only once the client is connected.
       connecting.then(
-        () => dispatch(call),
-        (error) => fail(call, error),
+        () => dispatch(calls),
+        (error) => {
+          for (const call of calls) fail(call, error)
+        },
       )
       return
     }
-    const node = nodes.ofSlot(call.slot)
+    const writes = calls.length === 1 ? [calls] : writesOf(calls)
+    for (const write of writes) {
+      const node = nodes.ofSlot((write[0] as Call).slot)
+      const { entries } = write[0] as Call
+      const isLone = entries.length === 1 && entries[0]?.pendings.length === 1
+      node.wasLone = isLone && write.length === 1 && node.inFlight === 0
+      for (const call of write) call.node = node
+      connection.inOneWrite(node.name, write, ask)
+    }
+  }
+
+  /** The calls to each node, in the order in which they came. */
+  function writesOf(calls: readonly Call[]): Iterable<readonly Call[]> {
+    const byNode = new Map<RedisNode, Call[]>()
+    const full: Call[][] = []
+    for (const call of calls) {
+      const node = nodes.ofSlot(call.slot)
+      const some = byNode.get(node)
+      if (some === undefined) byNode.set(node, [call])
+      else if (some.push(call) === MAX_CALLS && !connection.isCluster) {
+        full.push(some)
+        byNode.delete(node)
+      }
+    }
+    return [...full, ...byNode.values()]
+  }
+
+  function ask(call: Call, send: Send): void {
+    const node = call.node as RedisNode
     if (node.inFlight >= maxInFlight) {
       fail(call, new Error(`${node.inFlight} calls are in flight already`))
       return
     }
-    const noted = (error: unknown) => check(error, () => hashTagOf(format, nodes.keyOn(node)))
-    const sentAtMs = time.nowMs()
     node.inFlight += 1
-    evaluate(client, call).then(
-      (reply) => {
-        node.inFlight -= 1
-        const foreign = answer(call, reply, sentAtMs)
-        if (foreign !== undefined) noted(foreign)
-        // The first reply starts it, unless the number of peers was given as an option.
-        if (instances === undefined) heartbeat.start()
-      },
-      (error) => {
-        node.inFlight -= 1
-        if (mustSplit(error) && call.entries.length > 1) {
-          for (const entry of call.entries) dispatch({ ...call, entries: [entry] })
-          return
-        }
-        noted(error)
-        fail(call, error)
-      },
-    )
+    call.sentAtMs = time.nowMs()
+    try {
+      const args = argumentsOf(call)
+      call.args = args
+      send('evalsha', args).then(
+        (packed) => answered(call, packed),
+        (error) => {
+          // The server does not know the script, so nothing has run yet.
+          if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+            refused(call, error)
+            return
+          }
+          connection.call('eval', withSource(call)).then(
+            (packed) => answered(call, packed),
+            (failure) => refused(call, failure),
+          )
+        },
+      )
+    } catch (error) {
+      // A client of a user's.
+      refused(call, error)
+    }
+  }
+
+  function answered(call: Call, packed: unknown): void {
+    let numbers: readonly number[]
+    try {
+      numbers = numbersOf(call, packed)
+    } catch (error) {
+      refused(call, error)
+      return
+    }
+    const node = call.node as RedisNode
+    node.inFlight -= 1
+    const foreign = answer(call, numbers)
+    if (foreign !== undefined) noted(node, foreign)
+    // The first reply starts it, unless the number of peers was given as an option.
+    if (instances === undefined) heartbeat.start()
+  }
+
+  function refused(call: Call, error: unknown): void {
+    const node = call.node as RedisNode
+    node.inFlight -= 1
+    if (mustSplit(error) && call.entries.length > 1) {
+      dispatch(call.entries.map((entry) => ({ ...call, entries: [entry] })))
+      return
+    }
+    noted(node, error)
+    fail(call, error)
+  }
+
+  function noted(node: RedisNode, error: unknown): void {
+    check(error, () => hashTagOf(format, nodes.keyOn(node)))
   }
 
   return {
@@ -85,7 +158,7 @@ export function redisTransport(
     nodes,
     unready: connection.unready,
     peers: () => instances ?? heartbeat.peers,
-    slotsOf: client.isCluster === true ? (target) => nodes.slotsOf(target) : undefined,
+    slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,
     close() {
       gathered.flush()
       connection.close()

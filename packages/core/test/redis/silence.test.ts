@@ -1,0 +1,134 @@
+// A connection on which nothing comes any more is given up, so that a new one is made, maybe to
+// another host.
+
+import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { Cluster, Redis } from 'ioredis'
+import { afterEach, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisStoreOptions,
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+  redisStore,
+} from '../../src/index.js'
+
+const policy = fixedWindow({ name: 'p', limit: 1_000_000, window: '1h' })
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** Asks about a key every 20 ms until it is ended. */
+function asking(limiter: RateLimiter, keys: readonly string[]): void {
+  const timer = setInterval(() => {
+    for (const key of keys) limiter.consume(key).catch(() => {})
+  }, 20)
+  open.push(() => clearInterval(timer))
+}
+
+/** Without heartbeats. */
+const ALONE = { instances: 1 }
+
+/** A limiter on a Redis behind a proxy, which has decided once. */
+async function behindProxy(options: RedisStoreOptions, more: object = {}) {
+  const server = await startRedis()
+  open.push(() => server.stop())
+  const proxy = await startProxy(server.port)
+  open.push(() => proxy.stop())
+  const client = new Redis(proxy.port, { ...recommendedRedisOptions, ...more })
+  client.on('error', () => {})
+  open.push(() => client.disconnect())
+  const store = redisStore(client, options)
+  open.push(() => store.close())
+  const limiter = new RateLimiter({ store, policy })
+  expect((await limiter.consume('k')).source).toBe('store')
+  expect(proxy.stats.connections).toBe(1)
+  return { proxy, limiter }
+}
+
+const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
+
+test.each<[string, object]>([
+  ['', {}],
+  [', also where commands time out sooner', { commandTimeout: 200 }],
+])(
+  'a silent connection is given up after a second, and so is the next one that is not greeted%s',
+  async (_, more) => {
+    const { proxy, limiter } = await behindProxy(ALONE, more)
+    await proxy.set('blackhole')
+    const startedMs = performance.now()
+    asking(limiter, ['k'])
+    await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
+    expect(performance.now() - startedMs).toBeGreaterThan(900)
+    await waitUntil('another one', async () => proxy.stats.connections >= 3)
+    expect(performance.now() - startedMs).toBeGreaterThan(1_900)
+    await proxy.set('pass')
+    await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
+  },
+)
+
+test('a silent connection is given up by heartbeats, where nobody asks', async () => {
+  const { proxy } = await behindProxy({})
+  await proxy.set('blackhole')
+  await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
+})
+
+test('silence shorter than the deadline is none', async () => {
+  const { proxy, limiter } = await behindProxy({ ...ALONE, deadlineMs: 5_000 })
+  await proxy.set('blackhole')
+  asking(limiter, ['k'])
+  await for2s()
+  expect(proxy.stats.connections).toBe(1)
+})
+
+test('an event loop that was held up is no silence', async () => {
+  const { proxy, limiter } = await behindProxy(ALONE)
+  for (let i = 0; i < 3; i += 1) {
+    const before = limiter.consume('before')
+    // It is on its way.
+    await new Promise((resolve) => setImmediate(resolve))
+    const endMs = performance.now() + 1_500
+    while (performance.now() < endMs);
+    await Promise.all([before, limiter.consume('after')])
+  }
+  await for2s()
+  expect(proxy.stats.connections).toBe(1)
+})
+
+test('a connection that is slow, but answers, is kept', async () => {
+  const { proxy, limiter } = await behindProxy(ALONE)
+  await proxy.set({ latencyMs: 350 })
+  asking(limiter, ['k'])
+  await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
+  await for2s()
+  expect(proxy.stats.connections).toBe(1)
+})
+
+test('the connection to a silent node of a Cluster is given up, and the others are kept', async () => {
+  const servers = await startCluster({ masters: 3, replicas: 0 })
+  open.push(() => servers.stop())
+  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
+  const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
+  open.push(() => client.disconnect())
+  await new Promise((resolve) => client.once('ready', resolve))
+  const store = redisStore(client, { instances: 1 })
+  const limiter = new RateLimiter({ store, policy })
+  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => limiter.consume(key)))
+  const silent = servers.masters[0]
+  const closed: number[] = []
+  for (const node of client.nodes('master')) {
+    node.once('close', () => closed.push(node.options.port as number))
+  }
+  silent?.kill('SIGSTOP')
+  asking(limiter, keys)
+  await waitUntil('it is given up', async () => closed.length > 0)
+  silent?.kill('SIGCONT')
+  await waitUntil('all decide', async () => {
+    const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
+    return decisions.every(({ source }) => source === 'store')
+  })
+  expect(closed).toEqual([silent?.port])
+})
