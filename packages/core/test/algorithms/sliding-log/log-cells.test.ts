@@ -8,8 +8,8 @@ import { EPOCH_MS } from '../../../src/base/clock.js'
 
 const limit = 10
 
-/** The cells after a request at each of these times. */
-function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
+/** The cells after a request at each of these times, and all that there were. */
+function cellsAfter(times: readonly number[], quantumMs = 1, all: Set<Cells> = new Set()): Cells {
   const scratch = slidingLog.prepare([limit, 1_000, quantumMs])
   let cells: Cells = new Float64Array(0)
   for (const ms of times) {
@@ -17,6 +17,7 @@ function cellsAfter(times: readonly number[], quantumMs = 1): Cells {
     if (slidingLog.used(scratch) >= limit) continue
     slidingLog.take(scratch, 1)
     cells = slidingLog.write(scratch, cells, 0)
+    all.add(cells)
   }
   return cells
 }
@@ -28,7 +29,14 @@ test('requests of one tick are one entry', () => {
 
 test('a log that goes on for ever takes no more room than a full one', () => {
   const full = cellsAfter(Array.from({ length: limit }, (_, i) => i))
-  const old = cellsAfter(Array.from({ length: 50_000 }, (_, i) => 7 * i))
+  const arrays = new Set<Cells>()
+  const old = cellsAfter(
+    Array.from({ length: 50_000 }, (_, i) => 7 * i),
+    1,
+    arrays,
+  )
   expect(full.length).toBeLessThanOrEqual(3 + 4 * limit)
   expect(old.length).toBeLessThanOrEqual(2 * full.length)
+  // Once it has as much, nothing is made for it any more.
+  expect(arrays.size).toBeLessThan(10)
 })
