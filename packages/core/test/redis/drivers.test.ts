@@ -285,6 +285,14 @@ describe('huge counts', () => {
     }
   })
 
+  test('of a log saturate when some of them were lost and are restored', async () => {
+    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
+    await twins.ask({ atMs: 500 })
+    await twins.ask({ mode: 'restore', cost: MAX_UNITS, untilMs: 1_200, atMs: 600 })
+    const back: Ask = { mode: 'refund', cost: MAX_UNITS - 3, atMs: 600 }
+    expect(await twins.ask(back)).toMatchObject({ left: limit - 3 })
+  })
+
   test('of a log go on when their sums begin anew', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
     const sums: number[] = []
@@ -429,6 +437,39 @@ describe('what was charged in the instant in which a key was forgotten', () => {
       const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 }
       expect(await twins.ask(refund)).toMatchObject({ left: limit })
     }
+  })
+})
+
+test.each(policies)(
+  'what was charged a microsecond before a refund that left nothing is not given back twice: $algorithm',
+  async (policy) => {
+    const twins = new Twins(policy)
+    const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0, atMs: 0.001 }
+    await twins.ask({ cost: 3 })
+    expect(await twins.ask(refund)).toMatchObject({ left: limit })
+    await twins.ask({ cost: 4, atMs: 0.001 })
+    expect(await twins.ask(refund)).toMatchObject({ left: limit - 4 })
+    expect(await twins.ask({ ...refund, seenMs: 0.001 })).toMatchObject({ left: limit - 1 })
+  },
+)
+
+describe('a receipt gives nothing back to those who came later', () => {
+  test('in a window that ends later than its own', async () => {
+    const twins = new Twins(fixedWindow({ name: 'p', limit, window }))
+    await twins.ask({ cost: 3, atMs: 500 })
+    const refund: Ask = { mode: 'refund', cost: 2, atMs: 600 }
+    expect(await twins.ask({ ...refund, untilMs: 1_499.999 })).toMatchObject({ left: limit - 3 })
+    expect(await twins.ask({ ...refund, untilMs: 1_500 })).toMatchObject({ left: limit - 1 })
+  })
+
+  test('in the windows that a counter keeps when the clock has gone back', async () => {
+    const twins = new Twins(slidingCounter({ name: 'p', limit, window }))
+    await twins.ask({ cost: 3, atMs: 2_500 })
+    await twins.ask({ atMs: 3_500 })
+    // The window that began at 3,000 is kept, and the one before it counts until 4,000.
+    const refund: Ask = { mode: 'refund', cost: 2, atMs: 2_900 }
+    expect(await twins.ask({ ...refund, untilMs: 3_000 })).toMatchObject({ left: limit - 4 })
+    expect(await twins.ask({ ...refund, untilMs: 3_001 })).toMatchObject({ left: limit - 2 })
   })
 })
 
