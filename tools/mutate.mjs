@@ -33,7 +33,10 @@ const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31)
 const WALKS_PER_KERNEL = 100
 /** Writes Lua, so its mutants are tried as Lua. */
 const PLAIN_LOOP = 'src/redis/transport/plain-loop.ts'
+/** For the walks, which take about a second. */
 const PATIENCE_MS = 15_000
+/** For the suites. Far more than they take, for one that is ended has noticed nothing. */
+const SUITES_MS = 600_000
 /** Those of packages/core that look at kernels and drivers, but for the differential test. */
 const SUITES = [
   'adversary',
@@ -44,6 +47,7 @@ const SUITES = [
   'drivers',
   'fallback',
   'driver',
+  'headers',
   'kernel-lua',
   'log-cells',
   'local-quotas',
@@ -75,34 +79,43 @@ async function main() {
     const began = performance.now()
     const mutants = mutationsOf(readFileSync(join(core, file), 'utf8'), extname(file))
     const alive = []
+    let silent = 0
     const code = await programOf(file, readFileSync(join(core, file), 'utf8'))
     for (const mutant of mutants) {
       // Only types are different, or it cannot be compiled.
       if ((await programOf(file, mutant.text)) === code) continue
       const outcome = await bench.try(file, mutant)
-      if (outcome === undefined) bench = await replaced(bench)
+      if (outcome === undefined) {
+        bench = await replaced(bench)
+        silent += 1
+      }
       if (outcome === 'survived') alive.push(mutant)
       else counts[outcome ?? 'killed'] += 1
     }
     bench = await replaced(bench)
     const seconds = Math.round((performance.now() - began) / 1_000)
-    console.log(
-      `${file}: ${mutants.length} mutants, ${alive.length} survived the walks (${seconds} s)`,
-    )
+    const told = `${alive.length} survived the walks, ${silent} gave no answer`
+    console.log(`${file}: ${mutants.length} mutants, ${told} (${seconds} s)`)
     for (const mutant of alive) {
       const name = `${file}: ${mutant.before} => ${mutant.after || '(left out)'}`
-      if (known.some((pattern) => pattern.test(name))) counts.equivalent += 1
-      else if (!process.env.WEIR_WALKS_ONLY && (await suitesNotice(file, mutant)))
-        counts.killed += 1
-      else {
-        counts.survived += 1
-        survivors.push(`${name}   (line ${mutant.line})`)
-        console.log(`  SURVIVED ${survivors.at(-1)}`)
+      if (known.some((pattern) => pattern.test(name))) {
+        counts.equivalent += 1
+        continue
       }
+      const outcome = process.env.WEIR_WALKS_ONLY ? 'survived' : await trySuites(file, mutant)
+      if (outcome === 'killed') {
+        counts.killed += 1
+        continue
+      }
+      counts.survived += 1
+      const how = outcome === 'survived' ? '' : `, ${outcome}`
+      survivors.push(`${name}   (line ${mutant.line}${how})`)
+      console.log(`  SURVIVED ${survivors.at(-1)}`)
     }
   }
+  const { killed, equivalent, invalid, survived } = counts
   console.log(
-    `\nkilled ${counts.killed}, explained ${counts.equivalent}, not a program ${counts.invalid}, survived ${counts.survived}`,
+    `\nkilled ${killed}, explained ${equivalent}, not a program ${invalid}, survived ${survived}`,
   )
   for (const survivor of survivors) console.log(survivor)
   return survivors.length > 0 ? 1 : 0
@@ -206,20 +219,27 @@ function kernelOf(file) {
   return /algorithms\/([\w-]+)\//.exec(file)?.[1]
 }
 
-/** Whether a suite of packages/core fails with the mutant. */
-function suitesNotice(file, mutant) {
+/** 'killed': a suite of packages/core fails with the mutant. */
+function trySuites(file, mutant) {
   const vitest = join(root, 'packages/core/node_modules/vitest/vitest.mjs')
   return withMutant(file, mutant, async () => {
-    return (await run('node', [vitest, 'run', '--bail=1', ...SUITES], core)) !== 0
+    const code = await run('node', [vitest, 'run', '--bail=1', ...SUITES], core)
+    if (code === undefined) return 'timed out'
+    return code === 0 ? 'survived' : 'killed'
   })
 }
 
+/** The code it ends with; undefined: it took too long. */
 async function run(command, args, cwd = folder) {
   const child = spawn(command, args, { cwd, stdio: 'ignore', env: { ...process.env, CI: '1' } })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    child.kill('SIGKILL')
+  }, SUITES_MS)
   const [code] = await once(child, 'close')
   clearTimeout(timer)
-  return code
+  return isLate ? undefined : code
 }
 
 /** Mutants that are as good as the original: patterns in which `*` stands for anything. */
