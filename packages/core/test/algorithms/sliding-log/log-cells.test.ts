@@ -25,6 +25,7 @@ function cellsAfter(times: readonly number[], quantumMs = 1, all: Set<Cells> = n
 test('requests of one tick are one entry', () => {
   expect(cellsAfter([5]).length).toBe(cellsAfter(Array(limit).fill(5)).length)
   expect(cellsAfter([5]).length).toBe(cellsAfter([5, 50, 99], 100).length)
+  expect(cellsAfter([1, 1, 2, 2, 3, 3]).length).toBe(cellsAfter([1, 2, 3]).length)
 })
 
 test('a log that goes on for ever takes no more room than a full one', () => {
