@@ -13,6 +13,8 @@ import { EPOCH_MS } from '../../../src/base/clock.js'
 const WALKS = 250
 const STEPS_PER_WALK = 100
 const MILLION = 10 ** 6
+/** 2044: a bucket is exact until 2045, and a few retries of a long one may go beyond that. */
+const LAST_US = (EPOCH_MS + 19 * 365 * 86_400_000) * 1_000
 
 /**
  * A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond,
@@ -164,6 +166,7 @@ function walk(
 
   for (const { by, verb, share, units } of steps) {
     nowUs += typeof by === 'number' ? by : edge(by, cost, rounded)
+    if (nowUs > LAST_US) return
     // After a wait the same cost is asked for again.
     if (by !== 'retry' && by !== 'beforeRetry')
       cost = units ?? Math.ceil((share / MILLION) * capacity)
