@@ -37,7 +37,7 @@ import {
   redisStore,
   slidingLog,
 } from '../../src/index.js'
-import { unpackNumbers } from '../../src/redis/transport/reply.js'
+import { unpackNumbers } from '../../src/redis/transport/msgpack.js'
 import { patientClient } from './patient.js'
 
 const DEADLINE_MS = 100

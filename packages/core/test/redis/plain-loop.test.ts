@@ -15,7 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { unpackNumbers } from '../../src/redis/transport/reply.js'
+import { unpackNumbers } from '../../src/redis/transport/msgpack.js'
 import { scriptOf } from '../../src/redis/transport/script.js'
 import { makePolicySet } from '../../src/request.js'
 import { patientClient } from './patient.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { unpackNumbers } from '../../src/redis/transport/reply.js'
+import { unpackNumbers } from '../../src/redis/transport/msgpack.js'
 import { singleClient } from './clients.js'
 
 const EDGES = [
