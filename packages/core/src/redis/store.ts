@@ -7,7 +7,7 @@ import { withDenyCache } from '../layers/deny-cache.js'
 import type { Layer } from '../layers/layer.js'
 import { type LeaseLayer, withLeases } from '../layers/leases.js'
 import type { StoreHealth } from '../layers/resilience/backend.js'
-import { withDeadline } from '../layers/resilience/failures.js'
+import { withDeadline } from '../layers/resilience/deadlines.js'
 import { Resilience } from '../layers/resilience/resilience.js'
 import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
 import { checkClient } from './client/check.js'
@@ -45,7 +45,7 @@ export function redisStoreIn(
       layers.leases?.close()
       transport.close()
       layers.resilience.close()
-      await withDeadline(transport.leave(), CLOSING_MS, time).catch(() => {})
+      await withDeadline(transport.leave(), CLOSING_MS, time, transport.title).catch(() => {})
     },
   })
 }

@@ -1,4 +1,5 @@
 -- Fixed window. Formula, bound and units: kernel.ts, the twin of this file.
+-- The build adds the list of the functions, and `correct`, which is that of the mode.
 -- Key: STRING 'count:end', end in Unix ms.
 
 return function(limit, span, aligned)

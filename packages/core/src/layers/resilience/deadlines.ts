@@ -1,6 +1,8 @@
-// Deadlines of requests. One timer serves them all, and what is done leaves nothing behind.
+// Deadlines of requests. One timer serves them all, and what is done leaves nothing behind. Whose
+// they are is in resilience.ts.
 
 import type { Time } from '../../base/time.js'
+import { timedOut } from './failures.js'
 
 /** Of all that was added in a turn of the event loop: `Infinity` until the turn ends. */
 export interface Deadline {
@@ -126,4 +128,22 @@ export class Deadlines {
       item.expire()
     }
   }
+}
+
+/**
+ * What the promise resolves to, unless that takes longer.
+ * @throws {StoreError} when it takes longer
+ */
+export function withDeadline<Value>(
+  promise: Promise<Value>,
+  ms: number,
+  time: Time,
+  store: string,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    // A reply that is there already comes first, as above.
+    const expire = (): void => reject(timedOut(ms, store))
+    const cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
+    promise.finally(cancel).then(resolve, reject)
+  })
 }

@@ -1,7 +1,6 @@
 // What a failure means: that a node cannot decide, or that one key cannot be decided.
 
 import { quote, StoreError } from '../../base/errors.js'
-import type { Time } from '../../base/time.js'
 
 /**
  * Replies of Redis that concern one key or call; the node is well. An error of the script itself,
@@ -50,21 +49,4 @@ export function isMisuse(error: unknown): boolean {
 
 export function timedOut(afterMs: number, store: string): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `${store} did not answer within ${afterMs} ms`)
-}
-
-/**
- * What the promise resolves to, unless that takes longer.
- * @throws {StoreError} when it takes longer
- */
-export function withDeadline<Value>(
-  promise: Promise<Value>,
-  ms: number,
-  time: Time,
-): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    // A reply that is there already comes first, as in deadlines.ts.
-    const expire = (): void => reject(timedOut(ms, 'Redis'))
-    const cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
-    promise.finally(cancel).then(resolve, reject)
-  })
 }

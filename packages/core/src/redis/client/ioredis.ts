@@ -3,7 +3,7 @@
 
 import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
-import { withDeadline } from '../../layers/resilience/failures.js'
+import { withDeadline } from '../../layers/resilience/deadlines.js'
 import type { Connection, RedisLike, Send } from './client.js'
 
 interface Stream {
@@ -110,7 +110,7 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
     if (connection.isStarted) return undefined
     if (waiting === undefined) {
       const attempt = Promise.race([attemptOf(client), closed])
-      waiting = withDeadline(attempt, deadlineMs, time).then(end, end)
+      waiting = withDeadline(attempt, deadlineMs, time, 'Redis').then(end, end)
       waiting.catch(() => {})
     }
     return waiting

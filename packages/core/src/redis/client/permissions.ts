@@ -4,7 +4,8 @@
 import type { StoreError } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
 import { warn } from '../../base/warnings.js'
-import { reasonOf, withDeadline } from '../../layers/resilience/failures.js'
+import { withDeadline } from '../../layers/resilience/deadlines.js'
+import { reasonOf } from '../../layers/resilience/failures.js'
 import type { Connection } from './client.js'
 
 /**
@@ -81,6 +82,7 @@ export function permissions(
         connection.call('eval', args),
         deadlineMs,
         time,
+        'Redis',
       )) as unknown[]
       refused = NAMES.filter((_, i) => REFUSAL.test(String(errors[i]))).join(', ') || refused
     } catch {

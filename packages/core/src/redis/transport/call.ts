@@ -8,8 +8,8 @@ import type { LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
-import type { RedisNode } from './nodes.js'
 import { unpackNumbers } from './msgpack.js'
+import type { RedisNode } from './nodes.js'
 import { type Script, scriptOf } from './script.js'
 
 /** What is the same for all calls of a policy set. */

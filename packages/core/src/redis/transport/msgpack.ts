@@ -1,5 +1,6 @@
 // Reads the driver's reply: one msgpack array of whole numbers, each in the shortest form that
-// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md).
+// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md). What they mean is in
+// call.ts.
 
 /**
  * The numbers of a packed array. Byte by byte: a Buffer's own functions take three times as long.
