@@ -1,8 +1,8 @@
 -- What every script begins with: functions and constants for the kernels and the driver, the mode,
 -- the time and, if that is injected, some slack: real time must then not delete a key whose
--- injected time has not come. The arguments are those of driver.lua, and `numbers`
--- says how many of them are policies' numbers. A function that the loop for plain requests does not
--- need is looked up after it (redis/transport/script.ts): each takes it 1 % of its time.
+-- injected time has not come. The arguments are those of driver.lua; `numbers` says how many of
+-- them are policies' numbers. A function that the loop for plain requests does not need is looked
+-- up after that loop (redis/transport/script.ts): each look-up takes 1 % of a script's time.
 
 local call = redis.call
 local pcall = redis.pcall

@@ -13,11 +13,11 @@ interface Stream {
   destroy?(error: Error): void
 }
 
-/** What had come on a connection when it was looked at. */
+/** How much had come on a connection when it was looked at. */
 interface Heard {
   stream: Stream | undefined
   bytes: number | undefined
-  /** When it was the first time that no more had come. */
+  /** When this number was first seen. */
   sinceMs: number
   lookAgainMs: number
 }

@@ -42,9 +42,9 @@ const resolved = Promise.resolve()
 
 /**
  * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. If
- * the node has nothing to do, and the last request there came alone, this one is likely to be
- * alone, too: it waits only for what is asked beside it, such as the lease of a hot key. `flush`
- * sends what was asked for so far.
+ * nothing is under way to the node, and the last call there was of one request, this one is likely
+ * to be alone, too: it is sent in a microtask, together with what was asked in the same tick, such
+ * as the lease of a hot key. `flush` sends what was asked for so far.
  */
 export function batching(
   send: (calls: readonly Call[]) => void,

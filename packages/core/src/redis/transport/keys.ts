@@ -9,7 +9,7 @@
 // or move the hash tag, or run into the next part; long ones, and texts that UTF-8 cannot carry,
 // are replaced by a hash.
 //
-// Beside them lie a key's mark, <key>:mark (call.ts), the processes that share a prefix,
+// Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
 // <prefix>:{instances} (../heartbeat.ts), and <prefix>:{<tag>}:permissions, which is asked for and
 // never written (../client/permissions.ts).
 
