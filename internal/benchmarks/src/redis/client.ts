@@ -18,6 +18,9 @@ export async function connectedToCluster(
 }
 
 async function ready<Client extends Redis | Cluster>(client: Client): Promise<Client> {
+  // A server that ends while its client is still hanging up resets the connection. What matters of
+  // an error is seen by the requests that fail of it.
+  client.on('error', () => {})
   if (client.status !== 'ready')
     await new Promise<void>((resolve) => client.once('ready', () => resolve()))
   return client
