@@ -1,6 +1,6 @@
 // Goals as data beside the scenario that measures them, and whether they are met.
 
-import { bestPeer, figure, inThePast, type Metric, type Table } from './table.js'
+import { bestPeer, figure, inThePast, type Metric, multiple, type Table } from './table.js'
 
 export interface Goal {
   /** Its place in the list of goals, which docs/benchmarks.md has. */
@@ -76,20 +76,20 @@ export function judge(goal: Goal, tables: readonly Table[]): Judgement {
     throw new Error(`a goal asks for ${goal.metric} of ${goal.table}, which nothing measures`)
   }
   const best = bestPeer(table, metric)?.subject
-  /** The figure of a subject, or of what stands for one, over that of what `of` is judged by. */
-  const multiple = (name: string | undefined, of: string): number | undefined => {
-    const own = figureOf(name, of)
-    const divisor = goal.per === undefined ? 1 : figureOf(goal.per, of)
-    return own === undefined || divisor === undefined ? undefined : own / divisor
-  }
-  const figureOf = (name: string | undefined, of: string): number | undefined => {
-    const subject = name === BEST_PEER ? best : name === PAST ? inThePast(of) : name
-    return subject === undefined ? undefined : figure(table, subject, metric.id)
+  const nameOf = (name: string, of: string): string | undefined =>
+    name === BEST_PEER ? best : name === PAST ? inThePast(of) : name
+  /** What a subject, or what stands for one, has of what `of` is judged by. */
+  const judged = (name: string | undefined, of: string): number | undefined => {
+    const subject = name === undefined ? undefined : nameOf(name, of)
+    if (subject === undefined) return undefined
+    if (goal.per === undefined) return figure(table, subject, metric.id)
+    const base = nameOf(goal.per, of)
+    return base === undefined ? undefined : multiple(table, subject, base, metric.id)
   }
   const reference = (name: string | undefined): Reference | undefined => {
     const values = new Set<number>()
     for (const subject of goal.of) {
-      const value = multiple(name, subject)
+      const value = judged(name, subject)
       if (value !== undefined) values.add(value)
     }
     if (name === undefined || values.size === 0) return undefined
@@ -97,7 +97,7 @@ export function judge(goal: Goal, tables: readonly Table[]): Judgement {
   }
   const values: { subject: string; value: number; verdict: Verdict }[] = []
   for (const subject of goal.of) {
-    const value = multiple(subject, subject)
+    const value = judged(subject, subject)
     if (value !== undefined) values.push({ subject, value, verdict: verdictOf(goal, value) })
   }
   return {

@@ -122,7 +122,7 @@ function cells(texts: readonly string[]): string {
 }
 
 /** What the marks in the tables mean. */
-export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
+export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
 
 /** The page with the report between its marks. What is around them is written by hand. */
 export function withReport(page: string, { goals, figures }: Report): string {

@@ -41,15 +41,36 @@ export interface Table {
 
 /** The median over the rounds; undefined where the subject has no figure. */
 export function figure(table: Table, subject: string, metric: string): number | undefined {
+  const samples = samplesOf(table, subject, metric)
+  return samples === undefined ? undefined : median(samples)
+}
+
+function samplesOf(table: Table, subject: string, metric: string): readonly number[] | undefined {
   const samples = table.rows.find((row) => row.subject === subject)?.samples[metric]
-  return samples === undefined || samples.length === 0 ? undefined : median(samples)
+  return samples === undefined || samples.length === 0 ? undefined : samples
+}
+
+/**
+ * The figure as a multiple of another subject's: the median of the rounds' ratios, since the machine
+ * is as fast or as slow for all turns of a round. Of samples that are not of the same rounds, the
+ * ratio of the medians.
+ */
+export function multiple(
+  table: Table,
+  subject: string,
+  base: string,
+  metric: string,
+): number | undefined {
+  const [own, other] = [samplesOf(table, subject, metric), samplesOf(table, base, metric)]
+  if (own === undefined || other === undefined) return undefined
+  return own.length === other.length
+    ? median(own.map((value, round) => value / (other[round] as number)))
+    : median(own) / median(other)
 }
 
 /** The figure as a multiple of the metric's base. */
 export function ratio(table: Table, subject: string, metric: Metric): number | undefined {
-  const own = figure(table, subject, metric.id)
-  const base = metric.base === undefined ? undefined : figure(table, metric.base, metric.id)
-  return own === undefined || base === undefined ? undefined : own / base
+  return metric.base === undefined ? undefined : multiple(table, subject, metric.base, metric.id)
 }
 
 /** Of the peers that have a figure, the one with the best. */

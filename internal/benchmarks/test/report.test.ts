@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { BEST_PEER, type Goal, judge, noWorse } from '../src/goals.js'
 import { report, withReport } from '../src/report.js'
 import type { Scenario } from '../src/scenario.js'
-import type { Table } from '../src/table.js'
+import { multiple, type Table } from '../src/table.js'
 
 const table: Table = {
   id: 'cost',
@@ -50,11 +50,25 @@ const scenario: Scenario = {
   measure: async () => [table],
 }
 
-test('goals are judged by ratios of medians, against the best peer that has a figure', () => {
+test('goals are judged by medians of ratios, against the best peer that has a figure', () => {
   const judgements = goals.map((goal) => judge(goal, [table]))
   const verdicts = judgements.map(({ verdict }) => verdict)
   expect(verdicts).toEqual(['met', 'missed', 'passed', 'met', undefined, 'missed', 'passed'])
   expect(judgements[1]).toMatchObject({ per: 'the best peer, quick', values: [{ value: 0.25 }] })
+})
+
+test("a ratio is the median of the rounds' ratios, for a round is slow or fast for all", () => {
+  const uneven: Table = {
+    ...table,
+    rows: [
+      { subject: 'floor', kind: 'floor', samples: { us: [1, 10, 3] } },
+      { subject: 'Weir', kind: 'weir', samples: { us: [2, 20, 30] } },
+      { subject: 'once', kind: 'peer', samples: { us: [6] } },
+    ],
+  }
+  expect(multiple(uneven, 'Weir', 'floor', 'us')).toBe(2)
+  expect(multiple(uneven, 'once', 'floor', 'us')).toBe(2)
+  expect(multiple(uneven, 'nobody', 'floor', 'us')).toBeUndefined()
 })
 
 test('a peer and a floor are shown in the unit of the goal', () => {
