@@ -44,6 +44,10 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   readonly allow?: readonly string[]
   /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
   readonly deny?: readonly string[]
+  /** What becomes of CORS preflights, which browsers send by themselves: `'skip'` (they are not
+   *  limited; the default), or `'count'`, as any other request. Anybody can make a request that
+   *  looks like one, so count them where a handler answers `OPTIONS` with work. */
+  readonly preflight?: 'skip' | 'count' | undefined
   /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
    *  `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
@@ -107,6 +111,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   skip: true,
   allow: true,
   deny: true,
+  preflight: true,
   headers: true,
   hide: true,
   status: true,
@@ -131,7 +136,7 @@ export function checkOptions(options: object): void {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { onMissingKey, shadow, hide } = given
+  const { onMissingKey, preflight, shadow, hide } = given
   if (
     onMissingKey !== undefined &&
     !['shared', 'skip', 'deny'].includes(onMissingKey as string) &&
@@ -139,6 +144,8 @@ export function checkOptions(options: object): void {
   ) {
     wrong('onMissingKey', onMissingKey, "'shared', 'skip', 'deny' or a function")
   }
+  if (preflight !== undefined && preflight !== 'skip' && preflight !== 'count')
+    wrong('preflight', preflight, "'skip' or 'count'")
   if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
   if (
     hide !== undefined &&

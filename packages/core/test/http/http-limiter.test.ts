@@ -63,6 +63,8 @@ describe('options', () => {
     { status: 200 },
     { status: '429' },
     { shadow: 'yes' },
+    { preflight: true },
+    { preflight: 'deny' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
     { mediaType: 'text/html' },
