@@ -42,7 +42,7 @@ export function asWritten(name: string): string {
 
 export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   address: (request) => ('address' in request ? request.address : '192.0.2.1'),
-  peer: (request) => request.peer,
+  peer: (request) => ('peer' in request ? request.peer : fake.address(request)),
   trust: (request) => request.trust ?? 'listed',
   method: (request) => request.method ?? 'GET',
   header: (request, name) => request.headers?.[name],

@@ -20,7 +20,7 @@ const ONE = 'so all clients behind the proxy count as one'
  */
 export function checkTrust<Req>(
   request: Req,
-  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers'>,
+  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers' | 'address' | 'peer'>,
 ): boolean {
   const trust = adapter.trust(request)
   if (trust === 'everybody') {
@@ -36,6 +36,8 @@ export function checkTrust<Req>(
       (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
     )
     if (forwarding === undefined) return false
+    // Somebody before the limiter has found the client.
+    if (adapter.address(request) !== adapter.peer(request)) return false
     const what = `requests come with ${forwarding}, but no proxy is trusted`
     const remedy = 'tell the framework (or the option proxies) which proxies to trust'
     warnOnce('WEIR_FORWARDED_IGNORED', '', `${what}, ${ONE}; ${remedy}`)
