@@ -78,14 +78,8 @@ function limiterOf(
   fixed: PolicyInput | undefined,
 ): RateLimiter {
   const { name, store, onDecision, whenUnavailable, shared } = options
-  const limiter = new RateLimiter({
-    ...(name !== undefined && { name }),
-    policy: fixed ?? policyOfRequests,
-    ...(store !== undefined && { store }),
-    ...(onDecision !== undefined && { onDecision }),
-    ...(whenUnavailable !== undefined && { whenUnavailable }),
-    ...(shared !== undefined && { shared }),
-  })
+  const policy = fixed ?? policyOfRequests
+  const limiter = new RateLimiter({ name, policy, store, onDecision, whenUnavailable, shared })
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

@@ -30,43 +30,43 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
    *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
    *  `ipv6Prefix` bits. */
-  readonly key?: Asked<Req, Rest, MaybeKey>
+  readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /** What becomes of a request without a usable key: `'shared'` (all of them share one bucket;
    *  the default, with a warning), `'skip'` (it is not limited), `'deny'` (403), or a function that
    *  gives a key. */
-  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey>
+  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
   /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is
    *  charged as 1 and answered 400. */
-  readonly cost?: number | Asked<Req, Rest, number>
+  readonly cost?: number | Asked<Req, Rest, number> | undefined
   /** True: this request is not limited. */
-  readonly skip?: Asked<Req, Rest, boolean>
+  readonly skip?: Asked<Req, Rest, boolean> | undefined
   /** Addresses and CIDR ranges whose clients are not limited. */
-  readonly allow?: readonly string[]
+  readonly allow?: readonly string[] | undefined
   /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
-  readonly deny?: readonly string[]
+  readonly deny?: readonly string[] | undefined
   /** What becomes of CORS preflights, which browsers send by themselves: `'skip'` (they are not
    *  limited; the default), or `'count'`, as any other request. Anybody can make a request that
    *  looks like one, so count them where a handler answers `OPTIONS` with work. */
   readonly preflight?: 'skip' | 'count' | undefined
   /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
    *  `Retry-After` is always sent. */
-  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
+  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
   /** Names of policies that headers and problem documents do not mention, as strangers could learn
    *  from them. Where one of them refuses, the wait that is shown is its whole window. */
-  readonly hide?: readonly string[]
+  readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
-  readonly refundWhen?: RefundWhen<Req, Rest>
+  readonly refundWhen?: RefundWhen<Req, Rest> | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
-  readonly shadow?: boolean
+  readonly shadow?: boolean | undefined
   /** How to find the client behind proxies. Default: as the framework does. */
-  readonly proxies?: ProxyOptions
+  readonly proxies?: ProxyOptions | undefined
 }
 
 interface WithPolicy<Req, Rest extends unknown[]> {
   /** What is allowed, or a function of the request that returns it. */
   readonly policy: PolicyInput | Asked<Req, Rest, PolicyInput>
-  readonly limit?: never
-  readonly window?: never
+  readonly limit?: undefined
+  readonly window?: undefined
 }
 
 interface WithLimit<Req, Rest extends unknown[]> {
@@ -74,7 +74,7 @@ interface WithLimit<Req, Rest extends unknown[]> {
    *  limiter. */
   readonly limit: number | Asked<Req, Rest, number>
   readonly window: Duration | Asked<Req, Rest, Duration>
-  readonly policy?: never
+  readonly policy?: undefined
 }
 
 /** What is allowed: a policy, or a limit and a window. */
@@ -90,7 +90,9 @@ export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, 
 export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
   /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
    *  `Cache-Control` are set, and stay if it lets the request go on. */
-  readonly onDenied?: (decision: Denied, request: Req, ...answering: Answering) => unknown
+  readonly onDenied?:
+    | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
+    | undefined
 }
 
 const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen'] as const

@@ -26,30 +26,32 @@ export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default
    *  `'default'`, and then the limits of policies without a name are in their names, so that two
    *  such limiters on one store stay apart. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
    *  see. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** What is allowed; or a function of the key, as a text, that tells. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis
    *  store. */
-  readonly whenUnavailable?: WhenUnavailable
+  readonly whenUnavailable?: WhenUnavailable | undefined
   /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
    *  promise rejects with, becomes a warning, never a failed decision. */
-  readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
+  readonly onDecision?:
+    | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
+    | undefined
   /** True: another limiter of this name on this store is meant to share its counters, so do not
    *  warn. */
-  readonly shared?: boolean
+  readonly shared?: boolean | undefined
 }
 
 type Watched = 'consume' | 'peek'
 
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** What is allowed, for this call only; or a function that tells. */
-  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>)
+  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
 }
 
 /**

@@ -17,8 +17,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 interface AccessOptions extends AddressOptions {
-  readonly allow?: readonly string[]
-  readonly deny?: readonly string[]
+  readonly allow?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
 }
 
 /**

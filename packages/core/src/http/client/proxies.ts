@@ -14,7 +14,7 @@ export interface ProxyOptions {
   /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
    *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do. Default
    *  `x-forwarded-for`. */
-  readonly header?: string
+  readonly header?: string | undefined
 }
 
 /** More hops than any real chain has. */

@@ -28,15 +28,16 @@ export interface Refusal {
 
 export interface DenialOptions<Req, Rest extends unknown[] = []> {
   /** Status of a denial. Default 429. */
-  readonly status?: number
+  readonly status?: number | undefined
   /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default:
    *  a problem document. */
   readonly body?:
     | string
     | object
     | ((decision: Denied, request: Req, ...rest: Rest) => Awaitable<string | object>)
+    | undefined
   /** Media type of `body`. Default: `text/plain; charset=utf-8` or `application/json`. */
-  readonly mediaType?: string
+  readonly mediaType?: string | undefined
 }
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
