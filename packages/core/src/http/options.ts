@@ -138,7 +138,12 @@ export function checkOptions(options: object): void {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { onMissingKey, preflight, shadow, hide } = given
+  const { key, ipv6Prefix, onMissingKey, preflight, shadow, hide } = given
+  if (key !== undefined && ipv6Prefix !== undefined) {
+    const what = `ipv6Prefix is ${quote(ipv6Prefix)} beside key, which does not use it`
+    const right = 'leave one out; in a key of your own, addressKey({ ipv6Prefix })'
+    throw typeError('WEIR_INVALID_OPTION', `${what}; ${right}`)
+  }
   if (
     onMissingKey !== undefined &&
     !['shared', 'skip', 'deny'].includes(onMissingKey as string) &&

@@ -92,6 +92,13 @@ describe('options', () => {
     expect(() => httpLimiter(given as never, fake)).toThrow(refused)
   })
 
+  test('key together with ipv6Prefix is refused: the prefix would not be used', () => {
+    expect(() => limitOn({ key: () => 'k', ipv6Prefix: 64 })).toThrow(
+      /ipv6Prefix is 64 beside key, .* addressKey\(\{ ipv6Prefix \}\)/,
+    )
+    limitOn({ key: () => 'k', ipv6Prefix: undefined, nat64: ['2001:db8:64::/96'] })
+  })
+
   test.each([
     // express-rate-limit
     ['windowMs', 'window'],
