@@ -9,6 +9,7 @@ import {
   tokenBucket,
   unlimited,
 } from '@weir/core'
+import type { RequestDecision } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, serve, statuses, times } from './client.js'
@@ -73,6 +74,54 @@ describe.each(servers)('$name', (kind) => {
     expect(b.headers.ratelimit).toMatch(/^"all";r=1;t=60, "mine";r=0;t=\d+$/)
     // The second limiter was never asked.
     expect(d.headers.ratelimit).toMatch(/^"all";r=0;t=\d+$/)
+  })
+
+  test('a handler finds the decision of each limiter by its name', async () => {
+    const { url } = await serve(kind, {
+      limiters: [
+        { store, name: 'all', limit: 3, window: '1m' },
+        { store, name: 'mine', limit: 2, window: '1m', key: keyOf },
+        { store, name: 'health', limit: 1, window: '1m', skip: () => true },
+      ],
+      handler: ({ placed }) => {
+        const names = ['all', 'mine', 'health', 'other'].map((name) => placed?.of(name)?.limiter)
+        const left = [placed?.of('all')?.remaining, placed?.of('mine')?.remaining]
+        return { body: JSON.stringify([placed?.limiter, names, left]) }
+      },
+    })
+    const { body } = await ask(url, as('a'))
+    expect(JSON.parse(body)).toEqual(['mine', ['all', 'mine', null, null], [2, 1]])
+  })
+
+  test('the decision is placed under the name that requestProperty gives', async () => {
+    const { url } = await serve(kind, {
+      limiters: [
+        { store, name: 'one', limit: 3, window: '1m', requestProperty: 'quota' },
+        { store, name: 'two', limit: 2, window: '1m' },
+        { store, name: 'three', limit: 9, window: '1m', requestProperty: 'quota' },
+      ],
+      // Of another library.
+      around: (exchange, next) => {
+        Object.assign((exchange.raw as { state?: object }).state ?? exchange.raw, {
+          quota: 'theirs',
+        })
+        return next()
+      },
+      handler: ({ placedAs }) => {
+        const [quota, usual] = [placedAs('quota'), placedAs('rateLimit')] as RequestDecision[]
+        const all = [quota, usual].map((found) => found?.all.map(({ limiter }) => limiter))
+        return { body: JSON.stringify([quota?.limiter, all]) }
+      },
+    })
+    const { body, headers } = await ask(url)
+    expect(JSON.parse(body)).toEqual([
+      'two',
+      [
+        ['one', 'two', 'three'],
+        ['one', 'two'],
+      ],
+    ])
+    expect(headers.ratelimit).toBe('"one";r=2;t=60, "two";r=1;t=60, "three";r=8;t=60')
   })
 
   test('preflights are not counted, other OPTIONS are', async () => {

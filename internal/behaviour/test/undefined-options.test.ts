@@ -153,6 +153,7 @@ const ALL: Undefined<HttpOptions<never>> = {
   allow: undefined,
   deny: undefined,
   preflight: undefined,
+  requestProperty: undefined,
   headers: undefined,
   hide: undefined,
   status: undefined,

@@ -111,6 +111,8 @@ function refuse(refusal: Refusal, res: Response): void {
   res.end(refusal.body)
 }
 
+type Placed = Request & { [property: string]: unknown }
+
 // Also where there is no app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response> = {
   address: (req) => req.ip ?? req.socket?.remoteAddress,
@@ -123,9 +125,9 @@ const express: HttpAdapter<Request, Response> = {
   method: (req) => req.method,
   header: (req, name) => req.headers[name]?.toString(),
   headers: (req) => req.headers,
-  placed: (req) => req.rateLimit,
-  place: (req, decision) => {
-    req.rateLimit = decision
+  placed: (req, _, property) => (req as Placed)[property],
+  place: (req, decision, _, property) => {
+    ;(req as Placed)[property] = decision
   },
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),

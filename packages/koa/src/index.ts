@@ -116,9 +116,9 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.req.headers[name]?.toString(),
   headers: (ctx) => ctx.req.headers,
-  placed: (ctx) => (ctx.state as RateLimitState).rateLimit,
-  place: (ctx, decision) => {
-    ;(ctx.state as RateLimitState).rateLimit = decision
+  placed: (ctx, _, property) => (ctx.state as Record<string, unknown>)[property],
+  place: (ctx, decision, _, property) => {
+    ;(ctx.state as Record<string, unknown>)[property] = decision
   },
   headersSent: (ctx) => ctx.headerSent,
   setHeader: (ctx, name, value) => {

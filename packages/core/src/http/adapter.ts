@@ -30,10 +30,10 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   header(request: Req, name: string): string | undefined
   /** All headers, by lower-case names. It spares calls of `header` where several are looked for. */
   headers?(request: Req): Readonly<Record<string, unknown>>
-  /** What is found where users of the framework look for the decision: what `place` put there, or
-   *  anybody else. */
-  placed(request: Req, rest: Rest): unknown
-  place(request: Req, decision: RequestDecision, rest: Rest): void
+  /** What is found where users of the framework look for the decision, under this name: what
+   *  `place` put there, or anybody else. */
+  placed(request: Req, rest: Rest, property: string): unknown
+  place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void

@@ -48,6 +48,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
    *  limited; the default), or `'count'`, as any other request. Anybody can make a request that
    *  looks like one, so count them where a handler answers `OPTIONS` with work. */
   readonly preflight?: 'skip' | 'count' | undefined
+  /** The name under which the decision is placed on the request (on `ctx.state` of Koa). Default
+   *  `'rateLimit'`. Give another where something else has that name. */
+  readonly requestProperty?: string | undefined
   /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
    *  `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
@@ -114,6 +117,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   allow: true,
   deny: true,
   preflight: true,
+  requestProperty: true,
   headers: true,
   hide: true,
   status: true,
@@ -138,7 +142,7 @@ export function checkOptions(options: object): void {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { key, ipv6Prefix, onMissingKey, preflight, shadow, hide } = given
+  const { key, ipv6Prefix, onMissingKey, preflight, requestProperty, shadow, hide } = given
   if (key !== undefined && ipv6Prefix !== undefined) {
     const what = `ipv6Prefix is ${quote(ipv6Prefix)} beside key, which does not use it`
     const right = 'leave one out; in a key of your own, addressKey({ ipv6Prefix })'
@@ -153,6 +157,8 @@ export function checkOptions(options: object): void {
   }
   if (preflight !== undefined && preflight !== 'skip' && preflight !== 'count')
     wrong('preflight', preflight, "'skip' or 'count'")
+  if (requestProperty !== undefined && !isProperty(requestProperty))
+    wrong('requestProperty', requestProperty, "a name such as 'rateLimit'")
   if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
   if (
     hide !== undefined &&
@@ -160,6 +166,11 @@ export function checkOptions(options: object): void {
   )
     wrong('hide', hide, 'an array of policy names')
   checkRefusal(given)
+}
+
+/** Not what all objects have. */
+function isProperty(name: unknown): boolean {
+  return typeof name === 'string' && name !== '' && !(name in {})
 }
 
 function checkRefusal({ status, body, mediaType }: DenialOptions<never>): void {

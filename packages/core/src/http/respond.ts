@@ -9,7 +9,9 @@ import { retryAfterSeconds } from './response/headers.js'
 import { refundIf } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
+  isCarried,
   longestWaitMs,
+  type RequestDecision,
   responseSettings,
   violatedNames,
   withDecision,
@@ -28,14 +30,15 @@ export function responder<Req, Res, Rest extends unknown[]>(
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
 ): Respond<Req, Res, Rest> {
-  const { refundWhen, hide = [], shadow = false } = options
+  const { refundWhen, requestProperty = 'rateLimit', hide = [], shadow = false } = options
+  const carriedBy = carrier(adapter, requestProperty)
   const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
 
   return (request, response, consumed, rest) => {
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
-    const placed = withDecision(adapter.placed(request, rest), decision, settings)
-    adapter.place(request, placed, rest)
+    const placed = withDecision(carriedBy(request, rest), decision, settings)
+    adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
         writeHeaders(placed, settings, response, adapter.setHeader)
@@ -54,6 +57,29 @@ export function responder<Req, Res, Rest extends unknown[]>(
     return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
       setRefusalHeaders(refusal, response, adapter),
     )
+  }
+}
+
+/** The names under which limiters of this process place decisions: one, unless options say more. */
+const places: string[] = []
+
+/**
+ * Makes the function that finds what a request carries, wherever limiters that go by other options
+ * have placed it: headers are those of all limiters.
+ */
+function carrier<Req, Rest extends unknown[]>(
+  { placed }: Pick<HttpAdapter<Req, never, Rest>, 'placed'>,
+  own: string,
+): (request: Req, rest: Rest) => RequestDecision | undefined {
+  if (!places.includes(own)) places.push(own)
+  return (request, rest) => {
+    let last: RequestDecision | undefined
+    for (let i = 0; i < places.length; i += 1) {
+      const found = placed(request, rest, places[i] as string)
+      // Each limiter adds its decision to what there was.
+      if (isCarried(found) && !(last && last.all.length >= found.all.length)) last = found
+    }
+    return last
   }
 }
 

@@ -227,7 +227,7 @@ export class RateLimiter {
     if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
     const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
-    if (!this.enabled) return unlimitedDecision(key, DISABLED, true)
+    if (!this.enabled) return unlimitedDecision(this.name, key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
@@ -241,7 +241,7 @@ export class RateLimiter {
     mode: Mode,
   ): Decision | Promise<Decision> {
     const { policySet, first, ownKeys, ownCosts } = resolved
-    if (policySet === undefined) return unlimitedDecision(key, first)
+    if (policySet === undefined) return unlimitedDecision(this.name, key, first)
     const { policies } = policySet
     let costs = cost === 1 ? ONE : [cost]
     if (ownCosts !== undefined || policies.length > 1)

@@ -46,10 +46,8 @@ export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   trust: (request) => request.trust ?? 'listed',
   method: (request) => request.method ?? 'GET',
   header: (request, name) => request.headers?.[name],
-  placed: (request) => request.rateLimit,
-  place: (request, decision) => {
-    request.rateLimit = decision
-  },
+  placed: (request, _, property) => (request as Record<string, unknown>)[property],
+  place: (request, decision, _, property) => void Object.assign(request, { [property]: decision }),
   headersSent: (response) => response.headersSent,
   setHeader: (response, name, value) => {
     if (response.headersSent) throw new Error(`${name} set after the headers were sent`)

@@ -64,6 +64,9 @@ describe('options', () => {
     { status: '429' },
     { shadow: 'yes' },
     { preflight: true },
+    { requestProperty: '' },
+    { requestProperty: 7 },
+    { requestProperty: '__proto__' },
     { preflight: 'deny' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
@@ -713,6 +716,7 @@ describe('what is placed on the request', () => {
       [10, 9],
     ])
     expect(() => JSON.stringify(rateLimit)).not.toThrow()
+    expect(structuredClone(rateLimit)).toMatchObject({ allowed: true, limit: 2, remaining: 1 })
   })
 
   test.each<[string, number[], number]>([

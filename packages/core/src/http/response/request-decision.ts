@@ -3,7 +3,6 @@
 import {
   type Allowed,
   bindsMore,
-  copyOf,
   type Decision,
   type Denied,
   isViolated,
@@ -20,9 +19,13 @@ import {
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
  * the longest wait, else the one with the smallest share left. `all` has every limiter's decision,
- * in the order in which they were made.
+ * in the order in which they were made; `of` finds that of a limiter by its name.
  */
-export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Decision[] }
+export type RequestDecision = (Allowed | Denied) & {
+  readonly all: readonly Decision[]
+  /** The decision of the limiter of this name; undefined: it has made none on this request. */
+  of(limiter: string): Decision | undefined
+}
 
 /** What responses show of one limiter. */
 export interface ResponseSettings {
@@ -56,16 +59,11 @@ export function responseSettings(
  */
 const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
 
-interface Decisions {
-  all: readonly Decision[]
-  [SETTINGS]: readonly ResponseSettings[]
-}
-
 /** The decision that a request carries, as this module has made it. */
-type Carried = Decision & Readonly<Decisions>
+type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
 
 /** False of what other libraries keep under the same name. */
-function isCarried(found: unknown): found is Carried {
+export function isCarried(found: unknown): found is Carried {
   return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
@@ -88,15 +86,50 @@ export function withDecision(
   return carry(binding, all.with(at, binds(earlier, decision) ? earlier : decision), allSettings)
 }
 
+type Fields = {
+  -readonly [Name in keyof Allowed | keyof Denied | 'all' | typeof SETTINGS]: unknown
+}
+
+/** A class, so that what is logged or cloned of it has no function. */
+class CarriedDecision {
+  constructor(
+    decision: Decision,
+    all: readonly Decision[],
+    allSettings: readonly ResponseSettings[],
+  ) {
+    const own = this as unknown as Fields
+    // Field by field: by `Object.assign` it takes longer than to decide.
+    own.allowed = decision.allowed
+    own.limiter = decision.limiter
+    own.policy = decision.policy
+    own.key = decision.key
+    own.limit = decision.limit
+    own.remaining = decision.remaining
+    own.resetAfterMs = decision.resetAfterMs
+    own.policies = decision.policies
+    own.source = decision.source
+    own.degraded = decision.degraded
+    if (decision.allowed) {
+      own.receipt = decision.receipt
+    } else {
+      own.reason = decision.reason
+      own.retryAfterMs = decision.retryAfterMs
+    }
+    own.all = all
+    own[SETTINGS] = allSettings
+  }
+
+  of(this: Carried, limiter: string): Decision | undefined {
+    return this.all.find((decision) => decision.limiter === limiter)
+  }
+}
+
 function carry(
   decision: Decision,
   all: readonly Decision[],
   allSettings: readonly ResponseSettings[],
 ): Carried {
-  const carried = copyOf(decision) as Decision & Decisions
-  carried.all = all
-  carried[SETTINGS] = allSettings
-  return carried
+  return new CarriedDecision(decision, all, allSettings) as unknown as Carried
 }
 
 function binds(one: Decision, other: Decision): boolean {
