@@ -4,6 +4,7 @@ import {
   fixedWindow,
   memoryStore,
   type Policy,
+  RateLimiter,
   type Store,
   slidingWindow,
   tokenBucket,
@@ -13,7 +14,7 @@ import type { RequestDecision } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, serve, statuses, times } from './client.js'
-import type { Exchange } from './servers/kind.js'
+import type { Exchange, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
 describe.each(servers)('$name', (kind) => {
@@ -74,6 +75,75 @@ describe.each(servers)('$name', (kind) => {
     expect(b.headers.ratelimit).toMatch(/^"all";r=1;t=60, "mine";r=0;t=\d+$/)
     // The second limiter was never asked.
     expect(d.headers.ratelimit).toMatch(/^"all";r=0;t=\d+$/)
+  })
+
+  test('limits with keys and costs of their own are one decision: a denied request takes of none', async () => {
+    const ofAddress = fixedWindow({ name: 'address', limit: 10, window: '1h' })
+    const ofAccount = fixedWindow({ name: 'account', limit: 5, window: '1h' })
+    const policy = (exchange: Exchange) => [
+      ofAddress,
+      {
+        policy: ofAccount,
+        key: exchange.header('x-user') ?? 'nobody',
+        cost: Number(exchange.url.slice(1)),
+      },
+    ]
+    const { url } = await serve(kind, { limiters: [{ store, name: 'search', policy }] })
+    const sent = [
+      [3, 'a'],
+      [3, 'a'],
+      [3, 'a'],
+      [2, 'a'],
+      [5, 'b'],
+    ] as const
+    const answers = []
+    for (const [cost, user] of sent) answers.push(await ask(`${url}/${cost}`, as(user)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429, 200, 200])
+    expect(JSON.parse(answers[1]?.body ?? '')['violated-policies']).toEqual(['account'])
+    expect(answers.at(-1)?.headers.ratelimit).toBe('"address";r=7;t=3600, "account";r=0;t=3600')
+  })
+
+  describe('of stacked limiters, one with refundWhenRefused', () => {
+    const all = fixedWindow({ name: 'all', limit: 5, window: '1h' })
+    const first = () => ({
+      store,
+      name: 'all',
+      policy: all,
+      key: () => 'k',
+      refundWhenRefused: true,
+    })
+    const left = async () =>
+      (await new RateLimiter({ store, name: 'all', policy: all, shared: true }).peek('k')).remaining
+
+    test.each<[string, number, Partial<Settings>]>([
+      ['denies', 429, { limit: 0, window: '1m' }],
+      ['has the client on its deny list', 403, { deny: ['127.0.0.0/8'] }],
+      ['cannot identify the client', 403, { key: () => undefined, onMissingKey: 'deny' }],
+      ['gets no valid cost', 400, { cost: () => -1, refundWhenRefused: true }],
+      ['denies and answers itself', 418, { limit: 0, window: '1m', onDenied: teapot }],
+    ])('gives back when a later one %s', async (_, status, options) => {
+      const second = { store, name: 'second', limit: 99, window: '1m', ...options } as Settings
+      const { url } = await serve(kind, { limiters: [first(), second] })
+      expect(new Set(await statuses(url, times(10)))).toEqual(new Set([status]))
+      expect(await left()).toBe(5)
+    })
+
+    test('keeps what was taken by requests that go on, in shadow mode, too, and by its own denials', async () => {
+      const shadow = { store, name: 'shadow', limit: 0, window: '1m', shadow: true } as const
+      const { url } = await serve(kind, { limiters: [first(), shadow] })
+      expect(await statuses(url, times(3))).toEqual([200, 200, 200])
+      expect(await left()).toBe(2)
+      expect(await statuses(url, times(4))).toEqual([200, 200, 429, 429])
+      expect(await left()).toBe(0)
+    })
+
+    test('gives back nothing without the option', async () => {
+      const second = { store, name: 'second', limit: 0, window: '1m' } as const
+      const limiters = [{ ...first(), refundWhenRefused: false }, second]
+      const { url } = await serve(kind, { limiters })
+      expect(await statuses(url, times(2))).toEqual([429, 429])
+      expect(await left()).toBe(3)
+    })
   })
 
   test('a handler finds the decision of each limiter by its name', async () => {
@@ -166,5 +236,6 @@ describe.each(servers)('$name', (kind) => {
   })
 })
 
+const teapot = () => ({ status: 418, body: '' })
 const keyOf = ({ header }: Exchange) => header('x-user')
 const as = (user: string) => ({ headers: { 'x-user': user } })

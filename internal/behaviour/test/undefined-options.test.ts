@@ -161,6 +161,7 @@ const ALL: Undefined<HttpOptions<never>> = {
   mediaType: undefined,
   onDenied: undefined,
   refundWhen: undefined,
+  refundWhenRefused: undefined,
   shadow: undefined,
   proxies: undefined,
   ipv6Prefix: undefined,

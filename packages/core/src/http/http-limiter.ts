@@ -13,7 +13,7 @@ import { warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
-import { responder, setRefusalHeaders } from './respond.js'
+import { responder } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
@@ -35,7 +35,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const respond = responder(options, limiter, adapter)
+  const { respond, refuse } = responder(options, limiter, adapter)
   const consume = consumer(options, limiter, source.of)
   const identify = identifier(options, limiter.name, adapter)
   const failed = options.shadow ? warnInShadow(limiter.name) : rethrow
@@ -47,7 +47,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     rest: Rest,
   ): Verdict | Promise<Verdict> {
     if (client === undefined) return undefined
-    if (typeof client === 'object') return setRefusalHeaders(client, response, adapter)
+    if (typeof client === 'object') return refuse(request, response, client, rest)
     const consumed = consume(request, client, rest)
     return isPromise(consumed)
       ? consumed.then((known) => respond(request, response, known, rest))

@@ -59,6 +59,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
+  /** True: what this limiter charged is given back, at once, when a later limiter refuses the
+   *  request. Headers show it as taken all the same. Default false: it stays charged. */
+  readonly refundWhenRefused?: boolean | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined
   /** How to find the client behind proxies. Default: as the framework does. */
@@ -125,6 +128,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   mediaType: true,
   onDenied: true,
   refundWhen: true,
+  refundWhenRefused: true,
   shadow: true,
   proxies: true,
   ipv6Prefix: true,
@@ -142,7 +146,16 @@ export function checkOptions(options: object): void {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { key, ipv6Prefix, onMissingKey, preflight, requestProperty, shadow, hide } = given
+  const {
+    key,
+    ipv6Prefix,
+    onMissingKey,
+    preflight,
+    requestProperty,
+    refundWhenRefused,
+    shadow,
+    hide,
+  } = given
   if (key !== undefined && ipv6Prefix !== undefined) {
     const what = `ipv6Prefix is ${quote(ipv6Prefix)} beside key, which does not use it`
     const right = 'leave one out; in a key of your own, addressKey({ ipv6Prefix })'
@@ -159,7 +172,8 @@ export function checkOptions(options: object): void {
     wrong('preflight', preflight, "'skip' or 'count'")
   if (requestProperty !== undefined && !isProperty(requestProperty))
     wrong('requestProperty', requestProperty, "a name such as 'rateLimit'")
-  if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
+  for (const [name, value] of Object.entries({ shadow, refundWhenRefused }))
+    if (value !== undefined && typeof value !== 'boolean') wrong(name, value, 'true or false')
   if (
     hide !== undefined &&
     !(Array.isArray(hide) && hide.every((name) => typeof name === 'string'))

@@ -12,29 +12,42 @@ import {
   isCarried,
   longestWaitMs,
   type RequestDecision,
+  refundEarlier,
   responseSettings,
   violatedNames,
   withDecision,
   writeHeaders,
 } from './response/request-decision.js'
 
-export type Respond<Req, Res, Rest extends unknown[]> = (
-  request: Req,
-  response: Res | undefined,
-  consumed: Consumed,
-  rest: Rest,
-) => Verdict | Promise<Verdict>
+export interface Responder<Req, Res, Rest extends unknown[]> {
+  /** Places the decision, sets the headers, and says what comes of the request. */
+  respond(
+    request: Req,
+    response: Res | undefined,
+    consumed: Consumed,
+    rest: Rest,
+  ): Verdict | Promise<Verdict>
+  /** Refuses a request on which no decision was made. */
+  refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal
+}
 
 export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
-): Respond<Req, Res, Rest> {
+): Responder<Req, Res, Rest> {
   const { refundWhen, requestProperty = 'rateLimit', hide = [], shadow = false } = options
   const carriedBy = carrier(adapter, requestProperty)
-  const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
+  const formats = headerFormats(options.headers)
+  const refunds = options.refundWhenRefused ? limiter : undefined
+  const settings = responseSettings(limiter.name, formats, hide, shadow, refunds)
 
-  return (request, response, consumed, rest) => {
+  function respond(
+    request: Req,
+    response: Res | undefined,
+    consumed: Consumed,
+    rest: Rest,
+  ): Verdict | Promise<Verdict> {
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const placed = withDecision(carriedBy(request, rest), decision, settings)
@@ -49,6 +62,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
       }
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
+    refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {
       waitMs: longestWaitMs(placed),
@@ -58,6 +72,13 @@ export function responder<Req, Res, Rest extends unknown[]>(
       setRefusalHeaders(refusal, response, adapter),
     )
   }
+
+  function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {
+    refundEarlier(carriedBy(request, rest), undefined)
+    return setRefusalHeaders(refusal, response, adapter)
+  }
+
+  return { respond, refuse }
 }
 
 /** The names under which limiters of this process place decisions: one, unless options say more. */
@@ -84,7 +105,7 @@ function carrier<Req, Rest extends unknown[]>(
 }
 
 /** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
-export function setRefusalHeaders<Res>(
+function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,
   { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,

@@ -63,6 +63,7 @@ describe('options', () => {
     { status: 200 },
     { status: '429' },
     { shadow: 'yes' },
+    { refundWhenRefused: 1 },
     { preflight: true },
     { requestProperty: '' },
     { requestProperty: 7 },

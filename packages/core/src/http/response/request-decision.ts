@@ -7,6 +7,7 @@ import {
   type Denied,
   isViolated,
 } from '../../limiter/decision.js'
+import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyResult } from '../../store.js'
 import {
   type Field,
@@ -15,6 +16,7 @@ import {
   type HeaderItem,
   itemBindsMore,
 } from './headers.js'
+import { refundIf } from './refund.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
@@ -40,6 +42,8 @@ export interface ResponseSettings {
   readonly hidden: ReadonlySet<string>
   /** True if its denials refuse nothing. */
   readonly shadow: boolean
+  /** Whose charge is given back when a later limiter refuses the request; undefined: nobody's. */
+  readonly refunds: RateLimiter | undefined
 }
 
 export function responseSettings(
@@ -47,9 +51,10 @@ export function responseSettings(
   formats: readonly HeaderFormat[],
   hide: readonly string[],
   shadow = false,
+  refunds?: RateLimiter,
 ): ResponseSettings {
   const fields = fieldsOf(formats)
-  return { limiter, formats, form: formats.join(), fields, hidden: new Set(hide), shadow }
+  return { limiter, formats, form: formats.join(), fields, hidden: new Set(hide), shadow, refunds }
 }
 
 /**
@@ -57,7 +62,7 @@ export function responseSettings(
  * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
  * the decision of another version is ignored.
  */
-const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
+const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-2')
 
 /** The decision that a request carries, as this module has made it. */
 type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
@@ -165,6 +170,20 @@ function fieldsOfAll(
       return fieldsOf(allSettings.flatMap(({ formats }) => formats))
   }
   return last.fields
+}
+
+/**
+ * Gives back what earlier limiters have charged, of those that asked for it.
+ * @param by the settings of the limiter that refuses; undefined: it has made no decision
+ */
+export function refundEarlier(found: unknown, by: ResponseSettings | undefined): void {
+  if (!isCarried(found)) return
+  const { all, [SETTINGS]: allSettings } = found
+  for (let i = 0; i < all.length; i += 1) {
+    const settings = allSettings[i] as ResponseSettings
+    if (settings.refunds === undefined || settings === by) continue
+    void refundIf(() => true, settings.refunds, all[i] as Decision)
+  }
 }
 
 /** What the response calls the policies that denied a request, but for the hidden ones. */
