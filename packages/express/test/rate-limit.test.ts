@@ -59,6 +59,36 @@ describe.each(VERSIONS)('%s', (_, express) => {
       return rateLimit(all as RateLimitOptions)
     }
 
+    test('the functions of the options are given the response', async () => {
+      const seen: string[] = []
+      const note = (name: string, res: Response) => seen.push(`${name} of ${res.locals.tenant}`)
+      const { url } = await serve(
+        express()
+          .use((_req, res, next) => {
+            res.locals.tenant = 't1'
+            next()
+          })
+          .use(
+            limited({
+              limit: (_req, res) => note('limit', res) && 1,
+              window: (_req, res) => (note('window', res) ? '1m' : '1h'),
+              key: (_req, res) => (note('key', res) ? null : 'k'),
+              onMissingKey: (_req, res) => (note('onMissingKey', res) ? res.locals.tenant : 'k'),
+              cost: (_req, res) => (note('cost', res) ? 1 : 2),
+              skip: (_req, res) => note('skip', res) === 0,
+              refundWhen: (_req, _outcome, res) => note('refundWhen', res) === 0,
+              body: (decision, _req, res) => `${decision.key} ${note('body', res) > 0}`,
+            }),
+          )
+          .use(ok),
+      )
+      expect((await fetch(url)).status).toBe(200)
+      expect(await (await fetch(url)).text()).toBe('t1 true')
+      const names = ['limit', 'window', 'key', 'onMissingKey', 'cost', 'skip', 'refundWhen', 'body']
+      await until(() => new Set(seen).size === names.length)
+      expect([...new Set(seen)].sort()).toEqual(names.map((name) => `${name} of t1`).sort())
+    })
+
     test('allows, tells and refuses', async () => {
       const app = express()
         .use(limited({ name: 'api', limit: 2, window: '1m' }))

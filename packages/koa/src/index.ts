@@ -2,10 +2,11 @@
 
 import type { RateLimiter } from '@weir/core'
 import {
+  type Allowance,
   afterNodeResponse,
   asThrown,
   type HttpAdapter,
-  type HttpOptions,
+  type HttpSettings,
   httpLimiter,
   isPromise,
   type Refusal,
@@ -43,10 +44,15 @@ declare module 'koa' {
  * Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body,
  * or calls `ctx.throw`.
  */
-export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = HttpOptions<
-  ParameterizedContext<StateT, ContextT>,
-  [Next]
->
+export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = RateLimitSettings<
+  StateT,
+  ContextT
+> &
+  Allowance<ParameterizedContext<StateT, ContextT>>
+
+/** All options but what is allowed: for settings that several limiters share. */
+export interface RateLimitSettings<StateT = DefaultState, ContextT = DefaultContext>
+  extends HttpSettings<ParameterizedContext<StateT, ContextT>, [Next]> {}
 
 /** The middleware, with its limiter. */
 export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext> = Middleware<

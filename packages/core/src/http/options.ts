@@ -92,14 +92,23 @@ export type Allowance<Req, Rest extends unknown[] = []> =
 export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> &
   Allowance<Req, Rest>
 
-/** Options of an adapter. `Answering`: the arguments with which its `onDenied` can answer. */
-export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
+/** All options of an adapter but what is allowed. `Answering`: the arguments with which its
+ *  `onDenied` can answer. */
+export interface HttpSettings<Req, Answering extends unknown[] = [], Rest extends unknown[] = []>
+  extends LimitSettings<Req, Rest> {
   /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
    *  `Cache-Control` are set, and stay if it lets the request go on. */
   readonly onDenied?:
     | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
     | undefined
 }
+
+/** Options of an adapter. */
+export type HttpOptions<
+  Req,
+  Answering extends unknown[] = [],
+  Rest extends unknown[] = [],
+> = HttpSettings<Req, Answering, Rest> & Allowance<Req, Rest>
 
 const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen'] as const
 
