@@ -12,7 +12,7 @@ import {
 } from '@weir/core'
 import type { RequestDecision } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, serve, statuses, times } from './client.js'
 import type { Exchange, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
@@ -224,6 +224,28 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, of('free'))).toEqual([200, 429, 429, 429])
     expect(await statuses(url, of('pro'))).toEqual([200, 200, 200, 429])
     expect(await statuses(url, of('own'))).toEqual([200, 200, 200, 200])
+  })
+
+  test('where the policy cannot be looked up, whenPolicyFails says what holds', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const policy = () => Promise.reject(new Error('no database'))
+    const spare = slidingWindow({ name: 'spare', limit: 1, window: '1m' })
+    const statusesWith = async (whenPolicyFails: Settings['whenPolicyFails']) => {
+      const limiters = [{ store, policy, whenPolicyFails, shared: true }]
+      return statuses((await serve(kind, { limiters })).url, times(2))
+    }
+    expect(await statusesWith(undefined)).toEqual([500, 500])
+    expect(await statusesWith('allow')).toEqual([200, 200])
+    expect(await statusesWith('deny')).toEqual([503, 503])
+    expect(await statusesWith(spare)).toEqual([200, 429])
+    const limiters = [{ store, policy, whenPolicyFails: 'deny' }] as const
+    const { headers, body } = await ask((await serve(kind, { limiters })).url)
+    expect(headers['retry-after']).toBe('1')
+    expect(JSON.parse(body)).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+      status: 503,
+    })
   })
 
   test('so may a limit and a window', async () => {

@@ -112,6 +112,7 @@ test('of a limiter, of its policies and of its methods', async () => {
   const none: Undefined<RateLimiterOptions> = {
     name: undefined,
     store: undefined,
+    whenPolicyFails: undefined,
     whenUnavailable: undefined,
     onDecision: undefined,
     shared: undefined,
@@ -143,6 +144,7 @@ test('of addresses', () => {
 const ALL: Undefined<HttpOptions<never>> = {
   name: undefined,
   store: undefined,
+  whenPolicyFails: undefined,
   whenUnavailable: undefined,
   onDecision: undefined,
   shared: undefined,

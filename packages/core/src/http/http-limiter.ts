@@ -77,9 +77,10 @@ function limiterOf(
   options: LimitSettings<never, never>,
   fixed: PolicyInput | undefined,
 ): RateLimiter {
-  const { name, store, onDecision, whenUnavailable, shared } = options
+  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
   const policy = fixed ?? policyOfRequests
-  const limiter = new RateLimiter({ name, policy, store, onDecision, whenUnavailable, shared })
+  const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
+  const limiter = new RateLimiter({ ...settings, policy })
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

@@ -119,6 +119,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   policy: true,
   limit: true,
   window: true,
+  whenPolicyFails: true,
   whenUnavailable: true,
   onDecision: true,
   shared: true,

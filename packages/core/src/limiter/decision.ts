@@ -34,8 +34,9 @@ export interface Denied extends DecisionBase {
   readonly allowed: false
   /** - `limit`: wait `retryAfterMs`
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
-   *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'` */
-  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable'
+   *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
+   *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'` */
+  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
   /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
   readonly retryAfterMs: number
 }
@@ -89,6 +90,16 @@ export function unlimitedDecision(
   const result = { granted: 1, nowUs: 0, untilUs: [], policies, source: 'local', degraded } as const
   return allowed(limiter, binding, key, result, new Receipt(undefined, result))
 }
+
+/** The denial where it is not known what limits. */
+export function withoutPolicy(limiter: string, key: string, policy: Policy): Denied {
+  const binding = { policy, limit: 0, remaining: 0, resetAfterMs: UNKNOWN_MS }
+  const all = { policies: [], source: 'local', degraded: true } as const
+  return denied(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS)
+}
+
+/** Nothing says when a look-up will go well again. */
+const UNKNOWN_MS = 1_000
 
 /** Waits for a decision. There is a promise only where the store does not answer at once. */
 export class PendingDecision implements Pending {

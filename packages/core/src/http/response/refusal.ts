@@ -57,7 +57,8 @@ export function denial<Req, Rest extends unknown[]>(
   rest: Rest,
 ): Refusal | Promise<Refusal> {
   const wait = Number.isFinite(waitMs) ? { retryAfterMs: waitMs } : {}
-  if (decision.reason === 'store-unavailable') return { ...problem(unavailable, decision), ...wait }
+  if (decision.reason === 'store-unavailable' || decision.reason === 'policy-failed')
+    return { ...problem(unavailable, decision), ...wait }
   const { status = 429, body, mediaType } = options
   if (body === undefined) {
     return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
