@@ -121,6 +121,7 @@ type Placed = Request & { [property: string]: unknown }
 
 // Also where there is no app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response, [Response]> = {
+  isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
   peer: (req) => req.socket.remoteAddress,
   trust: (req) => {

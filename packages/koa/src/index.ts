@@ -111,6 +111,7 @@ function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
 }
 
 const koa: HttpAdapter<AnyContext, AnyContext> = {
+  isMiddleware: true,
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   trust: ({ app }) => {

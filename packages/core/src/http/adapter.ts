@@ -19,6 +19,9 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
  * so they must not use `this`. `Rest`: the arguments of the options' functions besides the request.
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
+  /** True: limiters are made at start, and a request passes each of them once. Anything else is
+   *  warned of. */
+  readonly isMiddleware?: boolean
   /** The client's address, by the framework's own proxy settings. */
   address(request: Req): string | undefined
   /** The other end of the connection. */

@@ -3,6 +3,7 @@
 import { whenKnown } from '../base/maybe-async.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
+import { warnOfSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
@@ -10,6 +11,7 @@ import { refundIf } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   isCarried,
+  isDecidedBy,
   longestWaitMs,
   type RequestDecision,
   refundEarlier,
@@ -50,7 +52,9 @@ export function responder<Req, Res, Rest extends unknown[]>(
   ): Verdict | Promise<Verdict> {
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
-    const placed = withDecision(carriedBy(request, rest), decision, settings)
+    const before = carriedBy(request, rest)
+    if (adapter.isMiddleware && isDecidedBy(before, settings)) warnOfSecondPass(limiter.name)
+    const placed = withDecision(before, decision, settings)
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))

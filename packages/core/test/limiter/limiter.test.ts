@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
+  type Decision,
   fixedWindow,
   memoryStore,
   type Policy,

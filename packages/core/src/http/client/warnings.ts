@@ -52,6 +52,34 @@ export function warnOfMemoryInCluster(store: Store): void {
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
+/** So many limiters are no accident, nor are they made late, each at its first request. */
+const MANY = 10
+let made = 0
+
+/**
+ * A limiter whose first request comes in the turn of the event loop in which it was made was made
+ * by the handler of that request: with counters of its own, it limits nothing.
+ */
+export function noticeLateMaking(): () => void {
+  let isNew = true
+  void Promise.resolve().then(() => {
+    isNew = false
+  })
+  return () => {
+    if (!isNew) return
+    isNew = false
+    made += 1
+    if (made < MANY) return
+    const what = 'limiters are made while requests are handled, each with counters of its own'
+    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
+  }
+}
+
+export function warnOfSecondPass(name: string): void {
+  const what = `limiter "${name}" decided twice on one request, which is charged twice`
+  warnOnce('WEIR_MOUNTED_TWICE', name, `${what}; mount it once, or make two limiters`)
+}
+
 interface Host {
   readonly env?: Readonly<Record<string, string | undefined>>
   getBuiltinModule?(id: string): { readonly isWorker?: boolean } | undefined

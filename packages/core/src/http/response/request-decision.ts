@@ -72,6 +72,11 @@ export function isCarried(found: unknown): found is Carried {
   return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
+/** Whether what a request carries has a decision of the limiter of these settings. */
+export function isDecidedBy(found: unknown, settings: ResponseSettings): boolean {
+  return isCarried(found) && found[SETTINGS].includes(settings)
+}
+
 /**
  * The request's decision, with one more made on it. A limiter that decides again on one request, as
  * for each of many fields of a GraphQL query, has in `all` the one of its decisions that binds:
