@@ -8,7 +8,7 @@ import { makePolicy, type Policy } from './policy.js'
  * const standard = slidingWindow({ limit: 100, window: '1m' })
  * new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : standard) })
  */
-export function unlimited(options: { readonly name?: string } = {}): Policy {
+export function unlimited(options: { readonly name?: string | undefined } = {}): Policy {
   checkedOptions(options, 'unlimited()', ['name'], 'WEIR_INVALID_POLICY')
   const { name = 'unlimited' } = options
   return makePolicy({

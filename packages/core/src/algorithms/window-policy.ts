@@ -9,7 +9,7 @@ export interface WindowOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the
    *  window, as `sliding-window-1m`; in a limiter without a name with the limit, as
    *  `sliding-window-100-per-1m`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Units allowed in a window. Whole, >= 0; 0 denies all. */
   readonly limit: number
   readonly window: Duration

@@ -6,7 +6,7 @@ export interface LeakyBucketOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
    *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
    *  `leaky-bucket-20-per-10s`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** How much the bucket holds. Whole, >= 0; 0 denies all. */
   readonly capacity: number
   /** Units that leak out every `every`, steadily. A fraction is allowed. */
