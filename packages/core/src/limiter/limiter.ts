@@ -45,6 +45,7 @@ export interface RateLimiterOptions {
 
 type Watched = 'consume' | 'peek'
 
+/** Options of one call of a limiter. */
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
   readonly cost?: number
@@ -71,7 +72,9 @@ export interface DecideOptions {
  * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
  */
 export class RateLimiter {
+  /** The name that it was given, or `'default'`. */
   readonly name: string
+  /** The store that it was given, or its own. */
   readonly store: Store
   readonly #layer: Layer
   readonly #policy: RateLimiterOptions['policy']

@@ -17,11 +17,12 @@ export type Key = string | number | bigint
 
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
+  /** The policy. */
   readonly policy: Policy
   /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
    *  for everybody. */
   readonly key?: Key
-  /** What this policy is charged, instead of the decision's cost. */
+  /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number
   /** When the store cannot decide, for this policy. Default: as the limiter is told. */
   readonly whenUnavailable?: WhenUnavailable

@@ -32,7 +32,9 @@ export interface ResilientOptions {
   readonly log?: (line: string) => void
 }
 
+/** A store that decides in time, made by `redisStore` or `resilient`. */
 export interface ResilientStore extends Store {
+  /** How the store is: for a health check, or a metric. Asks nothing of it. */
   health(): StoreHealth
   /** Listens; returns what stops it. What a listener throws becomes a warning. */
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
@@ -46,7 +48,7 @@ export interface ResilientStore extends Store {
  * the modes `reconcile` and `restore` (`recovers: true`), it is told what was admitted without it,
  * and what it has lost.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
- * @example new RateLimiter({ name: 'api', store: resilient(myStore, { deadlineMs: 50 }), policy })
+ * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
  */
 export function resilient(store: Store, options: ResilientOptions = {}): ResilientStore {
   return resilientIn(processTime, store, options)
