@@ -48,8 +48,12 @@ test.each(documents)('the links of %s lead somewhere', (document) => {
   expect(brokenIn(document)).toEqual([])
 })
 
-test('docs/reference is what the comments in the source say', () => {
-  const tool = join(root, 'tools/docs/reference.mjs')
-  const { stderr } = spawnSync(process.execPath, [tool, '--check'], { encoding: 'utf8' })
+test.each([
+  ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
+  ['docs/images', 'what runs show', 'pictures.mjs'],
+])('%s is %s', (_, __, tool) => {
+  const args = [join(root, 'tools/docs', tool), '--check']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect(stderr).toBe('')
+  expect(status).toBe(0)
 })

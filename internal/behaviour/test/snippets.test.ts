@@ -8,7 +8,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { type RedisCluster, type RedisServer, startCluster, startRedis } from '@weir/testkit'
+import { startCluster, startRedis, startSentinel } from '@weir/testkit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documents, root } from './documents.js'
 
@@ -90,21 +90,25 @@ async function runOf(snippets: readonly Snippet[], ports: string): Promise<strin
   return said
 }
 
-let redis: RedisServer
-let cluster: RedisCluster
+let servers: readonly { stop(): Promise<void> }[] = []
 let ports: string
 let complaints: string[]
 const ofDocuments = documents.map((document) => [document, snippetsOf(document)] as const)
 
 beforeAll(async () => {
   complaints = complaintsOf(ofDocuments.flatMap(([, snippets]) => snippets))
-  ;[redis, cluster] = await Promise.all([startRedis(), startCluster({ replicas: 0 })])
-  ports = `6379:${redis.port},7000:${cluster.ports[0]}`
+  const [redis, cluster, sentinel] = await Promise.all([
+    startRedis(),
+    startCluster({ replicas: 0 }),
+    startSentinel(),
+  ])
+  servers = [redis, cluster, sentinel]
+  ports = `6379:${redis.port},7000:${cluster.ports[0]},26379:${sentinel.sentinelPorts[0]}`
 }, 60_000)
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
-  await Promise.all([redis.stop(), cluster.stop()])
+  await Promise.all(servers.map((server) => server.stop()))
 })
 
 test('every snippet of the documents compiles, as strict as TypeScript can be told', () => {
