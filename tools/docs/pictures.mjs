@@ -16,7 +16,7 @@ const LIMIT = 10
 const WINDOW_S = 60
 const END_S = 130
 
-/** When requests come, in seconds: one, a burst, another one ten seconds later, a steady trickle. */
+/** When requests come, in seconds: one, a burst, another one ten seconds later, then a trickle. */
 const demand = [0, ...burst(50), ...burst(60), ...trickle(72)]
 
 const limit = { limit: LIMIT, window: '1m' }

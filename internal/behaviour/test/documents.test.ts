@@ -48,6 +48,32 @@ test.each(documents)('the links of %s lead somewhere', (document) => {
   expect(brokenIn(document)).toEqual([])
 })
 
+test("the README's figures are those of docs/benchmarks.md", () => {
+  const measured = readFileSync(join(root, 'docs/benchmarks.md'), 'utf8')
+  const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim())
+  /** Client CPU and Redis CPU of a subject under a heading, to tenths. */
+  function figuresOf(heading: string, name: string): string[] {
+    const [, part = ''] = measured.split(`\n### ${heading}\n`)
+    const row = part
+      .split('\n### ')[0]
+      ?.split('\n')
+      .find((line) => line.startsWith(`| ${name} |`))
+    const [, , , client = '', redis = ''] = cellsOf(row ?? '')
+    return [client, redis].map((cell) => (Math.round(Number.parseFloat(cell) * 10) / 10).toFixed(1))
+  }
+  const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## Beside others\n')
+  const rows = table
+    .split('\n')
+    .filter((line) => /^\| [*@a-z]/.test(line))
+    .map(cellsOf)
+  expect(rows.length).toBe(5)
+  for (const [, shown = '', ...figures] of rows) {
+    const name = shown.startsWith('**') ? '**Weir token bucket**' : shown.replace(/ \(.*/, '')
+    const headings = ['Distinct keys in Redis', 'One hot key in Redis']
+    expect(figures.slice(0, 4)).toEqual(headings.flatMap((heading) => figuresOf(heading, name)))
+  }
+})
+
 test.each([
   ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
   ['docs/images', 'what runs show', 'pictures.mjs'],

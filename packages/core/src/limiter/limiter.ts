@@ -30,10 +30,10 @@ export interface RateLimiterOptions {
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
    *  see. */
   readonly store?: Store
-  /** What is allowed; or a function of the key, as a text, that tells. */
+  /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis
-   *  store. */
+  /** What to do when the store cannot decide. Default: as the store's own option says, which is
+   *  `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable
   /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
    *  promise rejects with, becomes a warning, never a failed decision. */
@@ -49,7 +49,7 @@ type Watched = 'consume' | 'peek'
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
   readonly cost?: number
-  /** What is allowed, for this call only; or a function that tells. */
+  /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>)
 }
 

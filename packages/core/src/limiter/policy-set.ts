@@ -24,7 +24,8 @@ export interface PolicyUse {
   readonly key?: Key
   /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number
-  /** When the store cannot decide, for this policy. Default: as the limiter is told. */
+  /** What to do when the store cannot decide, for this policy. Default: as the limiter's own option
+   *  says. */
   readonly whenUnavailable?: WhenUnavailable
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */

@@ -45,8 +45,8 @@ export interface ResilientStore extends Store {
 /**
  * Any store with what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
  * and `whenUnavailable`. Errors of the store become decisions made without it. If the store knows
- * the modes `reconcile` and `restore` (`recovers: true`), it is told what was admitted without it,
- * and what it has lost.
+ * the modes `reconcile` and `restore` (`recovers: true`), what was admitted without it is counted
+ * in it afterwards, and what it has lost is restored.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
  */
