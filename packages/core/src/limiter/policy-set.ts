@@ -1,4 +1,4 @@
-// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the
+// What a limiter is given as policies, keys and costs: checked where it enters, and sorted for the
 // store.
 
 import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
