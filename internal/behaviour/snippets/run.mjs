@@ -23,10 +23,13 @@ const [ports = '', ...files] = process.argv.slice(2)
 const portOf = new Map(ports.split(',').map((pair) => pair.split(':').map(Number)))
 /** @type {Server[]} */
 let servers = []
+/** Of each server, that it has begun to listen. */
+const listening = new WeakMap()
 
 const { listen } = Server.prototype
 Server.prototype.listen = function (...args) {
   servers.push(this)
+  listening.set(this, once(this, 'listening'))
   const callback = args.findLast((arg) => typeof arg === 'function')
   return listen.call(this, { port: 0, host: '127.0.0.1' }, callback)
 }
@@ -71,7 +74,7 @@ Object.assign(globalThis, {
   assert,
   async ask(path, init) {
     const server = servers.at(-1)
-    if (!server.listening) await once(server, 'listening')
+    await listening.get(server)
     return fetch(`http://127.0.0.1:${server.address().port}${path}`, init)
   },
 })
@@ -80,7 +83,7 @@ for (const file of files) {
   await surround()
   try {
     await import(pathToFileURL(file).href)
-    for (const server of servers) if (!server.listening) await once(server, 'listening')
+    for (const server of servers) await listening.get(server)
   } catch (error) {
     console.error(`in ${file}:`)
     throw error
