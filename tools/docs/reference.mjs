@@ -210,7 +210,9 @@ function isOptional(symbol) {
 
 /** As a user would say it: without the generics that adapters fill in. */
 function typeText(symbol) {
-  const node = nodesOf(symbol).find((each) => each.type && each.type.getText() !== 'never')
+  const node = nodesOf(symbol).find(
+    (each) => each.type && !/^(never|undefined)$/.test(each.type.getText()),
+  )
   const written = node?.parameters
     ? node
         .getText()
@@ -227,6 +229,7 @@ function typeText(symbol) {
     .replace(/Awaitable<([^>]*)>/g, '$1')
     .replace(/, \.\.\.(rest|answering): \w+/g, ', ...')
     .replace(/<Req>|(?<=request): Req/g, '')
+    .replace(/^\((\(.*)\)$/, '$1')
   const place = places.get(plain)
   return place === undefined ? `\`${plain}\`` : `[\`${plain}\`](${place})`
 }
