@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-export const root = resolve(import.meta.dirname, '../../..')
+export const root: string = resolve(import.meta.dirname, '../../..')
 
 function markdownIn(folder: string): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {
