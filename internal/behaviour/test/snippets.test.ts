@@ -1,33 +1,39 @@
-// What the documents show is TypeScript that compiles. A snippet is a module of its own; names that
-// it takes from the application around it are declared in ../snippets.d.ts.
+// What the documents show is TypeScript that compiles and runs. A snippet is a module of its own;
+// names that it takes from the application around it are those of ../snippets/surroundings.d.ts.
+//
+// A snippet that begins with a comment such as `// app.module.ts` can be imported by later ones of
+// its document. What follows a snippet as `<!-- check ... -->` is run at its end, and sees its
+// names.
 
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { startCluster, startRedis, startSentinel } from '@weir/testkit'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { documents, root } from './documents.js'
 
-const root = resolve(import.meta.dirname, '../../..')
+const here = resolve(import.meta.dirname, '../snippets')
 // Within this package, so that imports find what is installed for it.
 const folder = resolve(import.meta.dirname, '../.cache/snippets')
-
-const documents = [
-  'README.md',
-  ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`),
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-].filter((path) => path.endsWith('.md') && !path.includes('testkit') && !path.includes('behaviour'))
 
 interface Snippet {
   readonly file: string
   readonly text: string
 }
 
-/** Each on the lines that it has in its document, so that the compiler's messages name them. */
+const SNIPPET = /^```ts\n(.*?)^```\n(?:\n*<!-- check\n(.*?)-->)?/gms
+
+/** Each on the lines that it has in its document, so that messages name them. */
 function snippetsOf(document: string): Snippet[] {
   const markdown = readFileSync(join(root, document), 'utf8')
-  return [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => {
+  return [...markdown.matchAll(SNIPPET)].map((match) => {
+    const [whole, shown = '', check = ''] = match
     const line = markdown.slice(0, match.index).split('\n').length
-    const file = `${document.replaceAll('/', '--')}--line-${line}.ts`
-    return { file, text: `${'\n'.repeat(line)}${match[1]}export {}\n` }
+    const name = /^\/\/ ([\w./-]+\.ts)\n/.exec(shown)?.[1] ?? `line-${line}.ts`
+    const between = whole.slice(whole.indexOf(shown) + shown.length, whole.lastIndexOf(check))
+    const gap = check === '' ? '' : '\n'.repeat(between.split('\n').length - 1)
+    const file = `${document.replace(/\.md$/, '').replaceAll('/', '--')}/${name}`
+    return { file, text: `${'\n'.repeat(line)}${shown}${gap}${check}export {}\n` }
   })
 }
 
@@ -35,14 +41,17 @@ function snippetsOf(document: string): Snippet[] {
 function complaintsOf(snippets: readonly Snippet[]): string[] {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  copyFileSync(join(import.meta.dirname, '../snippets.d.ts'), join(folder, 'snippets.d.ts'))
-  for (const { file, text } of snippets) writeFileSync(join(folder, file), text)
-  const compilerOptions = {
-    ...{ target: 'es2023', module: 'nodenext', types: ['node'], experimentalDecorators: true },
-    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true },
+  copyFileSync(join(here, 'surroundings.d.ts'), join(folder, 'surroundings.d.ts'))
+  for (const { file, text } of snippets) {
+    mkdirSync(join(folder, file, '..'), { recursive: true })
+    writeFileSync(join(folder, file), text)
   }
-  const files = ['snippets.d.ts', ...snippets.map(({ file }) => file)]
+  const compilerOptions = {
+    ...{ target: 'es2022', module: 'nodenext', types: ['node'] },
+    ...{ experimentalDecorators: true, emitDecoratorMetadata: true, sourceMap: true },
+    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+  }
+  const files = ['surroundings.d.ts', ...snippets.map(({ file }) => file)]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const { stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
@@ -52,16 +61,79 @@ function complaintsOf(snippets: readonly Snippet[]): string[] {
   return `${stdout}${stderr}`.split('\n').filter((line) => line !== '')
 }
 
-test('every snippet of the documents compiles, as strict as TypeScript can be told', {
-  timeout: 60_000,
-}, () => {
-  const snippets = documents.flatMap(snippetsOf)
-  expect(snippets.length).toBeGreaterThan(10)
-  expect(complaintsOf(snippets)).toEqual([])
+/** What a run of a document's snippets ends with, and what it says if that is not 0. */
+async function runOf(snippets: readonly Snippet[], ports: string): Promise<string> {
+  const files = snippets.map(({ file }) => join(folder, file.replace(/ts$/, 'js')))
+  const isTest = ({ text }: Snippet): boolean => text.includes("from 'node:test'")
+  const tests = files.filter((_, i) => isTest(snippets[i] as Snippet))
+  const others = files.filter((file) => !tests.includes(file))
+  const runs = [...tests.map((file) => [file]), ...(others.length > 0 ? [others] : [])]
+  let said = ''
+  for (const run of runs) {
+    const args = ['--enable-source-maps', join(here, 'run.mjs'), ports, ...run]
+    if (tests.includes(run[0] as string)) args.splice(0, 3, '--test-force-exit', '--test')
+    const child = spawn(process.execPath, args, { cwd: folder })
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      output += chunk
+    })
+    const late = setTimeout(() => child.kill(), 25_000)
+    const code = await new Promise((end) =>
+      child.on('close', (status, signal) => end(status ?? signal)),
+    )
+    clearTimeout(late)
+    if (code !== 0) said += `${code}\n${output}`
+  }
+  return said
+}
+
+let servers: readonly { stop(): Promise<void> }[] = []
+let ports: string
+let complaints: string[]
+const ofDocuments = documents.map((document) => [document, snippetsOf(document)] as const)
+
+beforeAll(async () => {
+  complaints = complaintsOf(ofDocuments.flatMap(([, snippets]) => snippets))
+  const [redis, cluster, sentinel] = await Promise.all([
+    startRedis(),
+    startCluster({ replicas: 0 }),
+    startSentinel(),
+  ])
+  servers = [redis, cluster, sentinel]
+  ports = `6379:${redis.port},7000:${cluster.ports[0]},26379:${sentinel.sentinelPorts[0]}`
+}, 60_000)
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await Promise.all(servers.map((server) => server.stop()))
 })
+
+test('every snippet of the documents compiles, as strict as TypeScript can be told', () => {
+  expect(complaints).toEqual([])
+  expect(ofDocuments.flatMap(([, snippets]) => snippets).length).toBeGreaterThan(10)
+})
+
+test.each(ofDocuments.filter(([, snippets]) => snippets.length > 0))(
+  'the snippets of %s run',
+  async (_, snippets) => {
+    expect(await runOf(snippets, ports)).toBe('')
+  },
+)
 
 test('one that does not compile is found, on its line', { timeout: 60_000 }, () => {
   const text =
     "\n\nimport { rateLimit } from '@weir/express'\nrateLimit({ limit: '100', window: '1m' })\nexport {}\n"
   expect(complaintsOf([{ file: 'wrong.ts', text }])[0]).toMatch(/^wrong\.ts\(4,13\): error/)
+})
+
+test('one that throws is found, on its line', { timeout: 60_000 }, async () => {
+  const snippet = {
+    file: `a/${basename('line-1.ts')}`,
+    text: '\n\nassert.equal(1, 2)\nexport {}\n',
+  }
+  expect(complaintsOf([snippet])).toEqual([])
+  expect(await runOf([snippet], ports)).toContain('line-1.ts:3')
 })

@@ -11,7 +11,7 @@ export {
   type SlidingWindowOptions,
   slidingWindow,
 } from './algorithms/sliding-log/sliding-window.js'
-export { unlimited } from './algorithms/unlimited.js'
+export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { Clock } from './base/clock.js'
 export { type Duration, duration } from './base/duration.js'

@@ -7,7 +7,7 @@ import type { Policy } from './algorithms/policy.js'
 
 export type { Mode } from './algorithms/driver.js'
 
-/** docs/migrating-0.2.md shows one in a few lines. */
+/** Where counters live, and where decisions are made: see docs/migrating-0.2.md. */
 export interface Store {
   /**
    * Decides a request atomically: all its policies allow it and all are charged, or none is.
@@ -17,6 +17,7 @@ export interface Store {
   decide(request: StoreRequest): StoreResult | Promise<StoreResult>
   /** Forgets what was taken. */
   reset(target: Target): void | Promise<void>
+  /** Ends timers and whatever else it holds open. */
   close?(): void | Promise<void>
   /** True: counters live in this process, so that other processes have others. */
   readonly local?: boolean
@@ -53,6 +54,7 @@ export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw'
 
 /** Whose counters. */
 export interface Target {
+  /** The policies to decide by, and the name of their limiter. */
   readonly policySet: PolicySet
   /** Who is limited. Never empty. */
   readonly key: string
@@ -60,7 +62,9 @@ export interface Target {
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
 }
 
+/** The key of a policy that does not limit the decision's key. */
 export interface OwnKey {
+  /** Who is limited. Never empty. */
   readonly key: string
   /** Keys with equal tags lie on one node of a Redis Cluster and can be decided together. */
   readonly tag: string
@@ -68,7 +72,9 @@ export interface OwnKey {
 
 /** What a store is asked to decide at once. */
 export interface StoreRequest {
+  /** What is to be done. */
   readonly mode: Mode
+  /** Whose counters. */
   readonly target: Target
   /**
    * Units for each policy of the set. Whole, >= 0. To restore: the units that were seen in use.
@@ -128,9 +134,11 @@ export interface StoreResult {
 
 /** What one policy of a decision says. */
 export interface PolicyResult {
+  /** The policy. */
   readonly policy: Policy
   /** Units that the request took, or would have taken, of this policy. */
   readonly cost: number
+  /** Its limit: of a window, or the capacity of a bucket. */
   readonly limit: number
   /** Units that could still be taken at the moment of the decision. */
   readonly remaining: number

@@ -70,6 +70,23 @@ test.each([...new Set(wrapped.map(folderOf))])('prose in %s ends by column 100',
   expect(long).toEqual([])
 })
 
+/** Words of this project alone, which its readers would have to learn. */
+const PRIVATE =
+  /\b(dearer|at hand|seen to|lets? go of|turn about|untold|(is|are|was|were|been|yet) told(?! apart))\b/gi
+const WRITTEN = /<!-- (\w+):start -->.*?<!-- \1:end -->/gs
+
+test('what users read is in words that they know', () => {
+  const read = /^(docs\/|packages\/\w+\/(src\/|README)|[^/]+\.md$)/
+  const found = files
+    .filter((file) => read.test(file))
+    .flatMap((file) => {
+      // What tools measure and write is in their words.
+      const text = readFileSync(resolve(root, file), 'utf8').replace(WRITTEN, '')
+      return (text.match(PRIVATE) ?? []).map((words) => `${file}: ${words}`)
+    })
+  expect(found).toEqual([])
+})
+
 test('what is listed as not wrapped is there', () => {
   expect(NOT_YET.filter((place) => !files.some((file) => isIn(file, place)))).toEqual([])
 })

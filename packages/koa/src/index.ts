@@ -69,7 +69,7 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
  * options' functions are thrown.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME
- * @example app.use(rateLimit({ limit: 100, window: '1m' }))
+ * @example new Koa().use(rateLimit({ limit: 100, window: '1m' }))
  */
 export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
   options: RateLimitOptions<StateT, ContextT>,

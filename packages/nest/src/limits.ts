@@ -24,6 +24,7 @@ import {
 } from './set-up.js'
 import { OPTIONS } from './tokens.js'
 
+/** The limiters of an application. Inject it to find one by its name: `limits.get(name)`. */
 @Injectable()
 export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   readonly #modules: ModulesContainer

@@ -17,6 +17,7 @@ import type { NestRequest, RateLimitModuleOptions } from './options.js'
 import { asksAfterGuards, hasDefault } from './set-up.js'
 import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
 
+/** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
 export interface RateLimitModuleExtras {
   /** Whether the guard is registered for the whole application. Default true. */
   readonly global?: boolean | undefined
@@ -88,6 +89,12 @@ function limiters(
   return { providers, exports: providers.map(({ provide }) => provide) }
 }
 
+/**
+ * Limits an application. Import it once, by `forRoot(options)`, or by
+ * `forRootAsync({ imports, inject, useFactory | useClass | useExisting })` where the options depend
+ * on other providers. `forFeature(...names)` makes `@InjectRateLimiter(name)` known in the module
+ * that imports it, where `forRootAsync` named the policies.
+ */
 @Module({})
 export class RateLimitModule {
   /** Before Nest adds the application's own filters, so that each of them goes before this one. */

@@ -4,12 +4,14 @@
 import type { Kernel, Scratch } from './algorithm.js'
 
 /**
- * - consume: take if all policies allow it
- * - peek: judge as consume would, change nothing
- * - refund: give back
- * - penalty: take, past the limit if need be
- * - reconcile: take what was taken elsewhere meanwhile, as far as it still counts
- * - restore: make the usage at least what was seen before, where it was lost; the costs are the
+ * What is to be done with the counters.
+ *
+ * - `consume`: take if all policies allow it
+ * - `peek`: judge as consume would, change nothing
+ * - `refund`: give back
+ * - `penalty`: take, past the limit if need be
+ * - `reconcile`: take what was taken elsewhere meanwhile, as far as it still counts
+ * - `restore`: make the usage at least what was seen before, where it was lost; the costs are the
  *   units seen in use
  */
 export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'

@@ -19,7 +19,9 @@ export type Algorithm =
  * hand.
  */
 export interface Policy {
+  /** What headers and keys in the store call it. */
   readonly name: string
+  /** Which algorithm decides. */
   readonly algorithm: Algorithm
   /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
    *  `Infinity`: unlimited. */
@@ -37,6 +39,7 @@ export interface Policy {
   readonly unitMs: number
   /** The arithmetic; undefined: there is none, all is allowed. */
   readonly kernel: Kernel | undefined
+  /** What the kernel calculates with. */
   readonly numbers: PolicyNumbers
   /** What it is called in a limiter that has a name, where the user did not name it: algorithm and
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named

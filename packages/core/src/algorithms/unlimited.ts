@@ -1,14 +1,19 @@
 import { checkedOptions } from '../base/options.js'
 import { makePolicy, type Policy } from './policy.js'
 
+export interface UnlimitedOptions {
+  /** What decisions call it. Default `'unlimited'`. */
+  readonly name?: string | undefined
+}
+
 /**
  * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
  * @example
  * const standard = slidingWindow({ limit: 100, window: '1m' })
- * new RateLimiter({ policy: (key) => (isPartner(key) ? unlimited() : standard) })
+ * new RateLimiter({ policy: (key) => (key === 'partner' ? unlimited() : standard) })
  */
-export function unlimited(options: { readonly name?: string | undefined } = {}): Policy {
+export function unlimited(options: UnlimitedOptions = {}): Policy {
   checkedOptions(options, 'unlimited()', ['name'], 'WEIR_INVALID_POLICY')
   const { name = 'unlimited' } = options
   return makePolicy({

@@ -10,8 +10,9 @@ export interface WindowOptions {
    *  window, as `sliding-window-1m`; in a limiter without a name with the limit, as
    *  `sliding-window-100-per-1m`. */
   readonly name?: string | undefined
-  /** Units allowed in a window. Whole, >= 0; 0 denies all. */
+  /** Units allowed in a window. A whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
+  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration
 }
 

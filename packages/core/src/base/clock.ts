@@ -2,6 +2,7 @@ import { invalid } from './errors.js'
 
 /** A source of time: whole microseconds since the Unix epoch, between the years 2025 and 2045. */
 export interface Clock {
+  /** The time now, in whole microseconds since 1970. */
   nowUs(): number
 }
 

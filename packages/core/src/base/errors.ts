@@ -1,6 +1,7 @@
 // Every error that Weir throws has a stable `code`, explained in docs/errors.md. A denial is never
 // an error.
 
+/** The `code` of an error of Weir. */
 export type ErrorCode =
   | 'WEIR_INVALID_DURATION'
   | 'WEIR_INVALID_POLICY'

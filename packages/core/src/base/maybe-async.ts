@@ -8,7 +8,7 @@ export type Awaitable<Value> = Value | PromiseLike<Value>
  * too.
  */
 export function isPromise<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
-  // Most values are a key, a number or nothing, and are told by their type: each kind of value
+  // Most values are a key, a number or nothing, and are known by their type: each kind of value
   // that is asked for a property makes the asking slower for all.
   if (
     value === undefined ||

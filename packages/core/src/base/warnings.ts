@@ -5,6 +5,7 @@
 import { quote } from './errors.js'
 import { isPromise } from './maybe-async.js'
 
+/** The code of a warning, for `node --disable-warning=<code>`. */
 export type WarningCode =
   | 'WEIR_SHARED_NAME'
   | 'WEIR_LIMIT_IN_NAME'

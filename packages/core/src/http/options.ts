@@ -79,6 +79,7 @@ interface WithLimit<Req, Rest extends unknown[]> {
   /** Units in any window: short for `policy: slidingWindow({ limit, window })`, named after the
    *  limiter. */
   readonly limit: number | Asked<Req, Rest, number>
+  /** The window of `limit`, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration | Asked<Req, Rest, Duration>
   readonly policy?: undefined
 }

@@ -10,10 +10,13 @@ interface DecisionBase {
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
    *  share of its limit left. */
   readonly policy: Policy
+  /** Who was limited, as text. */
   readonly key: string
-  /** Limit, remaining and reset of the binding policy; `policies` has those of all. */
+  /** The limit of the binding policy; `policies` has those of all. */
   readonly limit: number
+  /** Units of the binding policy that can still be taken now. */
   readonly remaining: number
+  /** Ms until the binding policy has forgotten all that was taken. */
   readonly resetAfterMs: number
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
@@ -24,15 +27,20 @@ interface DecisionBase {
   readonly degraded: boolean
 }
 
+/** A decision that lets the request pass. What it cost has been charged. */
 export interface Allowed extends DecisionBase {
+  /** True. */
   readonly allowed: true
   /** What was charged, and when: pass the decision to `refund` to give it back. */
   readonly receipt: Receipt
 }
 
+/** A decision that refuses the request. Nothing has been charged. */
 export interface Denied extends DecisionBase {
+  /** False. */
   readonly allowed: false
-  /** - `limit`: wait `retryAfterMs`
+  /** Why:
+   *  - `limit`: wait `retryAfterMs`
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
    *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
    *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'` */
@@ -41,6 +49,7 @@ export interface Denied extends DecisionBase {
   readonly retryAfterMs: number
 }
 
+/** What a limiter answers. A denial is a value like any other, not an error: look at `allowed`. */
 export type Decision = Allowed | Denied
 
 /**

@@ -37,10 +37,10 @@ export interface RateLimiterOptions {
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
    *  see. */
   readonly store?: Store | undefined
-  /** What is allowed; or a function of the key, as a text, that tells. */
+  /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** When the store cannot decide. Default: as the store is told, which is `'local'` for a Redis
-   *  store. */
+  /** What to do when the store cannot decide. Default: as the store's own option says, which is
+   *  `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** When the policy function fails for a key that it has never been asked about: `'deny'`,
    *  `'allow'`, or what limits instead. `consume` and `peek` then answer, with a warning. Default:
@@ -59,10 +59,11 @@ export interface RateLimiterOptions {
 
 type Watched = 'consume' | 'peek'
 
+/** Options of one call of a limiter. */
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
   readonly cost?: number | undefined
-  /** What is allowed, for this call only; or a function that tells. */
+  /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
 }
 
@@ -85,7 +86,9 @@ export interface DecideOptions {
  * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
  */
 export class RateLimiter {
+  /** The name that it was given, or `'default'`. */
   readonly name: string
+  /** The store that it was given, or its own. */
   readonly store: Store
   readonly #layer: Layer
   readonly #policy: RateLimiterOptions['policy']

@@ -1,4 +1,4 @@
-// What a limiter is told of policies, keys and costs: checked where it enters, and sorted for the
+// What a limiter is given as policies, keys and costs: checked where it enters, and sorted for the
 // store.
 
 import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
@@ -17,13 +17,15 @@ export type Key = string | number | bigint
 
 /** A policy with a key or a cost of its own, in a decision that has others. */
 export interface PolicyUse {
+  /** The policy. */
   readonly policy: Policy
   /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
    *  for everybody. */
   readonly key?: Key | undefined
-  /** What this policy is charged, instead of the decision's cost. */
+  /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number | undefined
-  /** When the store cannot decide, for this policy. Default: as the limiter is told. */
+  /** What to do when the store cannot decide, for this policy. Default: as the limiter's own option
+   *  says. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import { type Duration, durationMs } from '../base/duration.js'
 
-/** A clock that moves only when told to. */
+/** A clock that moves only when a test moves it. */
 export interface FakeClock extends Clock {
   /** Moves on; a negative number of ms steps back. Fractions of a ms are kept to the
    *  microsecond. */

@@ -10,9 +10,10 @@ export interface GcraOptions {
   readonly name?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
+  /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
   readonly period: Duration
-  /** The most units that can pass at once. Whole, >= 0. Default: `limit`, rounded down, and at
-   *  least 1. */
+  /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
+   *  down, and at least 1. */
   readonly burst?: number | undefined
 }
 

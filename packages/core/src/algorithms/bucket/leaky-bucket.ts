@@ -7,10 +7,12 @@ export interface LeakyBucketOptions {
    *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
    *  `leaky-bucket-20-per-10s`. */
   readonly name?: string | undefined
-  /** How much the bucket holds. Whole, >= 0; 0 denies all. */
+  /** How much the bucket holds. A whole number from 0, which denies all. It may take at
+   *  most 1,826 days to leak out. */
   readonly capacity: number
-  /** Units that leak out every `every`, steadily. A fraction is allowed. */
+  /** Units that leak out every `every`, steadily. Above 0; a fraction is allowed. */
   readonly leak: number
+  /** The time in which `leak` units leak out, from 1 ms to 3,650 days. */
   readonly every: Duration
 }
 

@@ -7,10 +7,13 @@ export interface TokenBucketOptions {
    *  in which it fills up, as `token-bucket-10s`; in a limiter without a name with the capacity, as
    *  `token-bucket-20-per-10s`. */
   readonly name?: string | undefined
-  /** The most units that can pass at once. Whole, >= 0; 0 denies all. */
+  /** The most units that can pass at once. A whole number from 0, which denies all. It may
+   *  take at most 1,826 days to fill up. */
   readonly capacity: number
-  /** Units that come back every `every`, one by one and not in steps. A fraction is allowed. */
+  /** Units that come back every `every`, one by one and not in steps. Above 0; a fraction is
+   *  allowed. */
   readonly refill: number
+  /** The time in which `refill` units come back, from 1 ms to 3,650 days. */
   readonly every: Duration
 }
 

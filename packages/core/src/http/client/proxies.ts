@@ -7,6 +7,7 @@ import { checkedOptions } from '../../base/options.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 import { networkList } from './lists.js'
 
+/** Which proxies are in front of the server, and how they say who the client is. */
 export interface ProxyOptions {
   /** The proxies in front of this server: addresses, CIDR ranges, `'loopback'`, `'link-local'`,
    *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */

@@ -7,6 +7,8 @@ import { bindsMore } from '../../limiter/decision.js'
 import type { PolicyResult } from '../../store.js'
 
 /**
+ * How headers show limits.
+ *
  * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08
  *   to 11
  * - `draft-7`: `RateLimit-Policy: 120;w=60` and `RateLimit: limit=120, remaining=87, reset=42`
@@ -23,8 +25,8 @@ export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legac
  * Every header that a limiter may send. Browsers hide them from pages of other origins unless they
  * are exposed.
  * @example
- * // Before the limiter, so that a 429 is readable.
- * app.use(cors({ exposedHeaders: [...RATE_LIMIT_HEADERS] }))
+ * // For the cors middleware, which goes before the limiter, so that a 429 is readable.
+ * const options = { exposedHeaders: [...RATE_LIMIT_HEADERS] }
  */
 export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'RateLimit',

@@ -31,10 +31,12 @@ export interface Backend {
   unready(): string | undefined
 }
 
+/** How a store is, as far as this process knows. */
 export interface StoreHealth {
   /** `never-connected` until the store has answered once; else the worst state of a node's
    *  breaker. */
   readonly state: BreakerState | 'never-connected'
+  /** The servers behind it, each with the state of its breaker and its calls under way. */
   readonly nodes: readonly {
     readonly name: string
     readonly state: BreakerState

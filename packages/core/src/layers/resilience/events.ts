@@ -5,6 +5,7 @@ import type { Time } from '../../base/time.js'
 import { notify, warn } from '../../base/warnings.js'
 import { kindOfFailure, reasonOf } from './failures.js'
 
+/** What happens to a store, for `store.on(name, listener)`: each event with what it says. */
 export interface StoreEvents {
   /** A node's breaker changed its state. */
   readonly breaker: {

@@ -32,7 +32,9 @@ export interface ResilientOptions {
   readonly log?: ((line: string) => void) | undefined
 }
 
+/** A store that decides in time, made by `redisStore` or `resilient`. */
 export interface ResilientStore extends Store {
+  /** How the store is: for a health check, or a metric. Asks nothing of it. */
   health(): StoreHealth
   /** Listens; returns what stops it. What a listener throws becomes a warning. */
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
@@ -43,10 +45,10 @@ export interface ResilientStore extends Store {
 /**
  * Any store with what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
  * and `whenUnavailable`. Errors of the store become decisions made without it. If the store knows
- * the modes `reconcile` and `restore` (`recovers: true`), it is told what was admitted without it,
- * and what it has lost.
+ * the modes `reconcile` and `restore` (`recovers: true`), what was admitted without it is counted
+ * in it afterwards, and what it has lost is restored.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
- * @example new RateLimiter({ name: 'api', store: resilient(myStore, { deadlineMs: 50 }), policy })
+ * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
  */
 export function resilient(store: Store, options: ResilientOptions = {}): ResilientStore {
   return resilientIn(processTime, store, options)

@@ -9,6 +9,7 @@
 export interface RedisLike {
   /** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */
   callBuffer(command: string, args: string[]): Promise<unknown>
+  /** The client's options, which are checked for what would break a limit. */
   readonly options?: object
   /** `'ready'` when commands can be sent; a client without it is taken to be ready. */
   readonly status?: string
@@ -17,7 +18,9 @@ export interface RedisLike {
   /** For `'ready'`, `'close'` and `'end'`: without it and `off`, the first connection is not
    *  waited for. */
   on?(event: string, listener: () => void): unknown
+  /** Ends what `on` began. */
   off?(event: string, listener: () => void): unknown
+  /** True of a Cluster. */
   readonly isCluster?: boolean
   /** Of a Cluster: the nodes of each slot, the master first. */
   readonly slots?: readonly (readonly string[] | undefined)[]

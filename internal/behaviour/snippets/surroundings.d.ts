@@ -1,4 +1,5 @@
-// The application around a snippet. What a snippet declares itself hides what is here.
+// The application around a snippet: run.mjs makes it. What a snippet declares itself hides what is
+// here.
 
 declare const app: import('express').Express
 declare const authenticate: import('express').RequestHandler
@@ -6,8 +7,14 @@ declare const search: import('express').RequestHandler
 declare const client: import('ioredis').Redis
 declare const store: import('@weir/core').RedisStore
 declare const limiter: import('@weir/core').RateLimiter
+declare const decision: import('@weir/core').Decision
 declare const loginPolicy: import('@weir/core').Policy
 declare const key: string
+
+/** Of the checks that follow some snippets, in comments. */
+declare const assert: typeof import('node:assert/strict')
+/** Asks the server that listens. */
+declare function ask(path: string, init?: RequestInit): Promise<Response>
 
 declare namespace Express {
   interface Request {

@@ -1,0 +1,97 @@
+// Runs compiled snippets of one document, in their order:
+//
+//   node run.mjs <from>:<to>[,<from>:<to>] <file>...
+//
+// Servers listen on any free port of this machine, connections to port `from` go to port `to`: so
+// that a snippet may say 3000 and 6379 as its reader would. What a snippet throws, rejects or warns
+// of, ends the process with an error.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Server, Socket } from 'node:net'
+import { pathToFileURL } from 'node:url'
+import {
+  memoryStore,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+  slidingLog,
+} from '@weir/core'
+import express from 'express'
+import { Redis } from 'ioredis'
+
+const [ports = '', ...files] = process.argv.slice(2)
+const portOf = new Map(ports.split(',').map((pair) => pair.split(':').map(Number)))
+/** @type {Server[]} */
+let servers = []
+/** Of each server, that it has begun to listen. */
+const listening = new WeakMap()
+
+const { listen } = Server.prototype
+Server.prototype.listen = function (...args) {
+  servers.push(this)
+  listening.set(this, once(this, 'listening'))
+  const callback = args.findLast((arg) => typeof arg === 'function')
+  return listen.call(this, { port: 0, host: '127.0.0.1' }, callback)
+}
+
+const { connect } = Socket.prototype
+Socket.prototype.connect = function (...args) {
+  const [options] = Array.isArray(args[0]) ? args[0] : args
+  const port = portOf.get(Number(options?.port))
+  if (port !== undefined) Object.assign(options, { port, host: '127.0.0.1' })
+  return connect.apply(this, args)
+}
+
+process.on('warning', (warning) => {
+  if (warning.name === 'WeirWarning') throw warning
+})
+
+/** What the documents take for granted: made when it is first used, and anew for each snippet. */
+const surroundings = {
+  app: () => express(),
+  authenticate: () => (req, _res, next) => {
+    req.user = { id: 'u42' }
+    next()
+  },
+  search: () => (_req, res) => res.send('found'),
+  client: () => new Redis(recommendedRedisOptions).on('error', () => {}),
+  store: () => redisStore(globalThis.client),
+  limiter: () => new RateLimiter({ name: 'snippet', policy: globalThis.loginPolicy }),
+  loginPolicy: () => slidingLog({ limit: 5, window: '15m' }),
+  myStore: () => memoryStore(),
+  key: () => 'u42',
+}
+
+async function surround() {
+  for (const [name, make] of Object.entries(surroundings)) {
+    let made
+    Object.defineProperty(globalThis, name, { configurable: true, get: () => (made ??= make()) })
+  }
+  globalThis.decision = await globalThis.limiter.consume('u42')
+}
+
+Object.assign(globalThis, {
+  assert,
+  async ask(path, init) {
+    const server = servers.at(-1)
+    await listening.get(server)
+    return fetch(`http://127.0.0.1:${server.address().port}${path}`, init)
+  },
+})
+
+for (const file of files) {
+  await surround()
+  try {
+    await import(pathToFileURL(file).href)
+    for (const server of servers) await listening.get(server)
+  } catch (error) {
+    console.error(`in ${file}:`)
+    throw error
+  }
+  for (const server of servers) {
+    server.closeAllConnections?.()
+    server.close()
+  }
+  servers = []
+}
+process.exit(0)

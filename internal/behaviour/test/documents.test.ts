@@ -1,0 +1,85 @@
+// Documents lead where they say, and the reference is what the source says.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { documents, root } from './documents.js'
+
+function textOf(document: string): string {
+  const text = readFileSync(join(root, document), 'utf8')
+  // Code is not read for links.
+  return text
+    .replace(/^```.*?^```$/gms, '')
+    .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]]/g, ''))
+}
+
+/** The anchors of headings, as GitHub makes them: a repeated one gets a number. */
+function anchorsOf(document: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of textOf(document).matchAll(/^#+ (.*)$/gm)) {
+    const anchor = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-')
+    let name = anchor
+    for (let i = 1; anchors.has(name); i += 1) name = `${anchor}-${i}`
+    anchors.add(name)
+  }
+  return anchors
+}
+
+/** Links that lead nowhere. */
+function brokenIn(document: string): string[] {
+  const links = [...textOf(document).matchAll(/(?:\]\(|(?:src|srcset|href)=")([^)\s"]+)/g)]
+  return links
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => {
+      const [path = '', anchor] = target.split('#')
+      const found = path === '' ? document : relative(root, join(root, dirname(document), path))
+      if (!existsSync(join(root, found))) return true
+      return anchor !== undefined && found.endsWith('.md') && !anchorsOf(found).has(anchor)
+    })
+}
+
+test.each(documents)('the links of %s lead somewhere', (document) => {
+  expect(brokenIn(document)).toEqual([])
+})
+
+test("the README's figures are those of docs/benchmarks.md", () => {
+  const measured = readFileSync(join(root, 'docs/benchmarks.md'), 'utf8')
+  const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim())
+  /** Client CPU and Redis CPU of a subject under a heading, to tenths. */
+  function figuresOf(heading: string, name: string): string[] {
+    const [, part = ''] = measured.split(`\n### ${heading}\n`)
+    const row = part
+      .split('\n### ')[0]
+      ?.split('\n')
+      .find((line) => line.startsWith(`| ${name} |`))
+    const [, , , client = '', redis = ''] = cellsOf(row ?? '')
+    return [client, redis].map((cell) => (Math.round(Number.parseFloat(cell) * 10) / 10).toFixed(1))
+  }
+  const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## Beside others\n')
+  const rows = table
+    .split('\n')
+    .filter((line) => /^\| [*@a-z]/.test(line))
+    .map(cellsOf)
+  expect(rows.length).toBe(5)
+  for (const [, shown = '', ...figures] of rows) {
+    const name = shown.startsWith('**') ? '**Weir token bucket**' : shown.replace(/ \(.*/, '')
+    const headings = ['Distinct keys in Redis', 'One hot key in Redis']
+    expect(figures.slice(0, 4)).toEqual(headings.flatMap((heading) => figuresOf(heading, name)))
+  }
+})
+
+test.each([
+  ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
+  ['docs/images', 'what runs show', 'pictures.mjs'],
+])('%s is %s', (_, __, tool) => {
+  const args = [join(root, 'tools/docs', tool), '--check']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})

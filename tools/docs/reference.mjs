@@ -1,0 +1,274 @@
+// Writes docs/reference from the comments of the source, by TypeScript's compiler.
+//
+//   pnpm docs:reference           writes the pages
+//   pnpm docs:reference --check   fails if they are not what the source says
+//
+// pages.mjs lists what is on which page. What has no comment is an error.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SignatureKind, SymbolFlags } from 'typescript/unstable/sync'
+import { pages } from './pages.mjs'
+import { openSource } from './source.mjs'
+import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
+
+/** The options that one looks for first. */
+const FIRST = [
+  'limit',
+  'capacity',
+  'refill',
+  'leak',
+  'every',
+  'window',
+  'period',
+  'burst',
+  'policy',
+  'name',
+  'key',
+  'cost',
+  'store',
+]
+const DEFAULT = /(?:^|(?<=\.\s+))Default\s+(`[^`]+`|[\d,]+|true|false)\.(\s|$)/
+/** Where the names in an example come from. */
+const ENTRIES = {
+  core: '@weir/core',
+  express: '@weir/express',
+  koa: '@weir/koa',
+  nest: '@weir/nest',
+  testing: '@weir/core/testing',
+}
+
+const FOREIGN = [
+  ['Redis', "import { Redis } from 'ioredis'"],
+  ['Koa', "import Koa from 'koa'"],
+]
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = join(root, 'docs/reference')
+const { checker, exportsOf, nodesOf, close } = openSource(root)
+const missing = []
+/** On which page each export is. */
+const places = new Map(
+  pages.flatMap(({ file, sections }) =>
+    sections.map(({ name, title = name }) => [name, `${file}#${slug(title)}`]),
+  ),
+)
+const written = new Map([
+  ['README.md', contents()],
+  ...pages.map((page) => [page.file, pageOf(page)]),
+])
+close()
+if (missing.length > 0) throw new Error(`without a comment: ${missing.join(', ')}`)
+check(process.argv.includes('--check'))
+
+function check(isOnly) {
+  const present = existsSync(folder) ? readdirSync(folder) : []
+  const right = present.filter((file) => {
+    return readFileSync(join(folder, file), 'utf8') === written.get(file)
+  })
+  const wrong = [...new Set([...present, ...written.keys()])].filter(
+    (file) => !right.includes(file),
+  )
+  if (isOnly && wrong.length > 0) {
+    console.error(`docs/reference/ is not what the source says: ${wrong.join(', ')}`)
+    console.error('Run: npx pnpm@12 docs:reference')
+    process.exitCode = 1
+  }
+  if (isOnly) return
+  mkdirSync(folder, { recursive: true })
+  for (const file of wrong) {
+    const text = written.get(file)
+    if (text === undefined) rmSync(join(folder, file))
+    else writeFileSync(join(folder, file), text)
+  }
+}
+
+function contents() {
+  const rows = pages.map(({ file, title, about }) => flow(`- [${title}](${file}): ${about}`))
+  const about = `Every function, option, event and code, from the comments in the source. This folder
+is written by \`pnpm docs:reference\`: change the comments, not the pages.`
+  return `# Reference\n\n${flow(about)}\n\n${rows.join('\n')}\n`
+}
+
+function pageOf({ title, intro, sections }) {
+  const start = '<!-- Written by `pnpm docs:reference` from the comments in the source. -->'
+  return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map(sectionOf)].join('\n\n')}\n`
+}
+
+function sectionOf({ name, title = name, from = 'core', members = true, omit = [] }) {
+  const symbol = exportsOf(from).get(name)
+  const shown = (type, isGiven) => {
+    const all = checker.getPropertiesOfType(checker.getNonNullableType(type))
+    return list(
+      all.filter((each) => !omit.includes(each.name)),
+      name,
+      isGiven,
+    )
+  }
+  const [before, after = ''] = members ? bodyOf(symbol, name, shown) : ['']
+  const parts = [`## ${title}`, prose(commentOf(symbol, name)), before, endOf(symbol, from), after]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** What goes before the errors and examples of an export, and what goes after them. */
+function bodyOf(symbol, name, shown) {
+  const { flags } = symbol
+  const [node] = nodesOf(symbol)
+  if (flags & SymbolFlags.Function) return [callOf(symbol, name, SignatureKind.Call, shown)]
+  if (flags & SymbolFlags.Class) return classOf(symbol, name, shown)
+  const written = (node.type?.getText() ?? '').replace(/readonly /g, '')
+  if (flags & SymbolFlags.Variable) return [written.startsWith('{') ? code(written) : '']
+  if (/^[\s|]*'WEIR_/.test(written))
+    return [
+      written
+        .match(/WEIR_\w+/g)
+        .map(explained)
+        .join('\n'),
+    ]
+  if (/^[\s|]*'/.test(written)) return ['']
+  // A named type of several is shown as it is written, an object by its members.
+  const isObject = written === '' || /^(Settings|Omit|\{)/.test(written)
+  return [
+    isObject
+      ? shown(checker.getDeclaredTypeOfSymbol(symbol), /Options$|Extras$/.test(name))
+      : code(written),
+  ]
+}
+
+/** A code, and what docs/errors.md says of it first. */
+function explained(name) {
+  const text = readFileSync(join(root, 'docs/errors.md'), 'utf8').split(`\n## ${name}\n`)[1] ?? ''
+  const first = /^(\(.*?\) )?(.*?\.)(?=\s)/s.exec(text.trim())?.[2] ?? ''
+  if (first === '') missing.push(`${name} in docs/errors.md`)
+  return flow(`- ${withLinks(name)}: ${first.replace(/\]\((?=[\w#])/g, '](../')}`)
+}
+
+function callOf(symbol, name, kind, shown) {
+  const [signature] = checker.getSignaturesOfType(checker.getTypeOfSymbol(symbol), kind)
+  const parameters = signature.getParameters()
+  const at = parameters.findIndex((parameter) => parameter.name === 'options')
+  const names = parameters.map((each) => (isOptional(each) ? `${each.name}?` : each.name))
+  const call = code(`${kind === SignatureKind.Construct ? 'new ' : ''}${name}(${names.join(', ')})`)
+  if (at < 0) return call
+  return `${call}\n\n${shown(checker.getParameterType(signature, at), true)}`
+}
+
+function classOf(symbol, name, shown) {
+  const all = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
+  const members = all.filter((member) => !/^__/.test(member.name))
+  const isMethod = ({ flags }) => (flags & SymbolFlags.Method) !== 0
+  const properties = members.filter((member) => !isMethod(member))
+  return [
+    callOf(symbol, name, SignatureKind.Construct, shown),
+    [
+      `Properties:\n\n${list(properties, name, false)}`,
+      ...members.filter(isMethod).map((member) => methodOf(member, name)),
+    ].join('\n\n'),
+  ]
+}
+
+function methodOf(symbol, owner) {
+  const nodes = nodesOf(symbol)
+  const shown = nodes.length > 1 ? nodes.filter(({ body }) => body === undefined) : nodes
+  const lines = shown.map((node) => {
+    const whole = node.getText().slice(0, node.body ? -node.body.getText().length : undefined)
+    return whole
+      .replace(/^async /, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+  })
+  const comment = prose(commentOf(symbol, `${owner}.${symbol.name}`))
+  const parts = [`### ${symbol.name}`, code(lines.join('\n')), comment, endOf(symbol, 'core')]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+function list(symbols, owner, isGiven) {
+  const rank = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
+  return [...symbols]
+    .filter(({ name }) => !name.startsWith('__'))
+    .sort((one, other) => rank(one) - rank(other))
+    .map((symbol) => bulletOf(symbol, owner, isGiven))
+    .join('\n')
+}
+
+function bulletOf(symbol, owner, isGiven) {
+  const text = commentOf(symbol, `${owner}.${symbol.name}`)
+  const initial = DEFAULT.exec(text)?.[1]
+  const facts = [typeText(symbol)]
+  if (initial !== undefined) facts.push(`default ${initial}`)
+  else if (isGiven && !isOptional(symbol)) facts.push('required')
+  const [first, ...rest] = blocks(initial === undefined ? text : text.replace(DEFAULT, ''))
+  const head = flow(`- **\`${symbol.name}\`** (${facts.join(', ')}): ${first}`)
+  return [head, ...rest.map((block) => flow(block, 98).replace(/^/gm, '  '))].join('\n')
+}
+
+function isOptional(symbol) {
+  return (
+    (symbol.flags & SymbolFlags.Optional) !== 0 || nodesOf(symbol)[0]?.initializer !== undefined
+  )
+}
+
+/** As a user would say it: without the generics that adapters fill in. */
+function typeText(symbol) {
+  const node = nodesOf(symbol).find(
+    (each) => each.type && !/^(never|undefined)$/.test(each.type.getText()),
+  )
+  const written = node?.parameters
+    ? node
+        .getText()
+        .replace(/^\w+\??/, '')
+        .replace(/\): (?=[^)]*$)/, ') => ')
+    : (node?.type.getText() ?? checker.typeToString(checker.getTypeOfSymbol(symbol)))
+  const plain = written
+    .replace(/([\w'\])>])\n\s+(?=(readonly )?\w+\??:)/g, '$1; ')
+    .replace(/\s+/g, ' ')
+    .replace(/^\| |readonly | \| undefined$/g, '')
+    .replace(/RefundWhen<[^>]*>/g, '(request, outcome) => boolean')
+    .replace(/^Asked<\w+, \w+, ([\w ]+)>$/g, '(request) => $1')
+    .replace(/Asked<\w+, \w+, ([\w ]+)>/g, '((request) => $1)')
+    .replace(/Awaitable<([^>]*)>/g, '$1')
+    .replace(/, \.\.\.(rest|answering): \w+/g, ', ...')
+    .replace(/<Req>|(?<=request): Req/g, '')
+    .replace(/^\((\(.*)\)$/, '$1')
+  const place = places.get(plain)
+  return place === undefined ? `\`${plain}\`` : `[\`${plain}\`](${place})`
+}
+
+function commentOf(symbol, owner) {
+  const text = symbol.getDocumentationComment(checker).trim()
+  if (text === '') missing.push(owner)
+  return withLinks(text)
+}
+
+/** What it throws, and its examples. */
+function endOf(symbol, from) {
+  const tags = symbol.getJsDocTags(checker)
+  const textsOf = (tag) =>
+    tags.filter(({ name, text }) => name === tag && text).map(({ text }) => text.trim())
+  const thrown = textsOf('throws').map((text) => {
+    const [, types, rest] = /^\{(.*?)\} (.*)$/s.exec(text)
+    const colon = rest.startsWith('WEIR_') ? ':' : ''
+    return flow(`Throws \`${types.replace(' | ', '` or `')}\`${colon} ${withLinks(rest)}.`)
+  })
+  const examples = textsOf('example')
+  if (examples.length > 0) thrown.push(code(withImports(examples.join('\n'), from), 'ts'))
+  return thrown.join('\n\n')
+}
+
+/** An example is a module of its own, so what it uses is imported. */
+function withImports(text, from) {
+  const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/\b[A-Za-z]\w+\b/g))
+  const hasValue = (entry, name) => (exportsOf(entry).get(name)?.flags & SymbolFlags.Value) > 0
+  const entries = [...new Set([from, ...Object.keys(ENTRIES)])].filter((entry) => entry in ENTRIES)
+  const used = [...words].filter((word) => entries.some((entry) => hasValue(entry, word)))
+  const whole = entries.find((entry) => used.every((word) => hasValue(entry, word)))
+  const lines = entries.map((entry) => {
+    const own = used.filter(
+      (word) => (whole ?? entries.find((one) => hasValue(one, word))) === entry,
+    )
+    return own.length > 0 ? `import { ${own.sort().join(', ')} } from '${ENTRIES[entry]}'\n` : ''
+  })
+  for (const [name, line] of FOREIGN) if (words.has(name)) lines.push(`${line}\n`)
+  const imports = lines.join('')
+  return imports === '' ? text : `${imports}\n${text}`
+}

@@ -1,0 +1,47 @@
+// Markdown, as people write it.
+
+/** Lines of so many columns; none begins with what would be a list or a quotation. */
+export function flow(text, columns = 100) {
+  const indent = text.startsWith('- ') ? '  ' : ''
+  const lines = ['']
+  for (const word of text.replace(/\s+/g, ' ').split(/ (?![>+#*-]|\d+[.)] )/)) {
+    const line = lines.at(-1)
+    const longer = line === '' ? word : `${line} ${word}`
+    if (longer.replace(/\]\([^)]*\)/g, ']()').length <= columns) lines[lines.length - 1] = longer
+    else lines.push(`${indent}${word}`)
+  }
+  return lines.join('\n')
+}
+
+/** Paragraphs and lists, each of its own width. */
+export function prose(text) {
+  const parts = blocks(text).map((block) => flow(block))
+  return parts.reduce((all, part, i) => {
+    const isListed = part.startsWith('- ') && parts[i - 1].startsWith('- ')
+    return `${all}${isListed ? '\n' : '\n\n'}${part}`
+  })
+}
+
+/** Paragraphs, and entries of lists. */
+export function blocks(text) {
+  return text.split(/\n\s*\n|\n(?=\s*- )/).map((block) => block.trim())
+}
+
+/** Links to documents, and from codes to what they mean. */
+export function withLinks(text) {
+  return text
+    .replace(/`?\b(WEIR_[A-Z_]+)\b`?/g, (_, name) => `[${name}](../errors.md#${slug(name)})`)
+    .replace(/\bdocs\/((?:[\w-]+\/)*([\w-]+)\.md)/g, '[$2](../$1)')
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+export function slug(heading) {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+export function code(text, language = 'js') {
+  return `\`\`\`${language}\n${text}\n\`\`\``
+}
