@@ -6,7 +6,7 @@ import { Inject } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions } from './options.js'
-import { AFTER_GUARDS, DECLARED, limiterToken, SKIPPED } from './tokens.js'
+import { DECLARED, limiterToken, SKIPPED } from './tokens.js'
 
 /** One use of `@RateLimit`. */
 export interface Declared {
@@ -53,23 +53,12 @@ export function declaredOn(target: object): Declared | undefined {
   return Reflect.getMetadata(DECLARED, target)
 }
 
-/**
- * Whether any decorator so far has a limiter that runs after the guards, in whatever class.
- */
-export function isDecoratedAfterGuards(): boolean {
-  return Reflect.hasMetadata(AFTER_GUARDS, Reflect)
-}
-
 export function skippedOn(target: object): readonly string[] | undefined {
   return Reflect.getMetadata(SKIPPED, target)
 }
 
 function declaring(also: boolean): RateLimitDecorator {
-  return (...what: readonly unknown[]) => {
-    const limits = declared(what)
-    if (limits.options?.afterGuards) Reflect.defineMetadata(AFTER_GUARDS, true, Reflect)
-    return mark(DECLARED, { also, ...limits })
-  }
+  return (...what: readonly unknown[]) => mark(DECLARED, { also, ...declared(what) })
 }
 
 function declared(what: readonly unknown[]): Omit<Declared, 'also'> {

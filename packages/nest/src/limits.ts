@@ -1,13 +1,14 @@
 // All limiters of an application, and which of them a handler is limited by.
 
 import {
+  type CanActivate,
   Inject,
   Injectable,
   type OnApplicationShutdown,
   type OnModuleInit,
   type Type,
 } from '@nestjs/common'
-import { ModulesContainer } from '@nestjs/core'
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
 import { policyNames } from '@weir/core/http'
 import { type Declared, declaredOn, skippedOn } from './decorators.js'
@@ -15,8 +16,9 @@ import { invalid } from './exception.js'
 import { type Limit, limitOf } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
 import {
+  checkGuard,
+  checkOnce,
   checkOptions,
-  checkSetUp,
   type Handler,
   hasDefault,
   namedOptions,
@@ -26,19 +28,23 @@ import { OPTIONS } from './tokens.js'
 
 @Injectable()
 export class RateLimits implements OnModuleInit, OnApplicationShutdown {
-  readonly #modules: ModulesContainer
-  readonly #store: Store
-  readonly #closes: boolean
+  private readonly modules: ModulesContainer
+  private readonly config: ApplicationConfig
+  private readonly store: Store
+  private readonly closes: boolean
   /** What decorators inherit. */
-  readonly #settings: Settings
+  private readonly settings: Settings
   /** By name, each with the decorator or class that it was made for. */
-  readonly #limits: Map<string, { readonly limit: Limit; readonly source: object }> = new Map()
-  readonly #default: readonly Limit[]
-  readonly #ofHandlers: WeakMap<object, Map<object, readonly Limit[]>> = new WeakMap()
+  private readonly limits: Map<string, { readonly limit: Limit; readonly source: object }> =
+    new Map()
+  private readonly default: readonly Limit[]
+  private readonly ofHandlers: WeakMap<object, Map<object, readonly Limit[]>> = new WeakMap()
+  private anyLate = false
 
   constructor(
     @Inject(OPTIONS) options: RateLimitModuleOptions,
     @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(ApplicationConfig) config: ApplicationConfig,
   ) {
     checkOptions(options)
     const {
@@ -50,64 +56,80 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       closeStore,
       ...settings
     } = options
-    this.#modules = modules
-    this.#store = settings.store ?? memoryStore()
-    this.#closes = closeStore ?? settings.store === undefined
-    this.#settings = { ...(settings as Settings), store: this.#store }
-    const own = { ...this.#settings, policy, limit, window } as RateLimitOptions
-    if (hasDefault(options)) this.#default = [this.#add(own, name, options)]
+    this.modules = modules
+    this.config = config
+    this.store = settings.store ?? memoryStore()
+    this.closes = closeStore ?? settings.store === undefined
+    this.settings = { ...(settings as Settings), store: this.store }
+    const own = { ...this.settings, policy, limit, window } as RateLimitOptions
+    if (hasDefault(options)) this.default = [this.add(own, name, options)]
     else {
       // The settings are checked, although nothing is limited by them alone.
-      limitOf({ ...this.#settings, policy: () => unlimited() }, name)
-      this.#default = []
+      limitOf({ ...this.settings, policy: () => unlimited() }, name)
+      this.default = []
     }
     for (const [key, named] of Object.entries(policies))
-      this.#add(namedOptions(named, key), key, policies)
+      this.add(namedOptions(named, key), key, policies)
+    this.prepare()
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
    *  handler. */
   get(name: string): RateLimiter {
-    return this.#named(name, 'RateLimits.get').limiter
+    return this.named(name, 'RateLimits.get').limiter
   }
 
   /** The limiters that a handler is limited by, in the order in which they run. */
   of(owner: Type, handler: Handler): readonly Limit[] {
-    let known = this.#ofHandlers.get(owner)
+    let known = this.ofHandlers.get(owner)
     if (known === undefined) {
       known = new Map()
-      this.#ofHandlers.set(owner, known)
+      this.ofHandlers.set(owner, known)
     }
     let limits = known.get(handler)
     if (limits === undefined) {
-      limits = this.#find(owner, handler)
+      limits = this.find(owner, handler)
       known.set(handler, limits)
     }
     return limits
   }
 
-  /** Finds mistakes before the first request does. */
+  /** Whether any limiter runs after the guards. */
+  get hasLate(): boolean {
+    return this.anyLate
+  }
+
+  /** Whether a guard is one of the application's global ones. */
+  isGlobal(guard: CanActivate): boolean {
+    return this.config.getGlobalGuards().includes(guard)
+  }
+
   onModuleInit(): void {
-    checkSetUp(this.#modules)
-    const targets = targetsIn(this.#modules)
+    checkGuard(this.modules)
+  }
+
+  /** Makes the limiters of all decorators, and so finds mistakes before the first request does. */
+  private prepare(): void {
+    checkOnce(this.modules)
+    const targets = targetsIn(this.modules)
     for (const { owner, target } of targets) {
       const declared = declaredOn(target)
-      if (declared) this.#made(declared, owner, target)
+      if (declared) this.made(declared, owner, target)
     }
     for (const { owner, target } of targets)
       for (const name of skippedOn(target) ?? [])
-        this.#named(name, `@SkipRateLimit of ${owner.name}`)
+        this.named(name, `@SkipRateLimit of ${owner.name}`)
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.#closes) await this.#store.close?.()
+    if (this.closes) await this.store.close?.()
   }
 
-  #find(owner: Type, handler: Handler): readonly Limit[] {
+  private find(owner: Type, handler: Handler): readonly Limit[] {
     const own = declaredOn(handler)
     const declared = own ?? declaredOn(owner)
-    const made = declared ? this.#made(declared, owner, own ? handler : owner) : []
-    const limits = new Set([...(declared?.also === false ? [] : this.#default), ...made])
+    const made = declared ? this.made(declared, owner, own ? handler : owner) : []
+    const limits = new Set([...(declared?.also === false ? [] : this.default), ...made])
     const skipped = skippedOn(handler) ?? skippedOn(owner)
     if (skipped === undefined) return [...limits]
     // A class frees no method from its own decorator.
@@ -118,19 +140,19 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's. */
-  #made({ names, options }: Declared, owner: Type, target: Handler): readonly Limit[] {
+  private made({ names, options }: Declared, owner: Type, target: Handler): readonly Limit[] {
     const automatic = target === owner ? owner.name : `${owner.name}.${target.name}`
     if (options === undefined)
-      return names.map((name) => this.#named(name, `@RateLimit of ${automatic}`))
+      return names.map((name) => this.named(name, `@RateLimit of ${automatic}`))
     // Under a name of its own, a decorator is one limiter wherever it is written.
     return [
-      this.#add(options, options.name ?? automatic, options.name === undefined ? owner : options),
+      this.add(options, options.name ?? automatic, options.name === undefined ? owner : options),
     ]
   }
 
   /** `source`: a class, where the name is made of those of the class and the method. */
-  #add(options: RateLimitOptions, name: string, source: object): Limit {
-    const known = this.#limits.get(name)
+  private add(options: RateLimitOptions, name: string, source: object): Limit {
+    const known = this.limits.get(name)
     if (known?.source === source) return known.limit
     if (known !== undefined && !options.shared) {
       const remedy =
@@ -140,14 +162,15 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.#build(options, name, typeof source === 'function')
-    if (known === undefined) this.#limits.set(name, { limit, source })
+    const limit = this.build(options, name, typeof source === 'function')
+    this.anyLate ||= limit.isLate
+    if (known === undefined) this.limits.set(name, { limit, source })
     return limit
   }
 
-  #build(options: RateLimitOptions, name: string, automatic: boolean): Limit {
+  private build(options: RateLimitOptions, name: string, automatic: boolean): Limit {
     try {
-      return limitOf({ ...this.#settings, ...this.#hidden(options, name), ...options }, name)
+      return limitOf({ ...this.settings, ...this.hidden(options, name), ...options }, name)
     } catch (error) {
       const { code } = error as { code?: unknown }
       const remedy =
@@ -159,19 +182,18 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
   /** Of the policies that the module hides, those that there are: it may hide one that only some
    *  decorators have. */
-  #hidden({ policy }: RateLimitOptions, name: string): Settings {
-    const { hide } = this.#settings
+  private hidden({ policy }: RateLimitOptions, name: string): Settings {
+    const { hide } = this.settings
     if (hide === undefined || typeof policy === 'function') return {}
     const names = policy === undefined ? [name] : policyNames(policy, name)
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
-  #named(name: string, where: string): Limit {
-    const limit =
-      this.#limits.get(name)?.limit ?? (name === 'default' ? this.#default[0] : undefined)
+  private named(name: string, where: string): Limit {
+    const limit = this.limits.get(name)?.limit ?? (name === 'default' ? this.default[0] : undefined)
     if (limit !== undefined) return limit
     throw invalid(
-      `${where}: there is no limiter "${name}"; there are ${[...this.#limits.keys()].join(', ') || 'none'}`,
+      `${where}: there is no limiter "${name}"; there are ${[...this.limits.keys()].join(', ') || 'none'}`,
     )
   }
 }

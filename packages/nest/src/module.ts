@@ -3,19 +3,17 @@ import {
   ConfigurableModuleBuilder,
   type ConfigurableModuleCls,
   type DynamicModule,
-  Inject,
   Module,
   type Provider,
   type Type,
 } from '@nestjs/common'
-import { APP_GUARD, APP_INTERCEPTOR, ApplicationConfig } from '@nestjs/core'
-import { isDecoratedAfterGuards } from './decorators.js'
+import { ApplicationConfig } from '@nestjs/core'
 import { RateLimitFilter } from './exception.js'
-import { RateLimitGuard, RateLimitInterceptor } from './guard.js'
+import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
-import { asksAfterGuards, hasDefault } from './set-up.js'
-import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
+import { hasDefault } from './set-up.js'
+import { GUARD, LIMITS, limiterToken, OPTIONS, SET_UP } from './tokens.js'
 
 export interface RateLimitModuleExtras {
   /** Whether the guard is registered for the whole application. Default true. */
@@ -50,30 +48,29 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     { provide: LIMITS, useClass: RateLimits },
     { provide: RateLimits, useExisting: LIMITS },
     { provide: GUARD, useClass: guard },
-  ]
-  const everywhere: Provider[] = [
-    { provide: APP_GUARD, useExisting: GUARD },
-    { provide: APP_INTERCEPTOR, useFactory: interceptorFor, inject: [GUARD, OPTIONS] },
+    { provide: SET_UP, useFactory: setUp(global), inject: [ApplicationConfig, GUARD, LIMITS] },
   ]
   return {
     ...definition,
     global: true,
-    providers: [...(definition.providers ?? []), ...providers, ...(global ? everywhere : [])],
+    providers: [...(definition.providers ?? []), ...providers],
     exports: [LIMITS, RateLimits, GUARD],
   }
 }
 
 /**
- * Where there is an interceptor, Nest takes longer for every request, so there is one only where it
- * is needed.
+ * Registers what is global. Nest adds the application's own guards, interceptors and filters when
+ * all providers are made, whatever the order of imports: so this guard goes before theirs, and
+ * their filters, which are asked from the last to the first, before this one.
  */
-function interceptorFor(
-  guard: RateLimitGuard,
-  options: RateLimitModuleOptions,
-): RateLimitInterceptor | undefined {
-  if (!isDecoratedAfterGuards() && !asksAfterGuards(options)) return undefined
-  guard.leaves = true
-  return new RateLimitInterceptor(guard)
+function setUp(isGlobal: boolean) {
+  return (config: ApplicationConfig, guard: RateLimitGuard, { hasLate }: RateLimits): boolean => {
+    config.useGlobalFilters(new RateLimitFilter())
+    if (isGlobal) config.useGlobalGuards(guard)
+    // Nest takes longer for every request where there is an interceptor.
+    if (hasLate) config.useGlobalInterceptors(leftTo(guard))
+    return true
+  }
 }
 
 /** The tokens of limiters, for `@InjectRateLimiter`. */
@@ -90,11 +87,6 @@ function limiters(
 
 @Module({})
 export class RateLimitModule {
-  /** Before Nest adds the application's own filters, so that each of them goes before this one. */
-  constructor(@Inject(ApplicationConfig) config: ApplicationConfig) {
-    config.useGlobalFilters(new RateLimitFilter())
-  }
-
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {

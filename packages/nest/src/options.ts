@@ -24,9 +24,9 @@ export interface Settings<Req = NestRequest> extends LimitSettings<Req, [Executi
    *  `RateLimitException`. It is not to answer the response itself, which is for exception
    *  filters. */
   readonly onDenied?: (decision: Denied, request: Req, context: ExecutionContext) => unknown
-  /** True: it runs when all guards have passed, so that what an authentication guard put on the
-   *  request is there. */
-  readonly afterGuards?: boolean
+  /** When it runs: before all guards (`'first'`, the default), or when they have passed, so that
+   *  what an authentication guard put on the request is there. */
+  readonly order?: 'first' | 'afterGuards' | undefined
 }
 
 /**

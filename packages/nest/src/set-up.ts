@@ -6,7 +6,7 @@ import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
-import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
+import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
@@ -32,12 +32,6 @@ export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
 }
 
-/** Whether the module's own options have limiters that run after the guards. */
-export function asksAfterGuards({ afterGuards, policies = {} }: RateLimitModuleOptions): boolean {
-  const all = [{ afterGuards }, ...Object.values(policies as Readonly<Record<string, Settings>>)]
-  return all.some((settings) => settings.afterGuards === true)
-}
-
 /** Options from one of the forms that the module's `policies` may have. */
 export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions {
   const isPolicy = Array.isArray(named) || (named as Policy | undefined)?.signature !== undefined
@@ -53,23 +47,23 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
   return options
 }
 
-/**
- * @throws if the application has more than one of these modules, or a guard that the module cannot
- * use
- */
-export function checkSetUp(modules: ModulesContainer): void {
-  const ours = [...modules.values()].filter(({ providers }) => providers.has(LIMITS))
-  if (ours.length > 1) {
+/** @throws if the application has more than one of these modules */
+export function checkOnce(modules: ModulesContainer): void {
+  if ([...modules.values()].filter(({ providers }) => providers.has(LIMITS)).length < 2) return
+  throw invalid(
+    'RateLimitModule is set up twice, so both would count each request; give one of them all policies',
+    'WEIR_NAME_CLASH',
+  )
+}
+
+/** @throws if the module cannot use its guard; known only when Nest has tried to make it */
+export function checkGuard(modules: ModulesContainer): void {
+  for (const { providers } of modules.values()) {
+    if (providers.get(GUARD)?.isDependencyTreeStatic() !== false) continue
     throw invalid(
-      'RateLimitModule is set up twice, so both would count each request; give one of them all policies',
-      'WEIR_NAME_CLASH',
+      'the guard that forRoot was given is made anew for each request, or needs something that is; give one that is not',
     )
   }
-  const guard = ours[0]?.providers.get(GUARD)
-  if (guard?.isDependencyTreeStatic() !== false) return
-  throw invalid(
-    `the guard ${guard.metatype?.name} is made anew for each request, or needs something that is; give forRoot one that is not`,
-  )
 }
 
 /** The classes of an application, and their methods. */

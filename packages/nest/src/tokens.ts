@@ -8,12 +8,12 @@ export const OPTIONS: unique symbol = Symbol.for('@weir/nest:options')
 /** Injects the module's guard. */
 export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
 
+/** Registers guard, interceptor and filter when it is made. */
+export const SET_UP: unique symbol = Symbol.for('@weir/nest:set-up')
+
 /** Metadata of `@RateLimit` and `@SkipRateLimit`. */
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
 export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
-
-/** On Reflect itself: some `@RateLimit` has `afterGuards`. */
-export const AFTER_GUARDS: unique symbol = Symbol.for('@weir/nest:after-guards')
 
 /** On what carries the decision of a message. Not enumerable, so that users do not see it. */
 export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')

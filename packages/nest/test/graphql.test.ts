@@ -38,7 +38,7 @@ class Greetings {
   @Query(() => String) hello(@RateLimitDecision() decision: RequestDecision): string {
     return `${decision.key} ${decision.remaining}`
   }
-  @RateLimit({ policy: once, afterGuards: true })
+  @RateLimit({ policy: once, order: 'afterGuards' })
   @Mutation(() => String)
   @Reflect.metadata('design:paramtypes', [String])
   greet(@Args('name', { type: () => String }) name: string): string {

@@ -133,7 +133,7 @@ describe('where the guard runs', () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard)
-      @RateLimit.also({ policy: once, key, afterGuards: true })
+      @RateLimit.also({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
@@ -147,7 +147,7 @@ describe('where the guard runs', () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard)
-      @RateLimit({ policy: once, key, afterGuards: true })
+      @RateLimit({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
@@ -173,7 +173,7 @@ describe('a guard of your own', () => {
   @Controller()
   class A {
     @Get() get() {}
-    @RateLimit({ policy: once, afterGuards: true }) @Get('after') after() {}
+    @RateLimit({ policy: once, order: 'afterGuards' }) @Get('after') after() {}
   }
   const ways = {
     'option guard': { imports: [RateLimitModule.forRoot({ guard: Quiet, policy: once })] },
@@ -331,9 +331,9 @@ describe('misuse is found at start', () => {
         /policies\.login.*"other"/,
       ],
       [
-        'afterGuards that is no switch',
-        () => factory({ policy: once, afterGuards: 'yes' }),
-        /afterGuards/,
+        'an order that there is not',
+        () => factory({ policy: once, order: 'last' }),
+        /order is 'last'; give 'first' or 'afterGuards'/,
       ],
       [
         'a hidden policy that there is not',
@@ -428,9 +428,8 @@ describe('misuse is found at start', () => {
       }
     }
     const imports = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: Scoped })]
-    // Nest 12 says so itself.
     await expect(start({ imports, controllers: [Plain] })).rejects.toThrow(
-      /depends on a request-scoped provider|guard Scoped is made anew for each request/,
+      /the guard that forRoot was given is made anew for each request/,
     )
     // Where it stands on a handler, it may.
     @Controller()

@@ -47,7 +47,7 @@ class ByUser {
   @RateLimit({
     policy: fixedWindow({ limit: 1, window: '1h' }),
     // Nest 12 runs global guards in gateways; Nest 10 and 11 do not.
-    afterGuards: true,
+    order: 'afterGuards',
     key: (client, context) => `${client.user} in ${context.switchToWs().getData().room}`,
   })
   @SubscribeMessage('join')
