@@ -6,7 +6,7 @@ import { Inject } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions } from './options.js'
-import { DECLARED, limiterToken, SKIPPED } from './tokens.js'
+import { DECLARED, getRateLimiterToken, SKIPPED } from './tokens.js'
 
 /** One use of `@RateLimit`. */
 export interface Declared {
@@ -46,7 +46,7 @@ export function SkipRateLimit(...names: string[]): Mark {
 
 /** Injects the limiter of a policy that the module names, or of its default policy. */
 export function InjectRateLimiter(name = 'default'): PropertyDecorator & ParameterDecorator {
-  return Inject(limiterToken(name))
+  return Inject(getRateLimiterToken(name))
 }
 
 export function declaredOn(target: object): Declared | undefined {

@@ -13,7 +13,7 @@ import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
 import { hasDefault } from './set-up.js'
-import { GUARD, LIMITS, limiterToken, OPTIONS, SET_UP } from './tokens.js'
+import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SET_UP } from './tokens.js'
 
 export interface RateLimitModuleExtras {
   /** Whether the guard is registered for the whole application. Default true. */
@@ -45,16 +45,17 @@ const Configured: ConfigurableModuleCls<
 function defined(definition: DynamicModule, extras: RateLimitModuleExtras): DynamicModule {
   const { global = true, guard = RateLimitGuard } = extras
   const providers: Provider[] = [
-    { provide: LIMITS, useClass: RateLimits },
-    { provide: RateLimits, useExisting: LIMITS },
-    { provide: GUARD, useClass: guard },
+    RateLimits,
+    { provide: LIMITS, useExisting: RateLimits },
+    { provide: RateLimitGuard, useClass: guard },
+    { provide: GUARD, useExisting: RateLimitGuard },
     { provide: SET_UP, useFactory: setUp(global), inject: [ApplicationConfig, GUARD, LIMITS] },
   ]
   return {
     ...definition,
     global: true,
     providers: [...(definition.providers ?? []), ...providers],
-    exports: [LIMITS, RateLimits, GUARD],
+    exports: [OPTIONS, LIMITS, RateLimits, GUARD, RateLimitGuard],
   }
 }
 
@@ -78,7 +79,7 @@ function limiters(
   names: readonly string[],
 ): Required<Pick<DynamicModule, 'providers' | 'exports'>> {
   const providers = names.map((name) => ({
-    provide: limiterToken(name),
+    provide: getRateLimiterToken(name),
     useFactory: (limits: RateLimits) => limits.get(name),
     inject: [LIMITS],
   }))

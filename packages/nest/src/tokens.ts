@@ -3,7 +3,7 @@
 
 /** Injects the `RateLimits`. */
 export const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
-/** Injects the options of the module. */
+/** Injects the options of the module, so that tests can give others. */
 export const OPTIONS: unique symbol = Symbol.for('@weir/nest:options')
 /** Injects the module's guard. */
 export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
@@ -18,7 +18,7 @@ export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
 /** On what carries the decision of a message. Not enumerable, so that users do not see it. */
 export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
 
-/** Injects a `RateLimiter` by its name. */
-export function limiterToken(name: string): symbol {
+/** Injects a `RateLimiter` by its name, as `@InjectRateLimiter` does. */
+export function getRateLimiterToken(name: string): symbol {
   return Symbol.for(`@weir/nest:limiter:${name}`)
 }

@@ -1,7 +1,6 @@
 // Which limits a handler has, by what is written on it, on its class and in the module.
 
 import { Controller, Get } from '@nestjs/common'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -10,6 +9,7 @@ import {
   type RateLimitModuleOptions,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { describe, expect, test } from 'vitest'
 import { start } from './app.js'
 

@@ -15,7 +15,6 @@ import {
   UseFilters,
 } from '@nestjs/common'
 import { APP_FILTER, ApplicationConfig } from '@nestjs/core'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -30,6 +29,7 @@ import {
   type RequestDecision,
   type Store,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Platform, type StartOptions, start } from './app.js'
 

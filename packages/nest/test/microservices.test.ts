@@ -10,7 +10,6 @@ import {
   Payload,
   Transport,
 } from '@nestjs/microservices'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -22,6 +21,7 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { firstValueFrom } from 'rxjs'
 import { expect, onTestFinished, test } from 'vitest'
 import { moduleOf, start } from './app.js'

@@ -4,7 +4,6 @@ import { type CanActivate, type ExecutionContext, UseFilters, UseGuards } from '
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -16,6 +15,7 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { io } from 'socket.io-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
