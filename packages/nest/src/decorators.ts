@@ -2,7 +2,7 @@
 
 import 'reflect-metadata'
 import { inspect } from 'node:util'
-import { Inject } from '@nestjs/common'
+import { Inject, type Type } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions } from './options.js'
@@ -49,12 +49,14 @@ export function InjectRateLimiter(name = 'default'): PropertyDecorator & Paramet
   return Inject(getRateLimiterToken(name))
 }
 
-export function declaredOn(target: object): Declared | undefined {
-  return Reflect.getMetadata(DECLARED, target)
+/** The `@RateLimit` of a class, or that of one of its methods. */
+export function declaredOn(owner: Type, method?: string): Declared | undefined {
+  return marked(DECLARED, owner, method) as Declared | undefined
 }
 
-export function skippedOn(target: object): readonly string[] | undefined {
-  return Reflect.getMetadata(SKIPPED, target)
+/** The names of a `@SkipRateLimit`. */
+export function skippedOn(owner: Type, method?: string): readonly string[] | undefined {
+  return marked(SKIPPED, owner, method) as readonly string[] | undefined
 }
 
 function declaring(also: boolean): RateLimitDecorator {
@@ -81,13 +83,23 @@ function isPolicy(value: unknown): value is Policy {
 }
 
 function mark(key: symbol, value: unknown): Mark {
-  return (target: object, _method?: unknown, descriptor?: { readonly value?: unknown }) => {
-    const marked = (descriptor?.value ?? target) as { readonly name: string }
-    if (Reflect.hasOwnMetadata(key, marked)) {
+  return (target: object, method?: string | symbol) => {
+    // Undefined for a class. A method is marked by its name, not on its function: a decorator above
+    // may put another in its place.
+    const name = method as string
+    if (Reflect.hasOwnMetadata(key, target, name)) {
       throw invalid(
-        `${marked.name} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
+        `${String(method ?? (target as Type).name)} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
       )
     }
-    Reflect.defineMetadata(key, value, marked)
+    Reflect.defineMetadata(key, value, target, name)
   }
+}
+
+/** A method that is written anew in a derived class has only what is written on it there. */
+function marked(key: symbol, owner: Type, method: string | undefined): unknown {
+  if (method === undefined) return Reflect.getMetadata(key, owner)
+  let has = owner.prototype
+  while (has !== null && !Object.hasOwn(has, method)) has = Object.getPrototypeOf(has)
+  return has === null ? undefined : Reflect.getOwnMetadata(key, has, method)
 }

@@ -7,7 +7,7 @@ import {
   HttpException,
   HttpStatus,
 } from '@nestjs/common'
-import type { Decision } from '@weir/core'
+import type { Decision, ErrorCode } from '@weir/core'
 import type { Refusal } from '@weir/core/http'
 import { throwError } from 'rxjs'
 import type { NestRequest } from './options.js'
@@ -77,6 +77,6 @@ function reply(response: NestResponse, { status, mediaType, body }: Refusal): vo
 }
 
 /** Misuse that is found at start. */
-export function invalid(message: string, code = 'WEIR_INVALID_OPTION'): TypeError {
+export function invalid(message: string, code: ErrorCode = 'WEIR_INVALID_OPTION'): TypeError {
   return Object.assign(new TypeError(message), { code })
 }

@@ -1,5 +1,6 @@
 // Runs the limiters of a handler: as one of its guards, or after them.
 
+import 'reflect-metadata'
 import {
   type CallHandler,
   type CanActivate,
@@ -25,6 +26,7 @@ type Place = 'guard' | 'interceptor' | 'left'
  * overridden.
  */
 @Injectable()
+@Reflect.metadata(GUARD, true)
 export class RateLimitGuard implements CanActivate {
   @Inject(LIMITS) protected readonly limits!: RateLimits
 
@@ -94,6 +96,7 @@ export class RateLimitGuard implements CanActivate {
 
 /** Runs, where it is placed, all limiters that have not run yet. */
 @Injectable()
+@Reflect.metadata(GUARD, true)
 export class RateLimitInterceptor implements NestInterceptor {
   protected readonly guard: RateLimitGuard
 

@@ -19,10 +19,12 @@ import {
   checkGuard,
   checkOnce,
   checkOptions,
+  classesIn,
   type Handler,
   hasDefault,
+  methodOf,
   namedOptions,
-  targetsIn,
+  targetsOf,
 } from './set-up.js'
 import { OPTIONS } from './tokens.js'
 
@@ -88,7 +90,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     }
     let limits = known.get(handler)
     if (limits === undefined) {
-      limits = this.find(owner, handler)
+      limits = this.find(owner, methodOf(owner, handler))
       known.set(handler, limits)
     }
     return limits
@@ -111,13 +113,14 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   /** Makes the limiters of all decorators, and so finds mistakes before the first request does. */
   private prepare(): void {
     checkOnce(this.modules)
-    const targets = targetsIn(this.modules)
-    for (const { owner, target } of targets) {
-      const declared = declaredOn(target)
-      if (declared) this.made(declared, owner, target)
+    const targets = classesIn(this.modules).flatMap((owner) => [{ owner }, ...targetsOf(owner)])
+    const marked: readonly { owner: Type; method?: string }[] = targets
+    for (const { owner, method } of marked) {
+      const declared = declaredOn(owner, method)
+      if (declared) this.made(declared, owner, method)
     }
-    for (const { owner, target } of targets)
-      for (const name of skippedOn(target) ?? [])
+    for (const { owner, method } of marked)
+      for (const name of skippedOn(owner, method) ?? [])
         this.named(name, `@SkipRateLimit of ${owner.name}`)
   }
 
@@ -125,23 +128,27 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     if (this.closes) await this.store.close?.()
   }
 
-  private find(owner: Type, handler: Handler): readonly Limit[] {
-    const own = declaredOn(handler)
+  private find(owner: Type, method: string): readonly Limit[] {
+    const own = declaredOn(owner, method)
     const declared = own ?? declaredOn(owner)
-    const made = declared ? this.made(declared, owner, own ? handler : owner) : []
+    const made = declared ? this.made(declared, owner, own ? method : undefined) : []
     const limits = new Set([...(declared?.also === false ? [] : this.default), ...made])
-    const skipped = skippedOn(handler) ?? skippedOn(owner)
+    const skipped = skippedOn(owner, method) ?? skippedOn(owner)
     if (skipped === undefined) return [...limits]
     // A class frees no method from its own decorator.
-    const kept = own && skippedOn(handler) === undefined ? made : []
+    const kept = own && skippedOn(owner, method) === undefined ? made : []
     return [...limits].filter(
       (limit) => kept.includes(limit) || (skipped.length > 0 && !skipped.includes(limit.name)),
     )
   }
 
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's. */
-  private made({ names, options }: Declared, owner: Type, target: Handler): readonly Limit[] {
-    const automatic = target === owner ? owner.name : `${owner.name}.${target.name}`
+  private made(
+    { names, options }: Declared,
+    owner: Type,
+    method: string | undefined,
+  ): readonly Limit[] {
+    const automatic = method === undefined ? owner.name : `${owner.name}.${method}`
     if (options === undefined)
       return names.map((name) => this.named(name, `@RateLimit of ${automatic}`))
     // Under a name of its own, a decorator is one limiter wherever it is written.

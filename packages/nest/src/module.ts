@@ -1,14 +1,19 @@
+import { inspect } from 'node:util'
 import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type ConfigurableModuleCls,
   type DynamicModule,
+  Inject,
   Module,
+  type OnModuleInit,
+  Optional,
   type Provider,
   type Type,
 } from '@nestjs/common'
-import { ApplicationConfig } from '@nestjs/core'
-import { RateLimitFilter } from './exception.js'
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
+import { checkEnforced } from './enforcement.js'
+import { invalid, RateLimitFilter } from './exception.js'
 import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
@@ -16,10 +21,10 @@ import { hasDefault } from './set-up.js'
 import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SET_UP } from './tokens.js'
 
 export interface RateLimitModuleExtras {
-  /** Whether the guard is registered for the whole application. Default true. */
-  readonly global?: boolean
-  /** A guard of your own, derived from `RateLimitGuard`. */
-  readonly guard?: Type<RateLimitGuard>
+  /** Whether other modules can inject what this one exports without importing it. Default true. */
+  readonly global?: boolean | undefined
+  /** The global guard: one of your own, derived from `RateLimitGuard`, or `false` for none. */
+  readonly guard?: Type<RateLimitGuard> | false | undefined
 }
 
 /** For `useClass` and `useExisting`. */
@@ -44,16 +49,22 @@ const Configured: ConfigurableModuleCls<
 
 function defined(definition: DynamicModule, extras: RateLimitModuleExtras): DynamicModule {
   const { global = true, guard = RateLimitGuard } = extras
+  if (guard !== false && typeof guard !== 'function')
+    throw invalid(`guard is ${inspect(guard)}; give a class derived from RateLimitGuard, or false`)
   const providers: Provider[] = [
     RateLimits,
     { provide: LIMITS, useExisting: RateLimits },
-    { provide: RateLimitGuard, useClass: guard },
+    { provide: RateLimitGuard, useClass: guard || RateLimitGuard },
     { provide: GUARD, useExisting: RateLimitGuard },
-    { provide: SET_UP, useFactory: setUp(global), inject: [ApplicationConfig, GUARD, LIMITS] },
+    {
+      provide: SET_UP,
+      useFactory: setUp(guard !== false),
+      inject: [ApplicationConfig, ModulesContainer, GUARD, LIMITS],
+    },
   ]
   return {
     ...definition,
-    global: true,
+    global,
     providers: [...(definition.providers ?? []), ...providers],
     exports: [OPTIONS, LIMITS, RateLimits, GUARD, RateLimitGuard],
   }
@@ -65,12 +76,17 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
  * their filters, which are asked from the last to the first, before this one.
  */
 function setUp(isGlobal: boolean) {
-  return (config: ApplicationConfig, guard: RateLimitGuard, { hasLate }: RateLimits): boolean => {
+  return (
+    config: ApplicationConfig,
+    modules: ModulesContainer,
+    guard: RateLimitGuard,
+    limits: RateLimits,
+  ): OnModuleInit => {
     config.useGlobalFilters(new RateLimitFilter())
     if (isGlobal) config.useGlobalGuards(guard)
     // Nest takes longer for every request where there is an interceptor.
-    if (hasLate) config.useGlobalInterceptors(leftTo(guard))
-    return true
+    if (limits.hasLate) config.useGlobalInterceptors(leftTo(guard))
+    return { onModuleInit: () => checkEnforced(modules, config, limits, isGlobal) }
   }
 }
 
@@ -88,6 +104,14 @@ function limiters(
 
 @Module({})
 export class RateLimitModule {
+  constructor(@Optional() @Inject(LIMITS) limits?: RateLimits) {
+    if (limits !== undefined) return
+    throw invalid(
+      'RateLimitModule is imported without being configured: import RateLimitModule.forRoot({ ... }), once; with global: false, that same value wherever it is needed',
+      'WEIR_NOT_ENFORCED',
+    )
+  }
+
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {

@@ -66,21 +66,31 @@ export function checkGuard(modules: ModulesContainer): void {
   }
 }
 
-/** The classes of an application, and their methods. */
-export function targetsIn(
-  modules: ModulesContainer,
-): { readonly owner: Type; readonly target: Handler }[] {
+/** A method of a class, which may be a handler. */
+export interface Target {
+  readonly owner: Type
+  readonly method: string
+  readonly handler: object
+}
+
+/** The classes of an application. */
+export function classesIn(modules: ModulesContainer): readonly Type[] {
   const all = [...modules.values()].flatMap(({ controllers, providers }) => [
     ...controllers.values(),
     ...providers.values(),
   ])
   const classes = new Set(all.map(({ metatype }) => metatype as Type | undefined))
-  return [...classes].flatMap((owner) => {
-    if (!owner?.prototype) return []
-    const methods = new MetadataScanner().getAllMethodNames(owner.prototype)
-    return [owner, ...methods.map((method) => owner.prototype[method])].map((target) => ({
-      owner,
-      target,
-    }))
-  })
+  return [...classes].filter((owner) => owner?.prototype !== undefined) as Type[]
+}
+
+export function targetsOf(owner: Type): readonly Target[] {
+  return new MetadataScanner()
+    .getAllMethodNames(owner.prototype)
+    .map((method) => ({ owner, method, handler: owner.prototype[method] }))
+}
+
+/** The name by which a class has a method: by that its decorators are found. */
+export function methodOf(owner: Type, handler: Handler): string {
+  const isMeant = (target: Target) => target.handler === handler
+  return targetsOf(owner).find(isMeant)?.method ?? handler.name
 }

@@ -5,7 +5,7 @@
 export const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
 /** Injects the options of the module, so that tests can give others. */
 export const OPTIONS: unique symbol = Symbol.for('@weir/nest:options')
-/** Injects the module's guard. */
+/** Injects the module's guard. As metadata: a guard or an interceptor that runs limiters. */
 export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
 
 /** Registers guard, interceptor and filter when it is made. */

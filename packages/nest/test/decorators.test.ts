@@ -256,3 +256,33 @@ test('handlers and class limits that are inherited count for each class', async 
   expect(await app.statuses('/a/x', '/b/x', '/a/x', '/b/x')).toEqual([200, 200, 429, 429])
   expect(await app.statuses('/a/y', '/a/y', '/b/y', '/a/y')).toEqual([200, 200, 200, 429])
 })
+
+test('a decorator above that wraps the method dropped the limit', async () => {
+  const Wrapped: MethodDecorator = (_target, _name, descriptor) => {
+    const method = descriptor.value as unknown as () => unknown
+    const wrapper = function (this: unknown) {
+      return method.call(this)
+    }
+    return { ...descriptor, value: wrapper as never }
+  }
+  @Controller()
+  class A {
+    @Get('limited') @Wrapped @RateLimit(once) limited() {}
+    @Get('free') @Wrapped @SkipRateLimit() free() {}
+  }
+  const app = await started([A], { policy: thrice })
+  expect(await granted(app, '/limited')).toBe(1)
+  expect(await granted(app, '/free')).toBe(5)
+})
+
+test('a method that is written anew in a derived class has what is written on it there', async () => {
+  class Base {
+    @RateLimit(once) @Get('x') x() {}
+  }
+  @Controller()
+  class Derived extends Base {
+    @Get('x') override x() {}
+  }
+  const app = await started([Derived], { policy: thrice })
+  expect(await granted(app, '/x')).toBe(3)
+})

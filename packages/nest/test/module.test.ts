@@ -71,9 +71,9 @@ describe('forRootAsync', () => {
     expect(await app.statuses('/', '/', '/')).toEqual([200, 200, 429])
   })
 
-  test('global: false leaves the guard to the application', async () => {
+  test('guard: false leaves the guard to the application', async () => {
     const module = RateLimitModule.forRootAsync({
-      global: false,
+      guard: false,
       useFactory: () => ({ policy: once }),
     })
     const app = await start({ imports: [module], controllers: [Plain] })
@@ -113,20 +113,20 @@ describe('where the guard runs', () => {
     expect(await left('/', { policy: once, key }, A)).toEqual([200, 429, 429])
   })
 
-  test('global: false and the guard after the one that authenticates', async () => {
+  test('guard: false and the guard after the one that authenticates', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
   })
 
-  test('global: false and the interceptor', async () => {
+  test('guard: false and the interceptor', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
   })
 
   test('afterGuards: one limit by address before, one by user after', async () => {
@@ -151,7 +151,7 @@ describe('where the guard runs', () => {
       @Get()
       get() {}
     }
-    expect(await left('/', { global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { guard: false }, A)).toEqual([200, 429, 200])
   })
 
   test('no request counts twice where guards and interceptors meet', async () => {
@@ -178,7 +178,7 @@ describe('a guard of your own', () => {
   const ways = {
     'option guard': { imports: [RateLimitModule.forRoot({ guard: Quiet, policy: once })] },
     APP_GUARD: {
-      imports: [RateLimitModule.forRoot({ global: false, policy: once })],
+      imports: [RateLimitModule.forRoot({ guard: false, policy: once })],
       providers: [{ provide: APP_GUARD, useClass: Quiet }],
     },
   }
@@ -436,7 +436,7 @@ describe('misuse is found at start', () => {
     class A {
       @UseGuards(Scoped) @Get() get() {}
     }
-    const own = [TenantModule, RateLimitModule.forRoot({ policy: once, global: false })]
+    const own = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: false })]
     expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual(
       [200, 429, 429],
     )
@@ -541,6 +541,6 @@ export function types(): unknown[] {
     // @ts-expect-error not a key
     RateLimit({ policy: once, key: (req: MyRequest) => req.user }),
     // @ts-expect-error no such option
-    RateLimitModule.forRoot({ policy: once, globl: false }),
+    RateLimitModule.forRoot({ policy: once, gurd: false }),
   ]
 }

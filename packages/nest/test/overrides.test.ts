@@ -96,7 +96,7 @@ describe.each([
     class Own extends RateLimitGuard {}
     const testing = () =>
       Test.createTestingModule({
-        imports: [RateLimitModule.forRoot({ policy: once, global: false })],
+        imports: [RateLimitModule.forRoot({ policy: once, guard: false })],
         providers: [Own, { provide: APP_GUARD, useExisting: Own }],
         controllers: [A],
       })
