@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { Inject, type Type } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
-import type { NestRequest, RateLimitOptions } from './options.js'
+import type { NestRequest, RateLimitOptions, RateLimitOverride } from './options.js'
 import { DECLARED, getRateLimiterToken, SKIPPED } from './tokens.js'
 
 /** One use of `@RateLimit`. */
@@ -13,6 +13,7 @@ export interface Declared {
   readonly also: boolean
   readonly names: readonly string[]
   readonly options: RateLimitOptions | undefined
+  readonly override: RateLimitOverride['override'] | undefined
 }
 
 type Mark = ClassDecorator & MethodDecorator
@@ -22,7 +23,7 @@ export interface RateLimitDecorator {
   (...names: [string, ...string[]]): Mark
   /** Policies that are one decision: all allow and all are charged, or none is. */
   (...policies: [Policy, ...Policy[]]): Mark
-  <Req = NestRequest>(options: RateLimitOptions<Req>): Mark
+  <Req = NestRequest>(options: RateLimitOptions<Req> | RateLimitOverride<Req>): Mark
 }
 
 /**
@@ -65,17 +66,27 @@ function declaring(also: boolean): RateLimitDecorator {
 
 function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   const [first] = what
+  const none = { names: [], options: undefined, override: undefined }
   if (what.length > 0 && what.every((one) => typeof one === 'string')) {
-    return { names: what, options: undefined }
+    return { ...none, names: what }
   }
-  if (what.length > 0 && what.every(isPolicy)) return { names: [], options: { policy: what } }
+  if (what.length > 0 && what.every(isPolicy)) return { ...none, options: { policy: what } }
   if (what.length === 1 && typeof first === 'object' && first !== null) {
-    return { names: [], options: first as RateLimitOptions }
+    if (!('override' in first)) return { ...none, options: first as RateLimitOptions }
+    if (isOverride(first)) return { ...none, override: first.override }
   }
-  const right = 'give names, or policies, or one object of options'
+  const right =
+    'give names, or policies, or one object of options, or { override: { name: options } }'
   throw invalid(
     `@RateLimit was given ${inspect(what, { depth: 0 })}; ${right} (undefined: an import that goes in a circle?)`,
   )
+}
+
+function isOverride(value: object): value is RateLimitOverride {
+  const { override } = value as Partial<RateLimitOverride>
+  if (Object.keys(value).length > 1 || typeof override !== 'object' || override === null)
+    return false
+  return Object.values(override).every((one) => typeof one === 'object' && one !== null)
 }
 
 function isPolicy(value: unknown): value is Policy {

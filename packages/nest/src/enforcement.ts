@@ -7,16 +7,13 @@ import { ApplicationConfig, type ModulesContainer } from '@nestjs/core'
 import { declaredOn } from './decorators.js'
 import { invalid } from './exception.js'
 import type { RateLimits } from './limits.js'
-import { classesIn, type Target, targetsOf } from './set-up.js'
+import { classesIn, FIELDS, type Target, targetsOf } from './set-up.js'
 import { GUARD } from './tokens.js'
 
 /** What Nest writes on what `@UseGuards` and its like stand on. They make nothing a handler. */
 const GUARDS = '__guards__'
 const INTERCEPTORS = '__interceptors__'
 const ENHANCERS = [GUARDS, INTERCEPTORS, '__exceptionFilters__', '__pipes__']
-
-/** What is written on GraphQL's fields below the root, and on references. */
-const FIELDS = ['graphql:resolve_property', 'graphql:resolve_reference']
 
 /** Only Nest 12 runs global guards and interceptors in gateways. */
 const GATEWAYS_HAVE_GLOBALS = 'getGlobalPreRequestHooks' in ApplicationConfig.prototype
@@ -48,13 +45,13 @@ export function checkEnforced(
     const { owner, method, handler } = target
     const reach = reachOf(target, fields)
     const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
-    for (const { name, isLate } of limits.of(owner, handler as () => unknown)) {
+    for (const { names, isLate } of limits.of(owner, handler as () => unknown)) {
       // What is not decorated is limited where there is a global guard: all of it.
       if (!isDeclared && !(isLate && hasGuard && reach.guards)) continue
       const byGuard = hasGuard && (isLate ? reach.interceptors : reach.guards)
       const byGlobal = reach.globals && (byGuard || (hasInterceptor && reach.interceptors))
       if (byGlobal || isPlaced(target, reach, isLate)) continue
-      throw notEnforced(`limiter "${name}" of ${owner.name}.${method}`, reach.remedy)
+      throw notEnforced(`limiter "${names.name}" of ${owner.name}.${method}`, reach.remedy)
     }
   }
 

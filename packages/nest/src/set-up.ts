@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
+import { policyNamed } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
 import { GUARD, LIMITS } from './tokens.js'
@@ -16,10 +17,12 @@ export function checkOptions(options: RateLimitModuleOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`RateLimitModule was given ${inspect(options)}; give options, or {}`)
   }
-  const { policies = {}, closeStore = false } = options
+  const { policies = {}, defaults = [], closeStore = false } = options
   if (typeof policies !== 'object' || policies === null) {
     throw invalid(`policies is ${inspect(policies)}; give an object of policies by their names`)
   }
+  if (!Array.isArray(defaults))
+    throw invalid(`defaults is ${inspect(defaults)}; give an array of names of policies`)
   if (typeof closeStore !== 'boolean')
     throw invalid(`closeStore is ${inspect(closeStore)}; give true or false`)
 }
@@ -32,9 +35,14 @@ export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
 }
 
+/** Whether options say by themselves what is allowed; others change what holds otherwise. */
+export function isWhole(options: object): boolean {
+  return 'policy' in options || ('limit' in options && 'window' in options)
+}
+
 /** Options from one of the forms that the module's `policies` may have. */
 export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions {
-  const isPolicy = Array.isArray(named) || (named as Policy | undefined)?.signature !== undefined
+  const isPolicy = Array.isArray(named) || isOne(named as Policy)
   const options = isPolicy ? { policy: named as Policy } : (named as RateLimitOptions)
   if (typeof options !== 'object' || options === null) {
     throw invalid(`policies.${key} is ${inspect(named)}; give a policy, several, or options`)
@@ -44,7 +52,13 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
       `policies.${key} has the name ${JSON.stringify(options.name)}; it is called ${key}`,
     )
   }
-  return options
+  const { policy } = options
+  if (!isOne(policy)) return options
+  return { ...options, policy: policyNamed(policy, key) } as RateLimitOptions
+}
+
+function isOne(policy: RateLimitOptions['policy']): policy is Policy {
+  return (policy as Policy | undefined)?.signature !== undefined
 }
 
 /** @throws if the application has more than one of these modules */
@@ -82,6 +96,17 @@ export function classesIn(modules: ModulesContainer): readonly Type[] {
   const classes = new Set(all.map(({ metatype }) => metatype as Type | undefined))
   return [...classes].filter((owner) => owner?.prototype !== undefined) as Type[]
 }
+
+/** What Nest and its packages write on their handlers. */
+const ROUTES = ['path', 'message', 'microservices:pattern', 'graphql:resolver_type']
+
+/** Whether a method is a handler of Nest's own. */
+export function isRoute({ handler }: Target): boolean {
+  return [...ROUTES, ...FIELDS].some((key) => Reflect.hasMetadata(key, handler))
+}
+
+/** What is written on GraphQL's fields below the root, and on references. */
+export const FIELDS: readonly string[] = ['graphql:resolve_property', 'graphql:resolve_reference']
 
 export function targetsOf(owner: Type): readonly Target[] {
   return new MetadataScanner()

@@ -115,7 +115,7 @@ test('also asks the default policy besides, on a class and on a method', async (
   }
   const app = await started([A], { policy: thrice, policies: { wide: once } })
   expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
-    '"fixed-window-1h";q=3;w=3600, "A.fixed-window-1h";q=2;w=3600',
+    '"fixed-window-1h";q=3;w=3600, "group.fixed-window-1h";q=2;w=3600',
   )
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })

@@ -28,6 +28,7 @@ import {
   type Refusal,
   type RequestDecision,
   type Store,
+  tokenBucket,
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -328,6 +329,43 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(seen).toHaveLength(100)
     for (const [id, stored, key] of seen as [number, number, string][])
       expect([stored, key]).toEqual([id, `k${id}`])
+  })
+})
+
+describe('the names that clients see', () => {
+  @Controller()
+  @RateLimit({ limit: 2, window: '1h' })
+  class Secret {
+    @Get('class') class() {}
+    @RateLimit({ limit: 1, window: '1h' }) @Get('method') method() {}
+    @RateLimit.also(once) @Get('also') also() {}
+    @RateLimit('search') @Get('search') search() {}
+    @RateLimit('options') @Get('options') options() {}
+    @RateLimit('mine') @Get('mine') mine() {}
+  }
+  const bucket = tokenBucket({ capacity: 1, refill: 1, every: '1h' })
+  test.for([
+    ['/class', '"group";q=2;w=3600'],
+    ['/method', '"handler";q=1;w=3600'],
+    ['/also', '"once";q=5;w=3600, "handler.once";q=1;w=3600'],
+    ['/search', '"search";q=1;w=3600'],
+    ['/options', '"options";q=1;w=3600'],
+    ['/mine', '"once";q=1;w=3600'],
+  ] as const)('%s: %s, and never those of classes and methods', async ([path, policies]) => {
+    const imports = [
+      RateLimitModule.forRoot({
+        store: memoryStore({ clock: fakeClock() }),
+        policy: fixedWindow({ name: 'once', limit: 5, window: '1h' }),
+        policies: { search: bucket, options: { policy: bucket, cost: 1 }, mine: once },
+      }),
+    ]
+    const app = await start({ imports, controllers: [Secret] })
+    for (let i = 0; i < 3; i += 1) {
+      const response = await app.get(path)
+      expect(response.headers.get('RateLimit-Policy')).toBe(policies)
+      const shown = [...response.headers, await response.text()].join('\n')
+      expect(shown).not.toMatch(/Secret/)
+    }
   })
 })
 

@@ -27,9 +27,10 @@ export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
+  shown: string = limiter.name,
 ): Respond<Req, Res, Rest> {
   const { refundWhen, hide = [], shadow = false } = options
-  const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
+  const settings = responseSettings(shown, headerFormats(options.headers), hide, shadow)
 
   return (request, response, consumed, rest) => {
     const isInvalid = consumed instanceof InvalidCost
