@@ -13,7 +13,7 @@ import { isPromise, type Refusal } from '@weir/core/http'
 import { RateLimitException } from './exception.js'
 import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
-import { beginMessage, isMessage } from './message.js'
+import { beginMessage, isForeign, isMessage } from './message.js'
 import { type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
 
@@ -39,9 +39,13 @@ export class RateLimitGuard implements CanActivate {
   /** Runs the limiters that are due and have not run yet for this call. */
   ask(context: ExecutionContext, place: Place): void | Promise<void> {
     const looked = this.lookUp(context)
-    const call = identityOf(context)
-    if (isMessage(context)) beginMessage(context)
-    const limits = this.limits.of(context.getClass(), context.getHandler())
+    const isOfMessage = isMessage(context, looked.request)
+    if (isOfMessage) beginMessage(context)
+    // What is the same for all guards and interceptors of a call.
+    const isHttp = context.getType() === 'http' && !isOfMessage
+    const call = isHttp ? context.getArgByIndex(0) : context.getArgs()
+    const isOther = isForeign(context, looked.request)
+    const limits = this.limits.of(context.getClass(), context.getHandler(), isOther)
 
     const askFrom = (first: number): void | Promise<void> => {
       for (let i = first; i < limits.length; i += 1) {
@@ -118,13 +122,4 @@ type Handled = ReturnType<CallHandler['handle']>
 
 function handleAfter(asked: void | Promise<void>, next: CallHandler): Handled | Promise<Handled> {
   return isPromise(asked) ? asked.then(() => next.handle()) : next.handle()
-}
-
-/**
- * What is the same for all guards and interceptors of a call: over HTTP the request, elsewhere the
- * array of arguments.
- */
-function identityOf(context: ExecutionContext): object {
-  const args = context.getArgs()
-  return context.getType() === 'http' && typeof args[0] === 'object' ? args[0] : args
 }

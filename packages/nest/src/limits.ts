@@ -35,7 +35,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   private readonly modules: ModulesContainer
   private readonly config: ApplicationConfig
   private readonly store: Store
-  private readonly closes: boolean
+  private readonly closeStore: boolean | (() => unknown)
   /** What decorators inherit. */
   private readonly settings: Settings
   /** By name, each with the decorator or class that it was made for. */
@@ -43,7 +43,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     new Map()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
-  private readonly ofHandlers: WeakMap<object, Map<object, Limits>> = new WeakMap()
+  private readonly ofHandlers: WeakMap<object, Map<object, Known>> = new WeakMap()
   private anyLate = false
 
   constructor(
@@ -66,7 +66,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     this.modules = modules
     this.config = config
     this.store = settings.store ?? memoryStore()
-    this.closes = closeStore ?? settings.store === undefined
+    this.closeStore = closeStore ?? settings.store === undefined
     this.settings = { ...(settings as Settings), store: this.store }
     const { hide } = settings
     const given = { policy, limit, window, perHandler, ...(hide && { hide }) } as RateLimitOptions
@@ -86,19 +86,22 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     return this.named(name, 'RateLimits.get').limiter
   }
 
-  /** The limiters that a handler is limited by, in the order in which they run. */
-  of(owner: Type, handler: Handler): Limits {
+  /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
+   *  called by another library, so the defaults are not meant. */
+  of(owner: Type, handler: Handler, isForeign = false): Limits {
     let known = this.ofHandlers.get(owner)
     if (known === undefined) {
       known = new Map()
       this.ofHandlers.set(owner, known)
     }
-    let limits = known.get(handler)
-    if (limits === undefined) {
-      limits = this.find(owner, methodOf(owner, handler))
-      known.set(handler, limits)
+    let found = known.get(handler)
+    if (found === undefined) {
+      const method = methodOf(owner, handler)
+      const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
+      found = { limits: this.find(owner, method), isDeclared }
+      known.set(handler, found)
     }
-    return limits
+    return isForeign && !found.isDeclared ? [] : found.limits
   }
 
   /** Whether any limiter runs after the guards. */
@@ -133,7 +136,9 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.closes) await this.store.close?.()
+    if (this.closeStore === false) return
+    await this.store.close?.()
+    if (typeof this.closeStore === 'function') await this.closeStore()
   }
 
   private find(owner: Type, method: string): Limits {
@@ -271,6 +276,12 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
 type Limits = readonly Limit[]
 
+interface Known {
+  readonly limits: Limits
+  /** Whether a decorator says so. */
+  readonly isDeclared: boolean
+}
+
 /** Where a decorator is written: on a class, or on one of its methods. */
 interface Place {
   readonly owner: Type
@@ -283,7 +294,7 @@ interface Made {
   readonly own: Limits
 }
 
-/** Whether changes make a limiter of its own: one that allows something else may not share counters. */
+/** Whether changes make a limiter of its own: what allows something else shares no counters. */
 function isOwn(changes: RateLimitOptions): boolean {
   return isWhole(changes) || ['limit', 'window', 'name'].some((name) => name in changes)
 }

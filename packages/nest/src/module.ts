@@ -116,10 +116,9 @@ export class RateLimitModule {
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
     const definition = Configured.forRoot(options as RateLimitModuleOptions)
-    const named = limiters([
-      ...(hasDefault(options) ? ['default'] : []),
-      ...Object.keys(options.policies ?? {}),
-    ])
+    const { name = 'default', policies = {} } = options
+    const own = hasDefault(options) ? ['default', name] : []
+    const named = limiters([...new Set([...own, ...Object.keys(policies)])])
     return {
       ...definition,
       module: RateLimitModule,

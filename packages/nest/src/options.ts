@@ -62,6 +62,7 @@ export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
     /** Those of `policies` that hold where no decorator says otherwise, in this order. */
     readonly defaults?: readonly string[] | undefined
     /** Whether the store is closed when the application shuts down. Default: only if it is the
-     *  module's own. */
-    readonly closeStore?: boolean
+     *  module's own. A function is called when it is closed, to end the client:
+     *  `() => redis.quit()`. */
+    readonly closeStore?: boolean | (() => unknown) | undefined
   }

@@ -23,8 +23,8 @@ export function checkOptions(options: RateLimitModuleOptions): void {
   }
   if (!Array.isArray(defaults))
     throw invalid(`defaults is ${inspect(defaults)}; give an array of names of policies`)
-  if (typeof closeStore !== 'boolean')
-    throw invalid(`closeStore is ${inspect(closeStore)}; give true or false`)
+  if (!['boolean', 'function'].includes(typeof closeStore))
+    throw invalid(`closeStore is ${inspect(closeStore)}; give true, false or a function`)
 }
 
 /**

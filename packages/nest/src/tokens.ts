@@ -20,5 +20,8 @@ export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
 
 /** Injects a `RateLimiter` by its name, as `@InjectRateLimiter` does. */
 export function getRateLimiterToken(name: string): symbol {
-  return Symbol.for(`@weir/nest:limiter:${name}`)
+  // Nest says it where it finds no such provider.
+  return Symbol.for(
+    `RateLimiter "${name}" of @weir/nest; after forRootAsync, import RateLimitModule.forFeature('${name}') where it is injected`,
+  )
 }

@@ -128,6 +128,18 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await (await app.get('/decision')).json()).toEqual({ remaining: 2, all: 1 })
   })
 
+  test('a client on the allow list has no decision', async () => {
+    @Controller()
+    class A {
+      @Get() get(@RateLimitDecision() decision?: RequestDecision) {
+        return { decision: String(decision) }
+      }
+    }
+    const app = await started({ policy: once, allow: ['127.0.0.0/8'] }, { controllers: [A] })
+    for (let i = 0; i < 2; i += 1)
+      expect(await (await app.get('/')).json()).toEqual({ decision: 'undefined' })
+  })
+
   test('a cost that is none: 400, and charged as 1', async () => {
     const app = await started({})
     expect((await app.get('/cost?cost=no')).status).toBe(400)

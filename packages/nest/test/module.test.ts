@@ -234,6 +234,46 @@ describe('limiters in services', () => {
   })
 })
 
+describe('@InjectRateLimiter', () => {
+  @Injectable()
+  class Api {
+    constructor(@InjectRateLimiter('api') readonly api: RateLimiter) {}
+  }
+
+  test('knows the name that forRoot gave the default', async () => {
+    const imports = [RateLimitModule.forRoot({ name: 'api', policy: once })]
+    const { app } = await start({ imports, providers: [Api] })
+    expect(app.get(Api).api).toBe(app.get(RateLimits).get('default'))
+  })
+
+  test('after forRootAsync: the error says what to import', async () => {
+    const limits = RateLimitModule.forRootAsync({
+      useFactory: () => ({ name: 'api', policy: once }),
+    })
+    await expect(start({ imports: [limits], providers: [Api] })).rejects.toThrow(
+      /import RateLimitModule\.forFeature\('api'\)/,
+    )
+    const imports = [limits, RateLimitModule.forFeature('api')]
+    const { app } = await start({ imports, providers: [Api] })
+    expect(app.get(Api).api.name).toBe('api')
+  })
+})
+
+test('behind a Proxy, as libraries put providers, all works', async () => {
+  @Injectable()
+  class Service {
+    constructor(@Inject(RateLimits) readonly limits: RateLimits) {}
+  }
+  const { app } = await start({
+    imports: [RateLimitModule.forRoot({ policy: once })],
+    providers: [Service],
+  })
+  const proxied = new Proxy(app.get(Service).limits, {})
+  expect(proxied.get('default').name).toBe('default')
+  expect(proxied.of(Plain, Plain.prototype.get)).toHaveLength(1)
+  await proxied.onApplicationShutdown()
+})
+
 describe('misuse is found at start', () => {
   const thing = (name: string, decorate: (target: never) => void) => {
     const named = { [name]: class {} }[name] as new () => object
@@ -473,6 +513,20 @@ describe('at shutdown', () => {
     })
     await app.close()
     expect(calls).toHaveLength(expected)
+  })
+
+  test('and a function is called when the store is closed, as to end the client', async () => {
+    const calls: string[] = []
+    const store = { ...memoryStore(), close: async () => void calls.push('close') }
+    const closeStore = async () => void calls.push('quit')
+    const { app } = await start({
+      imports: [RateLimitModule.forRoot({ store, policy: once, closeStore })],
+    })
+    await app.close()
+    expect(calls).toEqual(['close', 'quit'])
+    await expect(
+      start({ imports: [RateLimitModule.forRoot({ closeStore: 'yes' as never })] }),
+    ).rejects.toThrow(/closeStore is 'yes'; give true, false or a function/)
   })
 
   test('a store of its own is closed, after the last request', async () => {
