@@ -35,6 +35,7 @@ export function lookUp(context: ExecutionContext): Looked {
     const request = grpcCallOf(context) ?? context.switchToRpc().getContext() ?? {}
     return { request, response: undefined }
   }
+  if (type === 'ws') return { request: context.switchToWs().getClient(), response: undefined }
   if (type !== 'graphql') return { request: context.getArgByIndex(0) ?? {}, response: undefined }
   const graphql = graphqlContextOf(context)
   const { req, request, reply, res, response } = graphql
