@@ -102,11 +102,7 @@ export class RateLimitGuard implements CanActivate {
 @Injectable()
 @Reflect.metadata(GUARD, true)
 export class RateLimitInterceptor implements NestInterceptor {
-  protected readonly guard: RateLimitGuard
-
-  constructor(@Inject(GUARD) guard: RateLimitGuard) {
-    this.guard = guard
-  }
+  @Inject(GUARD) protected readonly guard!: RateLimitGuard
 
   intercept(context: ExecutionContext, next: CallHandler): Handled | Promise<Handled> {
     return handleAfter(this.guard.ask(context, 'interceptor'), next)

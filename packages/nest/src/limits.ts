@@ -43,6 +43,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     new Map()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
+  /** By class and handler: an inherited handler counts for each class. */
   private readonly ofHandlers: WeakMap<object, Map<object, Known>> = new WeakMap()
   private anyLate = false
 
