@@ -24,18 +24,20 @@ export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
 
 /**
  * A limiter of requests, for adapters of frameworks.
+ * @param shown what clients are shown for its name, where that is not for them
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
  */
 export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   options: LimitOptions<Req, Rest>,
   adapter: HttpAdapter<Req, Res, Rest>,
+  shown?: string,
 ): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
-  const source = policySource(options)
+  const source = policySource(options, shown ?? options.name)
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const { respond, refuse } = responder(options, limiter, adapter)
+  const { respond, refuse } = responder(options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source.of)
   const identify = identifier(options, limiter.name, adapter)
   // Whether no turn of the event loop has passed: a request that comes now has made it. On a store
