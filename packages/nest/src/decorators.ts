@@ -72,14 +72,28 @@ function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   }
   if (what.length > 0 && what.every(isPolicy)) return { ...none, options: { policy: what } }
   if (what.length === 1 && typeof first === 'object' && first !== null) {
-    if (!('override' in first)) return { ...none, options: first as RateLimitOptions }
-    if (isOverride(first)) return { ...none, override: first.override }
+    if (!('override' in first)) return { ...none, options: given(first as RateLimitOptions) }
+    if (isOverride(first)) return { ...none, override: mapped(first.override) }
   }
   const right =
     'give names, or policies, or one object of options, or { override: { name: options } }'
   throw invalid(
     `@RateLimit was given ${inspect(what, { depth: 0 })}; ${right} (undefined: an import that goes in a circle?)`,
   )
+}
+
+function mapped(override: RateLimitOverride['override']): RateLimitOverride['override'] {
+  return Object.fromEntries(
+    Object.entries(override).map(([name, options]) => [name, given(options)]),
+  )
+}
+
+/** The same without what is undefined, which is inherited. */
+function given<Options extends object>(options: Options): Options {
+  const entries = Object.entries(options)
+  const some = entries.filter(([, value]) => value !== undefined)
+  // A limiter with a name is known by its options: they stay what they are.
+  return some.length === entries.length ? options : (Object.fromEntries(some) as Options)
 }
 
 function isOverride(value: object): value is RateLimitOverride {

@@ -65,6 +65,18 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await granted(app, '/plain')).toBe(5)
   })
 
+  test('what is undefined in a decorator is inherited', async () => {
+    @Controller()
+    class A {
+      @RateLimit({ cost: 2, limit: undefined, key: undefined, order: undefined })
+      @Get('two')
+      two() {}
+      @RateLimit({ override: { default: { cost: 3, policy: undefined } } }) @Get('three') three() {}
+    }
+    const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
+    expect(await app.statuses('/three', '/two', '/two')).toEqual([200, 200, 429])
+  })
+
   test('on a class: for its handlers together; on a method: what its class says, changed', async () => {
     @Controller('class')
     @RateLimit({ limit: 3 })
