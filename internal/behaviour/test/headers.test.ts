@@ -53,6 +53,13 @@ describe.each(servers)('$name', (kind) => {
     expect(others(answer)).toEqual([])
   })
 
+  test('names may begin with a digit', async () => {
+    const policy = fixedWindow({ name: '2fa', limit: 5, window: '1m' })
+    const { url } = await serve(kind, { limiters: [{ store, name: '3d', policy }] })
+    const { headers } = await ask(url)
+    expect(parseList(headers.ratelimit as string)[0]?.[0]).toBe('2fa')
+  })
+
   test('draft-7: a dictionary of the binding policy', async () => {
     const answer = await second('draft-7')
     expect(listOf(answer, 'ratelimit-policy').map(([quota]) => quota)).toEqual([10, 4, 100, 20])

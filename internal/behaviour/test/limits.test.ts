@@ -4,15 +4,17 @@ import {
   fixedWindow,
   memoryStore,
   type Policy,
+  RateLimiter,
   type Store,
   slidingWindow,
   tokenBucket,
   unlimited,
 } from '@weir/core'
+import type { RequestDecision } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, serve, statuses, times } from './client.js'
-import type { Exchange } from './servers/kind.js'
+import type { Exchange, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
 describe.each(servers)('$name', (kind) => {
@@ -75,6 +77,123 @@ describe.each(servers)('$name', (kind) => {
     expect(d.headers.ratelimit).toMatch(/^"all";r=0;t=\d+$/)
   })
 
+  test('limits with keys and costs of their own are one decision: a denied request takes of none', async () => {
+    const ofAddress = fixedWindow({ name: 'address', limit: 10, window: '1h' })
+    const ofAccount = fixedWindow({ name: 'account', limit: 5, window: '1h' })
+    const policy = (exchange: Exchange) => [
+      ofAddress,
+      {
+        policy: ofAccount,
+        key: exchange.header('x-user') ?? 'nobody',
+        cost: Number(exchange.url.slice(1)),
+      },
+    ]
+    const { url } = await serve(kind, { limiters: [{ store, name: 'search', policy }] })
+    const sent = [
+      [3, 'a'],
+      [3, 'a'],
+      [3, 'a'],
+      [2, 'a'],
+      [5, 'b'],
+    ] as const
+    const answers = []
+    for (const [cost, user] of sent) answers.push(await ask(`${url}/${cost}`, as(user)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429, 200, 200])
+    expect(JSON.parse(answers[1]?.body ?? '')['violated-policies']).toEqual(['account'])
+    expect(answers.at(-1)?.headers.ratelimit).toBe('"address";r=7;t=3600, "account";r=0;t=3600')
+  })
+
+  describe('of stacked limiters, one with refundWhenRefused', () => {
+    const all = fixedWindow({ name: 'all', limit: 5, window: '1h' })
+    const first = () => ({
+      store,
+      name: 'all',
+      policy: all,
+      key: () => 'k',
+      refundWhenRefused: true,
+    })
+    const left = async () =>
+      (await new RateLimiter({ store, name: 'all', policy: all, shared: true }).peek('k')).remaining
+
+    test.each<[string, number, Partial<Settings>]>([
+      ['denies', 429, { limit: 0, window: '1m' }],
+      ['has the client on its deny list', 403, { deny: ['127.0.0.0/8'] }],
+      ['cannot identify the client', 403, { key: () => undefined, onMissingKey: 'deny' }],
+      ['gets no valid cost', 400, { cost: () => -1, refundWhenRefused: true }],
+      ['denies and answers itself', 418, { limit: 0, window: '1m', onDenied: teapot }],
+    ])('gives back when a later one %s', async (_, status, options) => {
+      const second = { store, name: 'second', limit: 99, window: '1m', ...options } as Settings
+      const { url } = await serve(kind, { limiters: [first(), second] })
+      expect(new Set(await statuses(url, times(10)))).toEqual(new Set([status]))
+      expect(await left()).toBe(5)
+    })
+
+    test('keeps what was taken by requests that go on, in shadow mode, too, and by its own denials', async () => {
+      const shadow = { store, name: 'shadow', limit: 0, window: '1m', shadow: true } as const
+      const { url } = await serve(kind, { limiters: [first(), shadow] })
+      expect(await statuses(url, times(3))).toEqual([200, 200, 200])
+      expect(await left()).toBe(2)
+      expect(await statuses(url, times(4))).toEqual([200, 200, 429, 429])
+      expect(await left()).toBe(0)
+    })
+
+    test('gives back nothing without the option', async () => {
+      const second = { store, name: 'second', limit: 0, window: '1m' } as const
+      const limiters = [{ ...first(), refundWhenRefused: false }, second]
+      const { url } = await serve(kind, { limiters })
+      expect(await statuses(url, times(2))).toEqual([429, 429])
+      expect(await left()).toBe(3)
+    })
+  })
+
+  test('a handler finds the decision of each limiter by its name', async () => {
+    const { url } = await serve(kind, {
+      limiters: [
+        { store, name: 'all', limit: 3, window: '1m' },
+        { store, name: 'mine', limit: 2, window: '1m', key: keyOf },
+        { store, name: 'health', limit: 1, window: '1m', skip: () => true },
+      ],
+      handler: ({ placed }) => {
+        const names = ['all', 'mine', 'health', 'other'].map((name) => placed?.of(name)?.limiter)
+        const left = [placed?.of('all')?.remaining, placed?.of('mine')?.remaining]
+        return { body: JSON.stringify([placed?.limiter, names, left]) }
+      },
+    })
+    const { body } = await ask(url, as('a'))
+    expect(JSON.parse(body)).toEqual(['mine', ['all', 'mine', null, null], [2, 1]])
+  })
+
+  test('the decision is placed under the name that requestProperty gives', async () => {
+    const { url } = await serve(kind, {
+      limiters: [
+        { store, name: 'one', limit: 3, window: '1m', requestProperty: 'quota' },
+        { store, name: 'two', limit: 2, window: '1m' },
+        { store, name: 'three', limit: 9, window: '1m', requestProperty: 'quota' },
+      ],
+      // Of another library.
+      around: (exchange, next) => {
+        Object.assign((exchange.raw as { state?: object }).state ?? exchange.raw, {
+          quota: 'theirs',
+        })
+        return next()
+      },
+      handler: ({ placedAs }) => {
+        const [quota, usual] = [placedAs('quota'), placedAs('rateLimit')] as RequestDecision[]
+        const all = [quota, usual].map((found) => found?.all.map(({ limiter }) => limiter))
+        return { body: JSON.stringify([quota?.limiter, all]) }
+      },
+    })
+    const { body, headers } = await ask(url)
+    expect(JSON.parse(body)).toEqual([
+      'two',
+      [
+        ['one', 'two', 'three'],
+        ['one', 'two'],
+      ],
+    ])
+    expect(headers.ratelimit).toBe('"one";r=2;t=60, "two";r=1;t=60, "three";r=8;t=60')
+  })
+
   test('preflights are not counted, other OPTIONS are', async () => {
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m' }] })
     const headers = { origin: 'https://page.example', 'access-control-request-method': 'PUT' }
@@ -83,6 +202,13 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, times(2, { method: 'OPTIONS' }))).toEqual([200, 429])
     // The headers of a preflight on another method do not make it one.
     expect(await statuses(url, [{ headers }])).toEqual([429])
+  })
+
+  test('preflights are counted where that is asked for', async () => {
+    const preflight = 'count' as const
+    const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', preflight }] })
+    const headers = { origin: 'https://page.example', 'access-control-request-method': 'PUT' }
+    expect(await statuses(url, times(2, { method: 'OPTIONS', headers }))).toEqual([200, 429])
   })
 
   test('the policy may depend on the request', async () => {
@@ -100,6 +226,28 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, of('own'))).toEqual([200, 200, 200, 200])
   })
 
+  test('where the policy cannot be looked up, whenPolicyFails says what holds', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const policy = () => Promise.reject(new Error('no database'))
+    const spare = slidingWindow({ name: 'spare', limit: 1, window: '1m' })
+    const statusesWith = async (whenPolicyFails: Settings['whenPolicyFails']) => {
+      const limiters = [{ store, policy, whenPolicyFails, shared: true }]
+      return statuses((await serve(kind, { limiters })).url, times(2))
+    }
+    expect(await statusesWith(undefined)).toEqual([500, 500])
+    expect(await statusesWith('allow')).toEqual([200, 200])
+    expect(await statusesWith('deny')).toEqual([503, 503])
+    expect(await statusesWith(spare)).toEqual([200, 429])
+    const limiters = [{ store, policy, whenPolicyFails: 'deny' }] as const
+    const { headers, body } = await ask((await serve(kind, { limiters })).url)
+    expect(headers['retry-after']).toBe('1')
+    expect(JSON.parse(body)).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+      status: 503,
+    })
+  })
+
   test('so may a limit and a window', async () => {
     const limit = ({ url }: Exchange) => Number(url.slice(1))
     const { url } = await serve(kind, {
@@ -110,5 +258,6 @@ describe.each(servers)('$name', (kind) => {
   })
 })
 
+const teapot = () => ({ status: 418, body: '' })
 const keyOf = ({ header }: Exchange) => header('x-user')
 const as = (user: string) => ({ headers: { 'x-user': user } })

@@ -51,9 +51,9 @@ function samplesOf(table: Table, subject: string, metric: string): readonly numb
 }
 
 /**
- * The figure as a multiple of another subject's: the median of the rounds' ratios, since the machine
- * is as fast or as slow for all turns of a round. Of samples that are not of the same rounds, the
- * ratio of the medians.
+ * The figure as a multiple of another subject's: the median of the rounds' ratios, since the
+ * machine is as fast or as slow for all turns of a round. Of samples that are not of the same
+ * rounds, the ratio of the medians.
  */
 export function multiple(
   table: Table,

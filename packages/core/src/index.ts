@@ -14,7 +14,7 @@ export {
 export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { Clock } from './base/clock.js'
-export type { Duration } from './base/duration.js'
+export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { WarningCode } from './base/warnings.js'
 export type { StoreHealth } from './layers/resilience/backend.js'

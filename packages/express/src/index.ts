@@ -3,10 +3,11 @@
 
 import type { Denied, RateLimiter } from '@weir/core'
 import {
+  type Allowance,
   afterNodeResponse,
   asThrown,
   type HttpAdapter,
-  type HttpOptions,
+  type HttpSettings,
   httpLimiter,
   isPromise,
   type Refusal,
@@ -35,11 +36,16 @@ declare global {
   }
 }
 
-/** Options of `rateLimit`. `onDenied` is called as `(decision, req, res, next)`. */
-export type RateLimitOptions<Req extends Request = Request> = HttpOptions<
-  Req,
-  [Response, NextFunction]
->
+/**
+ * Options of `rateLimit`. Functions are called as `(req, res)`, `onDenied` as `(decision, req, res,
+ * next)`, `body` as `(decision, req, res)`, `refundWhen` as `(req, outcome, res)`.
+ */
+export type RateLimitOptions<Req extends Request = Request> = RateLimitSettings<Req> &
+  Allowance<Req, [Response]>
+
+/** All options but what is allowed: for settings that several limiters share. */
+export interface RateLimitSettings<Req extends Request = Request>
+  extends HttpSettings<Req, [Response, NextFunction], [Response]> {}
 
 /** The middleware. Generic, so that routes go on to infer their parameters from their paths. */
 export interface RateLimitHandler {
@@ -63,7 +69,7 @@ export interface RateLimitHandler {
 export function rateLimit<Req extends Request = Request>(
   options: RateLimitOptions<Req>,
 ): RateLimitHandler {
-  const { check, limiter } = httpLimiter(options, express)
+  const { check, limiter } = httpLimiter<Req, Response, [Response]>(options, express)
   const { onDenied } = options
 
   function go(verdict: Verdict, req: Req, res: Response, next: NextFunction): void {
@@ -90,7 +96,7 @@ export function rateLimit<Req extends Request = Request>(
   function handle(req: Request, res: Response, next: NextFunction): void {
     let verdict: Verdict | Promise<Verdict>
     try {
-      verdict = check(req as Req, res)
+      verdict = check(req as Req, res, res)
     } catch (error) {
       next(error)
       return
@@ -111,8 +117,11 @@ function refuse(refusal: Refusal, res: Response): void {
   res.end(refusal.body)
 }
 
+type Placed = Request & { [property: string]: unknown }
+
 // Also where there is no app, as in Connect or around node:http.
-const express: HttpAdapter<Request, Response> = {
+const express: HttpAdapter<Request, Response, [Response]> = {
+  isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
   peer: (req) => req.socket.remoteAddress,
   trust: (req) => {
@@ -123,9 +132,9 @@ const express: HttpAdapter<Request, Response> = {
   method: (req) => req.method,
   header: (req, name) => req.headers[name]?.toString(),
   headers: (req) => req.headers,
-  placed: (req) => req.rateLimit,
-  place: (req, decision) => {
-    req.rateLimit = decision
+  placed: (req, _, property) => (req as Placed)[property],
+  place: (req, decision, _, property) => {
+    ;(req as Placed)[property] = decision
   },
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),

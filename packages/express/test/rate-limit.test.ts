@@ -3,8 +3,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { createRequire } from 'node:module'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { fakeClock } from '@weir/core/testing'
 import type { NextFunction, Request, Response } from 'express'
 import { request, Agent as UndiciAgent } from 'undici'
@@ -58,6 +59,36 @@ describe.each(VERSIONS)('%s', (_, express) => {
       }
       return rateLimit(all as RateLimitOptions)
     }
+
+    test('the functions of the options are given the response', async () => {
+      const seen: string[] = []
+      const note = (name: string, res: Response) => seen.push(`${name} of ${res.locals.tenant}`)
+      const { url } = await serve(
+        express()
+          .use((_req, res, next) => {
+            res.locals.tenant = 't1'
+            next()
+          })
+          .use(
+            limited({
+              limit: (_req, res) => note('limit', res) && 1,
+              window: (_req, res) => (note('window', res) ? '1m' : '1h'),
+              key: (_req, res) => (note('key', res) ? null : 'k'),
+              onMissingKey: (_req, res) => (note('onMissingKey', res) ? res.locals.tenant : 'k'),
+              cost: (_req, res) => (note('cost', res) ? 1 : 2),
+              skip: (_req, res) => note('skip', res) === 0,
+              refundWhen: (_req, _outcome, res) => note('refundWhen', res) === 0,
+              body: (decision, _req, res) => `${decision.key} ${note('body', res) > 0}`,
+            }),
+          )
+          .use(ok),
+      )
+      expect((await fetch(url)).status).toBe(200)
+      expect(await (await fetch(url)).text()).toBe('t1 true')
+      const names = ['limit', 'window', 'key', 'onMissingKey', 'cost', 'skip', 'refundWhen', 'body']
+      await until(() => new Set(seen).size === names.length)
+      expect([...new Set(seen)].sort()).toEqual(names.map((name) => `${name} of t1`).sort())
+    })
 
     test('allows, tells and refuses', async () => {
       const app = express()
@@ -391,6 +422,118 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect((await get()).status).toBe(429)
     expect((await get('/', { from: '127.0.0.2' })).status).toBe(200)
     expect(failed).not.toHaveBeenCalled()
+  })
+
+  test('over HTTP/2, as node:http2 alone has it, it limits, tells and refuses', async () => {
+    const outcomes: boolean[] = []
+    const limit = rateLimit({
+      limit: 1,
+      window: '1m',
+      refundWhen: (_req, { status, finished }) => outcomes.push(finished) > 0 && status === 404,
+    })
+    const server = createHttp2Server((req, res) => {
+      limit(req as never, res as never, () => {
+        res.statusCode = req.url === '/none' ? 404 : 200
+        res.end('ok')
+      })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      session.destroy()
+      server.close()
+    })
+    const get = async (path: string) => {
+      const stream = session.request({ ':path': path })
+      const [headers] = await once(stream, 'response')
+      let body = ''
+      for await (const chunk of stream.setEncoding('utf8')) body += chunk
+      return { status: headers[':status'], headers, body }
+    }
+    expect(await get('/none')).toMatchObject({ status: 404, body: 'ok' })
+    await until(() => outcomes.length === 1)
+    await until(async () => (await limit.limiter.peek('127.0.0.1')).remaining === 1)
+    const allowed = await get('/')
+    expect([allowed.status, allowed.headers.ratelimit]).toEqual([
+      200,
+      '"sliding-window-1-per-1m";r=0;t=60',
+    ])
+    const refused = await get('/')
+    expect([refused.status, refused.headers['content-type']]).toEqual([
+      429,
+      'application/problem+json',
+    ])
+    expect(refused.headers['retry-after']).toBe('60')
+    expect(JSON.parse(refused.body).status).toBe(429)
+    expect(outcomes).toEqual([true, true])
+  })
+
+  test('in a router, its parameters are there, and each mounting counts by its own keys', async () => {
+    const router = express.Router({ mergeParams: true })
+    router.use(rateLimit({ policy: justOne, key: (req) => String(req.params.tenant) }))
+    router.get('/search', ok)
+    const { get } = await serve(express().use('/:tenant', router).get('/free', ok))
+    // A router’s middleware runs for paths that it has no route for, too.
+    const asked = ['/a/search', '/a/search', '/b/search', '/b/none', '/c/none', '/free']
+    const found: number[] = []
+    for (const path of asked) found.push((await get(path)).status)
+    expect(found).toEqual([200, 429, 200, 429, 404, 200])
+  })
+
+  test('in a sub-app, which has the proxy setting and the error handler of the app around it', async () => {
+    const inner = express()
+      .use(
+        rateLimit({
+          policy: fixedWindow({ name: 'inner', limit: 1, window: '1m' }),
+          skip: (req) => {
+            if (req.query.fail) throw new Error('no luck')
+            return false
+          },
+        }),
+      )
+      .get('/', (req, res) => void res.json(req.rateLimit?.all.map(({ limiter }) => limiter)))
+    const app = express()
+      .set('trust proxy', 'loopback')
+      .use(rateLimit({ name: 'outer', limit: 9, window: '1m' }))
+      .use('/api', inner)
+      .use((error: Error, _req: Request, res: Response, _next: NextFunction) => {
+        res.status(500).send(error.message)
+      })
+    const { get } = await serve(app)
+    const from = (ip: string) => ({ headers: { 'x-forwarded-for': ip } })
+    const first = await get('/api', from('9.9.9.9'))
+    expect([first.status, first.body]).toEqual([200, '["outer","default"]'])
+    expect(first.headers.ratelimit).toBe('"outer";r=8;t=60, "inner";r=0;t=60')
+    expect((await get('/api', from('9.9.9.9'))).status).toBe(429)
+    expect((await get('/api', from('8.8.8.8'))).status).toBe(200)
+    const failed = await get('/api?fail=1', from('7.7.7.7'))
+    expect([failed.status, failed.body]).toEqual([500, 'no luck'])
+    expect(failed.headers.ratelimit).toBe('"outer";r=8;t=60')
+  })
+
+  test('a body that express.json() cannot read is counted where the limiter comes before, and may be given back', async () => {
+    const limit = rateLimit({
+      policy: fixedWindow({ name: 'p', limit: 2, window: '1m' }),
+      key: () => 'k',
+      refundWhen: (_req, { status }) => status === 400,
+    })
+    const after = vi.fn()
+    const app = express()
+      .set('env', 'test')
+      .use(limit, express.json(), (_req, _res, next) => {
+        after()
+        next()
+      })
+      .post('/', ok)
+    const { url } = await serve(app)
+    const post = (body: string) =>
+      fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    const broken = await post('{"a":')
+    expect([broken.status, broken.headers.get('ratelimit')]).toEqual([400, '"p";r=1;t=60'])
+    expect(after).not.toHaveBeenCalled()
+    await until(async () => (await limit.limiter.peek('k')).remaining === 2)
+    const statuses = [await post('{}'), await post('{}'), await post('{"a":')]
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429])
   })
 
   test('next is called in the same turn when nothing has to be waited for', () => {

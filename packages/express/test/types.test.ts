@@ -5,8 +5,10 @@ import express from 'express'
 import { expect, test } from 'vitest'
 import {
   type Decision,
+  duration,
   fixedWindow,
   type RateLimitHandler,
+  type RateLimitSettings,
   type RequestDecision,
   rateLimit,
   tokenBucket,
@@ -42,6 +44,22 @@ test('requests are inferred, and wrong options do not compile', () => {
   const annotated = rateLimit({ limit: 1, window: 60_000, key: (req: SignedIn) => req.user.id })
   const byNumber = rateLimit({ policy: daily, key: () => 7 })
   const byBigint = rateLimit({ policy: daily, key: async () => 7n })
+  const withResponse = rateLimit({
+    limit: (_req, res) => (res.locals.plan === 'paid' ? 100 : 10),
+    window: (_req, res) => (res.writable ? duration(String(process.env.WINDOW ?? '1m')) : '1h'),
+    key: (req, res) => res.locals.tenant ?? req.ip,
+    cost: (_req, res) => Number(res.locals.cost),
+    skip: (_req, res) => res.headersSent,
+    onMissingKey: (_req, res) => res.locals.tenant,
+    refundWhen: (_req, { status }, res) => status >= 500 || res.hasHeader('x-free'),
+    body: (decision, _req, res) => ({ limit: decision.limit, tenant: res.locals.tenant }),
+  })
+  const shared: RateLimitSettings = { headers: 'legacy', store: undefined }
+  const partial: Partial<RateLimitSettings> = { name: 'shared' }
+  const spread = rateLimit({ ...shared, ...partial, limit: 1, window: '1m' })
+  const alsoSpread = rateLimit({ ...shared, policy: daily, limit: undefined, window: undefined })
+  const spreads: RateLimitHandler[] = [withResponse, spread, alsoSpread]
+  expect(spreads).toHaveLength(3)
   const handlers: RateLimitHandler[] = [plain, own, annotated, byNumber, byBigint]
   const app = express()
     .use(plain, own)

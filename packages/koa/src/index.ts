@@ -2,10 +2,11 @@
 
 import type { RateLimiter } from '@weir/core'
 import {
+  type Allowance,
   afterNodeResponse,
   asThrown,
   type HttpAdapter,
-  type HttpOptions,
+  type HttpSettings,
   httpLimiter,
   isPromise,
   type Refusal,
@@ -43,10 +44,15 @@ declare module 'koa' {
  * Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body,
  * or calls `ctx.throw`.
  */
-export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = HttpOptions<
-  ParameterizedContext<StateT, ContextT>,
-  [Next]
->
+export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = RateLimitSettings<
+  StateT,
+  ContextT
+> &
+  Allowance<ParameterizedContext<StateT, ContextT>>
+
+/** All options but what is allowed: for settings that several limiters share. */
+export interface RateLimitSettings<StateT = DefaultState, ContextT = DefaultContext>
+  extends HttpSettings<ParameterizedContext<StateT, ContextT>, [Next]> {}
 
 /** The middleware, with its limiter. */
 export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext> = Middleware<
@@ -105,6 +111,7 @@ function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
 }
 
 const koa: HttpAdapter<AnyContext, AnyContext> = {
+  isMiddleware: true,
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   trust: ({ app }) => {
@@ -116,9 +123,9 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.req.headers[name]?.toString(),
   headers: (ctx) => ctx.req.headers,
-  placed: (ctx) => (ctx.state as RateLimitState).rateLimit,
-  place: (ctx, decision) => {
-    ;(ctx.state as RateLimitState).rateLimit = decision
+  placed: (ctx, _, property) => (ctx.state as Record<string, unknown>)[property],
+  place: (ctx, decision, _, property) => {
+    ;(ctx.state as Record<string, unknown>)[property] = decision
   },
   headersSent: (ctx) => ctx.headerSent,
   setHeader: (ctx, name, value) => {

@@ -148,7 +148,10 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
   #build(options: RateLimitOptions, name: string, automatic: boolean): Limit {
     try {
-      return limitOf({ ...this.#settings, ...this.#hidden(options, name), ...options }, name)
+      // With a key of its own, a decorator has no use for the module's prefix of addresses.
+      const unused = options.key === undefined ? {} : { ipv6Prefix: undefined }
+      const inherited = { ...this.#settings, ...unused, ...this.#hidden(options, name) }
+      return limitOf({ ...inherited, ...options }, name)
     } catch (error) {
       const { code } = error as { code?: unknown }
       const remedy =

@@ -20,9 +20,9 @@ import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
 /** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
 export interface RateLimitModuleExtras {
   /** Whether the guard is registered for the whole application. Default true. */
-  readonly global?: boolean
+  readonly global?: boolean | undefined
   /** A guard of your own, derived from `RateLimitGuard`. */
-  readonly guard?: Type<RateLimitGuard>
+  readonly guard?: Type<RateLimitGuard> | undefined
 }
 
 /** For `useClass` and `useExisting`. */

@@ -23,10 +23,12 @@ export interface Settings<Req = NestRequest> extends LimitSettings<Req, [Executi
   /** Called before a denied request is refused. What it throws goes in place of the
    *  `RateLimitException`. It is not to answer the response itself, which is for exception
    *  filters. */
-  readonly onDenied?: (decision: Denied, request: Req, context: ExecutionContext) => unknown
+  readonly onDenied?:
+    | ((decision: Denied, request: Req, context: ExecutionContext) => unknown)
+    | undefined
   /** True: it runs when all guards have passed, so that what an authentication guard put on the
    *  request is there. */
-  readonly afterGuards?: boolean
+  readonly afterGuards?: boolean | undefined
 }
 
 /**
@@ -45,8 +47,8 @@ export type NamedPolicy<Req = NestRequest> =
 export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
   (Allowed<Req> | { readonly policy?: never; readonly limit?: never; readonly window?: never }) & {
     /** Policies for `@RateLimit('name')`. All that name one count together. */
-    readonly policies?: Readonly<Record<string, NamedPolicy<Req>>>
+    readonly policies?: Readonly<Record<string, NamedPolicy<Req>>> | undefined
     /** Whether the store is closed when the application shuts down. Default: only if it is the
      *  module's own. */
-    readonly closeStore?: boolean
+    readonly closeStore?: boolean | undefined
   }

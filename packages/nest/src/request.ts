@@ -37,10 +37,15 @@ function writable(response: NestResponse | undefined): NestResponse | undefined 
   return can ? response : undefined
 }
 
-/** The binding decision on this request or message, with those of all its limiters in `all`. */
-export const RateLimitDecision: () => ParameterDecorator = createParamDecorator(
-  (_: unknown, context: ExecutionContext): RequestDecision | undefined =>
-    isMessage(context) ? placedOnMessage(context) : lookUp(context).request.rateLimit,
+/**
+ * The binding decision on this request or message, with those of all its limiters in `all`.
+ * `property`: the `requestProperty` of its limiters, where they have one.
+ */
+export const RateLimitDecision: (property?: string) => ParameterDecorator = createParamDecorator(
+  (property: string | undefined, context: ExecutionContext): RequestDecision | undefined =>
+    isMessage(context)
+      ? placedOnMessage(context)
+      : lookUp(context).request[property ?? 'rateLimit'],
 )
 
 export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = {
@@ -50,11 +55,11 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   method: ({ method }) => (typeof method === 'string' ? method.toUpperCase() : ''),
   header: (request, name) => headersOf(request)[name]?.toString(),
   headers: headersOf,
-  placed: (request, [context]) =>
-    isMessage(context) ? placedOnMessage(context) : request.rateLimit,
-  place: (request, decision, [context]) => {
+  placed: (request, [context], property) =>
+    isMessage(context) ? placedOnMessage(context) : request[property],
+  place: (request, decision, [context], property) => {
     if (isMessage(context)) placeOnMessage(context, decision)
-    else (request as { rateLimit?: RequestDecision }).rateLimit = decision
+    else (request as Record<string, unknown>)[property] = decision
   },
   headersSent: (response) =>
     response.headersSent === true || response.raw?.headersSent === true || response.sent === true,

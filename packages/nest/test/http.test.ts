@@ -50,6 +50,11 @@ class Plain {
   @Get('cost') @RateLimit({ policy: once, cost: (req) => Number(req.query.cost) }) cost() {}
 }
 
+@Controller()
+class Keyed {
+  @Get('keyed') @RateLimit({ policy: once, key: () => 'k' }) keyed() {}
+}
+
 describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   function started(
     options: RateLimitModuleOptions,
@@ -72,6 +77,11 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(response.headers.get('RateLimit-Policy')).toBe('"thrice";q=3;w=3600')
       expect(response.headers.get('X-RateLimit-Remaining')).toBe(String(left))
     }
+  })
+
+  test('a decorator with a key of its own is in order beside the module’s ipv6Prefix', async () => {
+    const app = await started({ policy: thrice, ipv6Prefix: 64 }, { controllers: [Keyed] })
+    expect([(await app.get('/keyed')).status, (await app.get('/keyed')).status]).toEqual([200, 429])
   })
 
   test('a refusal is a problem document, byte by byte as core/http says', async () => {

@@ -61,6 +61,7 @@ function exchangeOf(req: Request): Exchange {
     get placed() {
       return req.rateLimit
     },
+    placedAs: (property) => Reflect.get(req, property),
     raw: req,
   }
 }

@@ -15,6 +15,8 @@ export interface Exchange {
   header(name: string): string | undefined
   /** The decision, where the framework's users look for it. */
   readonly placed: RequestDecision | undefined
+  /** What is placed there under another name. */
+  placedAs(property: string): unknown
   /** The framework's own object. */
   readonly raw: object
 }

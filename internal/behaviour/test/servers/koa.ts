@@ -59,6 +59,7 @@ function exchangeOf(ctx: ParameterizedContext): Exchange {
     get placed() {
       return ctx.state.rateLimit
     },
+    placedAs: (property) => ctx.state[property],
     raw: ctx,
   }
 }

@@ -161,6 +161,7 @@ function exchangeOf(request: NestRequest): Exchange {
     get placed() {
       return request.rateLimit
     },
+    placedAs: (property) => request[property],
     raw: request,
   }
 }

@@ -57,7 +57,7 @@ export function counterOf({ kernel, timeScale }: Pick<Policy, 'kernel' | 'timeSc
   return `${kernel?.id}-${timeScale}`
 }
 
-const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 /**
  * A name of a limiter or policy: fit for keys, headers, metric labels and log lines as it is.
@@ -65,7 +65,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
  */
 export function checkedName(name: string, what: string): string {
   if (typeof name === 'string' && NAME.test(name)) return name
-  const right = "a letter and then at most 63 letters, digits, '_', '.' or '-'"
+  const right = "a letter or digit and then at most 63 letters, digits, '_', '.' or '-'"
   throw invalid('WEIR_INVALID_NAME', what, name, right, 'string')
 }
 

@@ -9,7 +9,7 @@ export interface WindowOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the
    *  window, as `sliding-window-1m`; in a limiter without a name with the limit, as
    *  `sliding-window-100-per-1m`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Units allowed in a window. A whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
   /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */

@@ -34,6 +34,15 @@ export function durationMs(duration: Duration, what = 'duration'): number {
   throw invalid('WEIR_INVALID_DURATION', what, duration, RIGHT, type)
 }
 
+/**
+ * A duration whose text comes from elsewhere, such as configuration: checked, as ms.
+ * @throws {TypeError | RangeError} WEIR_INVALID_DURATION
+ * @example rateLimit({ limit: 100, window: duration(process.env.WINDOW ?? '1m') })
+ */
+export function duration(text: string | number): number {
+  return durationMs(text as Duration)
+}
+
 const RIGHT =
   "whole milliseconds (60000) or a text such as '250ms', '10s', '5m', '1h', '1d'; 1 ms to 3650 days"
 

@@ -71,17 +71,52 @@ export function storeClosed(): StoreError {
 
 /**
  * Any value as short, quoted, printable ASCII: keys and options come from outside and must not
- * forge log lines.
+ * forge log lines. Of an object, what it is.
  */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
   if (typeof value === 'string') return `"${printable(value)}"`
   try {
+    if (typeof value === 'function') return printable(`a function ${value.name}`.trim())
+    if (typeof value === 'object' && value !== null) return kindOf(value as Described)
     return printable(String(value))
   } catch {
-    // Without a prototype, or with a toString that throws.
+    // A proxy, or a getter or toString that throws.
     return 'an object'
   }
+}
+
+/** What tells the things apart that users hand in. */
+interface Described {
+  readonly name?: unknown
+  readonly algorithm?: unknown
+  readonly callBuffer?: unknown
+  readonly sendCommand?: unknown
+  readonly then?: unknown
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function kindOf(value: Described): string {
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, 3).map((one) => (Array.isArray(one) ? 'an array' : quote(one)))
+    return `[${[...shown, ...(value.length > 3 ? ['...'] : [])].join(', ')}]`
+  }
+  if (value instanceof Error || value instanceof Date || value instanceof RegExp)
+    return printable(String(value))
+  const { name, algorithm, callBuffer, sendCommand, then } = value
+  if (isText(algorithm) && isText(name)) {
+    const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    return `${printable(factory)} ${quote(name)}`
+  }
+  if (typeof callBuffer === 'function' || typeof sendCommand === 'function') return 'a Redis client'
+  if (typeof then === 'function') return 'a promise'
+  const made: unknown = Object.getPrototypeOf(value)?.constructor?.name
+  if (typeof made === 'string' && made !== '' && made !== 'Object') return printable(`a ${made}`)
+  const names = Object.keys(value)
+  return names.length === 0 ? '{}' : printable(`{ ${names.join(', ')} }`)
 }
 
 function printable(text: string): string {

@@ -1,6 +1,7 @@
 // What every function that takes options makes sure of first.
 
 import { type ErrorCode, invalid, quote, typeError } from './errors.js'
+import { rightName } from './other-names.js'
 
 /** Throws if the value of an option is not right; `undefined` is never asked about. */
 export type Check = (value: unknown, name: string) => void
@@ -27,11 +28,11 @@ export function checkedOptions(
   code: ErrorCode = 'WEIR_INVALID_OPTION',
 ): void {
   if (typeof options !== 'object' || options === null) {
-    throw typeError(code, `${what} was given ${quote(options)}; give { ${known.join(', ')} }`)
+    throw typeError(code, `${what} was given ${quote(options)}; give an object of options`)
   }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    const right = `it knows ${known.join(', ')}`
+    const right = rightName(name, known)
     throw typeError(code, `${what} does not know the option ${quote(name)}; ${right}`)
   }
 }

@@ -19,6 +19,9 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
  * so they must not use `this`. `Rest`: the arguments of the options' functions besides the request.
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
+  /** True: limiters are made at start, and a request passes each of them once. Anything else is
+   *  warned of. */
+  readonly isMiddleware?: boolean
   /** The client's address, by the framework's own proxy settings. */
   address(request: Req): string | undefined
   /** The other end of the connection. */
@@ -30,10 +33,10 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   header(request: Req, name: string): string | undefined
   /** All headers, by lower-case names. It spares calls of `header` where several are looked for. */
   headers?(request: Req): Readonly<Record<string, unknown>>
-  /** What is found where users of the framework look for the decision: what `place` put there, or
-   *  anybody else. */
-  placed(request: Req, rest: Rest): unknown
-  place(request: Req, decision: RequestDecision, rest: Rest): void
+  /** What is found where users of the framework look for the decision, under this name: what
+   *  `place` put there, or anybody else. */
+  placed(request: Req, rest: Rest, property: string): unknown
+  place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void

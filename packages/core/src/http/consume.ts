@@ -72,7 +72,7 @@ export type PolicySource<Req, Rest extends unknown[]> =
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  */
 export function policySource<Req, Rest extends unknown[]>(
-  options: Allowance<Req, Rest> & { readonly name?: string },
+  options: Allowance<Req, Rest> & { readonly name?: string | undefined },
 ): PolicySource<Req, Rest> {
   const { policy, limit, window, name } = options
   if ((policy === undefined) === (limit === undefined && window === undefined)) {
@@ -82,10 +82,9 @@ export function policySource<Req, Rest extends unknown[]>(
   if (policy !== undefined) return typeof policy === 'function' ? { of: policy } : { fixed: policy }
   // Named after the limiter, so that other numbers continue from the same count, and headers say
   // what users called it.
-  const named = name === undefined ? {} : { name }
   if (typeof limit !== 'function' && typeof window !== 'function')
-    return { fixed: slidingWindow({ ...named, limit, window }) }
-  const windowOf = windowsByNumbers(named)
+    return { fixed: slidingWindow({ name, limit, window }) }
+  const windowOf = windowsByNumbers(name)
   return {
     of: (...request) =>
       whenKnown(forRequest(limit, request), (units) =>
@@ -110,15 +109,13 @@ export function policyNames(policies: PolicyInput, limiter: string | undefined):
 const MAX_WINDOWS = 1_000
 
 /** Tiers are few, but numbers that come from requests must not pile up. */
-function windowsByNumbers(named: {
-  readonly name?: string
-}): (limit: number, window: Duration) => Policy {
+function windowsByNumbers(name: string | undefined): (limit: number, window: Duration) => Policy {
   const known = new Map<string, Policy>()
   return (limit, window) => {
     const numbers = `${typeof limit} ${limit} ${typeof window} ${window}`
     let policy = known.get(numbers)
     if (policy === undefined) {
-      policy = slidingWindow({ ...named, limit, window: durationMs(window, 'window') })
+      policy = slidingWindow({ name, limit, window: durationMs(window, 'window') })
       if (known.size >= MAX_WINDOWS) known.clear()
       known.set(numbers, policy)
     }

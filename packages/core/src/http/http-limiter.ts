@@ -9,11 +9,11 @@ import { warnOnce } from '../base/warnings.js'
 import { policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Key, PolicyInput } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { warnOfMemoryInCluster } from './client/warnings.js'
+import { noticeLateMaking, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
-import { responder, setRefusalHeaders } from './respond.js'
+import { responder } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
@@ -35,9 +35,12 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const respond = responder(options, limiter, adapter)
+  const { respond, refuse } = responder(options, limiter, adapter)
   const consume = consumer(options, limiter, source.of)
   const identify = identifier(options, limiter.name, adapter)
+  // On a store of the user's, limiters that are made late count together.
+  const noticed =
+    adapter.isMiddleware && options.store === undefined ? noticeLateMaking() : undefined
   const failed = options.shadow ? warnInShadow(limiter.name) : rethrow
 
   function limit(
@@ -47,7 +50,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     rest: Rest,
   ): Verdict | Promise<Verdict> {
     if (client === undefined) return undefined
-    if (typeof client === 'object') return setRefusalHeaders(client, response, adapter)
+    if (typeof client === 'object') return refuse(request, response, client, rest)
     const consumed = consume(request, client, rest)
     return isPromise(consumed)
       ? consumed.then((known) => respond(request, response, known, rest))
@@ -59,6 +62,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     response: Res | undefined,
     ...rest: Rest
   ): Verdict | Promise<Verdict> {
+    noticed?.()
     try {
       const client = identify(request, rest)
       const verdict = isPromise(client)
@@ -77,15 +81,10 @@ function limiterOf(
   options: LimitSettings<never, never>,
   fixed: PolicyInput | undefined,
 ): RateLimiter {
-  const { name, store, onDecision, whenUnavailable, shared } = options
-  const limiter = new RateLimiter({
-    ...(name !== undefined && { name }),
-    policy: fixed ?? policyOfRequests,
-    ...(store !== undefined && { store }),
-    ...(onDecision !== undefined && { onDecision }),
-    ...(whenUnavailable !== undefined && { whenUnavailable }),
-    ...(shared !== undefined && { shared }),
-  })
+  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
+  const policy = fixed ?? policyOfRequests
+  const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
+  const limiter = new RateLimiter({ ...settings, policy })
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

@@ -29,7 +29,8 @@ export function identifier<Req, Rest extends unknown[]>(
   limiterName: string,
   adapter: HttpAdapter<Req, never, Rest>,
 ): Identify<Req, Rest> {
-  const { key, skip, onMissingKey, shadow = false } = options
+  const { key, skip, onMissingKey, preflight = 'skip', shadow = false } = options
+  const skipsPreflights = preflight === 'skip'
   const listOf = accessList(options)
   const addressOf = addressFinder(options, adapter)
   const needsAddress = key === undefined || listOf !== undefined
@@ -57,7 +58,7 @@ export function identifier<Req, Rest extends unknown[]>(
   }
 
   return (request, rest) => {
-    if (adapter.method(request) === 'OPTIONS' && isPreflight(request, adapter)) return undefined
+    if (skipsPreflights && isPreflight(request, adapter)) return undefined
     // Before anything is awaited: the socket of a client that leaves meanwhile loses its address.
     const address = needsAddress ? addressOf(request) : undefined
     const list = listOf?.(address)
@@ -102,9 +103,10 @@ function addressFinder<Req>(
  */
 function isPreflight<Req>(
   request: Req,
-  { header }: Pick<HttpAdapter<Req, never>, 'header'>,
+  { method, header }: Pick<HttpAdapter<Req, never>, 'method' | 'header'>,
 ): boolean {
   return (
+    method(request) === 'OPTIONS' &&
     header(request, 'origin') !== undefined &&
     header(request, 'access-control-request-method') !== undefined
   )

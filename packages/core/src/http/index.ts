@@ -10,6 +10,7 @@ export type {
   Allowance,
   Asked,
   HttpOptions,
+  HttpSettings,
   LimitOptions,
   LimitSettings,
   MaybeKey,

@@ -30,39 +30,49 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
    *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
    *  `ipv6Prefix` bits. */
-  readonly key?: Asked<Req, Rest, MaybeKey>
+  readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /** What becomes of a request without a usable key: `'shared'` (all of them share one bucket;
    *  the default, with a warning), `'skip'` (it is not limited), `'deny'` (403), or a function that
    *  gives a key. */
-  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey>
+  readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
   /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is
    *  charged as 1 and answered 400. */
-  readonly cost?: number | Asked<Req, Rest, number>
+  readonly cost?: number | Asked<Req, Rest, number> | undefined
   /** True: this request is not limited. */
-  readonly skip?: Asked<Req, Rest, boolean>
+  readonly skip?: Asked<Req, Rest, boolean> | undefined
   /** Addresses and CIDR ranges whose clients are not limited. */
-  readonly allow?: readonly string[]
+  readonly allow?: readonly string[] | undefined
   /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
-  readonly deny?: readonly string[]
+  readonly deny?: readonly string[] | undefined
+  /** What becomes of CORS preflights, which browsers send by themselves: `'skip'` (they are not
+   *  limited; the default), or `'count'`, as any other request. Anybody can make a request that
+   *  looks like one, so count them where a handler answers `OPTIONS` with work. */
+  readonly preflight?: 'skip' | 'count' | undefined
+  /** The name under which the decision is placed on the request (on `ctx.state` of Koa). Default
+   *  `'rateLimit'`. Give another where something else has that name. */
+  readonly requestProperty?: string | undefined
   /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
    *  `Retry-After` is always sent. */
-  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
+  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
   /** Names of policies that headers and problem documents do not mention, as strangers could learn
    *  from them. Where one of them refuses, the wait that is shown is its whole window. */
-  readonly hide?: readonly string[]
+  readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
-  readonly refundWhen?: RefundWhen<Req, Rest>
+  readonly refundWhen?: RefundWhen<Req, Rest> | undefined
+  /** True: what this limiter charged is given back, at once, when a later limiter refuses the
+   *  request. Headers show it as taken all the same. Default false: it stays charged. */
+  readonly refundWhenRefused?: boolean | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
-  readonly shadow?: boolean
+  readonly shadow?: boolean | undefined
   /** How to find the client behind proxies. Default: as the framework does. */
-  readonly proxies?: ProxyOptions
+  readonly proxies?: ProxyOptions | undefined
 }
 
 interface WithPolicy<Req, Rest extends unknown[]> {
   /** What is allowed, or a function of the request that returns it. */
   readonly policy: PolicyInput | Asked<Req, Rest, PolicyInput>
-  readonly limit?: never
-  readonly window?: never
+  readonly limit?: undefined
+  readonly window?: undefined
 }
 
 interface WithLimit<Req, Rest extends unknown[]> {
@@ -71,7 +81,7 @@ interface WithLimit<Req, Rest extends unknown[]> {
   readonly limit: number | Asked<Req, Rest, number>
   /** The window of `limit`, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration | Asked<Req, Rest, Duration>
-  readonly policy?: never
+  readonly policy?: undefined
 }
 
 /** What is allowed: a policy, or a limit and a window. */
@@ -83,12 +93,23 @@ export type Allowance<Req, Rest extends unknown[] = []> =
 export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> &
   Allowance<Req, Rest>
 
-/** Options of an adapter. `Answering`: the arguments with which its `onDenied` can answer. */
-export type HttpOptions<Req, Answering extends unknown[] = []> = LimitOptions<Req> & {
+/** All options of an adapter but what is allowed. `Answering`: the arguments with which its
+ *  `onDenied` can answer. */
+export interface HttpSettings<Req, Answering extends unknown[] = [], Rest extends unknown[] = []>
+  extends LimitSettings<Req, Rest> {
   /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
    *  `Cache-Control` are set, and stay if it lets the request go on. */
-  readonly onDenied?: (decision: Denied, request: Req, ...answering: Answering) => unknown
+  readonly onDenied?:
+    | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
+    | undefined
 }
+
+/** Options of an adapter. */
+export type HttpOptions<
+  Req,
+  Answering extends unknown[] = [],
+  Rest extends unknown[] = [],
+> = HttpSettings<Req, Answering, Rest> & Allowance<Req, Rest>
 
 const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen'] as const
 
@@ -99,6 +120,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   policy: true,
   limit: true,
   window: true,
+  whenPolicyFails: true,
   whenUnavailable: true,
   onDecision: true,
   shared: true,
@@ -108,6 +130,8 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   skip: true,
   allow: true,
   deny: true,
+  preflight: true,
+  requestProperty: true,
   headers: true,
   hide: true,
   status: true,
@@ -115,6 +139,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   mediaType: true,
   onDenied: true,
   refundWhen: true,
+  refundWhenRefused: true,
   shadow: true,
   proxies: true,
   ipv6Prefix: true,
@@ -132,7 +157,21 @@ export function checkOptions(options: object): void {
     const value = (options as Record<string, unknown>)[name]
     if (value !== undefined && typeof value !== 'function') wrong(name, value, 'a function')
   }
-  const { onMissingKey, shadow, hide } = given
+  const {
+    key,
+    ipv6Prefix,
+    onMissingKey,
+    preflight,
+    requestProperty,
+    refundWhenRefused,
+    shadow,
+    hide,
+  } = given
+  if (key !== undefined && ipv6Prefix !== undefined) {
+    const what = `ipv6Prefix is ${quote(ipv6Prefix)} beside key, which does not use it`
+    const right = 'leave one out; in a key of your own, addressKey({ ipv6Prefix })'
+    throw typeError('WEIR_INVALID_OPTION', `${what}; ${right}`)
+  }
   if (
     onMissingKey !== undefined &&
     !['shared', 'skip', 'deny'].includes(onMissingKey as string) &&
@@ -140,13 +179,23 @@ export function checkOptions(options: object): void {
   ) {
     wrong('onMissingKey', onMissingKey, "'shared', 'skip', 'deny' or a function")
   }
-  if (shadow !== undefined && typeof shadow !== 'boolean') wrong('shadow', shadow, 'true or false')
+  if (preflight !== undefined && preflight !== 'skip' && preflight !== 'count')
+    wrong('preflight', preflight, "'skip' or 'count'")
+  if (requestProperty !== undefined && !isProperty(requestProperty))
+    wrong('requestProperty', requestProperty, "a name such as 'rateLimit'")
+  for (const [name, value] of Object.entries({ shadow, refundWhenRefused }))
+    if (value !== undefined && typeof value !== 'boolean') wrong(name, value, 'true or false')
   if (
     hide !== undefined &&
     !(Array.isArray(hide) && hide.every((name) => typeof name === 'string'))
   )
     wrong('hide', hide, 'an array of policy names')
   checkRefusal(given)
+}
+
+/** Not what all objects have. */
+function isProperty(name: unknown): boolean {
+  return typeof name === 'string' && name !== '' && !(name in {})
 }
 
 function checkRefusal({ status, body, mediaType }: DenialOptions<never>): void {

@@ -3,39 +3,59 @@
 import { whenKnown } from '../base/maybe-async.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
+import { warnOfSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { refundIf } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
+  isCarried,
+  isDecidedBy,
   longestWaitMs,
+  type RequestDecision,
+  refundEarlier,
   responseSettings,
   violatedNames,
   withDecision,
   writeHeaders,
 } from './response/request-decision.js'
 
-export type Respond<Req, Res, Rest extends unknown[]> = (
-  request: Req,
-  response: Res | undefined,
-  consumed: Consumed,
-  rest: Rest,
-) => Verdict | Promise<Verdict>
+export interface Responder<Req, Res, Rest extends unknown[]> {
+  /** Places the decision, sets the headers, and says what comes of the request. */
+  respond(
+    request: Req,
+    response: Res | undefined,
+    consumed: Consumed,
+    rest: Rest,
+  ): Verdict | Promise<Verdict>
+  /** Refuses a request on which no decision was made. */
+  refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal
+}
 
 export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
-): Respond<Req, Res, Rest> {
-  const { refundWhen, hide = [], shadow = false } = options
-  const settings = responseSettings(limiter.name, headerFormats(options.headers), hide, shadow)
+): Responder<Req, Res, Rest> {
+  const { refundWhen, requestProperty = 'rateLimit', hide = [], shadow = false } = options
+  const carriedBy = carrier(adapter, requestProperty)
+  const formats = headerFormats(options.headers)
+  const refunds = options.refundWhenRefused ? limiter : undefined
+  const settings = responseSettings(limiter.name, formats, hide, shadow, refunds)
 
-  return (request, response, consumed, rest) => {
+  function respond(
+    request: Req,
+    response: Res | undefined,
+    consumed: Consumed,
+    rest: Rest,
+  ): Verdict | Promise<Verdict> {
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
-    const placed = withDecision(adapter.placed(request, rest), decision, settings)
-    adapter.place(request, placed, rest)
+    const before = carriedBy(request, rest)
+    if (adapter.isMiddleware && isDecidedBy(before, settings)) warnOfSecondPass(limiter.name)
+    const placed = withDecision(before, decision, settings)
+    adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
         writeHeaders(placed, settings, response, adapter.setHeader)
@@ -46,6 +66,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
       }
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
+    refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {
       waitMs: longestWaitMs(placed),
@@ -55,10 +76,40 @@ export function responder<Req, Res, Rest extends unknown[]>(
       setRefusalHeaders(refusal, response, adapter),
     )
   }
+
+  function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {
+    refundEarlier(carriedBy(request, rest), undefined)
+    return setRefusalHeaders(refusal, response, adapter)
+  }
+
+  return { respond, refuse }
+}
+
+/** The names under which limiters of this process place decisions: one, unless options say more. */
+const places: string[] = []
+
+/**
+ * Makes the function that finds what a request carries, wherever limiters that go by other options
+ * have placed it: headers are those of all limiters.
+ */
+function carrier<Req, Rest extends unknown[]>(
+  { placed }: Pick<HttpAdapter<Req, never, Rest>, 'placed'>,
+  own: string,
+): (request: Req, rest: Rest) => RequestDecision | undefined {
+  if (!places.includes(own)) places.push(own)
+  return (request, rest) => {
+    let last: RequestDecision | undefined
+    for (let i = 0; i < places.length; i += 1) {
+      const found = placed(request, rest, places[i] as string)
+      // Each limiter adds its decision to what there was.
+      if (isCarried(found) && !(last && last.all.length >= found.all.length)) last = found
+    }
+    return last
+  }
 }
 
 /** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
-export function setRefusalHeaders<Res>(
+function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,
   { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,

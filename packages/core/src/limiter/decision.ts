@@ -5,6 +5,8 @@ import type { Pending } from '../layers/layer.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 
 interface DecisionBase {
+  /** Name of the limiter that decided. */
+  readonly limiter: string
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
    *  share of its limit left. */
   readonly policy: Policy
@@ -40,8 +42,9 @@ export interface Denied extends DecisionBase {
   /** Why:
    *  - `limit`: wait `retryAfterMs`
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
-   *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'` */
-  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable'
+   *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
+   *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'` */
+  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
   /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
   readonly retryAfterMs: number
 }
@@ -71,24 +74,41 @@ export class Receipt {
 /** The decision that a store's result amounts to. */
 export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
-  const { key } = request.target
+  const { key, policySet } = request.target
+  const { name } = policySet
   const binding = bindingOf(policies, granted === 0 && unavailableMs === undefined)
-  if (granted > 0) return allowed(binding, key, result, new Receipt(request, result))
+  if (granted > 0) return allowed(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
-    return denied(binding, key, result, 'store-unavailable', unavailableMs)
+    return denied(name, binding, key, result, 'store-unavailable', unavailableMs)
   const { retryAfterMs } = binding
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
-  return denied(binding, key, result, isNever ? 'cost-exceeds-limit' : 'limit', retryAfterMs)
+  const reason = isNever ? 'cost-exceeds-limit' : 'limit'
+  return denied(name, binding, key, result, reason, retryAfterMs)
 }
 
 /** The decision where no policy limits anything. */
-export function unlimitedDecision(key: string, policy: Policy, degraded = false): Allowed {
+export function unlimitedDecision(
+  limiter: string,
+  key: string,
+  policy: Policy,
+  degraded = false,
+): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const binding = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
   const policies = [binding]
   const result = { granted: 1, nowUs: 0, untilUs: [], policies, source: 'local', degraded } as const
-  return allowed(binding, key, result, new Receipt(undefined, result))
+  return allowed(limiter, binding, key, result, new Receipt(undefined, result))
 }
+
+/** The denial where it is not known what limits. */
+export function withoutPolicy(limiter: string, key: string, policy: Policy): Denied {
+  const binding = { policy, limit: 0, remaining: 0, resetAfterMs: UNKNOWN_MS }
+  const all = { policies: [], source: 'local', degraded: true } as const
+  return denied(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS)
+}
+
+/** Nothing says when a look-up will go well again. */
+const UNKNOWN_MS = 1_000
 
 /** Waits for a decision. There is a promise only where the store does not answer at once. */
 export class PendingDecision implements Pending {
@@ -115,9 +135,9 @@ export class PendingDecision implements Pending {
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */
 export function copyOf(decision: Decision): Decision {
-  const { key } = decision
-  if (decision.allowed) return allowed(decision, key, decision, decision.receipt)
-  return denied(decision, key, decision, decision.reason, decision.retryAfterMs)
+  const { limiter, key } = decision
+  if (decision.allowed) return allowed(limiter, decision, key, decision, decision.receipt)
+  return denied(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
 }
 
 /** What a decision says of its binding policy. */
@@ -126,6 +146,7 @@ type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfter
 type All = Pick<StoreResult, 'policies' | 'source' | 'degraded'>
 
 function allowed(
+  limiter: string,
   { policy, limit, remaining, resetAfterMs }: Binding,
   key: string,
   { policies, source, degraded }: All,
@@ -133,6 +154,7 @@ function allowed(
 ): Allowed {
   return {
     allowed: true,
+    limiter,
     policy,
     key,
     limit,
@@ -146,6 +168,7 @@ function allowed(
 }
 
 function denied(
+  limiter: string,
   { policy, limit, remaining, resetAfterMs }: Binding,
   key: string,
   { policies, source, degraded }: All,
@@ -155,6 +178,7 @@ function denied(
   return {
     allowed: false,
     reason,
+    limiter,
     policy,
     key,
     limit,

@@ -1,7 +1,7 @@
 import { checkedName } from '../algorithms/policy.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
-import { quote, rangeError, typeError } from '../base/errors.js'
+import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
 import { type Checks, checkAll, checkedOptions, ofType, unchecked } from '../base/options.js'
@@ -10,7 +10,14 @@ import { type Layer, layerOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkStore, checkWhen, partOfTarget } from '../request.js'
 import type { Mode, Store, WhenUnavailable } from '../store.js'
-import { copyOf, type Decision, PendingDecision, Receipt, unlimitedDecision } from './decision.js'
+import {
+  copyOf,
+  type Decision,
+  PendingDecision,
+  Receipt,
+  unlimitedDecision,
+  withoutPolicy,
+} from './decision.js'
 import {
   checkedCost,
   checkedKey,
@@ -26,21 +33,28 @@ export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default
    *  `'default'`, and then the limits of policies without a name are in their names, so that two
    *  such limiters on one store stay apart. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
    *  see. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** What to do when the store cannot decide. Default: as the store's own option says, which is
    *  `'local'` for a Redis store. */
-  readonly whenUnavailable?: WhenUnavailable
+  readonly whenUnavailable?: WhenUnavailable | undefined
+  /** When the policy function fails for a key that it has never been asked about: `'deny'`,
+   *  `'allow'`, or what limits instead. `consume` and `peek` then answer, with a warning. Default:
+   *  they throw WEIR_POLICY_FAILED, as other methods do in any case. For a key that it was asked
+   *  about, what it said last holds. */
+  readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
   /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
    *  promise rejects with, becomes a warning, never a failed decision. */
-  readonly onDecision?: (decision: Decision, key: string, mode: 'consume' | 'peek') => void
+  readonly onDecision?:
+    | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
+    | undefined
   /** True: another limiter of this name on this store is meant to share its counters, so do not
    *  warn. */
-  readonly shared?: boolean
+  readonly shared?: boolean | undefined
 }
 
 type Watched = 'consume' | 'peek'
@@ -48,9 +62,9 @@ type Watched = 'consume' | 'peek'
 /** Options of one call of a limiter. */
 export interface DecideOptions {
   /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** What is allowed, for this call only, or a function that returns it. */
-  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>)
+  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
 }
 
 /**
@@ -61,10 +75,10 @@ export interface DecideOptions {
  *
  * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and
  * WEIR_INVALID_OPTION, as TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if
- * a policy function fails for a key that it has never been asked about, and a `StoreError` if the
- * store cannot decide. A limiter whose policy is a function of the request (those of middlewares
- * may be) knows no policy for a key alone: without `{ policy }` all but `refund(decision)` throw
- * WEIR_INVALID_POLICY.
+ * a policy function fails for a key that it has never been asked about (but see `whenPolicyFails`),
+ * and a `StoreError` if the store cannot decide. A limiter whose policy is a function of the
+ * request (those of middlewares may be) knows no policy for a key alone: without `{ policy }` all
+ * but `refund(decision)` throw WEIR_INVALID_POLICY.
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
  * const limiter = new RateLimiter({ name: 'login', policy })
@@ -81,6 +95,8 @@ export class RateLimiter {
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolve: (input: PolicyInput) => Resolved
   readonly #fixed: Resolved | undefined
+  /** In place of what a policy function should have said. */
+  readonly #otherwise: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
@@ -91,7 +107,8 @@ export class RateLimiter {
    *  WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
     checkAll(options, 'RateLimiter', CHECKS)
-    const { name, store = memoryStore(), policy, whenUnavailable, onDecision, shared } = options
+    const { name, store = memoryStore(), policy, whenPolicyFails, whenUnavailable } = options
+    const { onDecision, shared } = options
     this.name = name ?? 'default'
     this.store = store
     this.#layer = layerOf(store)
@@ -99,6 +116,9 @@ export class RateLimiter {
     this.#onDecision = onDecision
     const isNamed = name !== undefined
     this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable })
+    if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
+      this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED
+    else if (whenPolicyFails !== undefined) this.#otherwise = this.#resolve(whenPolicyFails)
     if (typeof policy === 'function') return
     this.#fixed = this.#resolve(policy)
     if (!shared) warnOfNamesake(this.#fixed, store)
@@ -228,7 +248,7 @@ export class RateLimiter {
     if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
     const key = checkedKey(of)
     const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
-    if (!this.enabled) return unlimitedDecision(key, DISABLED, true)
+    if (!this.enabled) return unlimitedDecision(this.name, key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
@@ -242,7 +262,10 @@ export class RateLimiter {
     mode: Mode,
   ): Decision | Promise<Decision> {
     const { policySet, first, ownKeys, ownCosts } = resolved
-    if (policySet === undefined) return unlimitedDecision(key, first)
+    if (policySet === undefined) {
+      if (resolved === DENIED) return withoutPolicy(this.name, key, first)
+      return unlimitedDecision(this.name, key, first, resolved === ALLOWED)
+    }
     const { policies } = policySet
     let costs = cost === 1 ? ONE : [cost]
     if (ownCosts !== undefined || policies.length > 1)
@@ -268,9 +291,11 @@ export class RateLimiter {
     if (choose === policyOfRequests) policyOfRequests(key, this.name, mode)
     try {
       const resolved = whenKnown(choose(key), (input) => this.#remembered(key, input))
-      return isPromise(resolved) ? resolved.catch((error) => this.#lastGood(key, error)) : resolved
+      return isPromise(resolved)
+        ? resolved.catch((error) => this.#lastGood(mode, key, error))
+        : resolved
     } catch (error) {
-      return this.#lastGood(key, error)
+      return this.#lastGood(mode, key, error)
     }
   }
 
@@ -282,13 +307,20 @@ export class RateLimiter {
 
   /** The policy function threw or returned no policy: its last policy for this key is used, never
    *  "unlimited". */
-  #lastGood(key: string, cause: unknown): Resolved {
+  #lastGood(mode: Mode | 'reset', key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
     const resolved = this.#chosen.get(shortName(key))
-    if (resolved === undefined)
-      throw Object.assign(new Error(problem, { cause }), { code: 'WEIR_POLICY_FAILED' })
-    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
-    return resolved
+    if (resolved !== undefined) {
+      warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
+      return resolved
+    }
+    if (this.#otherwise === undefined || (mode !== 'consume' && mode !== 'peek')) {
+      const right = 'mend it, or say with whenPolicyFails what holds for consume and peek meanwhile'
+      const message = `${problem}, and never chose a policy for this key; ${right}`
+      throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })
+    }
+    warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; whenPolicyFails says what holds`)
+    return this.#otherwise
   }
 }
 
@@ -305,13 +337,23 @@ const CHECKS: Checks<RateLimiterOptions> = {
   name: (name) => checkedName(name as string, 'limiter name'),
   store: checkStore,
   policy: unchecked,
+  whenPolicyFails: checkWhenPolicyFails,
   whenUnavailable: checkWhen,
   onDecision: ofType('function'),
   shared: unchecked,
 }
+
+function checkWhenPolicyFails(given: unknown): void {
+  if (given === 'deny' || given === 'allow' || (typeof given === 'object' && given !== null)) return
+  throw invalid('WEIR_INVALID_OPTION', 'whenPolicyFails', given, "'deny', 'allow' or a policy")
+}
+
 const MAX_CHOSEN = 10_000
 const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
+const UNKNOWN = unlimited({ name: 'policy-failed' })
+const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN }
+const DENIED: Resolved = { policySet: undefined, first: UNKNOWN }
 
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {

@@ -21,15 +21,15 @@ export interface PolicyUse {
   readonly policy: Policy
   /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
    *  for everybody. */
-  readonly key?: Key
+  readonly key?: Key | undefined
   /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** What to do when the store cannot decide, for this policy. Default: as the limiter's own option
    *  says. */
-  readonly whenUnavailable?: WhenUnavailable
+  readonly whenUnavailable?: WhenUnavailable | undefined
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */
-  readonly tag?: Key
+  readonly tag?: Key | undefined
 }
 
 /** One policy, or several that are one decision: all allow and all are charged, or none is. */

@@ -18,16 +18,16 @@ export interface MemoryStoreOptions {
   /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
    *  least make room; an exhausted key never does. Default 100,000. A key takes about 35 bytes
    *  beside its text, 80 for a sliding window. */
-  readonly maxKeys?: number
+  readonly maxKeys?: number | undefined
   /** How keys are told apart.
    *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
    *    characters, 128 bits of a hash.)
    *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept:
    *    less memory, and no personal data in it. Two of n keys share a counter with a probability
    *    of n² / 2⁶⁵: 0.000003 % for a million. */
-  readonly keys?: 'exact' | 'fingerprint'
+  readonly keys?: 'exact' | 'fingerprint' | undefined
   /** Time, for tests and simulations. Default: the host's clock. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** A store that answers at once. Once closed, it throws a StoreError (WEIR_STORE_FAILED). */

@@ -23,17 +23,17 @@ import { type KeyFormat, keyFormat, spreadHashTags } from './transport/keys.js'
 export interface RedisStoreOptions extends ResilientOptions {
   /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default
    *  `'weir'`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Time, for tests and simulations. Default: the clock of the Redis server, which all processes
    *  share. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /**
    * For a Cluster: keys share this many hash tags, spread over the slots, and decisions of one
    * turn of the event loop whose keys share one travel in one call. 2 to 1,024; 16 is good for up
    * to 6 masters. It is part of every key, so a change forgets what was counted. Default: each key
    * has its own, so load spreads best and hardly any calls are shared.
    */
-  readonly hashTags?: number
+  readonly hashTags?: number | undefined
   /**
    * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of
    * which 128 bits are kept. Who sees the keys of the server, its log or a client's traces, which
@@ -41,16 +41,16 @@ export interface RedisStoreOptions extends ResilientOptions {
    * guessed. All processes need the same one, and another one forgets what was counted. Default:
    * keys are readable.
    */
-  readonly hashKeys?: string
+  readonly hashKeys?: string | undefined
   /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were
    *  down. Default 1,000. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
   /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in
    *  Redis. */
-  readonly instances?: number | { readonly count: number; readonly rank: number }
+  readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
   /** Whether a request that was just denied is answered from memory for up to a second. Default
    *  true. */
-  readonly denyCache?: boolean
+  readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key (16 requests and more within `holdMs`) ahead in one call,
    * never more than a tenth of its smallest limit, and hands them out without asking Redis, for up
@@ -59,7 +59,7 @@ export interface RedisStoreOptions extends ResilientOptions {
    * to 10,000, `holdMs` is 1 to 1,000. Default: no leases. Worth it only beyond some 10,000
    * requests a second for one key.
    */
-  readonly leases?: LeaseOptions
+  readonly leases?: LeaseOptions | undefined
 }
 
 /** The options, checked and completed. Instances undefined: they are counted. */

@@ -179,7 +179,14 @@ test('the last rate before the bound is taken', () => {
   expect(tokenBucket({ capacity: 1, refill: 8_000_000, every: '1s' }).unitMs).toBe(0.000125)
 })
 
-test.each(['', '1a', '-a', 'a b', 'a:b', 'a{b}', 'ä', 'a\n', 'a'.repeat(65), 1, null])(
+test.each(['1a', '2fa', '9', '3d.search-v2', `1${'a'.repeat(63)}`])(
+  'the name %s is taken',
+  (name) => {
+    expect(unlimited({ name }).name).toBe(name)
+  },
+)
+
+test.each(['', '_a', '.a', '-a', 'a b', 'a:b', 'a{b}', 'ä', 'a\n', 'a'.repeat(65), 1, null])(
   'the name %s is refused',
   (name) => {
     expect(() => unlimited({ name: name as string })).toThrow(

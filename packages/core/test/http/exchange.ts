@@ -42,14 +42,12 @@ export function asWritten(name: string): string {
 
 export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   address: (request) => ('address' in request ? request.address : '192.0.2.1'),
-  peer: (request) => request.peer,
+  peer: (request) => ('peer' in request ? request.peer : fake.address(request)),
   trust: (request) => request.trust ?? 'listed',
   method: (request) => request.method ?? 'GET',
   header: (request, name) => request.headers?.[name],
-  placed: (request) => request.rateLimit,
-  place: (request, decision) => {
-    request.rateLimit = decision
-  },
+  placed: (request, _, property) => (request as Record<string, unknown>)[property],
+  place: (request, decision, _, property) => void Object.assign(request, { [property]: decision }),
   headersSent: (response) => response.headersSent,
   setHeader: (response, name, value) => {
     if (response.headersSent) throw new Error(`${name} set after the headers were sent`)

@@ -63,6 +63,12 @@ describe('options', () => {
     { status: 200 },
     { status: '429' },
     { shadow: 'yes' },
+    { refundWhenRefused: 1 },
+    { preflight: true },
+    { requestProperty: '' },
+    { requestProperty: 7 },
+    { requestProperty: '__proto__' },
+    { preflight: 'deny' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
     { mediaType: 'text/html' },
@@ -88,6 +94,77 @@ describe('options', () => {
       options && typeof options === 'object' && !('limit' in options) ? { policy: once } : {}
     const given = options && typeof options === 'object' ? { ...allowed, ...options } : options
     expect(() => httpLimiter(given as never, fake)).toThrow(refused)
+  })
+
+  test('key together with ipv6Prefix is refused: the prefix would not be used', () => {
+    expect(() => limitOn({ key: () => 'k', ipv6Prefix: 64 })).toThrow(
+      /ipv6Prefix is 64 beside key, .* addressKey\(\{ ipv6Prefix \}\)/,
+    )
+    limitOn({ key: () => 'k', ipv6Prefix: undefined, nat64: ['2001:db8:64::/96'] })
+  })
+
+  test.each([
+    // express-rate-limit
+    ['windowMs', 'window'],
+    ['max', 'limit'],
+    ['keyGenerator', 'key'],
+    ['handler', 'onDenied'],
+    ['message', 'body'],
+    ['statusCode', 'status'],
+    ['standardHeaders', 'headers'],
+    ['skipSuccessfulRequests', 'refundWhen'],
+    ['passOnStoreError', 'whenUnavailable'],
+    ['ipv6Subnet', 'ipv6Prefix'],
+    // rate-limiter-flexible
+    ['points', 'limit'],
+    ['duration', 'window'],
+    ['storeClient', 'store'],
+    ['keyPrefix', 'name'],
+    // koa-ratelimit
+    ['db', 'store'],
+    ['id', 'key'],
+    ['whitelist', 'allow'],
+    ['throw', 'onDenied'],
+    // @nestjs/throttler
+    ['ttl', 'window'],
+    ['getTracker', 'key'],
+    ['storage', 'store'],
+    ['skipIf', 'skip'],
+  ])('%s of other limiters is answered with %s and where more is written', (name, here) => {
+    const options = { limit: 1, window: '1m', [name]: 1 }
+    const message = `a rate limit does not know the option "${name}"; here that is ${here}: see docs/migrating.md`
+    expect(() => httpLimiter(options as never, fake)).toThrow(message)
+  })
+
+  test.each([
+    ['Headers', 'is it headers that is meant?'],
+    ['widnow', 'is it window that is meant?'],
+    ['headrs', 'is it headers that is meant?'],
+    ['blockDuration', 'see docs/migrating.md, or the options in the README of the package'],
+  ])('%s: %s', (name, right) => {
+    const message = `a rate limit does not know the option "${name}"; ${right}`
+    const options = { limit: 1, window: '1m', [name]: 1 }
+    expect(() => httpLimiter(options as never, fake)).toThrow(message)
+  })
+
+  test('so it is in policies', () => {
+    expect(() => fixedWindow({ limit: 1, windowMs: 1 } as never)).toThrow(/here that is window:/)
+    expect(() => fixedWindow({ max: 1, window: 1 } as never)).toThrow(/here that is limit:/)
+    expect(() => tokenBucket({ bucketSize: 1, refill: 1, every: 1 } as never)).toThrow(
+      /here that is capacity:/,
+    )
+    expect(() => tokenBucket({ capacity: 1, refill: 1, interval: 1 } as never)).toThrow(
+      /here that is every:/,
+    )
+    expect(() => fixedWindow({ limit: 1, window: 1, blockDuration: 1 } as never)).toThrow(
+      /it knows name, limit, window, aligned/,
+    )
+  })
+
+  test('localhost on a list is answered with loopback', () => {
+    expect(() => limitOn({ allow: ['localhost'] })).toThrow(
+      'allow has "localhost"; give \'loopback\', as names of hosts are not looked up',
+    )
   })
 
   test.each([400, 599])('status %d is not refused', async (status) => {
@@ -640,6 +717,7 @@ describe('what is placed on the request', () => {
       [10, 9],
     ])
     expect(() => JSON.stringify(rateLimit)).not.toThrow()
+    expect(structuredClone(rateLimit)).toMatchObject({ allowed: true, limit: 2, remaining: 1 })
   })
 
   test.each<[string, number[], number]>([

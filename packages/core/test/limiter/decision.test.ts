@@ -87,7 +87,7 @@ test('a copy is equal, of every kind of decision, and another object', () => {
     decided(false, [result(0, 7)]),
     decided(false, [result(0, Number.POSITIVE_INFINITY)]),
     decided(false, [result(5)], 500),
-    unlimitedDecision('k', unlimited()),
+    unlimitedDecision('l', 'k', unlimited()),
   ]
   for (const decision of decisions) {
     const copy = copyOf(decision)

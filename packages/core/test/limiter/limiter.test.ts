@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
+  type Decision,
   fixedWindow,
   memoryStore,
   type Policy,
@@ -397,6 +398,58 @@ describe('a policy function that fails', () => {
       })
     },
   )
+
+  const fail = (): never => {
+    throw new Error('no database')
+  }
+
+  test('the error says what to do', async () => {
+    await expect(new RateLimiter({ policy: fail }).consume('k')).rejects.toThrow(
+      'the policy function of limiter "default" failed: Error: no database, and never chose a ' +
+        'policy for this key; mend it, or say with whenPolicyFails what holds for consume and ' +
+        'peek meanwhile',
+    )
+  })
+
+  test("whenPolicyFails: 'allow' lets pass, and says that nothing was counted", async () => {
+    const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'allow' })
+    const allowed = { allowed: true, degraded: true, source: 'local', limiter: 'default' }
+    expect(await limiter.consume('k')).toMatchObject(allowed)
+    expect(await limiter.peek('k')).toMatchObject(allowed)
+  })
+
+  test("whenPolicyFails: 'deny' denies with a reason of its own", async () => {
+    const seen: Decision[] = []
+    const onDecision = (decision: Decision) => void seen.push(decision)
+    const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'deny', onDecision })
+    const denied = { allowed: false, reason: 'policy-failed', retryAfterMs: 1_000, key: 'k' }
+    expect(await limiter.consume('k')).toMatchObject(denied)
+    expect(seen).toMatchObject([denied])
+  })
+
+  test('whenPolicyFails: a policy limits instead, and what the function said last goes before it', async () => {
+    let policyOf: () => Policy = () => good
+    const spare = slidingLog({ name: 'spare', limit: 1, window: '1m' })
+    const limiter = new RateLimiter({ policy: () => policyOf(), whenPolicyFails: [spare] })
+    await limiter.consume('old')
+    policyOf = fail
+    expect(await limiter.consume('old')).toMatchObject({ allowed: true, limit: 3 })
+    expect(await limiter.consume('new')).toMatchObject({ allowed: true, limit: 1 })
+    expect(await limiter.consume('new')).toMatchObject({ allowed: false, reason: 'limit' })
+  })
+
+  test('it is for consume and peek: other methods would not do what they are for', async () => {
+    const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'allow' })
+    const failed = expect.objectContaining({ code: 'WEIR_POLICY_FAILED' })
+    for (const call of ['penalty', 'refund', 'reset'] as const)
+      await expect(limiter[call]('k')).rejects.toEqual(failed)
+  })
+
+  test.each(['open', true, null, 5])('whenPolicyFails: %o is refused', (whenPolicyFails) => {
+    expect(
+      () => new RateLimiter({ policy: good, whenPolicyFails: whenPolicyFails as never }),
+    ).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+  })
 })
 
 test('a limiter that is switched off allows everything, says so, and goes on counting when it is switched on', async () => {

@@ -3,8 +3,10 @@
 
 import Koa, { type Context, type DefaultContext } from 'koa'
 import {
+  duration,
   fixedWindow,
   memoryStore,
+  type RateLimitSettings,
   type RateLimitState,
   rateLimit,
   unlimited,
@@ -79,6 +81,10 @@ typed.use(apart)
 app.use(async (ctx: Context, next) => {
   await apart(ctx, next)
 })
+
+// Settings that several limiters share.
+const shared: RateLimitSettings = { headers: 'legacy', store: undefined }
+app.use(rateLimit({ ...shared, limit: 1, window: duration(String(process.env.WINDOW)) }))
 
 // @ts-expect-error neither a policy nor a limit
 rateLimit({})

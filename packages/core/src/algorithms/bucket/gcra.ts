@@ -7,14 +7,14 @@ export interface GcraOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
    *  in which it fills up, as `gcra-10s`; in a limiter without a name with the capacity, as
    *  `gcra-20-per-10s`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
   /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
   readonly period: Duration
   /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
    *  down, and at least 1. */
-  readonly burst?: number
+  readonly burst?: number | undefined
 }
 
 /**

@@ -6,7 +6,7 @@ export interface LeakyBucketOptions {
   /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
    *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
    *  `leaky-bucket-20-per-10s`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** How much the bucket holds. A whole number from 0, which denies all. It may take at
    *  most 1,826 days to leak out. */
   readonly capacity: number

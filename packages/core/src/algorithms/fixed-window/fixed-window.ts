@@ -7,7 +7,7 @@ import { fixedWindow as kernel } from './kernel.js'
 export interface FixedWindowOptions extends WindowOptions {
   /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False,
    *  the default: a key's window starts with its first request. */
-  readonly aligned?: boolean
+  readonly aligned?: boolean | undefined
 }
 
 /**

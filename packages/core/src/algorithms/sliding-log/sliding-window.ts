@@ -5,7 +5,7 @@ import { slidingLog as kernel } from './kernel.js'
 export interface SlidingWindowOptions extends WindowOptions {
   /** Into how many parts the window is divided, 2 to 10,000. Default 60. More parts: more memory,
    *  and units come back sooner after they are due. */
-  readonly parts?: number
+  readonly parts?: number | undefined
 }
 
 /**

@@ -6,10 +6,10 @@ import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } f
 export interface AddressOptions {
   /** IPv6 clients count together by the first so many bits of their address, 32 to 128. Default 56:
    *  an end site has at least 64 bits to itself and often 72, so a full address limits nobody. */
-  readonly ipv6Prefix?: number
+  readonly ipv6Prefix?: number | undefined
   /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the
    *  well-known `64:ff9b::/96`. */
-  readonly nat64?: readonly string[]
+  readonly nat64?: readonly string[] | undefined
 }
 
 const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]

@@ -17,8 +17,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 interface AccessOptions extends AddressOptions {
-  readonly allow?: readonly string[]
-  readonly deny?: readonly string[]
+  readonly allow?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
 }
 
 /**
@@ -90,7 +90,10 @@ function parseNetwork(
   const most = address.includes(':') ? 128 : 32
   const length = suffix === undefined ? most : LENGTH.test(suffix) ? Number(suffix) : Number.NaN
   if (bits === undefined || rest.length > 0 || !(length <= most)) {
-    const right = "give addresses and CIDR ranges such as '10.0.0.0/8' or '2001:db8::/32'"
+    const right =
+      text === 'localhost'
+        ? "give 'loopback', as names of hosts are not looked up"
+        : "give addresses and CIDR ranges such as '10.0.0.0/8' or '2001:db8::/32'"
     throw rangeError('WEIR_INVALID_OPTION', `${what} has ${quote(text)}; ${right}`)
   }
   const prefix = length + 128 - most

@@ -15,7 +15,7 @@ export interface ProxyOptions {
   /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
    *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do. Default
    *  `x-forwarded-for`. */
-  readonly header?: string
+  readonly header?: string | undefined
 }
 
 /** More hops than any real chain has. */
@@ -99,23 +99,28 @@ function* fromTheEnd(list: string): Generator<string> {
   }
 }
 
-const PAIR = /[ \t]*([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*([;,]|$)/y
+/** A pair, which may be missing, and what follows it. */
+const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*))?[ \t]*([;,]|$)/y
 const OBFUSCATED_PORT = /:_[\w.-]+$/
 
 /** The `for` of each element of a Forwarded header (RFC 7239); `['']` if it is malformed. */
 function forwardedFor(value: string): string[] {
   const hops: string[] = []
   let hop = ''
+  // Lists may have empty elements, which are none, and elements empty pairs.
+  let isElement = false
   PAIR.lastIndex = 0
   while (true) {
     const match = PAIR.exec(value)
     if (match === null) return ['']
     const [, name = '', raw = '', separator] = match
     if (name.toLowerCase() === 'for') hop = unquoted(raw).replace(OBFUSCATED_PORT, '')
+    isElement ||= name !== '' || separator === ';'
     if (separator === ';') continue
-    hops.push(hop)
+    if (isElement) hops.push(hop)
     hop = ''
-    if (separator === '') return hops
+    isElement = false
+    if (separator === '') return hops.length > 0 ? hops : ['']
   }
 }
 

@@ -20,7 +20,7 @@ const ONE = 'so all clients behind the proxy count as one'
  */
 export function checkTrust<Req>(
   request: Req,
-  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers'>,
+  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers' | 'address' | 'peer'>,
 ): boolean {
   const trust = adapter.trust(request)
   if (trust === 'everybody') {
@@ -36,6 +36,8 @@ export function checkTrust<Req>(
       (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
     )
     if (forwarding === undefined) return false
+    // Somebody before the limiter has found the client.
+    if (adapter.address(request) !== adapter.peer(request)) return false
     const what = `requests come with ${forwarding}, but no proxy is trusted`
     const remedy = 'tell the framework (or the option proxies) which proxies to trust'
     warnOnce('WEIR_FORWARDED_IGNORED', '', `${what}, ${ONE}; ${remedy}`)
@@ -48,6 +50,34 @@ export function warnOfMemoryInCluster(store: Store): void {
   if (!store.local || !isOneOfMany()) return
   const what = 'each process of this cluster counts for itself in its own memory'
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
+}
+
+/** So many limiters are no accident, nor are they made late, each at its first request. */
+const MANY = 10
+let made = 0
+
+/**
+ * A limiter whose first request comes in the turn of the event loop in which it was made was made
+ * by the handler of that request: with counters of its own, it limits nothing.
+ */
+export function noticeLateMaking(): () => void {
+  let isNew = true
+  void Promise.resolve().then(() => {
+    isNew = false
+  })
+  return () => {
+    if (!isNew) return
+    isNew = false
+    made += 1
+    if (made < MANY) return
+    const what = 'limiters are made while requests are handled, each with counters of its own'
+    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
+  }
+}
+
+export function warnOfSecondPass(name: string): void {
+  const what = `limiter "${name}" decided twice on one request, which is charged twice`
+  warnOnce('WEIR_MOUNTED_TWICE', name, `${what}; mount it once, or make two limiters`)
 }
 
 interface Host {

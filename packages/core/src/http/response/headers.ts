@@ -107,8 +107,13 @@ function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
  * within a thousandth.
  */
 function windowParameter(windowMs: number): string {
+  const whole = wholeSeconds(windowMs)
+  return whole === undefined ? '' : `;w=${whole}`
+}
+
+function wholeSeconds(windowMs: number): number | undefined {
   const whole = Math.round(windowMs / 1_000)
-  return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? `;w=${whole}` : ''
+  return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? whole : undefined
 }
 
 function list(write: (item: HeaderItem) => string): Field['write'] {
@@ -215,9 +220,18 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
-  if (policy.kernel?.traits.drains) return remaining * policy.unitMs
+  if (policy.kernel?.traits.drains) return drainMs(policy, remaining)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs
+}
+
+/**
+ * How long so many units of a bucket last at its rate: of the window that is shown, so that what
+ * the rate was rounded by does not make 61 seconds of 60.
+ */
+function drainMs({ limit, unitMs, windowMs }: Policy, units: number): number {
+  const whole = wholeSeconds(windowMs)
+  return whole === undefined ? units * unitMs : (units * whole * 1_000) / limit
 }
 
 /**

@@ -28,15 +28,16 @@ export interface Refusal {
 
 export interface DenialOptions<Req, Rest extends unknown[] = []> {
   /** Status of a denial. Default 429. */
-  readonly status?: number
+  readonly status?: number | undefined
   /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default:
    *  a problem document. */
   readonly body?:
     | string
     | object
     | ((decision: Denied, request: Req, ...rest: Rest) => Awaitable<string | object>)
+    | undefined
   /** Media type of `body`. Default: `text/plain; charset=utf-8` or `application/json`. */
-  readonly mediaType?: string
+  readonly mediaType?: string | undefined
 }
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
@@ -56,7 +57,8 @@ export function denial<Req, Rest extends unknown[]>(
   rest: Rest,
 ): Refusal | Promise<Refusal> {
   const wait = Number.isFinite(waitMs) ? { retryAfterMs: waitMs } : {}
-  if (decision.reason === 'store-unavailable') return { ...problem(unavailable, decision), ...wait }
+  if (decision.reason === 'store-unavailable' || decision.reason === 'policy-failed')
+    return { ...problem(unavailable, decision), ...wait }
   const { status = 429, body, mediaType } = options
   if (body === undefined) {
     return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }

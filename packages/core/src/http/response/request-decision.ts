@@ -3,11 +3,11 @@
 import {
   type Allowed,
   bindsMore,
-  copyOf,
   type Decision,
   type Denied,
   isViolated,
 } from '../../limiter/decision.js'
+import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyResult } from '../../store.js'
 import {
   type Field,
@@ -16,13 +16,18 @@ import {
   type HeaderItem,
   itemBindsMore,
 } from './headers.js'
+import { refundIf } from './refund.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
  * the longest wait, else the one with the smallest share left. `all` has every limiter's decision,
- * in the order in which they were made.
+ * in the order in which they were made; `of` finds that of a limiter by its name.
  */
-export type RequestDecision = (Allowed | Denied) & { readonly all: readonly Decision[] }
+export type RequestDecision = (Allowed | Denied) & {
+  readonly all: readonly Decision[]
+  /** The decision of the limiter of this name; undefined: it has made none on this request. */
+  of(limiter: string): Decision | undefined
+}
 
 /** What responses show of one limiter. */
 export interface ResponseSettings {
@@ -37,6 +42,8 @@ export interface ResponseSettings {
   readonly hidden: ReadonlySet<string>
   /** True if its denials refuse nothing. */
   readonly shadow: boolean
+  /** Whose charge is given back when a later limiter refuses the request; undefined: nobody's. */
+  readonly refunds: RateLimiter | undefined
 }
 
 export function responseSettings(
@@ -44,9 +51,10 @@ export function responseSettings(
   formats: readonly HeaderFormat[],
   hide: readonly string[],
   shadow = false,
+  refunds?: RateLimiter,
 ): ResponseSettings {
   const fields = fieldsOf(formats)
-  return { limiter, formats, form: formats.join(), fields, hidden: new Set(hide), shadow }
+  return { limiter, formats, form: formats.join(), fields, hidden: new Set(hide), shadow, refunds }
 }
 
 /**
@@ -54,19 +62,19 @@ export function responseSettings(
  * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
  * the decision of another version is ignored.
  */
-const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-1')
-
-interface Decisions {
-  all: readonly Decision[]
-  [SETTINGS]: readonly ResponseSettings[]
-}
+const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-2')
 
 /** The decision that a request carries, as this module has made it. */
-type Carried = Decision & Readonly<Decisions>
+type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
 
 /** False of what other libraries keep under the same name. */
-function isCarried(found: unknown): found is Carried {
+export function isCarried(found: unknown): found is Carried {
   return typeof found === 'object' && found !== null && SETTINGS in found
+}
+
+/** Whether what a request carries has a decision of the limiter of these settings. */
+export function isDecidedBy(found: unknown, settings: ResponseSettings): boolean {
+  return isCarried(found) && found[SETTINGS].includes(settings)
 }
 
 /**
@@ -88,15 +96,50 @@ export function withDecision(
   return carry(binding, all.with(at, binds(earlier, decision) ? earlier : decision), allSettings)
 }
 
+type Fields = {
+  -readonly [Name in keyof Allowed | keyof Denied | 'all' | typeof SETTINGS]: unknown
+}
+
+/** A class, so that what is logged or cloned of it has no function. */
+class CarriedDecision {
+  constructor(
+    decision: Decision,
+    all: readonly Decision[],
+    allSettings: readonly ResponseSettings[],
+  ) {
+    const own = this as unknown as Fields
+    // Field by field: by `Object.assign` it takes longer than to decide.
+    own.allowed = decision.allowed
+    own.limiter = decision.limiter
+    own.policy = decision.policy
+    own.key = decision.key
+    own.limit = decision.limit
+    own.remaining = decision.remaining
+    own.resetAfterMs = decision.resetAfterMs
+    own.policies = decision.policies
+    own.source = decision.source
+    own.degraded = decision.degraded
+    if (decision.allowed) {
+      own.receipt = decision.receipt
+    } else {
+      own.reason = decision.reason
+      own.retryAfterMs = decision.retryAfterMs
+    }
+    own.all = all
+    own[SETTINGS] = allSettings
+  }
+
+  of(this: Carried, limiter: string): Decision | undefined {
+    return this.all.find((decision) => decision.limiter === limiter)
+  }
+}
+
 function carry(
   decision: Decision,
   all: readonly Decision[],
   allSettings: readonly ResponseSettings[],
 ): Carried {
-  const carried = copyOf(decision) as Decision & Decisions
-  carried.all = all
-  carried[SETTINGS] = allSettings
-  return carried
+  return new CarriedDecision(decision, all, allSettings) as unknown as Carried
 }
 
 function binds(one: Decision, other: Decision): boolean {
@@ -132,6 +175,20 @@ function fieldsOfAll(
       return fieldsOf(allSettings.flatMap(({ formats }) => formats))
   }
   return last.fields
+}
+
+/**
+ * Gives back what earlier limiters have charged, of those that asked for it.
+ * @param by the settings of the limiter that refuses; undefined: it has made no decision
+ */
+export function refundEarlier(found: unknown, by: ResponseSettings | undefined): void {
+  if (!isCarried(found)) return
+  const { all, [SETTINGS]: allSettings } = found
+  for (let i = 0; i < all.length; i += 1) {
+    const settings = allSettings[i] as ResponseSettings
+    if (settings.refunds === undefined || settings === by) continue
+    void refundIf(() => true, settings.refunds, all[i] as Decision)
+  }
 }
 
 /** What the response calls the policies that denied a request, but for the hidden ones. */

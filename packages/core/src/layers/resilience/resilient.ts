@@ -21,15 +21,15 @@ import { Resilience } from './resilience.js'
 
 export interface ResilientOptions {
   /** How long a decision may wait for the store, in ms. 1 to 60,000. Default 100. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
    *  `'local'`. */
-  readonly whenUnavailable?: WhenUnavailable
+  readonly whenUnavailable?: WhenUnavailable | undefined
   /** How many processes share the limits, and which this one is. Default 1: each takes itself for
    *  the only one. */
-  readonly instances?: number | { readonly count: number; readonly rank: number }
+  readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
   /** Called with a line of text when something happens, at most once a second for each kind. */
-  readonly log?: (line: string) => void
+  readonly log?: ((line: string) => void) | undefined
 }
 
 /** A store that decides in time, made by `redisStore` or `resilient`. */

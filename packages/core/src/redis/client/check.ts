@@ -30,14 +30,14 @@ export function checkClient(client: RedisLike): void {
   }
   // Other clients than ioredis have other options.
   if (client.options === undefined || client.status === undefined) return
-  for (const option of isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)) {
-    const remedy = `see recommended${isCluster ? 'Cluster' : 'Redis'}Options`
-    warnOnce(
-      'WEIR_UNSAFE_REDIS_OPTION',
-      option,
-      `the Redis client's ${option} is unsafe: ${DANGERS[option]}; ${remedy}`,
-    )
-  }
+  const unsafe = isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)
+  if (unsafe.length === 0) return
+  const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options`
+  warnOnce(
+    'WEIR_UNSAFE_REDIS_OPTION',
+    unsafe.join(),
+    `the Redis client has unsafe options: ${unsafe.join(', ')}; ${remedy} (why: docs/errors.md)`,
+  )
 }
 
 function refuse(option: string, value: unknown, why: string): never {
@@ -77,20 +77,6 @@ const IS_SAFE = {
   clusterRetryStrategy: isFunction,
 }
 type Option = keyof typeof IS_SAFE
-
-const DANGERS: Readonly<Record<Option, string>> = {
-  enableOfflineQueue:
-    'what is queued while Redis is away is counted when it returns, long after it was decided otherwise',
-  maxRetriesPerRequest:
-    'calls that are under way when a connection breaks do not fail, but wait for their deadline',
-  autoResendUnfulfilledCommands: 'a call that is sent again after a reconnect may be counted twice',
-  connectTimeout:
-    'a host that swallows packets is tried for many seconds before its successor is asked for',
-  retryStrategy: 'a connection that was lost is never made again',
-  reconnectOnError:
-    'a primary that became a replica refuses every write (READONLY) for as long as its connection lasts',
-  clusterRetryStrategy: 'a Cluster that was lost is never connected to again',
-}
 
 /** Where a lost connection is made again, which a Cluster's nodes leave to the Cluster. */
 const OF_A_RECONNECT: readonly Option[] = ['maxRetriesPerRequest', 'autoResendUnfulfilledCommands']

@@ -237,7 +237,15 @@ describe('the client behind proxies', () => {
     ['for=_hidden, for=10.0.0.2', '_hidden'],
     ['proto=https', ''],
     ['for="6.6.6.6, for=9.9.9.9', ''],
-    ['for=9.9.9.9,,for=10.0.0.1', ''],
+    // Empty elements and pairs are legal, and are nobody.
+    ['for=9.9.9.9,,for=10.0.0.1', '9.9.9.9'],
+    [', for=9.9.9.9 , ,for=10.0.0.1,', '9.9.9.9'],
+    ['for=9.9.9.9;', '9.9.9.9'],
+    ['for=9.9.9.9;;proto=https; , for=10.0.0.1; ', '9.9.9.9'],
+    // An element without a client is somebody unknown, and ends the way back.
+    ['for=9.9.9.9,;', ''],
+    ['for=9.9.9.9, proto=https;, for=10.0.0.1', ''],
+    [' , ,', ''],
     ['9.9.9.9', ''],
     ['', ''],
   ])('Forwarded: %s', (header, client) => {

@@ -89,6 +89,17 @@ test('nothing where the address is not what counts, or found otherwise', async (
   expect(await warningsOf([request], { proxies: { trusted: ['loopback'] } })).toEqual([])
 })
 
+test('nothing where something before the limiter has found the address', async () => {
+  const request: FakeRequest = {
+    ...{ trust: 'nobody', headers: forwarded },
+    ...{ address: '9.9.9.9', peer: '127.0.0.1' },
+  }
+  expect(await warningsOf([request])).toEqual([])
+  expect(await warningsOf([{ ...request, address: '127.0.0.1' }])).toEqual([
+    'WEIR_FORWARDED_IGNORED',
+  ])
+})
+
 test('forwarded requests are noticed after any number of probes from inside', async () => {
   const plain = Array.from({ length: 1_000 }, () => ({ trust: 'nobody' as Trust }))
   const clients = Array.from({ length: 64 }, () => ({

@@ -256,6 +256,31 @@ describe('r and t', () => {
   })
 })
 
+test('61 was sent for a bucket of 60 s, as its rate was rounded: t is not above w where units are left', () => {
+  const odd = tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' })
+  expect(odd.windowMs).toBeGreaterThan(60_000)
+  expect(told([decisionOf(true, [figuresOf(odd, {})])])).toEqual({
+    'RateLimit-Policy': '"p";q=7;w=60',
+    RateLimit: '"p";r=7;t=60',
+  })
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.integer({ min: 1, max: 3_600 }),
+      fc.nat(),
+      (capacity, seconds, seed) => {
+        const every = seconds * 1_000
+        const policy = tokenBucket({ name: 'p', capacity, refill: capacity, every })
+        const remaining = 1 + (seed % capacity)
+        const { RateLimit } = told([decisionOf(true, [figuresOf(policy, { remaining })])])
+        expect(RateLimit).toBe(
+          `"p";r=${remaining};t=${Math.ceil((remaining * seconds) / capacity)}`,
+        )
+      },
+    ),
+  )
+})
+
 describe('q and w', () => {
   const forgedLimit = forged(fixedWindow({ name: 'p', limit: 1, window: '1m' }), { limit: 2 ** 50 })
 

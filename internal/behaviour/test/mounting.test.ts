@@ -1,0 +1,107 @@
+// Mistakes in where a limiter is made and mounted. In a file of its own: a warning is given once in
+// a process.
+
+import { fixedWindow, memoryStore } from '@weir/core'
+import * as express from '@weir/express'
+import * as koa from '@weir/koa'
+import Express from 'express'
+import Express4 from 'express4'
+import Koa from 'koa'
+import Koa2 from 'koa2'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { statuses, times } from './client.js'
+import { listen } from './servers/kind.js'
+
+interface Kind {
+  readonly name: string
+  /** A server on which a limiter is mounted so often; or made for each request. */
+  serve(limit: { times: number; name: string } | 'each'): Promise<string>
+}
+
+const once = () => fixedWindow({ limit: 9, window: '1h' })
+
+const kinds: readonly Kind[] = [
+  ...[Express, Express4].map((app, i) => ({
+    name: `Express ${5 - i}`,
+    serve: (limit: Parameters<Kind['serve']>[0]) => {
+      const server = app()
+      if (limit === 'each')
+        server.use((req, res, next) =>
+          express.rateLimit({ limit: 1, window: '1h' })(req, res, next),
+        )
+      else {
+        const limiter = express.rateLimit({ name: limit.name, policy: once() })
+        for (let n = 0; n < limit.times; n += 1) server.use(limiter)
+      }
+      return urlOf(server.use((_req, res) => void res.end('ok')))
+    },
+  })),
+  ...[Koa, Koa2 as unknown as typeof Koa].map((App, i) => ({
+    name: `Koa ${3 - i}`,
+    serve: (limit: Parameters<Kind['serve']>[0]) => {
+      const server = new App()
+      if (limit === 'each')
+        server.use((ctx, next) => koa.rateLimit({ limit: 1, window: '1h' })(ctx, next))
+      else {
+        const limiter = koa.rateLimit({ name: limit.name, policy: once() })
+        for (let n = 0; n < limit.times; n += 1) server.use(limiter)
+      }
+      server.use((ctx) => {
+        ctx.body = 'ok'
+      })
+      const listener = server.callback()
+      return urlOf((req, res) => void listener(req, res))
+    },
+  })),
+]
+
+async function urlOf(listener: Parameters<typeof listen>[0]): Promise<string> {
+  const { url, close } = await listen(listener)
+  onTestFinished(close)
+  return url
+}
+
+let codes: unknown[] = []
+beforeEach(() => {
+  codes = []
+  vi.spyOn(process, 'emitWarning').mockImplementation(((_: string, { code }: { code: string }) => {
+    codes.push(code)
+  }) as typeof process.emitWarning)
+})
+afterEach(() => void vi.restoreAllMocks())
+
+describe.each(kinds)('$name', ({ name, serve }) => {
+  test('a limiter that is mounted once gives no warning', async () => {
+    await statuses(await serve({ times: 1, name: 'once' }), times(12))
+    expect(codes).toEqual([])
+  })
+
+  test('one that is mounted twice is warned of once', async () => {
+    const limiter = `twice-${name.replace(' ', '-')}`
+    const url = await serve({ times: 2, name: limiter })
+    expect(await statuses(url, times(5))).toEqual([200, 200, 200, 200, 429])
+    expect(codes).toEqual(['WEIR_MOUNTED_TWICE'])
+  })
+})
+
+test('any number of limiters that are made at start, or late but once, give no warning', async () => {
+  const app = Express()
+  for (let n = 0; n < 20; n += 1)
+    app.use(`/${n}`, express.rateLimit({ name: `l${n}`, limit: 1, window: '1h' }))
+  const store = memoryStore()
+  app.use((req, res, next) =>
+    express.rateLimit({ store, shared: true, limit: 99, window: '1h' })(req, res, next),
+  )
+  app.use((_req, res) => void res.end('ok'))
+  const url = await urlOf(app)
+  for (let n = 0; n < 20; n += 1) await statuses(`${url}/${n}`, times(1))
+  expect(codes).toEqual([])
+})
+
+test('limiters that are made while requests are handled are warned of once', async () => {
+  for (const { serve } of kinds) {
+    const url = await serve('each')
+    expect(new Set(await statuses(url, times(12)))).toEqual(new Set([200]))
+  }
+  expect(codes).toEqual(['WEIR_MADE_IN_REQUEST'])
+})

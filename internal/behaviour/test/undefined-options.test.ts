@@ -1,0 +1,201 @@
+// An option that is undefined is an option that is left out: settings that are missing, and spreads
+// of them, need no conditions. By the types, no option is missing here.
+
+import {
+  type DecideOptions,
+  duration,
+  type FixedWindowOptions,
+  fixedWindow,
+  type GcraOptions,
+  gcra,
+  type LeakyBucketOptions,
+  leakyBucket,
+  type MemoryStoreOptions,
+  memoryStore,
+  type PolicyUse,
+  RateLimiter,
+  type RateLimiterOptions,
+  type RedisLike,
+  type RedisStoreOptions,
+  type ResilientOptions,
+  redisStore,
+  resilient,
+  type SlidingWindowOptions,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  type TokenBucketOptions,
+  tokenBucket,
+  unlimited,
+  type WindowOptions,
+} from '@weir/core'
+import { addressKey, type HttpOptions, type ProxyOptions } from '@weir/core/http'
+import type { AddressOptions } from '@weir/express'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ask, serve } from './client.js'
+import type { Settings } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+/** The names of the options that may be left out. */
+type Optional<Options> = keyof {
+  [Name in keyof Options as undefined extends Options[Name] ? Name : never]: true
+}
+type Undefined<Options> = Readonly<Record<Optional<Options>, undefined>>
+
+const bucket: Undefined<TokenBucketOptions & LeakyBucketOptions> = { name: undefined }
+const windowed: Undefined<WindowOptions> = { name: undefined }
+const numbers = { limit: 5, window: '1m' } as const
+
+test.each([
+  [() => tokenBucket({ capacity: 5, refill: 1, every: '1s', ...bucket }), 'token-bucket-5-per-5s'],
+  [() => leakyBucket({ capacity: 5, leak: 1, every: '1s', ...bucket }), 'leaky-bucket-5-per-5s'],
+  [
+    () => {
+      const none: Undefined<GcraOptions> = { name: undefined, burst: undefined }
+      return gcra({ limit: 5, period: '1s', ...none })
+    },
+    'gcra-5-per-1s',
+  ],
+  [
+    () => {
+      const none: Undefined<FixedWindowOptions> = { name: undefined, aligned: undefined }
+      return fixedWindow({ ...numbers, ...none })
+    },
+    'fixed-window-5-per-1m',
+  ],
+  [
+    () => {
+      const none: Undefined<SlidingWindowOptions> = { name: undefined, parts: undefined }
+      return slidingWindow({ ...numbers, ...none })
+    },
+    'sliding-window-5-per-1m',
+  ],
+  [() => slidingLog({ ...numbers, ...windowed }), 'sliding-log-5-per-1m'],
+  [() => slidingCounter({ ...numbers, ...windowed }), 'sliding-counter-5-per-1m'],
+  [() => unlimited({ name: undefined }), 'unlimited'],
+])('of a policy: %o is %s', (make, name) => {
+  expect(make().name).toBe(name)
+})
+
+test('of stores', async () => {
+  const memory: Undefined<MemoryStoreOptions> = {
+    maxKeys: undefined,
+    keys: undefined,
+    clock: undefined,
+  }
+  const shared: Undefined<ResilientOptions> = {
+    deadlineMs: undefined,
+    whenUnavailable: undefined,
+    instances: undefined,
+    log: undefined,
+  }
+  const redis: Undefined<RedisStoreOptions> = {
+    ...shared,
+    prefix: undefined,
+    clock: undefined,
+    hashTags: undefined,
+    hashKeys: undefined,
+    maxInFlight: undefined,
+    denyCache: undefined,
+    leases: undefined,
+  }
+  const client: RedisLike = { callBuffer: () => Promise.reject(new Error('no server')) }
+  const stores = [resilient(memoryStore(memory), shared), redisStore(client, redis)]
+  onTestFinished(async () => {
+    for (const store of stores) await store.close()
+  })
+  const limiter = new RateLimiter({ store: stores[0], policy: slidingWindow(numbers) })
+  expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: false })
+})
+
+test('of a limiter, of its policies and of its methods', async () => {
+  const none: Undefined<RateLimiterOptions> = {
+    name: undefined,
+    store: undefined,
+    whenPolicyFails: undefined,
+    whenUnavailable: undefined,
+    onDecision: undefined,
+    shared: undefined,
+  }
+  const use: Undefined<PolicyUse> = {
+    key: undefined,
+    cost: undefined,
+    whenUnavailable: undefined,
+    tag: undefined,
+  }
+  const call: Undefined<DecideOptions> = { cost: undefined, policy: undefined }
+  const limiter = new RateLimiter({ policy: [{ policy: fixedWindow(numbers), ...use }], ...none })
+  expect(limiter.name).toBe('default')
+  const decision = await limiter.consume('k', call)
+  expect(decision).toMatchObject({ remaining: 4, key: 'k' })
+  await limiter.refund(decision, { cost: undefined })
+  expect(await limiter.penalty('k', call)).toMatchObject({ remaining: 4 })
+  await limiter.refund('k', call)
+  await limiter.consume('k')
+  await limiter.reset('k', { policy: undefined })
+  expect(await limiter.peek('k', call)).toMatchObject({ remaining: 5 })
+})
+
+test('of addresses', () => {
+  const none: Undefined<AddressOptions> = { ipv6Prefix: undefined, nat64: undefined }
+  expect(addressKey(none)('2001:db8::1')).toBe('2001:db8::/56')
+})
+
+const ALL: Undefined<HttpOptions<never>> = {
+  name: undefined,
+  store: undefined,
+  whenPolicyFails: undefined,
+  whenUnavailable: undefined,
+  onDecision: undefined,
+  shared: undefined,
+  key: undefined,
+  onMissingKey: undefined,
+  cost: undefined,
+  skip: undefined,
+  allow: undefined,
+  deny: undefined,
+  preflight: undefined,
+  requestProperty: undefined,
+  headers: undefined,
+  hide: undefined,
+  status: undefined,
+  body: undefined,
+  mediaType: undefined,
+  onDenied: undefined,
+  refundWhen: undefined,
+  refundWhenRefused: undefined,
+  shadow: undefined,
+  proxies: undefined,
+  ipv6Prefix: undefined,
+  nat64: undefined,
+}
+
+describe.each(servers)('$name', (kind) => {
+  test('every option of HTTP', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const answers: unknown[] = []
+    for (const none of [{}, ALL]) {
+      const allowance = { policy: undefined, limit: 1, window: duration('1m') }
+      const settings: Settings = { ...none, ...allowance }
+      const { url } = await serve(kind, { limiters: [settings] })
+      for (let i = 0; i < 2; i += 1) {
+        const { status, headers, body } = await ask(url)
+        const { date: _, ...others } = headers
+        answers.push({ status, others, body })
+      }
+    }
+    expect(answers.slice(2)).toEqual(answers.slice(0, 2))
+    expect(answers.map((answer) => (answer as { status: number }).status)).toEqual([
+      200, 429, 200, 429,
+    ])
+  })
+
+  test('the proxies’ header', async () => {
+    const none: Undefined<ProxyOptions> = { header: undefined }
+    const proxies = { trusted: ['loopback'], ...none }
+    const { url } = await serve(kind, { limiters: [{ limit: 1, window: '1m', proxies }] })
+    const from = { headers: { 'x-forwarded-for': '9.9.9.9' } }
+    expect([(await ask(url, from)).status, (await ask(url)).status]).toEqual([200, 200])
+  })
+})

@@ -1,0 +1,63 @@
+// What messages show of the values that users hand in.
+
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { quote } from '../../src/base/errors.js'
+import {
+  memoryStore,
+  RateLimiter,
+  recommendedRedisOptions,
+  tokenBucket,
+  unlimited,
+} from '../../src/index.js'
+
+const policy = tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: '1s' })
+const client = new Redis({ ...recommendedRedisOptions, lazyConnect: true })
+
+test.each<[unknown, string]>([
+  ['a "text"\n', '"a \\"text\\"\\u000a"'],
+  [7, '7'],
+  [7n, '7n'],
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [policy, 'tokenBucket "burst"'],
+  [unlimited(), 'unlimited "unlimited"'],
+  [client, 'a Redis client'],
+  [{ sendCommand: () => 1 }, 'a Redis client'],
+  [new RateLimiter({ policy }), 'a RateLimiter'],
+  [memoryStore(), '{ local, recovers, decide, reset, close }'],
+  [{}, '{}'],
+  [{ limit: 1, '\n': 2 }, '{ limit, \\u000a }'],
+  [Promise.resolve(), 'a promise'],
+  [['a', policy, 1, 2], '["a", tokenBucket "burst", 1, ...]'],
+  [[], '[]'],
+  [function keyOf() {}, 'a function keyOf'],
+  [() => 1, 'a function'],
+  [new TypeError('gone'), 'TypeError: gone'],
+  [new Map(), 'a Map'],
+  [Object.create(null), '{}'],
+  [Symbol('s'), 'Symbol(s)'],
+])('%o is %s', (value, text) => {
+  expect(quote(value)).toBe(text)
+})
+
+test('whatever is quoted is short printable ASCII', () => {
+  const long = 'é\r\n'.repeat(100)
+  const values = [
+    long,
+    [long, long],
+    { [long]: 1 },
+    new Error(long),
+    { name: long, algorithm: long },
+  ]
+  for (const value of values) expect(quote(value)).toMatch(/^[\x20-\x7e…]{1,900}$/)
+  const deep: unknown[] = []
+  deep.push(deep)
+  expect(quote(deep)).toBe('[an array]')
+  const closed = {
+    get name() {
+      throw new Error('not to be read')
+    },
+  }
+  expect(quote(closed)).toBe('an object')
+})
