@@ -3,7 +3,14 @@ import { defineConfig } from 'vitest/config'
 
 // The tests import '@weir/nest', so that internal/nest-versions/* can run them on a built copy with
 // another Nest.
+const source = (name: string) => fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url))
+
 export default defineConfig({
-  resolve: { alias: { '@weir/nest': fileURLToPath(new URL('./src/index.ts', import.meta.url)) } },
+  resolve: {
+    alias: [
+      { find: /^@weir\/nest$/, replacement: source('index') },
+      { find: /^@weir\/nest\/testing$/, replacement: source('testing') },
+    ],
+  },
   test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'], testTimeout: 15_000 },
 })

@@ -26,7 +26,7 @@ export class ReportsController {
   @RateLimit.also({
     policy: fixedWindow({ name: 'create', limit: 2, window: '1m' }),
     key: (req) => req.user.id,
-    afterGuards: true,
+    order: 'afterGuards',
   })
   create() {
     return { created: true }

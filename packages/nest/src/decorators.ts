@@ -2,17 +2,18 @@
 
 import 'reflect-metadata'
 import { inspect } from 'node:util'
-import { Inject } from '@nestjs/common'
+import { Inject, type Type } from '@nestjs/common'
 import type { Policy } from '@weir/core'
 import { invalid } from './exception.js'
-import type { NestRequest, RateLimitOptions } from './options.js'
-import { AFTER_GUARDS, DECLARED, limiterToken, SKIPPED } from './tokens.js'
+import type { NestRequest, RateLimitOptions, RateLimitOverride } from './options.js'
+import { DECLARED, getRateLimiterToken, SKIPPED } from './tokens.js'
 
 /** One use of `@RateLimit`. */
 export interface Declared {
   readonly also: boolean
   readonly names: readonly string[]
   readonly options: RateLimitOptions | undefined
+  readonly override: RateLimitOverride['override'] | undefined
 }
 
 type Mark = ClassDecorator & MethodDecorator
@@ -22,7 +23,7 @@ export interface RateLimitDecorator {
   (...names: [string, ...string[]]): Mark
   /** Policies that are one decision: all allow and all are charged, or none is. */
   (...policies: [Policy, ...Policy[]]): Mark
-  <Req = NestRequest>(options: RateLimitOptions<Req>): Mark
+  <Req = NestRequest>(options: RateLimitOptions<Req> | RateLimitOverride<Req>): Mark
 }
 
 /**
@@ -46,45 +47,46 @@ export function SkipRateLimit(...names: string[]): Mark {
 
 /** Injects the limiter of a policy that the module names, or of its default policy. */
 export function InjectRateLimiter(name = 'default'): PropertyDecorator & ParameterDecorator {
-  return Inject(limiterToken(name))
+  return Inject(getRateLimiterToken(name))
 }
 
-export function declaredOn(target: object): Declared | undefined {
-  return Reflect.getMetadata(DECLARED, target)
+/** The `@RateLimit` of a class, or that of one of its methods. */
+export function declaredOn(owner: Type, method?: string): Declared | undefined {
+  return marked(DECLARED, owner, method) as Declared | undefined
 }
 
-/**
- * Whether any decorator so far has a limiter that runs after the guards, in whatever class.
- */
-export function isDecoratedAfterGuards(): boolean {
-  return Reflect.hasMetadata(AFTER_GUARDS, Reflect)
-}
-
-export function skippedOn(target: object): readonly string[] | undefined {
-  return Reflect.getMetadata(SKIPPED, target)
+/** The names of a `@SkipRateLimit`. */
+export function skippedOn(owner: Type, method?: string): readonly string[] | undefined {
+  return marked(SKIPPED, owner, method) as readonly string[] | undefined
 }
 
 function declaring(also: boolean): RateLimitDecorator {
-  return (...what: readonly unknown[]) => {
-    const limits = declared(what)
-    if (limits.options?.afterGuards) Reflect.defineMetadata(AFTER_GUARDS, true, Reflect)
-    return mark(DECLARED, { also, ...limits })
-  }
+  return (...what: readonly unknown[]) => mark(DECLARED, { also, ...declared(what) })
 }
 
 function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   const [first] = what
+  const none = { names: [], options: undefined, override: undefined }
   if (what.length > 0 && what.every((one) => typeof one === 'string')) {
-    return { names: what, options: undefined }
+    return { ...none, names: what }
   }
-  if (what.length > 0 && what.every(isPolicy)) return { names: [], options: { policy: what } }
+  if (what.length > 0 && what.every(isPolicy)) return { ...none, options: { policy: what } }
   if (what.length === 1 && typeof first === 'object' && first !== null) {
-    return { names: [], options: first as RateLimitOptions }
+    if (!('override' in first)) return { ...none, options: first as RateLimitOptions }
+    if (isOverride(first)) return { ...none, override: first.override }
   }
-  const right = 'give names, or policies, or one object of options'
+  const right =
+    'give names, or policies, or one object of options, or { override: { name: options } }'
   throw invalid(
     `@RateLimit was given ${inspect(what, { depth: 0 })}; ${right} (undefined: an import that goes in a circle?)`,
   )
+}
+
+function isOverride(value: object): value is RateLimitOverride {
+  const { override } = value as Partial<RateLimitOverride>
+  if (Object.keys(value).length > 1 || typeof override !== 'object' || override === null)
+    return false
+  return Object.values(override).every((one) => typeof one === 'object' && one !== null)
 }
 
 function isPolicy(value: unknown): value is Policy {
@@ -92,13 +94,23 @@ function isPolicy(value: unknown): value is Policy {
 }
 
 function mark(key: symbol, value: unknown): Mark {
-  return (target: object, _method?: unknown, descriptor?: { readonly value?: unknown }) => {
-    const marked = (descriptor?.value ?? target) as { readonly name: string }
-    if (Reflect.hasOwnMetadata(key, marked)) {
+  return (target: object, method?: string | symbol) => {
+    // Undefined for a class. A method is marked by its name, not on its function: a decorator above
+    // may put another in its place.
+    const name = method as string
+    if (Reflect.hasOwnMetadata(key, target, name)) {
       throw invalid(
-        `${marked.name} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
+        `${String(method ?? (target as Type).name)} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
       )
     }
-    Reflect.defineMetadata(key, value, marked)
+    Reflect.defineMetadata(key, value, target, name)
   }
+}
+
+/** A method that is written anew in a derived class has only what is written on it there. */
+function marked(key: symbol, owner: Type, method: string | undefined): unknown {
+  if (method === undefined) return Reflect.getMetadata(key, owner)
+  let has = owner.prototype
+  while (has !== null && !Object.hasOwn(has, method)) has = Object.getPrototypeOf(has)
+  return has === null ? undefined : Reflect.getOwnMetadata(key, has, method)
 }

@@ -7,11 +7,12 @@ import {
   HttpException,
   HttpStatus,
 } from '@nestjs/common'
-import type { Decision } from '@weir/core'
+import type { Decision, ErrorCode } from '@weir/core'
 import type { Refusal } from '@weir/core/http'
 import { throwError } from 'rxjs'
+import { grpcCallOf } from './message.js'
 import type { NestRequest } from './options.js'
-import { type NestResponse, nest } from './request.js'
+import { type NestResponse, nest, writable } from './request.js'
 
 /**
  * The status and the body of `getResponse()` are those of the refusal; headers are on the response
@@ -39,30 +40,50 @@ export class RateLimitException extends HttpException {
 
 /**
  * Answers a refused request: over HTTP with status, media type and body; in a gateway with the
- * event `exception`; from a microservice with an error. The module registers it as the last of the
- * global filters, so any other goes before it. Nest runs no global filters for gateways: there,
- * `@UseFilters(RateLimitFilter)`.
+ * event `exception`, and with the acknowledgement if one was asked for; from a microservice with an
+ * error. The module registers it as the last of the global filters, so any other goes before it.
+ * Nest runs no global filters for gateways: there, `@UseFilters(RateLimitFilter)`.
  */
 @Catch(RateLimitException)
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   catch(exception: RateLimitException, host: ArgumentsHost): unknown {
     const { refusal, message, extensions } = exception
-    const [client, response] = host.getArgs()
     const type = host.getType<string>()
     const error = { status: 'error', message, ...extensions }
-    if (type === 'rpc') return throwError(() => error)
-    if (type === 'ws') return send(client, error)
-    if (type !== 'http') throw exception
+    if (type === 'rpc') return throwError(() => grpcError(exception, host) ?? error)
+    if (type === 'ws') return send(host, error)
+    const response = type === 'http' ? writable(host.switchToHttp().getResponse()) : undefined
+    if (response === undefined) throw exception
     if (!nest.headersSent(response)) reply(response, refusal)
     return undefined
   }
 }
 
-/** Sockets of ws have no events; this is Nest's own form for them. */
-function send(client: NestRequest, data: object): void {
+/** With the cause, as Nest's own errors have it. */
+function send(host: ArgumentsHost, error: object): void {
+  const ws = host.switchToWs()
+  const client = ws.getClient<NestRequest>()
+  const data = { ...error, cause: { pattern: ws.getPattern(), data: ws.getData() } }
+  const acknowledge: unknown = host.getArgByIndex(2)
+  if (typeof acknowledge === 'function') acknowledge(data)
+  // Sockets of ws have no events; this is Nest's own form for them.
   if (typeof client.readyState === 'number')
     client.send(JSON.stringify({ event: 'exception', data }))
   else client.emit('exception', data)
+}
+
+/** Codes of gRPC by those of HTTP: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE. */
+const GRPC_CODES: Readonly<Record<number, number>> = { 400: 3, 403: 7, 503: 14 }
+const RESOURCE_EXHAUSTED = 8
+
+/** What a call of gRPC is answered with. */
+function grpcError({ refusal, message }: RateLimitException, host: ArgumentsHost): unknown {
+  const call = grpcCallOf(host)
+  if (call === undefined) return undefined
+  const { status, retryAfterMs } = refusal
+  const metadata = new call.metadata.constructor()
+  if (retryAfterMs !== undefined) metadata.set('retry-after-ms', String(Math.ceil(retryAfterMs)))
+  return { code: GRPC_CODES[status] ?? RESOURCE_EXHAUSTED, details: message, message, metadata }
 }
 
 function reply(response: NestResponse, { status, mediaType, body }: Refusal): void {
@@ -77,6 +98,6 @@ function reply(response: NestResponse, { status, mediaType, body }: Refusal): vo
 }
 
 /** Misuse that is found at start. */
-export function invalid(message: string, code = 'WEIR_INVALID_OPTION'): TypeError {
+export function invalid(message: string, code: ErrorCode = 'WEIR_INVALID_OPTION'): TypeError {
   return Object.assign(new TypeError(message), { code })
 }

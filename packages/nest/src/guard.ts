@@ -1,5 +1,6 @@
 // Runs the limiters of a handler: as one of its guards, or after them.
 
+import 'reflect-metadata'
 import {
   type CallHandler,
   type CanActivate,
@@ -12,39 +13,44 @@ import { isPromise, type Refusal } from '@weir/core/http'
 import { RateLimitException } from './exception.js'
 import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
-import { beginMessage, isMessage } from './message.js'
+import { beginMessage, isForeign, isMessage } from './message.js'
 import { type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
+
+/** Who asks: a guard; an interceptor placed by hand; or the module's own, which runs what a global
+ *  guard has left to it. */
+type Place = 'guard' | 'interceptor' | 'left'
 
 /**
  * Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be
  * overridden.
  */
 @Injectable()
+@Reflect.metadata(GUARD, true)
 export class RateLimitGuard implements CanActivate {
   @Inject(LIMITS) protected readonly limits!: RateLimits
-  /** True for the module's own global guard where there is an interceptor: the guard leaves to it
-   *  the limiters that run after all guards. */
-  leaves = false
 
   /** Answers at once where the limiters do: Nest then goes on without waiting. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const asked = this.ask(context, this.leaves && hasInterceptors(context))
+    const asked = this.ask(context, 'guard')
     return isPromise(asked) ? asked.then(() => true) : true
   }
 
-  /** Runs the limiters that have not run yet for this call; with `leaveSome`, not those that run
-   *  after all guards. */
-  ask(context: ExecutionContext, leaveSome: boolean): void | Promise<void> {
+  /** Runs the limiters that are due and have not run yet for this call. */
+  ask(context: ExecutionContext, place: Place): void | Promise<void> {
     const looked = this.lookUp(context)
-    const call = identityOf(context)
-    if (isMessage(context)) beginMessage(context)
-    const limits = this.limits.of(context.getClass(), context.getHandler())
+    const isOfMessage = isMessage(context, looked.request)
+    if (isOfMessage) beginMessage(context)
+    // What is the same for all guards and interceptors of a call.
+    const isHttp = context.getType() === 'http' && !isOfMessage
+    const call = isHttp ? context.getArgByIndex(0) : context.getArgs()
+    const isOther = isForeign(context, looked.request)
+    const limits = this.limits.of(context.getClass(), context.getHandler(), isOther)
 
     const askFrom = (first: number): void | Promise<void> => {
       for (let i = first; i < limits.length; i += 1) {
         const limit = limits[i] as Limit
-        if (limit.seen.has(call) || (leaveSome && limit.options.afterGuards)) continue
+        if (!this.isDue(limit, call, place) || limit.seen.has(call)) continue
         limit.seen.add(call)
         const refusal = limit.check(looked.request, looked.response, context)
         if (isPromise(refusal)) {
@@ -68,6 +74,18 @@ export class RateLimitGuard implements CanActivate {
     return new RateLimitException(refusal)
   }
 
+  /**
+   * Whether a limiter runs now. Where a global guard is run, so is a global interceptor, after all
+   * guards: it leaves to it what comes after them. One that was placed by hand runs all where it
+   * stands.
+   */
+  private isDue({ isLate, left }: Limit, call: object, place: Place): boolean {
+    if (place === 'left') return left.has(call)
+    if (!isLate || place === 'interceptor') return true
+    if (this.limits.isGlobal(this)) left.add(call)
+    return !left.has(call)
+  }
+
   private async refuse(
     refusal: Refusal,
     { options }: Limit,
@@ -80,39 +98,24 @@ export class RateLimitGuard implements CanActivate {
   }
 }
 
-/** Runs, when all guards have passed, the limiters that the guard has left to it. */
+/** Runs, where it is placed, all limiters that have not run yet. */
 @Injectable()
+@Reflect.metadata(GUARD, true)
 export class RateLimitInterceptor implements NestInterceptor {
-  protected readonly guard: RateLimitGuard
+  @Inject(GUARD) protected readonly guard!: RateLimitGuard
 
-  constructor(@Inject(GUARD) guard: RateLimitGuard) {
-    this.guard = guard
-  }
-
-  async intercept(
-    context: ExecutionContext,
-    next: CallHandler,
-  ): Promise<ReturnType<CallHandler['handle']>> {
-    await this.guard.ask(context, false)
-    return next.handle()
+  intercept(context: ExecutionContext, next: CallHandler): Handled | Promise<Handled> {
+    return handleAfter(this.guard.ask(context, 'interceptor'), next)
   }
 }
 
-/**
- * What is the same for all guards and interceptors of a call: over HTTP the request, elsewhere the
- * array of arguments.
- */
-function identityOf(context: ExecutionContext): object {
-  const args = context.getArgs()
-  return context.getType() === 'http' && typeof args[0] === 'object' ? args[0] : args
+/** Runs what a global guard has left. What a test has put in place of the guard asks nothing. */
+export function leftTo(guard: Partial<RateLimitGuard>): NestInterceptor {
+  return { intercept: (context, next) => handleAfter(guard.ask?.(context, 'left'), next) }
 }
 
-/**
- * Where a global guard runs, so does a global interceptor, but for fields below the root that only
- * guards are set up for.
- */
-function hasInterceptors(context: ExecutionContext): boolean {
-  return (
-    context.getType<string>() !== 'graphql' || context.getArgByIndex(3)?.path?.prev === undefined
-  )
+type Handled = ReturnType<CallHandler['handle']>
+
+function handleAfter(asked: void | Promise<void>, next: CallHandler): Handled | Promise<Handled> {
+  return isPromise(asked) ? asked.then(() => next.handle()) : next.handle()
 }

@@ -33,3 +33,4 @@ export type {
   RateLimitOptions,
 } from './options.js'
 export { type Looked, type NestResponse, RateLimitDecision } from './request.js'
+export { getRateLimiterToken, OPTIONS as RATE_LIMIT_OPTIONS } from './tokens.js'

@@ -1,26 +1,59 @@
 // One limiter of a Nest application.
 
+import { inspect } from 'node:util'
 import type { ExecutionContext } from '@nestjs/common'
 import type { RateLimiter } from '@weir/core'
-import { type Check, httpLimiter } from '@weir/core/http'
+import { type Check, type LimitOptions as HttpOptions, httpLimiter } from '@weir/core/http'
 import { invalid } from './exception.js'
-import type { NestRequest, RateLimitOptions } from './options.js'
+import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'
 
-export interface Limit {
+type LimitOptions = HttpOptions<NestRequest, [ExecutionContext]>
+
+export interface Names {
+  /** By which decorators call it. One that changes another is called as that is. */
   readonly name: string
+  /** Under which it counts. */
+  readonly limiter: string
+  /** What clients are shown: the names of classes are nobody's business. */
+  readonly shown: string
+}
+
+export interface Limit {
+  readonly names: Names
+  /** What it was given, without what it inherits. */
+  readonly given: RateLimitOptions
   readonly options: RateLimitOptions
+  /** It runs when all guards have passed. */
+  readonly isLate: boolean
   readonly limiter: RateLimiter
   /** The calls that it has decided on: it decides once, however many guards and interceptors there
    *  are. */
   readonly seen: WeakSet<object>
+  /** The calls for which a global guard has left it to the interceptor. */
+  readonly left: WeakSet<object>
   readonly check: Check<NestRequest, NestResponse, [ExecutionContext]>
 }
 
-export function limitOf(options: RateLimitOptions, name: string): Limit {
-  const { afterGuards = false, ...others } = options
-  if (typeof afterGuards !== 'boolean')
-    throw invalid(`afterGuards is ${afterGuards}; give true or false`)
-  const { limiter, check } = httpLimiter({ ...others, name }, nest)
-  return { name, options, limiter, check, seen: new WeakSet() }
+export function limitOf(given: RateLimitOptions, inherited: Settings, names: Names): Limit {
+  const options = { ...inherited, ...given }
+  const { order = 'first', perHandler = false, ...others } = options
+  if (order !== 'first' && order !== 'afterGuards')
+    throw invalid(`order is ${inspect(order)}; give 'first' or 'afterGuards'`)
+  if ('afterGuards' in others)
+    throw invalid("afterGuards is an option of 0.1; give order: 'afterGuards'")
+  if (typeof perHandler !== 'boolean')
+    throw invalid(`perHandler is ${inspect(perHandler)}; give true or false`)
+  const http = { ...(others as LimitOptions), name: names.limiter }
+  const { limiter, check } = httpLimiter(http, nest, names.shown)
+  return {
+    names,
+    given,
+    options,
+    isLate: order === 'afterGuards',
+    limiter,
+    check,
+    seen: new WeakSet(),
+    left: new WeakSet(),
+  }
 }

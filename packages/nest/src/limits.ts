@@ -1,45 +1,57 @@
 // All limiters of an application, and which of them a handler is limited by.
 
 import {
+  type CanActivate,
   Inject,
   Injectable,
   type OnApplicationShutdown,
   type OnModuleInit,
   type Type,
 } from '@nestjs/common'
-import { ModulesContainer } from '@nestjs/core'
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
 import { policyNames } from '@weir/core/http'
 import { type Declared, declaredOn, skippedOn } from './decorators.js'
 import { invalid } from './exception.js'
-import { type Limit, limitOf } from './limit.js'
+import { type Limit, limitOf, type Names } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
 import {
+  checkGuard,
+  checkOnce,
   checkOptions,
-  checkSetUp,
+  classesIn,
   type Handler,
   hasDefault,
+  isRoute,
+  isWhole,
+  methodOf,
   namedOptions,
-  targetsIn,
+  targetsOf,
 } from './set-up.js'
 import { OPTIONS } from './tokens.js'
 
 /** The limiters of an application. Inject it to find one by its name: `limits.get(name)`. */
 @Injectable()
 export class RateLimits implements OnModuleInit, OnApplicationShutdown {
-  readonly #modules: ModulesContainer
-  readonly #store: Store
-  readonly #closes: boolean
+  private readonly modules: ModulesContainer
+  private readonly config: ApplicationConfig
+  private readonly store: Store
+  private readonly closeStore: boolean | (() => unknown)
   /** What decorators inherit. */
-  readonly #settings: Settings
+  private readonly settings: Settings
   /** By name, each with the decorator or class that it was made for. */
-  readonly #limits: Map<string, { readonly limit: Limit; readonly source: object }> = new Map()
-  readonly #default: readonly Limit[]
-  readonly #ofHandlers: WeakMap<object, Map<object, readonly Limit[]>> = new WeakMap()
+  private readonly limits: Map<string, { readonly limit: Limit; readonly source: object }> =
+    new Map()
+  /** What holds where no decorator says otherwise. */
+  private readonly defaults: Limits
+  /** By class and handler: an inherited handler counts for each class. */
+  private readonly ofHandlers: WeakMap<object, Map<object, Known>> = new WeakMap()
+  private anyLate = false
 
   constructor(
     @Inject(OPTIONS) options: RateLimitModuleOptions,
     @Inject(ModulesContainer) modules: ModulesContainer,
+    @Inject(ApplicationConfig) config: ApplicationConfig,
   ) {
     checkOptions(options)
     const {
@@ -47,135 +59,267 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       policy,
       limit,
       window,
+      perHandler,
       policies = {},
+      defaults = [],
       closeStore,
       ...settings
     } = options
-    this.#modules = modules
-    this.#store = settings.store ?? memoryStore()
-    this.#closes = closeStore ?? settings.store === undefined
-    this.#settings = { ...(settings as Settings), store: this.#store }
-    const own = { ...this.#settings, policy, limit, window } as RateLimitOptions
-    if (hasDefault(options)) this.#default = [this.#add(own, name, options)]
-    else {
-      // The settings are checked, although nothing is limited by them alone.
-      limitOf({ ...this.#settings, policy: () => unlimited() }, name)
-      this.#default = []
-    }
+    this.modules = modules
+    this.config = config
+    this.store = settings.store ?? memoryStore()
+    this.closeStore = closeStore ?? settings.store === undefined
+    this.settings = { ...(settings as Settings), store: this.store }
+    const { hide } = settings
+    const given = { policy, limit, window, perHandler, ...(hide && { hide }) } as RateLimitOptions
+    const own = hasDefault(options) ? [this.add(given, sameNames(name), options)] : []
+    // The settings are checked, although nothing is limited by them alone.
+    if (own.length === 0) limitOf({ policy: () => unlimited() }, this.settings, sameNames(name))
+    this.defaults = own
     for (const [key, named] of Object.entries(policies))
-      this.#add(namedOptions(named, key), key, policies)
+      this.add(namedOptions(named, key), sameNames(key), policies)
+    this.defaults = [...own, ...defaults.map((key) => this.named(key, 'defaults'))]
+    this.prepare()
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
    *  handler. */
   get(name: string): RateLimiter {
-    return this.#named(name, 'RateLimits.get').limiter
+    return this.named(name, 'RateLimits.get').limiter
   }
 
-  /** The limiters that a handler is limited by, in the order in which they run. */
-  of(owner: Type, handler: Handler): readonly Limit[] {
-    let known = this.#ofHandlers.get(owner)
+  /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
+   *  called by another library, so the defaults are not meant. */
+  of(owner: Type, handler: Handler, isForeign = false): Limits {
+    let known = this.ofHandlers.get(owner)
     if (known === undefined) {
       known = new Map()
-      this.#ofHandlers.set(owner, known)
+      this.ofHandlers.set(owner, known)
     }
-    let limits = known.get(handler)
-    if (limits === undefined) {
-      limits = this.#find(owner, handler)
-      known.set(handler, limits)
+    let found = known.get(handler)
+    if (found === undefined) {
+      const method = methodOf(owner, handler)
+      const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
+      found = { limits: this.find(owner, method), isDeclared }
+      known.set(handler, found)
     }
-    return limits
+    return isForeign && !found.isDeclared ? [] : found.limits
   }
 
-  /** Finds mistakes before the first request does. */
+  /** Whether any limiter runs after the guards. */
+  get hasLate(): boolean {
+    return this.anyLate
+  }
+
+  /** Whether a guard is one of the application's global ones. */
+  isGlobal(guard: CanActivate): boolean {
+    return this.config.getGlobalGuards().includes(guard)
+  }
+
   onModuleInit(): void {
-    checkSetUp(this.#modules)
-    const targets = targetsIn(this.#modules)
-    for (const { owner, target } of targets) {
-      const declared = declaredOn(target)
-      if (declared) this.#made(declared, owner, target)
+    checkGuard(this.modules)
+  }
+
+  /** Makes the limiters of all decorators, and so finds mistakes before the first request does. */
+  private prepare(): void {
+    checkOnce(this.modules)
+    const classes = classesIn(this.modules)
+    for (const owner of classes) {
+      const declared = declaredOn(owner)
+      if (declared) this.made(declared, { owner, method: undefined }, this.defaults)
+      for (const target of targetsOf(owner))
+        if (declaredOn(owner, target.method) || isRoute(target)) this.find(owner, target.method)
     }
-    for (const { owner, target } of targets)
-      for (const name of skippedOn(target) ?? [])
-        this.#named(name, `@SkipRateLimit of ${owner.name}`)
+    for (const owner of classes) {
+      for (const method of [undefined, ...targetsOf(owner).map((target) => target.method)])
+        for (const name of skippedOn(owner, method) ?? [])
+          this.named(name, `@SkipRateLimit of ${owner.name}`)
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.#closes) await this.#store.close?.()
+    if (this.closeStore === false) return
+    await this.store.close?.()
+    if (typeof this.closeStore === 'function') await this.closeStore()
   }
 
-  #find(owner: Type, handler: Handler): readonly Limit[] {
-    const own = declaredOn(handler)
-    const declared = own ?? declaredOn(owner)
-    const made = declared ? this.#made(declared, owner, own ? handler : owner) : []
-    const limits = new Set([...(declared?.also === false ? [] : this.#default), ...made])
-    const skipped = skippedOn(handler) ?? skippedOn(owner)
-    if (skipped === undefined) return [...limits]
+  private find(owner: Type, method: string): Limits {
+    const [ofClass, ofMethod] = [declaredOn(owner), declaredOn(owner, method)]
+    let made: Made = { all: this.defaults, own: [] }
+    if (ofClass) made = this.made(ofClass, { owner, method: undefined }, made.all)
+    if (ofMethod) made = this.made(ofMethod, { owner, method }, made.all)
+    const ofItself = skippedOn(owner, method)
+    const skipped = ofItself ?? skippedOn(owner)
     // A class frees no method from its own decorator.
-    const kept = own && skippedOn(handler) === undefined ? made : []
-    return [...limits].filter(
-      (limit) => kept.includes(limit) || (skipped.length > 0 && !skipped.includes(limit.name)),
-    )
+    const kept = ofMethod && ofItself === undefined ? made.own : []
+    const isSkipped = (limit: Limit) =>
+      skipped !== undefined &&
+      !kept.includes(limit) &&
+      (skipped.length === 0 || skipped.includes(limit.names.name))
+    return made.all
+      .filter((limit) => !isSkipped(limit))
+      .map((limit) => (limit.options.perHandler ? this.ofHandler(limit, owner, method) : limit))
   }
 
-  /** The limiters of one decorator: a class's are the class's, a method's are its handler's. */
-  #made({ names, options }: Declared, owner: Type, target: Handler): readonly Limit[] {
-    const automatic = target === owner ? owner.name : `${owner.name}.${target.name}`
-    if (options === undefined)
-      return names.map((name) => this.#named(name, `@RateLimit of ${automatic}`))
-    // Under a name of its own, a decorator is one limiter wherever it is written.
-    return [
-      this.#add(options, options.name ?? automatic, options.name === undefined ? owner : options),
-    ]
+  /** The limiters of one decorator: a class's are the class's, a method's are its handler's.
+   *  `held`: those that hold without it. */
+  private made(declared: Declared, place: Place, held: Limits): Made {
+    const { also, names, options, override } = declared
+    const { owner, method } = place
+    const automatic = method === undefined ? owner.name : `${owner.name}.${method}`
+    const where = `@RateLimit of ${automatic}`
+    if (override !== undefined) {
+      const unknown = Object.keys(override).find(
+        (name) => !held.some((one) => one.names.name === name),
+      )
+      if (unknown !== undefined)
+        throw invalid(`${where} overrides "${unknown}", but there ${listed(held)}`)
+      const all = held.map((limit) => {
+        const changes = override[limit.names.name]
+        return changes
+          ? this.changed(limit, changes, `${automatic}.${limit.names.name}`, place)
+          : limit
+      })
+      return { all, own: all.filter((limit) => !held.includes(limit)) }
+    }
+    if (options !== undefined && !isWhole(options)) {
+      const isOne = held.length === 1 || !isOwn(options)
+      if (also || held.length === 0 || !isOne) {
+        const why = also ? 'adds a limiter' : `changes what holds here, and there ${listed(held)}`
+        const right = 'give policy, or limit and window; or { override: { name: options } }'
+        throw invalid(`${where} ${why}; ${right}`)
+      }
+      const all = held.map((limit) => this.changed(limit, options, automatic, place))
+      return { all, own: all }
+    }
+    const own = options
+      ? [this.add(options, namesOf(options, automatic, method), sourceOf(options, owner))]
+      : names.map((name) => this.named(name, where))
+    return { all: [...new Set([...(also ? this.defaults : []), ...own])], own }
   }
 
-  /** `source`: a class, where the name is made of those of the class and the method. */
-  #add(options: RateLimitOptions, name: string, source: object): Limit {
-    const known = this.#limits.get(name)
+  /** A limiter with changes: on the same counters, or else a limiter of its own. */
+  private changed(
+    base: Limit,
+    changes: RateLimitOptions,
+    automatic: string,
+    { owner, method }: Place,
+  ): Limit {
+    const { policy, limit, window, name: _, ...others } = base.given
+    const isWithout = limit === undefined && !isWhole(changes)
+    if (isWithout && ('limit' in changes || 'window' in changes)) {
+      throw invalid(
+        `@RateLimit of ${automatic} changes a limit or a window, but "${base.names.name}" has a policy; give one, or both limit and window`,
+      )
+    }
+    const allowance = isWhole(changes) ? {} : { policy, limit, window }
+    const given = { ...others, ...allowance, ...changes } as RateLimitOptions
+    if (!isOwn(changes)) return this.build({ ...given, shared: true }, base.names)
+    const { name: limiter = automatic, name: shown = base.names.shown } = changes
+    const own = method === undefined ? given : { ...given, perHandler: false }
+    return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes, owner))
+  }
+
+  private ofHandler({ given, names }: Limit, owner: Type, method: string): Limit {
+    const limiter = `${owner.name}.${method}.${names.name}`
+    return this.add({ ...given, perHandler: false }, { ...names, limiter }, owner)
+  }
+
+  /** `source`: a class, where the limiter's name is made of those of the class and the method. */
+  private add(given: RateLimitOptions, names: Names, source: object): Limit {
+    const known = this.limits.get(names.limiter)
     if (known?.source === source) return known.limit
-    if (known !== undefined && !options.shared) {
+    if (known !== undefined && !given.shared) {
       const remedy =
         'give one of them a name: @RateLimit({ name, policy }); or shared: true if they are to count together'
       throw invalid(
-        `two limiters are called "${name}", so they would count together; ${remedy}`,
+        `two limiters are called "${names.limiter}", so they would count together; ${remedy}`,
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.#build(options, name, typeof source === 'function')
-    if (known === undefined) this.#limits.set(name, { limit, source })
+    const limit = this.build(given, names, typeof source === 'function')
+    if (known === undefined) this.limits.set(names.limiter, { limit, source })
     return limit
   }
 
-  #build(options: RateLimitOptions, name: string, automatic: boolean): Limit {
+  private build(given: RateLimitOptions, names: Names, isAutomatic = false): Limit {
     try {
-      // With a key of its own, a decorator has no use for the module's prefix of addresses.
-      const unused = options.key === undefined ? {} : { ipv6Prefix: undefined }
-      const inherited = { ...this.#settings, ...unused, ...this.#hidden(options, name) }
-      return limitOf({ ...inherited, ...options }, name)
+      // With a key of its own, a limiter has no use for the module's prefix of addresses.
+      const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
+      const inherited = { ...this.settings, ...unused, ...this.hidden(given, names) }
+      const limit = limitOf(given, inherited, names)
+      this.anyLate ||= limit.isLate
+      return limit
     } catch (error) {
       const { code } = error as { code?: unknown }
       const remedy =
-        automatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
-      if (error instanceof Error) error.message = `limiter of ${name}: ${error.message}${remedy}`
+        isAutomatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
+      if (error instanceof Error)
+        error.message = `limiter of ${names.limiter}: ${error.message}${remedy}`
       throw error
     }
   }
 
   /** Of the policies that the module hides, those that there are: it may hide one that only some
    *  decorators have. */
-  #hidden({ policy }: RateLimitOptions, name: string): Settings {
-    const { hide } = this.#settings
+  private hidden({ policy }: RateLimitOptions, { limiter, shown }: Names): Settings {
+    const { hide } = this.settings
     if (hide === undefined || typeof policy === 'function') return {}
-    const names = policy === undefined ? [name] : policyNames(policy, name)
+    const names = policy === undefined ? [shown] : policyNames(policy, limiter)
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
-  #named(name: string, where: string): Limit {
+  private named(name: string, where: string): Limit {
     const limit =
-      this.#limits.get(name)?.limit ?? (name === 'default' ? this.#default[0] : undefined)
+      this.limits.get(name)?.limit ?? (name === 'default' ? this.defaults[0] : undefined)
     if (limit !== undefined) return limit
     throw invalid(
-      `${where}: there is no limiter "${name}"; there are ${[...this.#limits.keys()].join(', ') || 'none'}`,
+      `${where}: there is no limiter "${name}"; there are ${[...this.limits.keys()].join(', ') || 'none'}`,
     )
   }
+}
+
+type Limits = readonly Limit[]
+
+interface Known {
+  readonly limits: Limits
+  /** Whether a decorator says so. */
+  readonly isDeclared: boolean
+}
+
+/** Where a decorator is written: on a class, or on one of its methods. */
+interface Place {
+  readonly owner: Type
+  readonly method: string | undefined
+}
+
+/** What holds, and which of it the decorator itself names or changes. */
+interface Made {
+  readonly all: Limits
+  readonly own: Limits
+}
+
+/** Whether changes make a limiter of its own: what allows something else shares no counters. */
+function isOwn(changes: RateLimitOptions): boolean {
+  return isWhole(changes) || ['limit', 'window', 'name'].some((name) => name in changes)
+}
+
+function listed(limits: Limits): string {
+  const names = limits.map((limit) => limit.names.name)
+  return names.length === 0 ? 'is none' : `are ${names.join(', ')}`
+}
+
+function sameNames(name: string): Names {
+  return { name, limiter: name, shown: name }
+}
+
+function namesOf({ name }: RateLimitOptions, automatic: string, method?: string): Names {
+  if (name !== undefined) return sameNames(name)
+  const shown = method === undefined ? 'group' : 'handler'
+  return { name: automatic, limiter: automatic, shown }
+}
+
+/** Under a name of its own, a decorator is one limiter wherever it is written. */
+function sourceOf(options: RateLimitOptions, owner: Type): object {
+  return options.name === undefined ? owner : options
 }

@@ -2,7 +2,7 @@
 // on its socket; for a GraphQL subscription on its context, as others share the request that opened
 // its socket.
 
-import type { ExecutionContext } from '@nestjs/common'
+import type { ArgumentsHost, ExecutionContext } from '@nestjs/common'
 import type { RequestDecision } from '@weir/core/http'
 import type { NestRequest } from './options.js'
 import { DECIDED } from './tokens.js'
@@ -13,9 +13,33 @@ interface Decided {
   readonly decision: RequestDecision | undefined
 }
 
-export function isMessage(context: ExecutionContext): boolean {
+/** Whether a context has no request of its own over HTTP. */
+export function isMessage(context: ExecutionContext, request: NestRequest): boolean {
   const type = context.getType<string>()
-  return type === 'graphql' ? upgradeOf(context) !== undefined : type !== 'http'
+  if (type === 'graphql') return upgradeOf(context) !== undefined
+  return type !== 'http' || !isRequest(request)
+}
+
+/** Whether a context is none of Nest's own kinds: other libraries make them of what they call, and
+ *  some say they were HTTP. */
+export function isForeign(context: ExecutionContext, request: NestRequest): boolean {
+  const type = context.getType<string>()
+  return type === 'http' ? !isRequest(request) : !['graphql', 'ws', 'rpc'].includes(type)
+}
+
+export function isRequest({ method, headers }: NestRequest): boolean {
+  return typeof method === 'string' && typeof headers === 'object'
+}
+
+/** References of a federation have no arguments, so that all else is one further left. */
+export function graphqlContextOf(context: ExecutionContext): NestRequest {
+  return context.getArgByIndex(context.getArgs().length === 3 ? 1 : 2) ?? {}
+}
+
+/** The call of a gRPC service: who calls, and metadata. */
+export function grpcCallOf(host: ArgumentsHost): NestRequest | undefined {
+  const call: NestRequest | undefined = host.getArgByIndex(2)
+  return typeof call?.getPeer === 'function' ? call : undefined
 }
 
 /**
@@ -23,7 +47,7 @@ export function isMessage(context: ExecutionContext): boolean {
  * graphql-ws in as `req`.
  */
 export function upgradeOf(context: ExecutionContext): NestRequest | undefined {
-  const { extra, req } = context.getArgByIndex(2) ?? {}
+  const { extra, req } = graphqlContextOf(context)
   return (extra ?? req?.extra)?.request
 }
 
@@ -46,7 +70,8 @@ export function placedOnMessage(context: ExecutionContext): RequestDecision | un
 
 /** An object that lives no longer than the message, if there is one. */
 function carrierOf(context: ExecutionContext): { readonly [DECIDED]?: Decided } {
-  const [first, second, third] = context.getArgs()
-  const all = context.getType<string>() === 'graphql' ? [third] : [second, first]
+  const [first, second] = context.getArgs()
+  const all =
+    context.getType<string>() === 'graphql' ? [graphqlContextOf(context)] : [second, first]
   return all.find((value) => typeof value === 'object' && value !== null) ?? {}
 }

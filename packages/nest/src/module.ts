@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
@@ -5,24 +6,26 @@ import {
   type DynamicModule,
   Inject,
   Module,
+  type OnModuleInit,
+  Optional,
   type Provider,
   type Type,
 } from '@nestjs/common'
-import { APP_GUARD, APP_INTERCEPTOR, ApplicationConfig } from '@nestjs/core'
-import { isDecoratedAfterGuards } from './decorators.js'
-import { RateLimitFilter } from './exception.js'
-import { RateLimitGuard, RateLimitInterceptor } from './guard.js'
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
+import { checkEnforced } from './enforcement.js'
+import { invalid, RateLimitFilter } from './exception.js'
+import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
-import { asksAfterGuards, hasDefault } from './set-up.js'
-import { GUARD, LIMITS, limiterToken, OPTIONS } from './tokens.js'
+import { hasDefault } from './set-up.js'
+import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SET_UP } from './tokens.js'
 
 /** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
 export interface RateLimitModuleExtras {
-  /** Whether the guard is registered for the whole application. Default true. */
+  /** Whether other modules can inject what this one exports without importing it. Default true. */
   readonly global?: boolean | undefined
-  /** A guard of your own, derived from `RateLimitGuard`. */
-  readonly guard?: Type<RateLimitGuard> | undefined
+  /** The global guard: one of your own, derived from `RateLimitGuard`, or `false` for none. */
+  readonly guard?: Type<RateLimitGuard> | false | undefined
 }
 
 /** For `useClass` and `useExisting`. */
@@ -47,34 +50,45 @@ const Configured: ConfigurableModuleCls<
 
 function defined(definition: DynamicModule, extras: RateLimitModuleExtras): DynamicModule {
   const { global = true, guard = RateLimitGuard } = extras
+  if (guard !== false && typeof guard !== 'function')
+    throw invalid(`guard is ${inspect(guard)}; give a class derived from RateLimitGuard, or false`)
   const providers: Provider[] = [
-    { provide: LIMITS, useClass: RateLimits },
-    { provide: RateLimits, useExisting: LIMITS },
-    { provide: GUARD, useClass: guard },
-  ]
-  const everywhere: Provider[] = [
-    { provide: APP_GUARD, useExisting: GUARD },
-    { provide: APP_INTERCEPTOR, useFactory: interceptorFor, inject: [GUARD, OPTIONS] },
+    RateLimits,
+    { provide: LIMITS, useExisting: RateLimits },
+    { provide: RateLimitGuard, useClass: guard || RateLimitGuard },
+    { provide: GUARD, useExisting: RateLimitGuard },
+    {
+      provide: SET_UP,
+      useFactory: setUp(guard !== false),
+      inject: [ApplicationConfig, ModulesContainer, GUARD, LIMITS],
+    },
   ]
   return {
     ...definition,
-    global: true,
-    providers: [...(definition.providers ?? []), ...providers, ...(global ? everywhere : [])],
-    exports: [LIMITS, RateLimits, GUARD],
+    global,
+    providers: [...(definition.providers ?? []), ...providers],
+    exports: [OPTIONS, LIMITS, RateLimits, GUARD, RateLimitGuard],
   }
 }
 
 /**
- * Where there is an interceptor, Nest takes longer for every request, so there is one only where it
- * is needed.
+ * Registers what is global. Nest adds the application's own guards, interceptors and filters when
+ * all providers are made, whatever the order of imports: so this guard goes before theirs, and
+ * their filters, which are asked from the last to the first, before this one.
  */
-function interceptorFor(
-  guard: RateLimitGuard,
-  options: RateLimitModuleOptions,
-): RateLimitInterceptor | undefined {
-  if (!isDecoratedAfterGuards() && !asksAfterGuards(options)) return undefined
-  guard.leaves = true
-  return new RateLimitInterceptor(guard)
+function setUp(isGlobal: boolean) {
+  return (
+    config: ApplicationConfig,
+    modules: ModulesContainer,
+    guard: RateLimitGuard,
+    limits: RateLimits,
+  ): OnModuleInit => {
+    config.useGlobalFilters(new RateLimitFilter())
+    if (isGlobal) config.useGlobalGuards(guard)
+    // Nest takes longer for every request where there is an interceptor.
+    if (limits.hasLate) config.useGlobalInterceptors(leftTo(guard))
+    return { onModuleInit: () => checkEnforced(modules, config, limits, isGlobal) }
+  }
 }
 
 /** The tokens of limiters, for `@InjectRateLimiter`. */
@@ -82,7 +96,7 @@ function limiters(
   names: readonly string[],
 ): Required<Pick<DynamicModule, 'providers' | 'exports'>> {
   const providers = names.map((name) => ({
-    provide: limiterToken(name),
+    provide: getRateLimiterToken(name),
     useFactory: (limits: RateLimits) => limits.get(name),
     inject: [LIMITS],
   }))
@@ -97,19 +111,21 @@ function limiters(
  */
 @Module({})
 export class RateLimitModule {
-  /** Before Nest adds the application's own filters, so that each of them goes before this one. */
-  constructor(@Inject(ApplicationConfig) config: ApplicationConfig) {
-    config.useGlobalFilters(new RateLimitFilter())
+  constructor(@Optional() @Inject(LIMITS) limits?: RateLimits) {
+    if (limits !== undefined) return
+    throw invalid(
+      'RateLimitModule is imported without being configured: import RateLimitModule.forRoot({ ... }), once; with global: false, that same value wherever it is needed',
+      'WEIR_NOT_ENFORCED',
+    )
   }
 
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
     const definition = Configured.forRoot(options as RateLimitModuleOptions)
-    const named = limiters([
-      ...(hasDefault(options) ? ['default'] : []),
-      ...Object.keys(options.policies ?? {}),
-    ])
+    const { name = 'default', policies = {} } = options
+    const own = hasDefault(options) ? ['default', name] : []
+    const named = limiters([...new Set([...own, ...Object.keys(policies)])])
     return {
       ...definition,
       module: RateLimitModule,

@@ -26,29 +26,45 @@ export interface Settings<Req = NestRequest> extends LimitSettings<Req, [Executi
   readonly onDenied?:
     | ((decision: Denied, request: Req, context: ExecutionContext) => unknown)
     | undefined
-  /** True: it runs when all guards have passed, so that what an authentication guard put on the
-   *  request is there. */
-  readonly afterGuards?: boolean | undefined
+  /** When it runs: before all guards (`'first'`, the default), or when they have passed, so that
+   *  what an authentication guard put on the request is there. */
+  readonly order?: 'first' | 'afterGuards' | undefined
+}
+
+interface Counting {
+  /** True: each handler that it limits has counters of its own. */
+  readonly perHandler?: boolean | undefined
 }
 
 /**
- * Options of `@RateLimit`. What is not given is as in the module's options; `name` is by default
- * that of the class, or `Class.method`.
+ * Options of `@RateLimit`. With a policy, or limit and window, a limiter of its own: what else is
+ * not given is as in the module's options, and `name` is by default that of the class, or
+ * `Class.method`. Without, a change of the limiters that hold otherwise, those of the class or else
+ * of the module; one that changes limit, window or name makes it a limiter of its own.
  */
-export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Allowed<Req>
+export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Counting & Partial<Allowed<Req>>
+
+/** What is different of single limiters, by their names; the others stay. */
+export interface RateLimitOverride<Req = NestRequest> {
+  readonly override: Readonly<Record<string, RateLimitOptions<Req>>>
+}
 
 /** A policy that decorators call by its name. */
 export type NamedPolicy<Req = NestRequest> =
   | Policy
   | readonly (Policy | PolicyUse)[]
-  | (RateLimitOptions<Req> & { readonly name?: never })
+  | (Settings<Req> & Counting & Allowed<Req> & { readonly name?: never })
 
 /** Options of `RateLimitModule`. All but name and policies hold for decorators too. */
 export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
+  Counting &
   (Allowed<Req> | { readonly policy?: never; readonly limit?: never; readonly window?: never }) & {
     /** Policies for `@RateLimit('name')`. All that name one count together. */
     readonly policies?: Readonly<Record<string, NamedPolicy<Req>>> | undefined
+    /** Those of `policies` that hold where no decorator says otherwise, in this order. */
+    readonly defaults?: readonly string[] | undefined
     /** Whether the store is closed when the application shuts down. Default: only if it is the
-     *  module's own. */
-    readonly closeStore?: boolean | undefined
+     *  module's own. A function is called when it is closed, to end the client:
+     *  `() => redis.quit()`. */
+    readonly closeStore?: boolean | (() => unknown) | undefined
   }

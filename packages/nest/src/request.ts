@@ -2,7 +2,15 @@
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import { afterNodeResponse, type HttpAdapter, type RequestDecision } from '@weir/core/http'
-import { isMessage, placedOnMessage, placeOnMessage, upgradeOf } from './message.js'
+import {
+  graphqlContextOf,
+  grpcCallOf,
+  isMessage,
+  isRequest,
+  placedOnMessage,
+  placeOnMessage,
+  upgradeOf,
+} from './message.js'
 import type { NestRequest } from './options.js'
 import { trustOf } from './trust.js'
 
@@ -17,35 +25,44 @@ export interface Looked {
 
 /** Where each kind of context has its request and its response, if it has one. */
 export function lookUp(context: ExecutionContext): Looked {
-  const args = context.getArgs()
-  const [first, second] = args
   const type = context.getType<string>()
-  if (type === 'http') return { request: first ?? {}, response: writable(second) }
-  if (type === 'rpc') return { request: second ?? {}, response: undefined }
-  if (type !== 'graphql') return { request: first ?? {}, response: undefined }
-  const third = args[2] ?? {}
-  const { req, request, reply, res, response } = third
+  if (type === 'http') {
+    const http = context.switchToHttp()
+    const request = http.getRequest() ?? {}
+    return { request, response: isRequest(request) ? writable(http.getResponse()) : undefined }
+  }
+  if (type === 'rpc') {
+    const request = grpcCallOf(context) ?? context.switchToRpc().getContext() ?? {}
+    return { request, response: undefined }
+  }
+  if (type === 'ws') return { request: context.switchToWs().getClient(), response: undefined }
+  if (type !== 'graphql') return { request: context.getArgByIndex(0) ?? {}, response: undefined }
+  const graphql = graphqlContextOf(context)
+  const { req, request, reply, res, response } = graphql
   return {
-    request: upgradeOf(context) ?? req ?? request ?? reply?.request ?? third,
+    request: upgradeOf(context) ?? req ?? request ?? reply?.request ?? graphql,
     response: writable(res ?? response ?? reply),
   }
 }
 
-/** Libraries make contexts of other things and call them HTTP. */
-function writable(response: NestResponse | undefined): NestResponse | undefined {
+/** Where headers can be written. */
+export function writable(response: NestResponse | undefined): NestResponse | undefined {
   const can = typeof response?.header === 'function' || typeof response?.setHeader === 'function'
   return can ? response : undefined
 }
 
 /**
- * The binding decision on this request or message, with those of all its limiters in `all`.
- * `property`: the `requestProperty` of its limiters, where they have one.
+ * The binding decision on this request or message, with those of all its limiters in `all`;
+ * undefined where none was made, as for clients on the allow list. `property`: the
+ * `requestProperty` of its limiters, where they have one.
  */
 export const RateLimitDecision: (property?: string) => ParameterDecorator = createParamDecorator(
-  (property: string | undefined, context: ExecutionContext): RequestDecision | undefined =>
-    isMessage(context)
+  (property: string | undefined, context: ExecutionContext): RequestDecision | undefined => {
+    const { request } = lookUp(context)
+    return isMessage(context, request)
       ? placedOnMessage(context)
-      : lookUp(context).request[property ?? 'rateLimit'],
+      : request[property ?? 'rateLimit']
+  },
 )
 
 export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = {
@@ -56,9 +73,9 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   header: (request, name) => headersOf(request)[name]?.toString(),
   headers: headersOf,
   placed: (request, [context], property) =>
-    isMessage(context) ? placedOnMessage(context) : request[property],
+    isMessage(context, request) ? placedOnMessage(context) : request[property],
   place: (request, decision, [context], property) => {
-    if (isMessage(context)) placeOnMessage(context, decision)
+    if (isMessage(context, request)) placeOnMessage(context, decision)
     else (request as Record<string, unknown>)[property] = decision
   },
   headersSent: (response) =>
@@ -75,8 +92,10 @@ function headersOf({ headers, handshake }: NestRequest): Readonly<Record<string,
   return headers ?? handshake?.headers ?? {}
 }
 
-/** HTTP and ws have a Node socket, socket.io a connection, TCP microservices a wrapped socket. */
+/** HTTP and ws have a Node socket, socket.io a connection, TCP microservices a wrapped socket; gRPC
+ *  has a text with the port. */
 function peerOf(request: NestRequest): string | undefined {
   const { socket, _socket, conn } = request
-  return (socket ?? _socket ?? conn ?? request.getSocketRef?.()?.socket)?.remoteAddress
+  const peer = request.getPeer?.().replace(/:\d+$/, '')
+  return peer ?? (socket ?? _socket ?? conn ?? request.getSocketRef?.()?.socket)?.remoteAddress
 }

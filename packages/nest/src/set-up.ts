@@ -5,8 +5,9 @@ import { inspect } from 'node:util'
 import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
+import { policyNamed } from '@weir/core/http'
 import { invalid } from './exception.js'
-import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
+import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
@@ -16,12 +17,14 @@ export function checkOptions(options: RateLimitModuleOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`RateLimitModule was given ${inspect(options)}; give options, or {}`)
   }
-  const { policies = {}, closeStore = false } = options
+  const { policies = {}, defaults = [], closeStore = false } = options
   if (typeof policies !== 'object' || policies === null) {
     throw invalid(`policies is ${inspect(policies)}; give an object of policies by their names`)
   }
-  if (typeof closeStore !== 'boolean')
-    throw invalid(`closeStore is ${inspect(closeStore)}; give true or false`)
+  if (!Array.isArray(defaults))
+    throw invalid(`defaults is ${inspect(defaults)}; give an array of names of policies`)
+  if (!['boolean', 'function'].includes(typeof closeStore))
+    throw invalid(`closeStore is ${inspect(closeStore)}; give true, false or a function`)
 }
 
 /**
@@ -32,15 +35,14 @@ export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
 }
 
-/** Whether the module's own options have limiters that run after the guards. */
-export function asksAfterGuards({ afterGuards, policies = {} }: RateLimitModuleOptions): boolean {
-  const all = [{ afterGuards }, ...Object.values(policies as Readonly<Record<string, Settings>>)]
-  return all.some((settings) => settings.afterGuards === true)
+/** Whether options say by themselves what is allowed; others change what holds otherwise. */
+export function isWhole(options: object): boolean {
+  return 'policy' in options || ('limit' in options && 'window' in options)
 }
 
 /** Options from one of the forms that the module's `policies` may have. */
 export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions {
-  const isPolicy = Array.isArray(named) || (named as Policy | undefined)?.signature !== undefined
+  const isPolicy = Array.isArray(named) || isOne(named as Policy)
   const options = isPolicy ? { policy: named as Policy } : (named as RateLimitOptions)
   if (typeof options !== 'object' || options === null) {
     throw invalid(`policies.${key} is ${inspect(named)}; give a policy, several, or options`)
@@ -50,43 +52,70 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
       `policies.${key} has the name ${JSON.stringify(options.name)}; it is called ${key}`,
     )
   }
-  return options
+  const { policy } = options
+  if (!isOne(policy)) return options
+  return { ...options, policy: policyNamed(policy, key) } as RateLimitOptions
 }
 
-/**
- * @throws if the application has more than one of these modules, or a guard that the module cannot
- * use
- */
-export function checkSetUp(modules: ModulesContainer): void {
-  const ours = [...modules.values()].filter(({ providers }) => providers.has(LIMITS))
-  if (ours.length > 1) {
-    throw invalid(
-      'RateLimitModule is set up twice, so both would count each request; give one of them all policies',
-      'WEIR_NAME_CLASH',
-    )
-  }
-  const guard = ours[0]?.providers.get(GUARD)
-  if (guard?.isDependencyTreeStatic() !== false) return
+function isOne(policy: RateLimitOptions['policy']): policy is Policy {
+  return (policy as Policy | undefined)?.signature !== undefined
+}
+
+/** @throws if the application has more than one of these modules */
+export function checkOnce(modules: ModulesContainer): void {
+  if ([...modules.values()].filter(({ providers }) => providers.has(LIMITS)).length < 2) return
   throw invalid(
-    `the guard ${guard.metatype?.name} is made anew for each request, or needs something that is; give forRoot one that is not`,
+    'RateLimitModule is set up twice, so both would count each request; give one of them all policies',
+    'WEIR_NAME_CLASH',
   )
 }
 
-/** The classes of an application, and their methods. */
-export function targetsIn(
-  modules: ModulesContainer,
-): { readonly owner: Type; readonly target: Handler }[] {
+/** @throws if the module cannot use its guard; known only when Nest has tried to make it */
+export function checkGuard(modules: ModulesContainer): void {
+  for (const { providers } of modules.values()) {
+    if (providers.get(GUARD)?.isDependencyTreeStatic() !== false) continue
+    throw invalid(
+      'the guard that forRoot was given is made anew for each request, or needs something that is; give one that is not',
+    )
+  }
+}
+
+/** A method of a class, which may be a handler. */
+export interface Target {
+  readonly owner: Type
+  readonly method: string
+  readonly handler: object
+}
+
+/** The classes of an application. */
+export function classesIn(modules: ModulesContainer): readonly Type[] {
   const all = [...modules.values()].flatMap(({ controllers, providers }) => [
     ...controllers.values(),
     ...providers.values(),
   ])
   const classes = new Set(all.map(({ metatype }) => metatype as Type | undefined))
-  return [...classes].flatMap((owner) => {
-    if (!owner?.prototype) return []
-    const methods = new MetadataScanner().getAllMethodNames(owner.prototype)
-    return [owner, ...methods.map((method) => owner.prototype[method])].map((target) => ({
-      owner,
-      target,
-    }))
-  })
+  return [...classes].filter((owner) => owner?.prototype !== undefined) as Type[]
+}
+
+/** What Nest and its packages write on their handlers. */
+const ROUTES = ['path', 'message', 'microservices:pattern', 'graphql:resolver_type']
+
+/** Whether a method is a handler of Nest's own. */
+export function isRoute({ handler }: Target): boolean {
+  return [...ROUTES, ...FIELDS].some((key) => Reflect.hasMetadata(key, handler))
+}
+
+/** What is written on GraphQL's fields below the root, and on references. */
+export const FIELDS: readonly string[] = ['graphql:resolve_property', 'graphql:resolve_reference']
+
+export function targetsOf(owner: Type): readonly Target[] {
+  return new MetadataScanner()
+    .getAllMethodNames(owner.prototype)
+    .map((method) => ({ owner, method, handler: owner.prototype[method] }))
+}
+
+/** The name by which a class has a method: by that its decorators are found. */
+export function methodOf(owner: Type, handler: Handler): string {
+  const isMeant = (target: Target) => target.handler === handler
+  return targetsOf(owner).find(isMeant)?.method ?? handler.name
 }

@@ -1,7 +1,6 @@
 // Which limits a handler has, by what is written on it, on its class and in the module.
 
 import { Controller, Get } from '@nestjs/common'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -10,6 +9,7 @@ import {
   type RateLimitModuleOptions,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { describe, expect, test } from 'vitest'
 import { start } from './app.js'
 
@@ -115,7 +115,7 @@ test('also asks the default policy besides, on a class and on a method', async (
   }
   const app = await started([A], { policy: thrice, policies: { wide: once } })
   expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
-    '"fixed-window-1h";q=3;w=3600, "A.fixed-window-1h";q=2;w=3600',
+    '"fixed-window-1h";q=3;w=3600, "group.fixed-window-1h";q=2;w=3600',
   )
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })
@@ -255,4 +255,34 @@ test('handlers and class limits that are inherited count for each class', async 
   const app = await started([A, B], {})
   expect(await app.statuses('/a/x', '/b/x', '/a/x', '/b/x')).toEqual([200, 200, 429, 429])
   expect(await app.statuses('/a/y', '/a/y', '/b/y', '/a/y')).toEqual([200, 200, 200, 429])
+})
+
+test('a decorator above that wraps the method dropped the limit', async () => {
+  const Wrapped: MethodDecorator = (_target, _name, descriptor) => {
+    const method = descriptor.value as unknown as () => unknown
+    const wrapper = function (this: unknown) {
+      return method.call(this)
+    }
+    return { ...descriptor, value: wrapper as never }
+  }
+  @Controller()
+  class A {
+    @Get('limited') @Wrapped @RateLimit(once) limited() {}
+    @Get('free') @Wrapped @SkipRateLimit() free() {}
+  }
+  const app = await started([A], { policy: thrice })
+  expect(await granted(app, '/limited')).toBe(1)
+  expect(await granted(app, '/free')).toBe(5)
+})
+
+test('a method that is written anew in a derived class has what is written on it there', async () => {
+  class Base {
+    @RateLimit(once) @Get('x') x() {}
+  }
+  @Controller()
+  class Derived extends Base {
+    @Get('x') override x() {}
+  }
+  const app = await started([Derived], { policy: thrice })
+  expect(await granted(app, '/x')).toBe(3)
 })

@@ -14,7 +14,6 @@ import {
   Resolver,
   Subscription,
 } from '@nestjs/graphql'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -24,6 +23,7 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import type { GraphQLSchema } from 'graphql'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -38,7 +38,7 @@ class Greetings {
   @Query(() => String) hello(@RateLimitDecision() decision: RequestDecision): string {
     return `${decision.key} ${decision.remaining}`
   }
-  @RateLimit({ policy: once, afterGuards: true })
+  @RateLimit({ policy: once, order: 'afterGuards' })
   @Mutation(() => String)
   @Reflect.metadata('design:paramtypes', [String])
   greet(@Args('name', { type: () => String }) name: string): string {

@@ -15,7 +15,6 @@ import {
   UseFilters,
 } from '@nestjs/common'
 import { APP_FILTER, ApplicationConfig } from '@nestjs/core'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -29,7 +28,9 @@ import {
   type Refusal,
   type RequestDecision,
   type Store,
+  tokenBucket,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Platform, type StartOptions, start } from './app.js'
 
@@ -135,6 +136,18 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   test('the decision is injected', async () => {
     const app = await started({ policy: thrice })
     expect(await (await app.get('/decision')).json()).toEqual({ remaining: 2, all: 1 })
+  })
+
+  test('a client on the allow list has no decision', async () => {
+    @Controller()
+    class A {
+      @Get() get(@RateLimitDecision() decision?: RequestDecision) {
+        return { decision: String(decision) }
+      }
+    }
+    const app = await started({ policy: once, allow: ['127.0.0.0/8'] }, { controllers: [A] })
+    for (let i = 0; i < 2; i += 1)
+      expect(await (await app.get('/')).json()).toEqual({ decision: 'undefined' })
   })
 
   test('a cost that is none: 400, and charged as 1', async () => {
@@ -341,10 +354,47 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 })
 
+describe('the names that clients see', () => {
+  @Controller()
+  @RateLimit({ limit: 2, window: '1h' })
+  class Secret {
+    @Get('class') class() {}
+    @RateLimit({ limit: 1, window: '1h' }) @Get('method') method() {}
+    @RateLimit.also(once) @Get('also') also() {}
+    @RateLimit('search') @Get('search') search() {}
+    @RateLimit('options') @Get('options') options() {}
+    @RateLimit('mine') @Get('mine') mine() {}
+  }
+  const bucket = tokenBucket({ capacity: 1, refill: 1, every: '1h' })
+  test.for([
+    ['/class', '"group";q=2;w=3600'],
+    ['/method', '"handler";q=1;w=3600'],
+    ['/also', '"once";q=5;w=3600, "handler.once";q=1;w=3600'],
+    ['/search', '"search";q=1;w=3600'],
+    ['/options', '"options";q=1;w=3600'],
+    ['/mine', '"once";q=1;w=3600'],
+  ] as const)('%s: %s, and never those of classes and methods', async ([path, policies]) => {
+    const imports = [
+      RateLimitModule.forRoot({
+        store: memoryStore({ clock: fakeClock() }),
+        policy: fixedWindow({ name: 'once', limit: 5, window: '1h' }),
+        policies: { search: bucket, options: { policy: bucket, cost: 1 }, mine: once },
+      }),
+    ]
+    const app = await start({ imports, controllers: [Secret] })
+    for (let i = 0; i < 3; i += 1) {
+      const response = await app.get(path)
+      expect(response.headers.get('RateLimit-Policy')).toBe(policies)
+      const shown = [...response.headers, await response.text()].join('\n')
+      expect(shown).not.toMatch(/Secret/)
+    }
+  })
+})
+
 test('no interceptor runs where nothing is asked after the guards', async () => {
   const { app } = await start({
     imports: [RateLimitModule.forRoot({ policy: once })],
     controllers: [Plain],
   })
-  expect(app.get(ApplicationConfig).getGlobalInterceptors().filter(Boolean)).toEqual([])
+  expect(app.get(ApplicationConfig).getGlobalInterceptors()).toEqual([])
 })

@@ -1,6 +1,5 @@
 // Microservice handlers, over TCP: an application of their own, and one beside HTTP.
 
-import { createServer } from 'node:net'
 import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -10,7 +9,6 @@ import {
   Payload,
   Transport,
 } from '@nestjs/microservices'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -22,9 +20,10 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { firstValueFrom } from 'rxjs'
 import { expect, onTestFinished, test } from 'vitest'
-import { moduleOf, start } from './app.js'
+import { freePort, moduleOf, start } from './app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 const twice = fixedWindow({ name: 'twice', limit: 2, window: '1h' })
@@ -45,15 +44,6 @@ class Sums {
   @SkipRateLimit() @MessagePattern('free') free() {
     return 'free'
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-  })
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function clientOf(port: number): (pattern: string, data: unknown) => Promise<unknown> {

@@ -71,9 +71,9 @@ describe('forRootAsync', () => {
     expect(await app.statuses('/', '/', '/')).toEqual([200, 200, 429])
   })
 
-  test('global: false leaves the guard to the application', async () => {
+  test('guard: false leaves the guard to the application', async () => {
     const module = RateLimitModule.forRootAsync({
-      global: false,
+      guard: false,
       useFactory: () => ({ policy: once }),
     })
     const app = await start({ imports: [module], controllers: [Plain] })
@@ -113,27 +113,27 @@ describe('where the guard runs', () => {
     expect(await left('/', { policy: once, key }, A)).toEqual([200, 429, 429])
   })
 
-  test('global: false and the guard after the one that authenticates', async () => {
+  test('guard: false and the guard after the one that authenticates', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
   })
 
-  test('global: false and the interceptor', async () => {
+  test('guard: false and the interceptor', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
   })
 
   test('afterGuards: one limit by address before, one by user after', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard)
-      @RateLimit.also({ policy: once, key, afterGuards: true })
+      @RateLimit.also({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
@@ -147,11 +147,11 @@ describe('where the guard runs', () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard)
-      @RateLimit({ policy: once, key, afterGuards: true })
+      @RateLimit({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
-    expect(await left('/', { global: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { guard: false }, A)).toEqual([200, 429, 200])
   })
 
   test('no request counts twice where guards and interceptors meet', async () => {
@@ -173,12 +173,12 @@ describe('a guard of your own', () => {
   @Controller()
   class A {
     @Get() get() {}
-    @RateLimit({ policy: once, afterGuards: true }) @Get('after') after() {}
+    @RateLimit({ policy: once, order: 'afterGuards' }) @Get('after') after() {}
   }
   const ways = {
     'option guard': { imports: [RateLimitModule.forRoot({ guard: Quiet, policy: once })] },
     APP_GUARD: {
-      imports: [RateLimitModule.forRoot({ global: false, policy: once })],
+      imports: [RateLimitModule.forRoot({ guard: false, policy: once })],
       providers: [{ provide: APP_GUARD, useClass: Quiet }],
     },
   }
@@ -232,6 +232,46 @@ describe('limiters in services', () => {
     expect(limits.get('login')).toBe(login)
     expect(limits.get('A.own').name).toBe('A.own')
   })
+})
+
+describe('@InjectRateLimiter', () => {
+  @Injectable()
+  class Api {
+    constructor(@InjectRateLimiter('api') readonly api: RateLimiter) {}
+  }
+
+  test('knows the name that forRoot gave the default', async () => {
+    const imports = [RateLimitModule.forRoot({ name: 'api', policy: once })]
+    const { app } = await start({ imports, providers: [Api] })
+    expect(app.get(Api).api).toBe(app.get(RateLimits).get('default'))
+  })
+
+  test('after forRootAsync: the error says what to import', async () => {
+    const limits = RateLimitModule.forRootAsync({
+      useFactory: () => ({ name: 'api', policy: once }),
+    })
+    await expect(start({ imports: [limits], providers: [Api] })).rejects.toThrow(
+      /import RateLimitModule\.forFeature\('api'\)/,
+    )
+    const imports = [limits, RateLimitModule.forFeature('api')]
+    const { app } = await start({ imports, providers: [Api] })
+    expect(app.get(Api).api.name).toBe('api')
+  })
+})
+
+test('behind a Proxy, as libraries put providers, all works', async () => {
+  @Injectable()
+  class Service {
+    constructor(@Inject(RateLimits) readonly limits: RateLimits) {}
+  }
+  const { app } = await start({
+    imports: [RateLimitModule.forRoot({ policy: once })],
+    providers: [Service],
+  })
+  const proxied = new Proxy(app.get(Service).limits, {})
+  expect(proxied.get('default').name).toBe('default')
+  expect(proxied.of(Plain, Plain.prototype.get)).toHaveLength(1)
+  await proxied.onApplicationShutdown()
 })
 
 describe('misuse is found at start', () => {
@@ -331,9 +371,9 @@ describe('misuse is found at start', () => {
         /policies\.login.*"other"/,
       ],
       [
-        'afterGuards that is no switch',
-        () => factory({ policy: once, afterGuards: 'yes' }),
-        /afterGuards/,
+        'an order that there is not',
+        () => factory({ policy: once, order: 'last' }),
+        /order is 'last'; give 'first' or 'afterGuards'/,
       ],
       [
         'a hidden policy that there is not',
@@ -428,16 +468,15 @@ describe('misuse is found at start', () => {
       }
     }
     const imports = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: Scoped })]
-    // Nest 12 says so itself.
     await expect(start({ imports, controllers: [Plain] })).rejects.toThrow(
-      /depends on a request-scoped provider|guard Scoped is made anew for each request/,
+      /the guard that forRoot was given is made anew for each request/,
     )
     // Where it stands on a handler, it may.
     @Controller()
     class A {
       @UseGuards(Scoped) @Get() get() {}
     }
-    const own = [TenantModule, RateLimitModule.forRoot({ policy: once, global: false })]
+    const own = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: false })]
     expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual(
       [200, 429, 429],
     )
@@ -474,6 +513,20 @@ describe('at shutdown', () => {
     })
     await app.close()
     expect(calls).toHaveLength(expected)
+  })
+
+  test('and a function is called when the store is closed, as to end the client', async () => {
+    const calls: string[] = []
+    const store = { ...memoryStore(), close: async () => void calls.push('close') }
+    const closeStore = async () => void calls.push('quit')
+    const { app } = await start({
+      imports: [RateLimitModule.forRoot({ store, policy: once, closeStore })],
+    })
+    await app.close()
+    expect(calls).toEqual(['close', 'quit'])
+    await expect(
+      start({ imports: [RateLimitModule.forRoot({ closeStore: 'yes' as never })] }),
+    ).rejects.toThrow(/closeStore is 'yes'; give true, false or a function/)
   })
 
   test('a store of its own is closed, after the last request', async () => {
@@ -542,6 +595,6 @@ export function types(): unknown[] {
     // @ts-expect-error not a key
     RateLimit({ policy: once, key: (req: MyRequest) => req.user }),
     // @ts-expect-error no such option
-    RateLimitModule.forRoot({ policy: once, globl: false }),
+    RateLimitModule.forRoot({ policy: once, gurd: false }),
   ]
 }

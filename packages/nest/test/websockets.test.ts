@@ -4,7 +4,6 @@ import { type CanActivate, type ExecutionContext, UseFilters, UseGuards } from '
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { WsAdapter } from '@nestjs/platform-ws'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
-import { fakeClock } from '@weir/core/testing'
 import {
   fixedWindow,
   memoryStore,
@@ -16,6 +15,7 @@ import {
   type RequestDecision,
   SkipRateLimit,
 } from '@weir/nest'
+import { fakeClock } from '@weir/nest/testing'
 import { io } from 'socket.io-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -47,7 +47,7 @@ class ByUser {
   @RateLimit({
     policy: fixedWindow({ limit: 1, window: '1h' }),
     // Nest 12 runs global guards in gateways; Nest 10 and 11 do not.
-    afterGuards: true,
+    order: 'afterGuards',
     key: (client, context) => `${client.user} in ${context.switchToWs().getData().room}`,
   })
   @SubscribeMessage('join')
@@ -124,6 +124,8 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
         message: 'Too many requests',
         code: 'TOO_MANY_REQUESTS',
         retryAfterMs: 3_600_000,
+        // As Nest's own exceptions have it.
+        cause: { pattern: 'say', data: { n: 3 } },
       },
     })
     expect(await second.send('ping', {})).toEqual({ event: 'pong', data: 'pong' })
@@ -147,4 +149,46 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
       data: 'u1 in r2',
     })
   })
+})
+
+test('a message that asks for an acknowledgement is acknowledged with the refusal, too', async () => {
+  const limit = fixedWindow({ limit: 1, window: '1h' })
+  const store = memoryStore({ clock: fakeClock() })
+  const app = await start(
+    { imports: [RateLimitModule.forRoot({ policy: limit, store })], providers: [Chat] },
+    { prepare: (nest) => void nest.useWebSocketAdapter(new IoAdapter(nest)) },
+  )
+  const socket = io(app.url, { transports: ['websocket'] })
+  onTestFinished(() => void socket.close())
+  const events: unknown[] = []
+  socket.on('exception', (data) => events.push(data))
+  socket.emit('say', { n: 1 })
+  await new Promise((resolve) => socket.once('said', resolve))
+  const refused = {
+    status: 'error',
+    message: 'Too many requests',
+    code: 'TOO_MANY_REQUESTS',
+    retryAfterMs: 3_600_000,
+    cause: { pattern: 'say', data: { n: 2 } },
+  }
+  expect(await socket.timeout(5_000).emitWithAck('say', { n: 2 })).toEqual(refused)
+  await expect.poll(() => events).toEqual([refused])
+})
+
+test('a client on the allow list has no decision, and not that of an earlier message', async () => {
+  @WebSocketGateway()
+  @UseGuards(RateLimitGuard)
+  class Free {
+    @SubscribeMessage('say') say(@RateLimitDecision() decision?: RequestDecision) {
+      return { event: 'said', data: String(decision) }
+    }
+  }
+  const limit = { limit: 1, window: '1h', allow: ['127.0.0.0/8'] } as const
+  const app = await start(
+    { imports: [RateLimitModule.forRoot(limit)], providers: [Free] },
+    { prepare: (nest) => void nest.useWebSocketAdapter(new WsAdapter(nest)) },
+  )
+  const client = await transports.ws(app.url)
+  for (let i = 0; i < 3; i += 1)
+    expect(await client.send('say', 'a text')).toEqual({ event: 'said', data: 'undefined' })
 })

@@ -99,12 +99,17 @@ function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | u
   ) as Policy
 }
 
-/** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
-export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) => {
+/** The policy under a name, if the user has not named it. */
+export function policyNamed(policy: Policy, name: string): Policy {
   const { kernel, numbers, nameWithoutLimit } = policy
   if (nameWithoutLimit === undefined) return policy
-  return finished({ ...policy, kernel, numbers }, nameWithoutLimit, undefined)
-})
+  return finished({ ...policy, kernel, numbers }, checkedName(name, 'policy name'), undefined)
+}
+
+/** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
+export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) =>
+  policy.nameWithoutLimit === undefined ? policy : policyNamed(policy, policy.nameWithoutLimit),
+)
 
 /**
  * The policy with another limit, of the same name and on the same counter: units come back in the

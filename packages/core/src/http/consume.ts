@@ -72,9 +72,10 @@ export type PolicySource<Req, Rest extends unknown[]> =
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  */
 export function policySource<Req, Rest extends unknown[]>(
-  options: Allowance<Req, Rest> & { readonly name?: string | undefined },
+  options: Allowance<Req, Rest>,
+  name: string | undefined,
 ): PolicySource<Req, Rest> {
-  const { policy, limit, window, name } = options
+  const { policy, limit, window } = options
   if ((policy === undefined) === (limit === undefined && window === undefined)) {
     const given = `policy is ${quote(policy)}, limit ${quote(limit)}, window ${quote(window)}`
     throw typeError('WEIR_INVALID_OPTION', `give either policy or limit and window; ${given}`)

@@ -9,7 +9,7 @@ import { warnOnce } from '../base/warnings.js'
 import { policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Key, PolicyInput } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { noticeLateMaking, warnOfMemoryInCluster } from './client/warnings.js'
+import { noticeMadeInRequest, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
@@ -24,23 +24,30 @@ export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
 
 /**
  * A limiter of requests, for adapters of frameworks.
+ * @param shown what clients are shown for its name, where that is not for them
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
  */
 export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   options: LimitOptions<Req, Rest>,
   adapter: HttpAdapter<Req, Res, Rest>,
+  shown?: string,
 ): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
-  const source = policySource(options)
+  const source = policySource(options, shown ?? options.name)
   const limiter = limiterOf(options, source.fixed)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const { respond, refuse } = responder(options, limiter, adapter)
+  const { respond, refuse } = responder(options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source.of)
   const identify = identifier(options, limiter.name, adapter)
-  // On a store of the user's, limiters that are made late count together.
-  const noticed =
-    adapter.isMiddleware && options.store === undefined ? noticeLateMaking() : undefined
+  // Whether no turn of the event loop has passed: a request that comes now has made it. On a store
+  // of the user's, it counts with the others all the same.
+  let isNew = adapter.isMiddleware === true && options.store === undefined
+  if (isNew) {
+    void Promise.resolve().then(() => {
+      isNew = false
+    })
+  }
   const failed = options.shadow ? warnInShadow(limiter.name) : rethrow
 
   function limit(
@@ -62,7 +69,10 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     response: Res | undefined,
     ...rest: Rest
   ): Verdict | Promise<Verdict> {
-    noticed?.()
+    if (isNew) {
+      isNew = false
+      noticeMadeInRequest()
+    }
     try {
       const client = identify(request, rest)
       const verdict = isPromise(client)

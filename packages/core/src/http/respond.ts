@@ -37,12 +37,13 @@ export function responder<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
+  shown: string = limiter.name,
 ): Responder<Req, Res, Rest> {
   const { refundWhen, requestProperty = 'rateLimit', hide = [], shadow = false } = options
   const carriedBy = carrier(adapter, requestProperty)
   const formats = headerFormats(options.headers)
   const refunds = options.refundWhenRefused ? limiter : undefined
-  const settings = responseSettings(limiter.name, formats, hide, shadow, refunds)
+  const settings = responseSettings(shown, formats, hide, shadow, refunds)
 
   function respond(
     request: Req,

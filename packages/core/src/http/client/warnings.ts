@@ -56,23 +56,12 @@ export function warnOfMemoryInCluster(store: Store): void {
 const MANY = 10
 let made = 0
 
-/**
- * A limiter whose first request comes in the turn of the event loop in which it was made was made
- * by the handler of that request: with counters of its own, it limits nothing.
- */
-export function noticeLateMaking(): () => void {
-  let isNew = true
-  void Promise.resolve().then(() => {
-    isNew = false
-  })
-  return () => {
-    if (!isNew) return
-    isNew = false
-    made += 1
-    if (made < MANY) return
-    const what = 'limiters are made while requests are handled, each with counters of its own'
-    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
-  }
+/** Each was made by the handler of a request: with counters of its own, it limits nothing. */
+export function noticeMadeInRequest(): void {
+  made += 1
+  if (made < MANY) return
+  const what = 'limiters are made while requests are handled, each with counters of its own'
+  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
 }
 
 export function warnOfSecondPass(name: string): void {

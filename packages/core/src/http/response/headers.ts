@@ -226,8 +226,8 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
 }
 
 /**
- * How long so many units of a bucket last at its rate: of the window that is shown, so that what
- * the rate was rounded by does not make 61 seconds of 60.
+ * How long so many units of a bucket last at its rate: by the window that is shown, so that what
+ * the one or the other was rounded by does not make 61 seconds of 60.
  */
 function drainMs({ limit, unitMs, windowMs }: Policy, units: number): number {
   const whole = wholeSeconds(windowMs)

@@ -31,7 +31,7 @@ export type RequestDecision = (Allowed | Denied) & {
 
 /** What responses show of one limiter. */
 export interface ResponseSettings {
-  /** Name of the limiter: two limiters may have policies of one name. */
+  /** What responses call the limiter: two limiters may have policies of one name. */
   readonly limiter: string
   readonly formats: readonly HeaderFormat[]
   /** The formats as one text: most often they are the same for all limiters. */

@@ -247,9 +247,14 @@ describe('r and t', () => {
         (capacity, refill, seed) => {
           const policy = tokenBucket({ name: 'p', capacity, refill, every: '1m' })
           const remaining = 1 + (seed % capacity)
-          const { RateLimit = '' } = told([decisionOf(true, [figuresOf(policy, { remaining })])])
-          const [, , r, t] = /^"p"(;r=(\d+);t=(\d+))$/.exec(RateLimit) ?? []
-          expect(Number(r) / Number(t)).toBeLessThanOrEqual((refill / 60) * 1.000001)
+          const headers = told([decisionOf(true, [figuresOf(policy, { remaining })])])
+          const [, r, t] = /^"p";r=(\d+);t=(\d+)$/.exec(headers.RateLimit ?? '') ?? []
+          const [, w] = /;w=(\d+)$/.exec(headers['RateLimit-Policy'] ?? '') ?? []
+          // As shown, where it is: w is rounded within a thousandth.
+          const rate = w === undefined ? refill / 60 : capacity / Number(w)
+          expect(Number(r) / Number(t)).toBeLessThanOrEqual(rate * 1.000001)
+          expect(rate).toBeLessThanOrEqual((refill / 60) * 1.00101)
+          if (w !== undefined) expect(Number(t)).toBeLessThanOrEqual(Number(w))
         },
       ),
     )

@@ -1,0 +1,135 @@
+// Whether something runs the limits that are written in an application: a limit that nothing
+// enforces looks like one that works.
+
+import 'reflect-metadata'
+import type { Type } from '@nestjs/common'
+import { ApplicationConfig, type ModulesContainer } from '@nestjs/core'
+import { declaredOn } from './decorators.js'
+import { invalid } from './exception.js'
+import type { RateLimits } from './limits.js'
+import { classesIn, FIELDS, type Target, targetsOf } from './set-up.js'
+import { GUARD } from './tokens.js'
+
+/** What Nest writes on what `@UseGuards` and its like stand on. They make nothing a handler. */
+const GUARDS = '__guards__'
+const INTERCEPTORS = '__interceptors__'
+const ENHANCERS = [GUARDS, INTERCEPTORS, '__exceptionFilters__', '__pipes__']
+
+/** Only Nest 12 runs global guards and interceptors in gateways. */
+const GATEWAYS_HAVE_GLOBALS = 'getGlobalPreRequestHooks' in ApplicationConfig.prototype
+
+/** What Nest runs for a handler. */
+interface Reach {
+  readonly guards: boolean
+  readonly interceptors: boolean
+  readonly globals: boolean
+  /** What to do where something is missing. */
+  readonly remedy: string
+}
+
+/** @throws WEIR_NOT_ENFORCED. `isGlobal`: whether the module has registered a guard. */
+export function checkEnforced(
+  modules: ModulesContainer,
+  config: ApplicationConfig,
+  limits: RateLimits,
+  isGlobal: boolean,
+): void {
+  const hasGuard =
+    isGlobal ||
+    config.getGlobalGuards().some((guard) => isOurs(guard) || isOverride(guard, modules)) ||
+    config.getGlobalRequestGuards().some(({ metatype }) => isOurs(metatype))
+  const hasInterceptor = config.getGlobalInterceptors().some(isOurs)
+  const fields = fieldEnhancers(modules)
+
+  function check(target: Target): void {
+    const { owner, method, handler } = target
+    const reach = reachOf(target, fields)
+    const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
+    for (const { names, isLate } of limits.of(owner, handler as () => unknown)) {
+      // What is not decorated is limited where there is a global guard: all of it.
+      if (!isDeclared && !(isLate && hasGuard && reach.guards)) continue
+      const byGuard = hasGuard && (isLate ? reach.interceptors : reach.guards)
+      const byGlobal = reach.globals && (byGuard || (hasInterceptor && reach.interceptors))
+      if (byGlobal || isPlaced(target, reach, isLate)) continue
+      throw notEnforced(`limiter "${names.name}" of ${owner.name}.${method}`, reach.remedy)
+    }
+  }
+
+  for (const owner of classesIn(modules)) {
+    const targets = targetsOf(owner)
+    const handlers = targets.filter(({ handler }) => isHandler(handler))
+    const lost = targets.find((one) => declaredOn(owner, one.method) && !handlers.includes(one))
+    const isLost = declaredOn(owner) && handlers.length === 0 && !isController(owner)
+    if (lost || isLost) {
+      const where = lost ? `${owner.name}.${lost.method}` : owner.name
+      throw notEnforced(`@RateLimit of ${where}`, NO_HANDLER)
+    }
+    for (const target of handlers) check(target)
+  }
+}
+
+const NO_HANDLER =
+  'no requests come to it; inject a limiter by @InjectRateLimiter, and call its consume'
+
+function notEnforced(what: string, remedy: string): TypeError {
+  return invalid(`${what}: nothing would enforce it: ${remedy}`, 'WEIR_NOT_ENFORCED')
+}
+
+/** Whether a guard or an interceptor of ours stands on the handler or its class. */
+function isPlaced({ owner, handler }: Target, reach: Reach, isLate: boolean): boolean {
+  const placed = (key: string): unknown[] =>
+    [owner, handler].flatMap((on) => Reflect.getMetadata(key, on) ?? [])
+  if (reach.interceptors && placed(INTERCEPTORS).some(isOurs)) return true
+  const guards = placed(GUARDS)
+  const own = guards.map(isOurs).lastIndexOf(true)
+  return reach.guards && own >= 0 && (!isLate || own === guards.length - 1)
+}
+
+/** Whether a class, or that of an instance, is our guard or interceptor, or derived from it. */
+function isOurs(one: unknown): boolean {
+  const type = typeof one === 'function' ? one : (one as object | null)?.constructor
+  return type !== undefined && Reflect.hasMetadata(GUARD, type)
+}
+
+/** Whether a test has put it in place of a guard of ours. */
+function isOverride(guard: unknown, modules: ModulesContainer): boolean {
+  return [...modules.values()].some(({ providers }) =>
+    [...providers].some(([token, { instance }]) => instance === guard && isOurs(token)),
+  )
+}
+
+/** Whatever makes a method a handler, of Nest or of a library, writes something on it. */
+function isHandler(handler: object): boolean {
+  return Reflect.getMetadataKeys(handler).some((key) => !ENHANCERS.includes(key))
+}
+
+function isController(owner: Type): boolean {
+  return Reflect.hasMetadata('path', owner)
+}
+
+function reachOf({ owner, handler }: Target, fields: readonly string[]): Reach {
+  const remedy =
+    'write @UseGuards(RateLimitGuard) there, as the last of the guards for a limiter that runs after them'
+  if (FIELDS.some((key) => Reflect.hasMetadata(key, handler))) {
+    return {
+      guards: fields.includes('guards'),
+      interceptors: fields.includes('interceptors'),
+      globals: true,
+      remedy: "give GraphQLModule fieldResolverEnhancers: ['guards', 'interceptors']",
+    }
+  }
+  const globals = GATEWAYS_HAVE_GLOBALS || !Reflect.hasMetadata('websockets:is_gateway', owner)
+  return { guards: true, interceptors: true, globals, remedy }
+}
+
+interface GraphQLOptions {
+  readonly fieldResolverEnhancers?: readonly string[]
+}
+
+/** Of which kinds GraphQL runs any below the root. */
+function fieldEnhancers(modules: ModulesContainer): readonly string[] {
+  return [...modules.values()].flatMap(({ providers }) => {
+    const options = providers.get('GqlModuleOptions')?.instance as GraphQLOptions | undefined
+    return options?.fieldResolverEnhancers ?? []
+  })
+}
