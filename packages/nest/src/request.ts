@@ -59,9 +59,7 @@ export function writable(response: NestResponse | undefined): NestResponse | und
 export const RateLimitDecision: (property?: string) => ParameterDecorator = createParamDecorator(
   (property: string | undefined, context: ExecutionContext): RequestDecision | undefined => {
     const { request } = lookUp(context)
-    return isMessage(context, request)
-      ? placedOnMessage(context)
-      : request[property ?? 'rateLimit']
+    return isMessage(context, request) ? placedOnMessage(context) : request[property ?? 'rateLimit']
   },
 )
 
