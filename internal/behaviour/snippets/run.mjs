@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Server, Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import {
   memoryStore,
@@ -73,6 +74,8 @@ async function surround() {
 Object.assign(globalThis, {
   assert,
   async ask(path, init) {
+    // A snippet may begin to listen later.
+    while (servers.length === 0) await setTimeout(10)
     const server = servers.at(-1)
     await listening.get(server)
     return fetch(`http://127.0.0.1:${server.address().port}${path}`, init)

@@ -73,12 +73,14 @@ export interface DecideOptions {
  * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its
  * text.
  *
- * All methods throw (the asynchronous ones reject with) WEIR_INVALID_KEY, WEIR_INVALID_COST and
- * WEIR_INVALID_OPTION, as TypeError or RangeError, before the store is asked, WEIR_POLICY_FAILED if
- * a policy function fails for a key that it has never been asked about (but see `whenPolicyFails`),
- * and a `StoreError` if the store cannot decide. A limiter whose policy is a function of the
- * request (those of middlewares may be) knows no policy for a key alone: without `{ policy }` all
- * but `refund(decision)` throw WEIR_INVALID_POLICY.
+ * Methods throw, and the asynchronous ones reject with:
+ * - WEIR_INVALID_KEY, WEIR_INVALID_COST or WEIR_INVALID_OPTION, as TypeError or RangeError, before
+ *   the store is asked
+ * - WEIR_POLICY_FAILED if a policy function fails for a key that it has never been asked about, and
+ *   `whenPolicyFails` does not say what holds then
+ * - WEIR_INVALID_POLICY if the policy is a function of the request, as that of a middleware may be,
+ *   and a call without `{ policy }` gives only a key; `refund(decision)` needs none
+ * - a `StoreError` if the store cannot decide
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
  * const limiter = new RateLimiter({ name: 'login', policy })

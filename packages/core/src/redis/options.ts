@@ -52,12 +52,12 @@ export interface RedisStoreOptions extends ResilientOptions {
    *  true. */
   readonly denyCache?: boolean | undefined
   /**
-   * Takes up to `units` of a hot key (16 requests and more within `holdMs`) ahead in one call,
-   * never more than a tenth of its smallest limit, and hands them out without asking Redis, for up
-   * to `holdMs`. Not of buckets. Never lets more pass than Redis granted; but what one process
-   * holds the others lack for so long, and a reset or refund elsewhere shows as late. Units are 2
-   * to 10,000, `holdMs` is 1 to 1,000. Default: no leases. Worth it only beyond some 10,000
-   * requests a second for one key.
+   * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,
+   * for up to `holdMs`. A key is hot with 16 requests and more within `holdMs`. At most a tenth of
+   * its smallest limit is taken; buckets are not leased. No more passes than Redis granted, but
+   * what one process holds the others lack, and a reset or refund elsewhere shows up to `holdMs`
+   * later. `units` is 2 to 10,000, `holdMs` 1 to 1,000. Default: no leases. Worth it only beyond
+   * some 10,000 requests a second for one key.
    */
   readonly leases?: LeaseOptions | undefined
 }
