@@ -18,6 +18,7 @@ export function unlimited(options: { readonly name?: string } = {}): Policy {
     windowMs: 0,
     timeScale: '',
     unitMs: 0,
+    maxWaitMs: 0,
     kernel: undefined,
     numbers: [0, 0, 0],
   })

@@ -12,6 +12,9 @@ export interface LeakyBucketOptions {
   /** Units that leak out every `every`, steadily. A fraction is allowed. */
   readonly leak: number
   readonly every: Duration
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
 }
 
 /**

@@ -12,6 +12,9 @@ export interface TokenBucketOptions {
   /** Units that come back every `every`, one by one and not in steps. A fraction is allowed. */
   readonly refill: number
   readonly every: Duration
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
 }
 
 /**
