@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'WEIR_STORE_FAILED'
   | 'WEIR_POLICY_FAILED'
   | 'WEIR_NAME_CLASH'
+  | 'WEIR_CLOSED'
 
 /** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */
 export interface CodedError extends Error {

@@ -73,11 +73,8 @@ return function(limit, full, wait)
   end
 
   local function cancel(units, until_us)
-    local later = tat - ticks_at(until_us)
-    local back = units * price
-    if later > 0 then back = back - (price % 8 > 0 and later + ROUNDED or later) end
-    if back > 0 and tat > now then
-      tat = max(tat - back, now)
+    if ticks_at(until_us) >= tat and tat > now then
+      tat = max(tat - units * price, now)
       dirty = true
     end
   end

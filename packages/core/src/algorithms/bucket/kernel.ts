@@ -91,14 +91,10 @@ export const bucket: Kernel = {
   },
 
   cancel(scratch, units, untilUs) {
-    // What was reserved after it stands on it.
-    const later = scratch.tat - ticksAt(untilUs)
-    let back = units * scratch.price
-    if (later > 0) back -= scratch.price % TICKS_PER_US > 0 ? later + ROUNDED : later
-    if (back > 0 && scratch.tat > scratch.now) {
-      scratch.tat = Math.max(scratch.tat - back, scratch.now)
-      scratch.dirty = true
-    }
+    // What was taken or reserved after it stands on it.
+    if (ticksAt(untilUs) < scratch.tat || scratch.tat <= scratch.now) return
+    scratch.tat = Math.max(scratch.tat - units * scratch.price, scratch.now)
+    scratch.dirty = true
   },
 
   reconcile(scratch, units, untilUs) {
