@@ -50,7 +50,8 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
   /** Gives back units that were reserved and whose turn has not come, unless something that was
-   *  taken or reserved later stands on them. Where it is missing nothing can be reserved, and `refund` does. */
+   *  taken or reserved later stands on them. Where it is missing nothing can be reserved, and
+   *  `refund` does. */
   cancel?(scratch: S, units: number, untilUs: number): void
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
    *  them. */

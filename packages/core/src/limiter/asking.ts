@@ -1,7 +1,7 @@
 // The line of a key where turns cannot be reserved: of windows, and of several policies. First come
-// first served in this process: the first in line asks, with those behind it of the same costs; what
-// it is told is when all of them ask again. So there is one call at a time, and who costs much is
-// not passed by those who cost little. Between processes whoever asks first is first.
+// first served in this process: the first in line asks, together with those behind it of the same
+// costs, and again when the store says that it may pass. So there is one call at a time, and who
+// costs much is not passed by those who cost little. Between processes whoever asks first is first.
 
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layers/layer.js'
