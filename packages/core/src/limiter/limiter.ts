@@ -41,6 +41,7 @@ import {
   type WaitDecision,
 } from './decision.js'
 import {
+  checkedCost,
   checkedKey,
   type Key,
   type PolicyInput,
@@ -410,7 +411,8 @@ export class RateLimiter {
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
     if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
     const key = checkedKey(of)
-    const cost = options?.cost === undefined ? 1 : checkedCosts(options.cost)
+    const { cost: given = 1 } = options ?? NO_OPTIONS
+    const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
     if (!this.enabled) return unlimitedDecision(key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
@@ -497,6 +499,7 @@ const CHECKS: Checks<RateLimiterOptions> = {
     }),
 }
 const MAX_CHOSEN = 10_000
+const NO_OPTIONS: DecideOptions = {}
 const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
 

@@ -59,7 +59,7 @@ export function batching(
 
   function ask(request: LayerRequest, pending: Pending): void {
     const { target } = request
-    const mode = callModeOf(request)
+    const mode = request.atLeast === undefined ? request.mode : callModeOf(request)
     let nowUs: number | undefined
     try {
       nowUs = clock?.nowUs()
