@@ -194,7 +194,7 @@ function plain(outage: Outage): Row {
   )
 }
 
-/** What waits: 50 a second, and twice as many ask. */
+/** What waits: 50 a second pass, and four times as many ask. */
 const LINE = { capacity: 10, leak: 50, every: '1s', maxWait: '1s' }
 const TIMEOUT_MS = 500
 /** The bucket lets so many pass in a window of the matrix. */
@@ -217,7 +217,7 @@ function waiting(outage: Outage): Row {
     },
   }
   const policy = { make: 'leakyBucket', options: { name: 'line', ...LINE } }
-  return rowOf(row, 'recommended', { does: 'wait', policy, ratePerSecond: 2 * LINE.leak })
+  return rowOf(row, 'recommended', { does: 'wait', policy, ratePerSecond: 4 * LINE.leak })
 }
 
 /** Settlements end in time; what is in flight beyond its estimate comes on top of the limit. */
