@@ -93,8 +93,8 @@ export interface StoreRequest {
   readonly atLeast?: number | undefined
   /**
    * How long, in whole ms, the caller would wait for its turn. Where the set is one bucket, units
-   * that come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`.
-   * Others ignore it.
+   * that come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`,
+   * and later by what must remain (`keep`). Others ignore it.
    */
   readonly maxWaitMs?: number | undefined
   /**

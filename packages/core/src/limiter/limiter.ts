@@ -281,9 +281,9 @@ export class RateLimiter {
    * or by the names of policies (one that is not named stays). Less is given back as by a refund;
    * more is charged now, past the limit if need be. A decision is good for one settlement or
    * refund: a failed one is not repeated, and then the decision stands as it was charged or, if
-   * only the reply was lost, as it was settled. That of a denied decision does nothing, nor does that of
-   * a `peek`. While the store is away what is charged counts in this process, to be counted in the
-   * store later, and nothing is given back; nor is it of a decision that was made then.
+   * only the reply was lost, as it was settled. That of a denied decision does nothing, nor does
+   * that of a `peek`. While the store is away what is charged counts in this process, to be counted
+   * in the store later, and nothing is given back; nor is it of a decision that was made then.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
