@@ -59,8 +59,11 @@ export class TurnLine implements Line {
     const place = this.#places
     const cost = costOf(waiter)
     const atMs = this.#time.nowMs()
-    // Where others have left behind what it needs, nothing need be asked.
-    if (cost > 0 && this.#spare >= cost && this.#dueMs(this.#wanted + cost) <= waiter.untilMs) {
+    // Where others have left behind what it needs, nothing need be asked. Who comes and goes all the
+    // time so has nothing on its way some time, and then what it left behind is cancelled.
+    const isNext = [...this.#asking].every(({ hasLeft }) => hasLeft)
+    const isEnough = cost > 0 && this.#spare >= cost
+    if (isNext && isEnough && this.#dueMs(this.#wanted + cost) <= waiter.untilMs) {
       this.#waiters.push({ waiter, place })
       this.#goOn()
       return

@@ -337,6 +337,55 @@ describe('the line of a bucket', () => {
     expect(last.noted.atMs).toBeGreaterThanOrEqual(two)
   })
 
+  test('denies who may pass in the store, but stands behind others for too long', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const target = { policySet, key: 'k' }
+    store.decide({ mode: 'consume', target, costs: [1], count: 1 })
+    const first = [waits(time, waiting), waits(time, waiting)]
+    await time.advance(10)
+    store.decide({ mode: 'refund', target, costs: [3], count: 1 })
+    const late = waits(time, waiting, 1, 50)
+    await time.advance(1_000)
+    // Those before it move up to what it was given.
+    expect(atMs(first)).toEqual([15, 103])
+    expect(late.noted).toMatchObject({ granted: 0, atMs: 15 })
+  })
+
+  test('takes what others have left behind, without a call', async () => {
+    const time = virtualTime()
+    const { calls, process } = fleet(time, 100)
+    const waiting = process()
+    const [first, second] = [waits(time, waiting), waits(time, waiting)]
+    await time.advance(120)
+    const third = waits(time, waiting)
+    await time.advance(10)
+    third.leave()
+    second.leave()
+    await time.advance(20)
+    const last = waits(time, waiting)
+    await time.advance(1_000)
+    expect(atMs([first, last])).toEqual([100, 200])
+    expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'cancel'])
+  })
+
+  test('drops what is due when nobody wants it, so that it is not spent beside what came since', async () => {
+    const time = virtualTime()
+    const { store, calls, process } = fleet(time, 300)
+    const waiting = process()
+    const gone = waits(time, waiting)
+    await time.advance(1)
+    gone.leave()
+    await time.advance(289)
+    const next = waits(time, waiting)
+    await time.advance(310)
+    expect(next.noted.atMs).toBe(590)
+    await time.advance(1_000)
+    expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume'])
+    expect(store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining).toBe(1)
+  })
+
   test('stands behind what was charged past the limit', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)

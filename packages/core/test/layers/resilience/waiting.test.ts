@@ -1,7 +1,7 @@
 // Waiting and settling while a store is slow, silent or away, in virtual time.
 
 import { describe, expect, test, vi } from 'vitest'
-import { leakyBucket, slidingLog } from '../../../src/index.js'
+import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { layerOf } from '../../../src/layers/layer.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { AskLine } from '../../../src/limiter/asking.js'
@@ -181,10 +181,13 @@ describe('settling', () => {
 
   test('what must remain is not taken for a loss of data', async () => {
     const { time, decide, asked } = world()
-    await decide({ ...consume, atLeast: 1, keep: [5] })
-    await decide({ ...consume, atLeast: 1, keep: [5] })
-    await decide({ ...consume, costs: [1] })
+    const policySet = makePolicySet('window', [fixedWindow({ limit: 10, window: '1h' })])
+    const one = { ...consume, target: { policySet, key: 'k' }, costs: [1] }
+    await decide({ ...one, atLeast: 1, keep: [5] })
+    await decide({ ...one, atLeast: 1, keep: [9] })
+    await decide(one)
+    await decide({ ...one, atLeast: 1, keep: [0] })
     await time.advance(100)
-    expect(asked.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume'])
+    expect(asked.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'consume'])
   })
 })
