@@ -15,7 +15,7 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
   read_globals = prologue,
   ignore = {
     '211/read', '211/used', '211/take', '211/retry_after', '211/reset_after', '211/write', '211/refund', '211/reconcile',
-    '211/restore', '212/limit',
+    '211/restore', '211/within', '211/cancel', '212/limit',
   },
 }
 -- A script lists the kernels of its policies before the driver.

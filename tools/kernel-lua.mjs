@@ -11,7 +11,15 @@ const { parse } = createRequire(new URL('../packages/core/package.json', import.
 )
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
-const MODES = ['refund', 'reconcile', 'restore']
+/** Functions of modes, with those that make each of them. The first two a kernel need not have. */
+const MODES = {
+  within: ['reserve', 'preview'],
+  cancel: ['cancel'],
+  refund: ['refund', 'settle', 'cancel'],
+  reconcile: ['reconcile'],
+  restore: ['restore'],
+}
+const OPTIONAL = ['within', 'cancel']
 
 /**
  * @param {string} text of a kernel.lua
@@ -43,24 +51,29 @@ export function kernelLuaOf(text) {
 
   /** The function as the driver uses it: it returns its functions, by their names. */
   function wholeKernel() {
-    const modes = MODES.map((mode) => ({ mode, range: functionOf(mode).range }))
+    const names = Object.keys(MODES).filter((name) => has(name) || !OPTIONAL.includes(name))
+    const modes = names.map((name) => ({ name, range: functionOf(name).range }))
     const common = text.slice(kernel.range[0], modes[0].range[0])
-    const corrects = modes.map(({ mode, range }) => {
-      return `if mode == '${mode}' then\n${text.slice(...range)}\ncorrect = ${mode}\n`
+    const made = modes.map(({ name, range }) => {
+      const isOne = MODES[name].map((mode) => `mode == '${mode}'`).join(' or ')
+      return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const fields = ['limit', ...PASTED].map((name) => `${name} = ${name}`)
     return `${common}
-local correct
-${corrects.join('else')}end
-return { ${fields.join(', ')}, correct = correct }
+local special
+${made.join('else')}end
+return { ${fields.join(', ')}, special = special }
 end
 `
   }
 
+  function has(name) {
+    return kernel.body.some((node) => isFunction(node) && node.identifier?.name === name)
+  }
+
   function functionOf(name) {
-    const found = kernel.body.find((node) => isFunction(node) && node.identifier?.name === name)
-    if (found === undefined) throw new Error(`has no function ${name}`)
-    return found
+    if (!has(name)) throw new Error(`has no function ${name}`)
+    return kernel.body.find((node) => node.identifier?.name === name)
   }
 
   function pastedOf(name) {

@@ -42,7 +42,10 @@ type Optional<Options> = keyof {
 }
 type Undefined<Options> = Readonly<Record<Optional<Options>, undefined>>
 
-const bucket: Undefined<TokenBucketOptions & LeakyBucketOptions> = { name: undefined }
+const bucket: Undefined<TokenBucketOptions & LeakyBucketOptions> = {
+  name: undefined,
+  maxWait: undefined,
+}
 const windowed: Undefined<WindowOptions> = { name: undefined }
 const numbers = { limit: 5, window: '1m' } as const
 
@@ -51,7 +54,7 @@ test.each([
   [() => leakyBucket({ capacity: 5, leak: 1, every: '1s', ...bucket }), 'leaky-bucket-5-per-5s'],
   [
     () => {
-      const none: Undefined<GcraOptions> = { name: undefined, burst: undefined }
+      const none: Undefined<GcraOptions> = { name: undefined, burst: undefined, maxWait: undefined }
       return gcra({ limit: 5, period: '1s', ...none })
     },
     'gcra-5-per-1s',
@@ -116,6 +119,7 @@ test('of a limiter, of its policies and of its methods', async () => {
     whenUnavailable: undefined,
     onDecision: undefined,
     shared: undefined,
+    maxWaiting: undefined,
   }
   const use: Undefined<PolicyUse> = {
     key: undefined,

@@ -47,6 +47,14 @@ describe('sabotage', () => {
     expect(checks).toEqual(expect.arrayContaining(['deny: allowed, %', 'throw: thrown, %']))
   })
 
+  test.concurrent('letting all pass who wait without Redis is over the limit', async () => {
+    expect(await found('2 waiting', { store: { whenUnavailable: 'allow' } })).toContain('over')
+  })
+
+  test.concurrent('settling that waits for a slow Redis is slow', async () => {
+    expect(await found('10 settling', { store: { deadlineMs: 600 } })).toContain('max')
+  })
+
   test.concurrent('one more than the limit is seen', async () => {
     const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
     expect(await found('18', { policy })).toContain('most in a window')

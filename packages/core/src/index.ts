@@ -24,8 +24,23 @@ export {
   type ResilientStore,
   resilient,
 } from './layers/resilience/resilient.js'
-export type { Allowed, Decision, Denied, Receipt } from './limiter/decision.js'
-export { type DecideOptions, RateLimiter, type RateLimiterOptions } from './limiter/limiter.js'
+export type { Cost } from './limiter/costs.js'
+export type {
+  Allowed,
+  Decision,
+  Denied,
+  PartialDecision,
+  Receipt,
+  WaitDecision,
+} from './limiter/decision.js'
+export {
+  type DecideOptions,
+  type MaxWaiting,
+  RateLimiter,
+  type RateLimiterOptions,
+  type UpToOptions,
+  type WaitOptions,
+} from './limiter/limiter.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export type { RedisLike } from './redis/client/client.js'

@@ -55,11 +55,15 @@ export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
   request: Request,
   places: readonly number[],
 ): Request {
+  const isWhole = places.length === request.target.policySet.policies.length
   return {
     ...request,
     target: partOfTarget(request.target, places),
     costs: pick(request.costs, places),
     untilUs: request.untilUs && pick(request.untilUs, places),
+    keep: request.keep && pick(request.keep, places),
+    // A turn is reserved where one policy decides alone, not where one is asked apart from others.
+    maxWaitMs: isWhole ? request.maxWaitMs : undefined,
   }
 }
 

@@ -26,6 +26,11 @@ export interface Store {
    * was admitted without the store, and give back to it what it has lost. Default false.
    */
   readonly recovers?: boolean
+  /**
+   * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Else who
+   * waits asks again and again, first come first served in each process. Default false.
+   */
+  readonly reserves?: boolean
 }
 
 /**
@@ -77,7 +82,8 @@ export interface StoreRequest {
   /** Whose counters. */
   readonly target: Target
   /**
-   * Units for each policy of the set. Whole, >= 0. To restore: the units that were seen in use.
+   * Units for each policy of the set. Whole, >= 0. To restore: the units that were seen in use. To
+   * settle: those below 0 are given back.
    */
   readonly costs: readonly number[]
   /**
@@ -85,11 +91,22 @@ export interface StoreRequest {
    * Limiters ask for 1.
    */
   readonly count: number
-  /** Grant nothing unless at least this many of `count` fit. Reserved: no limiter sets it yet. */
+  /**
+   * To consume or peek: grant nothing unless at least this many of `count` fit. Where it is given,
+   * the store itself decides, not what remembers its answers; with `maxWaitMs` or `keep` it always
+   * is.
+   */
   readonly atLeast?: number | undefined
-  /** How long, in ms, the caller would wait for its turn. Reserved: no limiter sets it yet. */
+  /**
+   * How long, in whole ms, the caller would wait for its turn. Where the set is one bucket, units
+   * that come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`,
+   * and later by what must remain (`keep`). Others ignore it.
+   */
   readonly maxWaitMs?: number | undefined
-  /** Units that must remain, for each policy. Reserved: no limiter sets it yet. */
+  /**
+   * Units that must remain, for each policy; what costs 0 ignores it. What remains to the request
+   * and how long it has to wait are said accordingly.
+   */
   readonly keep?: readonly number[] | undefined
   /**
    * By when it must be decided, in ms by `performance.now()`. Undefined: the store has a deadline
@@ -97,13 +114,13 @@ export interface StoreRequest {
    */
   readonly deadlineAtMs?: number | undefined
   /**
-   * To refund by receipt, reconcile or restore: for each policy, until when, in us of the store's
-   * clock, the units count.
+   * To refund, cancel or settle by receipt, reconcile or restore: for each policy, until when, in
+   * us of the store's clock, the units count.
    */
   readonly untilUs?: readonly number[] | undefined
   /**
-   * To refund by receipt or to restore: when, in us of the store's clock, the units were charged,
-   * or seen in use.
+   * To refund, cancel or settle by receipt or to restore: when, in us of the store's clock, the
+   * units were charged, or seen in use.
    */
   readonly seenUs?: number | undefined
 }
@@ -111,8 +128,8 @@ export interface StoreRequest {
 /** What a store says. */
 export interface StoreResult {
   /**
-   * How many of `count` were granted; 0 is a denial. All of them for a refund, a penalty and a
-   * reconciliation; for a restoration 1 if something had been lost, else 0.
+   * How many of `count` were granted; 0 is a denial. All of them for a refund, a penalty and the
+   * like; for a restoration 1 if something had been lost, else 0.
    */
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */

@@ -37,6 +37,9 @@ export interface Job {
   readonly skewMs?: number
   /** The first command of this name fails without reaching Redis. */
   readonly failFirst?: string
+  /** What is done instead of `consume`: wait for up to half a second, of which every tenth is
+   *  left earlier; or consume, and settle half a second later at twice the cost or at none. */
+  readonly does?: 'wait' | 'settle'
   /** Every second request is a plain INCR on the same client, to compare with. */
   readonly control?: boolean
   /** Instead of a load: so many distinct keys, as fast as they go. */

@@ -39,6 +39,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   read(scratch: S, cells: Cells | undefined, offset: number, nowUs: number): void
   /** The units in use, which may be more than the limit. */
   used(scratch: S): number
+  /** The units that come within so many ms; below 0: so many more are missing. Only of kernels on
+   *  which turns can be reserved. */
+  within?(scratch: S, ms: number): number
   /** Takes units, past the limit if need be, where it saturates. */
   take(scratch: S, units: number): void
   /** Gives back units that count until `untilUs` (their receipt's now and reset; Infinity: there is
@@ -46,6 +49,10 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  With `chargedUs`, the instant of the charge, also no more than that after an earlier
    *  refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
+  /** Gives back units that were reserved and whose turn has not come, unless something that was
+   *  taken or reserved later stands on them. Where it is missing nothing can be reserved, and
+   *  `refund` does. */
+  cancel?(scratch: S, units: number, untilUs: number): void
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
    *  them. */
   reconcile(scratch: S, units: number, untilUs: number): void
@@ -92,7 +99,8 @@ export interface KernelLua {
   /** Constants and functions that all policies use. */
   readonly shared: string
   /** A function of a policy's three numbers, which makes the functions of its kernel and, as
-   *  `correct`, that of the mode: refund, reconcile or restore. */
+   *  `special`, that of the mode: `within` to reserve, `cancel` (or else `refund`), `refund`, also
+   *  to settle, `reconcile`, `restore`. */
   readonly kernel: string
   /** What the kernel calls the numbers; the first is `@limit`. */
   readonly numbers: readonly string[]

@@ -2,21 +2,28 @@
 -- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
 -- requests of few policies in less time; and `kernels`, which has the kernel of each policy.
 --
--- KEYS  request by request: a key for each policy; to refund, reset or restore, then their marks
+-- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset or restore,
+--       then their marks
 -- ARGV  three numbers for each policy (see the kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
---       clock; and the mode: consume | peek | refund | penalty | reconcile | restore | reset
+--       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
+--       penalty | reconcile | restore | reset. To reserve is to consume, and to preview is to peek,
+--       with three more arguments.
 --       then nothing, if all requests are plain: each stands for one, of cost 1. Or request by
 --       request: how many equal ones it stands for; a cost for each policy (to restore: the units
---       that were seen in use); to refund, reconcile or restore, for each policy until when (in us)
---       they count, or ''; to refund or restore, since when that is known (in us: when it was
---       charged, or seen), or ''
+--       that were seen in use; to settle, below 0: what is given back); to reserve or preview, the
+--       fewest to be granted, how many ms it would wait, or '', and for each policy what must
+--       remain; to refund, cancel, settle, reconcile or restore, for each policy until when (in us)
+--       they count, or ''; but to reconcile, since when that is known (in us: when it was charged,
+--       or seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing
 --                of the request was changed, and its other numbers are 0
 --       wait     denied: until the cost fits; nothing left: until a unit is. -1: never; to restore,
 --                also: it was forgotten on purpose since
+--
+-- A turn is reserved where one policy decides alone: it is when what is in use then fits the limit.
 --
 -- A mark (STRING 'forgotten:given', in us) says when a key was last forgotten on purpose, and when
 -- units were last given back to it. What was seen before that is not restored, for that is for keys
@@ -29,14 +36,17 @@
 
 local policies = #kernels
 
-local marked = mode == 'refund' or mode == 'restore' or mode == 'reset'
-local corrects = mode == 'refund' or mode == 'restore' or mode == 'reconcile'
-local judged = mode == 'consume' or mode == 'peek'
-local changing = mode ~= 'peek'
+local reserves = mode == 'reserve' or mode == 'preview'
+local gives = mode == 'refund' or mode == 'cancel' or mode == 'settle'
+local marked = gives or mode == 'restore' or mode == 'reset'
+local corrects = gives or mode == 'restore' or mode == 'reconcile'
+local judged = reserves or mode == 'consume' or mode == 'peek'
+local changing = mode ~= 'peek' and mode ~= 'preview'
 local stride = marked and 2 * policies or policies
 
 -- What a request carries: see ARGV.
 local count, costs, untils, since = 1, {}, {}, huge
+local least, patience, keeps = 1, nil, {}
 
 local counters, lefts, changed = {}, {}, {}
 local argument = 1
@@ -67,9 +77,9 @@ if marked or corrects then
     lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
     given = tonumber(given) or 0
     if mode == 'restore' and given >= since then return -1 end
-    if mode == 'refund' and forgottens[i] >= since then return 0 end
+    if gives and forgottens[i] >= since then return 0 end
     if floor(until_us / 1000) <= floor(us / 1000) then return 0 end
-    return counter.correct(units, until_us, given >= since and since) ~= false and 0
+    return counter.special(units, until_us, given >= since and since) ~= false and 0
   end
 
   -- Lives as long as anything that was seen before may be restored: as long as what was in use
@@ -91,6 +101,11 @@ for base = 0, #KEYS - stride, stride do
     count = ARGV[argument] + 0
     for i = 1, policies do costs[i] = ARGV[argument + i] + 0 end
     argument = argument + 1 + policies
+    if reserves then
+      least, patience = ARGV[argument] + 0, tonumber(ARGV[argument + 1])
+      for i = 1, policies do keeps[i] = costs[i] > 0 and ARGV[argument + 1 + i] + 0 or 0 end
+      argument = argument + 2 + policies
+    end
     if corrects then
       for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) or huge end
       argument = argument + policies
@@ -108,11 +123,17 @@ for base = 0, #KEYS - stride, stride do
       granted = -i
       break
     end
-    local limit, used = counter.limit, counter.used()
+    local limit, used = counter.limit - (keeps[i] or 0), counter.used()
     local left = used < limit and limit - used or 0
     lefts[i] = left
-    if judged and left < granted * costs[i] then granted = floor(left / costs[i]) end
+    if judged and left < granted * costs[i] then
+      if patience and policies == 1 and counter.special and costs[i] <= limit then
+        left = max(left, counter.special(patience) - keeps[i])
+      end
+      if left < granted * costs[i] then granted = floor(left / costs[i]) end
+    end
   end
+  if granted >= 0 and granted < least then granted = 0 end
   if mode == 'peek' and granted > 0 then granted = count end
 
   local place = at + 1
@@ -120,11 +141,12 @@ for base = 0, #KEYS - stride, stride do
     local left, wait, reset = 0, 0, 0
     if granted >= 0 then
       local counter, cost = counters[i], costs[i]
-      local units, limit = granted * cost, counter.limit
+      local units, kept = granted * cost, keeps[i] or 0
+      local limit = counter.limit - kept
       left = lefts[i]
-      if units > 0 and changing then
-        if corrects then
-          wait = correct(i, KEYS[base + policies + i], units)
+      if units ~= 0 and changing then
+        if corrects and (units < 0 or mode ~= 'settle') then
+          wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         else
           counter.take(units)
         end
@@ -132,8 +154,9 @@ for base = 0, #KEYS - stride, stride do
         left = used < limit and limit - used or 0
       end
       local asked = granted < count and cost > 1 and cost or 1
+      if granted == 0 and cost > 0 then asked = least * cost end
       if wait == 0 and left < asked then
-        wait = asked > limit and -1 or counter.retry_after(asked)
+        wait = asked > limit and -1 or counter.retry_after(asked + kept)
       end
       if wait then reset, changed[i] = counter.reset_after() else granted = -i end
     end
@@ -152,12 +175,14 @@ for base = 0, #KEYS - stride, stride do
       if mode == 'reset' then
         call('DEL', KEYS[base + i])
         set_mark(i, KEYS[base + policies + i], us)
-      elseif costs[i] > 0 and changed[i] then
+      elseif costs[i] ~= 0 and changed[i] then
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         restored = 1
         -- What is charged in the instant of a refund is charged after it.
-        if mode == 'refund' then set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1) end
+        if gives and (costs[i] < 0 or mode ~= 'settle') then
+          set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
+        end
       end
     end
     if mode == 'restore' then reply[at + 1] = restored end

@@ -9,12 +9,22 @@ import type { Kernel, Scratch } from './algorithm.js'
  * - `consume`: take if all policies allow it
  * - `peek`: judge as consume would, change nothing
  * - `refund`: give back
+ * - `cancel`: give back a reservation whose turn has not come
+ * - `settle`: correct what was charged: costs above 0 are a penalty, costs below 0 a refund
  * - `penalty`: take, past the limit if need be
  * - `reconcile`: take what was taken elsewhere meanwhile, as far as it still counts
  * - `restore`: make the usage at least what was seen before, where it was lost; the costs are the
  *   units seen in use
  */
-export type Mode = 'consume' | 'peek' | 'refund' | 'penalty' | 'reconcile' | 'restore'
+export type Mode =
+  | 'consume'
+  | 'peek'
+  | 'refund'
+  | 'cancel'
+  | 'settle'
+  | 'penalty'
+  | 'reconcile'
+  | 'restore'
 
 /** What is asked of the counters. */
 export interface CounterRequest {
@@ -23,9 +33,15 @@ export interface CounterRequest {
   readonly costs: readonly number[]
   /** How many equal requests it stands for; they get what they would get one by one. Default 1. */
   readonly count?: number
+  /** To consume or peek: grant nothing unless at least this many of `count` fit. Default 1. */
+  readonly atLeast?: number | undefined
+  /** To consume or peek: how long, in ms, a turn is waited for. One counter alone reserves it. */
+  readonly maxWaitMs?: number | undefined
+  /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
+  readonly keep?: readonly number[] | undefined
   /** To refund, reconcile or restore: for each policy, until when (in us) the units count. */
   readonly untilUs?: readonly (number | undefined)[] | undefined
-  /** To refund by receipt: when (in us) it was charged. */
+  /** To refund, cancel or settle by receipt: when (in us) it was charged. */
   readonly seenUs?: number | undefined
 }
 
@@ -81,7 +97,7 @@ export function decide(
   nowUs: number,
   readings: readonly Reading[],
 ): number {
-  const { mode, costs, count = 1 } = request
+  const { mode, costs, count = 1, atLeast, keep } = request
   const judged = mode === 'consume' || mode === 'peek'
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
@@ -89,11 +105,17 @@ export function decide(
     const { kernel, scratch, table } = counter
     const cost = costs[i] as number
     counter.slot = table.read(scratch, keys[i] as string, nowUs)
-    const left = Math.max(0, scratch.limit - kernel.used(scratch))
+    const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
+    const left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     ;(readings[i] as Reading).left = left
-    if (judged && left < granted * cost) granted = Math.floor(left / cost)
+    if (!judged || left >= granted * cost) continue
+    const within =
+      request.maxWaitMs === undefined ? left : reservable(counters, request, left, kept)
+    if (within < granted * cost) granted = Math.floor(within / cost)
   }
-  if (mode === 'peek' && granted > 0) granted = count
+  if (atLeast === undefined) {
+    if (mode === 'peek' && granted > 0) granted = count
+  } else if (granted < atLeast) granted = 0
 
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -101,15 +123,21 @@ export function decide(
     const reading = readings[i] as Reading
     const cost = costs[i] as number
     const units = granted * cost
-    if (units > 0 && mode !== 'peek') {
+    const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
+    if (units !== 0 && mode !== 'peek') {
       if (judged || mode === 'penalty') kernel.take(scratch, units)
-      else correct(counter, keys[i] as string, request, units, request.untilUs?.[i], nowUs)
-      reading.left = Math.max(0, scratch.limit - kernel.used(scratch))
+      else if (mode === 'settle' && units > 0) kernel.take(scratch, units)
+      else
+        correct(counter, keys[i] as string, request, Math.abs(units), request.untilUs?.[i], nowUs)
+      reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     }
-    const asked = granted < count && cost > 1 ? cost : 1
+    let asked = granted < count && cost > 1 ? cost : 1
+    if (granted === 0 && cost > 0 && atLeast !== undefined) asked = atLeast * cost
     reading.waitMs = 0
-    if (reading.left < asked)
+    if (reading.left < asked) {
+      asked += kept
       reading.waitMs = asked > scratch.limit ? -1 : kernel.retryAfterMs(scratch, asked)
+    }
     reading.resetUs = kernel.resetAfterUs(scratch)
   }
 
@@ -118,10 +146,25 @@ export function decide(
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
     if (!counter.scratch.dirty || costs[i] === 0) continue
-    write(counter, keys[i] as string, mode, nowUs, (readings[i] as Reading).resetUs)
+    const gives =
+      mode === 'refund' || mode === 'cancel' || (mode === 'settle' && (costs[i] as number) < 0)
+    write(counter, keys[i] as string, gives, nowUs, (readings[i] as Reading).resetUs)
     changed = 1
   }
   return mode === 'restore' ? changed : granted
+}
+
+/** What is left; of of a lone counter what it can promise in the time that a request would wait. */
+function reservable(
+  counters: readonly Counter[],
+  { costs, maxWaitMs = 0 }: CounterRequest,
+  left: number,
+  kept: number,
+): number {
+  const { kernel, scratch } = counters[0] as Counter
+  const isAbove = (costs[0] as number) + kept > scratch.limit
+  if (counters.length > 1 || isAbove || kernel.within === undefined) return left
+  return Math.max(left, kernel.within(scratch, maxWaitMs) - kept)
 }
 
 /** Corrects a counter as far as its mark allows, if the units count for a whole ms or more. */
@@ -142,6 +185,10 @@ function correct(
     const mark = table.marks.of(key)
     // What was charged until a key was forgotten would be the units of others.
     if (mark !== undefined && mark.forgottenUs >= seenUs) return
+    if (mode === 'cancel' && kernel.cancel !== undefined) {
+      kernel.cancel(scratch, units, untilUs)
+      return
+    }
     const isOlder = mark !== undefined && mark.gaveUs >= seenUs
     kernel.refund(scratch, units, untilUs, isOlder ? seenUs : undefined)
   }
@@ -150,11 +197,11 @@ function correct(
 function write(
   { scratch, table, slot }: Counter,
   key: string,
-  mode: Mode,
+  gives: boolean,
   nowUs: number,
   resetUs: number,
 ): void {
-  const mark = mode === 'refund' ? table.marks.on(key) : undefined
+  const mark = gives ? table.marks.on(key) : undefined
   if (mark !== undefined) mark.gaveUs = nowUs
   if (resetUs > 0)
     table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))

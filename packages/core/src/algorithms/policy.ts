@@ -37,6 +37,8 @@ export interface Policy {
   /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by
    *  one. */
   readonly unitMs: number
+  /** How far ahead turns may be reserved, in ms; 0 for windows, where none are. */
+  readonly maxWaitMs: number
   /** The arithmetic; undefined: there is none, all is allowed. */
   readonly kernel: Kernel | undefined
   /** What the kernel calculates with. */

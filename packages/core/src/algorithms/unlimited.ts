@@ -23,6 +23,7 @@ export function unlimited(options: UnlimitedOptions = {}): Policy {
     windowMs: 0,
     timeScale: '',
     unitMs: 0,
+    maxWaitMs: 0,
     kernel: undefined,
     numbers: [0, 0, 0],
   })

@@ -41,6 +41,7 @@ export function windowPolicy<Options extends WindowOptions>(
     windowMs,
     timeScale: scaleOf(windowMs),
     unitMs: 0,
+    maxWaitMs: 0,
     kernel,
     numbers: [limit, windowMs, detailOf(limit, windowMs)],
   })

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'WEIR_POLICY_FAILED'
   | 'WEIR_NAME_CLASH'
   | 'WEIR_NOT_ENFORCED'
+  | 'WEIR_CLOSED'
 
 /** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */
 export interface CodedError extends Error {

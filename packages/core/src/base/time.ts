@@ -6,8 +6,9 @@ import type { Clock } from './clock.js'
 export interface Time extends Clock {
   /** Milliseconds, with a fraction, on a clock that never goes back. Its origin means nothing. */
   nowMs(): number
-  /** Calls back once, after `ms`. Never keeps the process alive. Returns what cancels it. */
-  after(ms: number, action: () => void): () => void
+  /** Calls back once, after `ms`. Returns what cancels it. Only what is awaited keeps the process
+   *  alive. */
+  after(ms: number, action: () => void, isAwaited?: boolean): () => void
   /** Calls back when what the event loop has received by now has been handled. */
   soon(action: () => void): void
   /** From 0 to 1. */
@@ -18,9 +19,9 @@ export interface Time extends Clock {
 export const processTime: Time = {
   nowUs: () => Date.now() * 1_000,
   nowMs: () => performance.now(),
-  after(ms, action) {
+  after(ms, action, isAwaited) {
     const timer = setTimeout(action, Math.max(1, ms))
-    ;(timer as { unref?(): void }).unref?.()
+    if (!isAwaited) (timer as { unref?(): void }).unref?.()
     return () => clearTimeout(timer)
   },
   soon: globalThis.setImmediate ?? ((action: () => void) => setTimeout(action, 0)),

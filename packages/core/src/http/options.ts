@@ -24,7 +24,7 @@ export type Asked<Req, Rest extends unknown[], Value> = (
 
 /** All options but what is allowed. */
 export interface LimitSettings<Req, Rest extends unknown[] = []>
-  extends Omit<RateLimiterOptions, 'policy'>,
+  extends Omit<RateLimiterOptions, 'policy' | 'maxWaiting'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same

@@ -21,7 +21,8 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
     const { mode } = request
     const done: Part[] = []
     let isDenied = false
-    let { deadlineAtMs } = request
+    // Those behind take no more than those before; what is then too much is given back.
+    let { deadlineAtMs, count } = request
     // Like that of the first part, it counts from the end of this turn.
     if (deadlineAtMs === undefined) {
       time.soon(() => {
@@ -31,31 +32,41 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
     for (const places of parts) {
       // Once one has denied, the others are only looked at.
       const partMode = isDenied && mode === 'consume' ? 'peek' : mode
-      const part: LayerRequest = { ...partOfRequest(request, places), mode: partMode, deadlineAtMs }
+      const own = { mode: partMode, deadlineAtMs, count }
+      const part: LayerRequest = { ...partOfRequest(request, places), ...own }
       try {
         const result = await promiseOf(next, part)
         const denies: boolean = result.granted === 0 && !isDenied
         isDenied ||= denies
-        if (denies && mode === 'consume') done.forEach(giveBack)
+        if (mode === 'consume' && !isDenied) count = result.granted
+        if (mode === 'consume' && (denies || !isDenied))
+          for (const each of done) giveBack(each, denies ? 0 : count)
         done.push({ places, request: part, result })
       } catch (error) {
-        if (mode === 'consume' && !isDenied) done.forEach(giveBack)
+        if (mode === 'consume' && !isDenied) for (const each of done) giveBack(each, 0)
         throw error
       }
     }
     return joined(request, done, !isDenied)
   }
 
-  /** With a deadline of its own. Nobody waits: what was left before is left again. */
-  function giveBack(part: Part): void {
+  /**
+   * Gives back what a part was granted beyond `granted`. With a deadline of its own. Nobody waits:
+   * what was left before is left again.
+   */
+  function giveBack(part: Part, granted: number): void {
     const { request, result } = part
+    const times = result.granted - granted
+    if (times === 0) return
     const receipt = { untilUs: result.untilUs, seenUs: result.nowUs, deadlineAtMs: undefined }
-    next.ask({ ...request, ...receipt, mode: 'refund' }, IGNORED)
+    const { target } = request
+    const costs = request.costs.map((cost) => times * cost)
+    next.ask({ mode: 'refund', target, costs, count: 1, ...receipt }, IGNORED)
     const policies = result.policies.map((each) => {
-      const remaining = Math.min(each.limit, each.remaining + each.cost)
+      const remaining = Math.min(each.limit, each.remaining + times * each.cost)
       return { ...each, remaining, retryAfterMs: each.cost > 0 ? 0 : each.retryAfterMs }
     })
-    part.result = { ...result, policies }
+    part.result = { ...result, granted, policies }
   }
 
   return {

@@ -31,7 +31,12 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
   const { of: denialsOf } = perName(() => new Denials(options))
   return {
     ask(request, pending) {
-      const { mode, target } = request
+      const { mode, target, atLeast } = request
+      if (atLeast !== undefined) {
+        // Who waits, or says more than its costs, is answered by the store.
+        next.ask(request, pending)
+        return
+      }
       const denials = denialsOf(target.policySet)
       const id = idOf(target)
       const known = denials.answer(id, request)
@@ -107,7 +112,8 @@ class Denials {
 
   /** Remembers a denial by the store; forgets the key after anything that may let it pass. */
   noted(id: string, { mode, target, costs }: LayerRequest, result: StoreResult): void {
-    if (mode === 'refund' || mode === 'reset') this.changed(id, target)
+    const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
+    if (gives || mode === 'reset') this.changed(id, target)
     else if (result.granted === 0) this.#remember(id, target, costs, result)
     else if (!this.#denials.isEmpty) this.#denials.delete(id)
   }

@@ -99,7 +99,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
     const afterUs = Math.ceil(nowUs() - lease.askedUs)
     const isOver = afterUs < lease.spentAfterUs || afterUs >= lease.lastsUs
     const isSame = request.target.policySet === lease.request.target.policySet
-    if (isOver || !isSame || request.mode !== 'consume' || !areOne(request.costs)) {
+    if (isOver || !isSame || !isPlain(request)) {
       end(keys, id)
       return undefined
     }
@@ -111,8 +111,8 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
 
   /** Takes units ahead beside a request that goes to Redis, if its key is hot. */
   function takeAhead(keys: Keys, id: string, request: LayerRequest, askedUs: number): void {
-    const { mode, target, costs } = request
-    if (mode !== 'consume' || target.ownKeys !== undefined || !areOne(costs)) return
+    const { target } = request
+    if (target.ownKeys !== undefined || !isPlain(request)) return
     let demand = keys.demands.get(id)
     if (demand === undefined) {
       demand = { sinceUs: askedUs, count: 0, isAsked: false, most: HOT }
@@ -203,6 +203,10 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
       }
     },
   }
+}
+
+function isPlain({ mode, costs, atLeast }: LayerRequest): boolean {
+  return mode === 'consume' && atLeast === undefined && areOne(costs)
 }
 
 /** The answer to the unit that was spent last, as it stood before those that are left. */

@@ -52,6 +52,18 @@ export interface Denied extends DecisionBase {
 /** What a limiter answers. A denial is a value like any other, not an error: look at `allowed`. */
 export type Decision = Allowed | Denied
 
+/** A decision of `wait`. */
+export type WaitDecision = Decision & {
+  /** How long it took, in whole ms. */
+  readonly waitedMs: number
+}
+
+/** A decision of `consumeUpTo`. */
+export type PartialDecision = Decision & {
+  /** How many units were taken; 0 if it was denied. */
+  readonly granted: number
+}
+
 /**
  * Proof of a charge. It is good for one refund, of all or of a part, by a limiter of the same name
  * on the same store. A copy of it (`structuredClone`, JSON) is not valid.

@@ -1,21 +1,44 @@
+import { MAX_UNITS } from '../algorithms/algorithm.js'
 import { checkedName } from '../algorithms/policy.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
-import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import { type Duration, durationMs } from '../base/duration.js'
+import { invalid, quote, typeError } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
-import { type Checks, checkAll, checkedOptions, ofType, unchecked } from '../base/options.js'
+import {
+  type Checks,
+  checkAll,
+  checkedOptions,
+  ofType,
+  unchecked,
+  wholeNumber,
+} from '../base/options.js'
+import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
-import { type Layer, layerOf } from '../layers/layer.js'
+import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkStore, checkWhen, partOfTarget } from '../request.js'
-import type { Mode, Store, WhenUnavailable } from '../store.js'
+import type { Mode, Store, Target, WhenUnavailable } from '../store.js'
+import { AskLine } from './asking.js'
+import {
+  type Cost,
+  checkedCosts,
+  checkUnits,
+  costsOf,
+  refundedCosts,
+  requestOf,
+  settledCosts,
+} from './costs.js'
 import {
   copyOf,
   type Decision,
+  decisionOf,
+  type PartialDecision,
   PendingDecision,
   Receipt,
   unlimitedDecision,
+  type WaitDecision,
   withoutPolicy,
 } from './decision.js'
 import {
@@ -28,6 +51,8 @@ import {
   storeOf,
   warnOfNamesake,
 } from './policy-set.js'
+import { TurnLine } from './turns.js'
+import { Waiting } from './waiting.js'
 
 export interface RateLimiterOptions {
   /** The limiter's identity across processes: same name on one store, same counters. Default
@@ -43,9 +68,9 @@ export interface RateLimiterOptions {
    *  `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** When the policy function fails for a key that it has never been asked about: `'deny'`,
-   *  `'allow'`, or what limits instead. `consume` and `peek` then answer, with a warning. Default:
-   *  they throw WEIR_POLICY_FAILED, as other methods do in any case. For a key that it was asked
-   *  about, what it said last holds. */
+   *  `'allow'`, or what limits instead. `consume`, `consumeUpTo`, `wait` and `peek` then answer,
+   *  with a warning. Default: they throw WEIR_POLICY_FAILED, as other methods do in any case. For
+   *  a key that it was asked about, what it said last holds. */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
   /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
    *  promise rejects with, becomes a warning, never a failed decision. */
@@ -55,16 +80,43 @@ export interface RateLimiterOptions {
   /** True: another limiter of this name on this store is meant to share its counters, so do not
    *  warn. */
   readonly shared?: boolean | undefined
+  /** How many may wait in this process: under a key, and in all. More are denied at once. Default
+   *  1,000 and 10,000. */
+  readonly maxWaiting?: MaxWaiting | undefined
+}
+
+export interface MaxWaiting {
+  readonly perKey?: number | undefined
+  readonly total?: number | undefined
 }
 
 type Watched = 'consume' | 'peek'
+type Method = Mode | 'reset' | 'wait' | 'consumeUpTo'
+
+/** Methods that answer where a policy function fails, if `whenPolicyFails` says how. */
+const DECIDING: readonly Method[] = ['consume', 'peek', 'wait', 'consumeUpTo']
 
 /** Options of one call of a limiter. */
 export interface DecideOptions {
-  /** Units that the request takes. Whole, >= 0; 0 is always allowed. Default 1. */
-  readonly cost?: number | undefined
+  /** Units that the request takes, of each policy, or by the names of policies. Whole, >= 0; 0 is
+   *  always allowed. Default 1, also for a policy that is not named. */
+  readonly cost?: Cost | undefined
   /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
+}
+
+export interface WaitOptions extends DecideOptions {
+  /** How long to wait at the most. Default: as long as it takes; for a turn of a bucket, its
+   *  `maxWait`, which also cuts what is longer. */
+  readonly timeout?: Duration | undefined
+  /** Ends the wait: the promise then rejects with its reason, and the turn goes to others. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface UpToOptions extends Pick<DecideOptions, 'policy'> {
+  /** Take nothing if there are fewer units than these. Whole, from 1 to what is asked for. Default
+   *  1. */
+  readonly atLeast?: number | undefined
 }
 
 /**
@@ -101,6 +153,8 @@ export class RateLimiter {
   readonly #otherwise: Resolved | undefined
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
+  readonly #waiting: Waiting
+  #isClosed = false
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
    *  default is true. */
   enabled = true
@@ -111,11 +165,23 @@ export class RateLimiter {
     checkAll(options, 'RateLimiter', CHECKS)
     const { name, store = memoryStore(), policy, whenPolicyFails, whenUnavailable } = options
     const { onDecision, shared } = options
+    const { perKey = 1_000, total = 10_000 } = options.maxWaiting ?? {}
     this.name = name ?? 'default'
     this.store = store
     this.#layer = layerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
+    const layer = this.#layer
+    const time = processTime
+    this.#waiting = new Waiting({
+      layer,
+      time,
+      maxWaiting: { perKey, total },
+      lineFor: (target, ended) =>
+        this.#reserves(target)
+          ? new TurnLine(layer, time, target, ended)
+          : new AskLine(layer, time, ended),
+    })
     const isNamed = name !== undefined
     this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
@@ -129,6 +195,75 @@ export class RateLimiter {
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
   consume(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised('consume', key, options)
+  }
+
+  /**
+   * Waits for its turn instead of being refused: allowed once it may pass, or denied at once if
+   * that would take longer than `timeout`. Where one bucket decides alone, the turn is reserved in
+   * the store: in order across processes, and `consume` sees what is reserved as used. Elsewhere
+   * those who wait in this process pass in order, and ask again after the wait that the store
+   * names. May end later than `timeout` by the time that a call of the store takes.
+   *
+   * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
+   * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
+   */
+  async wait(of: Key, options?: WaitOptions): Promise<WaitDecision> {
+    if (options !== undefined)
+      checkedOptions(options, 'wait()', ['cost', 'policy', 'timeout', 'signal'])
+    const { cost: given, timeout, signal } = options ?? {}
+    const key = checkedKey(of)
+    const cost = given === undefined ? 1 : checkedCosts(given)
+    const timeoutMs =
+      timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout, 'timeout')
+    if (signal !== undefined) checkSignal(signal)
+    signal?.throwIfAborted()
+    if (this.#isClosed) throw this.#closed()
+    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), waitedMs: 0 }
+    const known = this.#resolveFor('wait', key, options)
+    // In the same turn where that is possible: first come, first served.
+    const resolved = isPromise(known) ? await known : known
+    const costs = costsOf(resolved, cost)
+    // A policy function may have taken its time.
+    signal?.throwIfAborted()
+    if (this.#isClosed) throw this.#closed()
+    const { policySet, ownKeys } = resolved
+    if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
+    const target = { policySet, key, ownKeys }
+    const request = requestOf(target, costs, resolved)
+    const limited = { ...request, atLeast: 1 }
+    const { result, waitedMs } = await this.#waiting.wait({ request: limited, timeoutMs, signal })
+    const decision = this.#watched('consume', decisionOf(request, result)) as Decision
+    return { ...decision, waitedMs }
+  }
+
+  /**
+   * Takes as many units as there are, up to `n`, at once: `granted` says how many. Denied if there
+   * are fewer than `atLeast`.
+   * @example const { granted } = await limiter.consumeUpTo('u42', 100, { atLeast: 10 })
+   */
+  async consumeUpTo(of: Key, n: number, options?: UpToOptions): Promise<PartialDecision> {
+    if (options !== undefined) checkedOptions(options, 'consumeUpTo()', ['atLeast', 'policy'])
+    const { atLeast = 1 } = options ?? {}
+    const key = checkedKey(of)
+    checkUnits('n', n, MAX_UNITS)
+    checkUnits('atLeast', atLeast, n)
+    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
+    const known = this.#resolveFor('consumeUpTo', key, options)
+    const resolved = isPromise(known) ? await known : known
+    const { policySet, ownKeys } = resolved
+    if (policySet === undefined) {
+      const decision = this.#withoutStore(resolved, key)
+      return { ...decision, granted: decision.allowed ? n : 0 }
+    }
+    const one = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
+    const result = await promiseOf(this.#layer, { ...one, count: n, atLeast })
+    const { granted } = result
+    // What it cost, or would have.
+    const units = granted > 0 ? granted : atLeast
+    const policies = result.policies.map((each) => ({ ...each, cost: units * each.cost }))
+    const request = { ...one, costs: one.costs.map((cost) => units * cost) }
+    const decision = decisionOf(request, { ...result, granted: Math.min(granted, 1), policies })
+    return { ...(this.#watched('consume', decision) as Decision), granted }
   }
 
   /** What `consume` would answer now. Takes nothing. */
@@ -167,6 +302,40 @@ export class RateLimiter {
     await this.#ask('refund', of, options)
   }
 
+  /**
+   * Corrects what a decision was charged to what it cost: of each policy without a cost of its own,
+   * or by the names of policies (one that is not named stays). Less is given back as by a refund;
+   * more is charged now, past the limit if need be. A decision is good for one settlement or
+   * refund: a failed one is not repeated, and then the decision stands as it was charged or, if
+   * only the reply was lost, as it was settled. That of a denied decision does nothing, nor does
+   * that of a `peek`. While the store is away what is charged counts in this process, to be counted
+   * in the store later, and nothing is given back; nor is it of a decision that was made then.
+   *
+   * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
+   * WEIR_INVALID_RECEIPT as `refund` does.
+   * @example await limiter.settle(decision, { tokens: usage.total })
+   */
+  async settle(decision: Decision, actual: Cost): Promise<void> {
+    const cost = checkedCosts(actual)
+    const receipt = this.#receiptOf(decision, 'settle')
+    const { request, result } = receipt ?? {}
+    if (receipt === undefined || request === undefined || result === undefined) return
+    const all = settledCosts(request, cost)
+    if (receipt.spent) return
+    const costs = result.degraded ? all.map((each) => Math.max(0, each)) : all
+    receipt.spent = true
+    if (costs.every((each) => each === 0)) return
+    const { untilUs, nowUs } = result
+    await this.store.decide({ ...request, mode: 'settle', costs, untilUs, seenUs: nowUs })
+  }
+
+  /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. The store stays
+   *  yours to close. */
+  close(): void {
+    this.#isClosed = true
+    this.#waiting.close(() => this.#closed())
+  }
+
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
    *  afterwards. */
   async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
@@ -194,34 +363,50 @@ export class RateLimiter {
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
     if (options !== undefined) checkedOptions(options, 'refund() of a decision', ['cost'])
-    const cost = options?.cost === undefined ? undefined : checkedCost(options.cost)
-    if (decision.allowed === false) return
-    const { receipt } = decision
-    if (!(receipt instanceof Receipt)) {
-      const wrong = 'an object without a receipt, such as a copy by structuredClone or JSON'
-      throw this.#wrongReceipt(`${wrong}; give the decision itself, or a key`)
-    }
-    const { request, result, spent } = receipt
-    if (request === undefined || request.mode === 'peek') return
-    const { policySet } = request.target
-    if (policySet.name !== this.name) throw this.#notOurs(`the name "${policySet.name}"`)
-    if (storeOf(policySet) !== this.store) throw this.#notOurs('that name on another store')
-    if (spent) return
-    const costs = cost === undefined ? request.costs : partOfCosts(request.costs, cost)
+    const cost = options?.cost === undefined ? undefined : checkedCosts(options.cost)
+    const receipt = this.#receiptOf(decision, 'refund')
+    const { request, result } = receipt ?? {}
+    if (receipt === undefined || request === undefined || result === undefined) return
+    if (receipt.spent) return
+    const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
     receipt.spent = true
     const { untilUs, nowUs } = result
     await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
   }
 
-  #notOurs(whose: string): TypeError {
-    return this.#wrongReceipt(`a decision of a limiter of ${whose}; refund it there`)
+  /** What a decision of this limiter was charged; undefined: nothing. */
+  #receiptOf(decision: Decision, method: 'refund' | 'settle'): Receipt | undefined {
+    const wrong = (given: string): TypeError => {
+      const what = `${method}() of limiter "${this.name}" was given ${given}`
+      return typeError('WEIR_INVALID_RECEIPT', what)
+    }
+    if (decision?.allowed === false) return undefined
+    const { receipt } = decision ?? {}
+    if (!(receipt instanceof Receipt)) {
+      const copy = 'an object without a receipt, such as a copy by structuredClone or JSON'
+      const orKey = method === 'refund' ? ', or a key' : ''
+      throw wrong(`${copy}; give the decision itself${orKey}`)
+    }
+    const { request } = receipt
+    if (request === undefined || request.mode === 'peek') return undefined
+    const { policySet } = request.target
+    const theirs = `${method} it there`
+    if (policySet.name !== this.name)
+      throw wrong(`a decision of a limiter of the name "${policySet.name}"; ${theirs}`)
+    if (storeOf(policySet) !== this.store)
+      throw wrong(`a decision of a limiter of that name on another store; ${theirs}`)
+    return receipt
   }
 
-  #wrongReceipt(given: string): TypeError {
-    return typeError(
-      'WEIR_INVALID_RECEIPT',
-      `refund() of limiter "${this.name}" was given ${given}`,
-    )
+  /** Whether the store reserves turns of a target: where a bucket decides alone. */
+  #reserves({ policySet: { policies } }: Target): boolean {
+    const isLone = policies.length === 1 && policies[0]?.kernel?.within !== undefined
+    return isLone && this.store.reserves === true
+  }
+
+  #closed(): Error {
+    const what = `limiter "${this.name}" is closed, so nobody waits for it; make a new one`
+    return Object.assign(new Error(what), { code: 'WEIR_CLOSED' })
   }
 
   /** What an async method would do, without a promise beside the one that there is. */
@@ -234,7 +419,10 @@ export class RateLimiter {
   }
 
   #decide(mode: Watched, key: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    const decision = this.#ask(mode, key, options)
+    return this.#watched(mode, this.#ask(mode, key, options))
+  }
+
+  #watched(mode: Watched, decision: Decision | Promise<Decision>): Decision | Promise<Decision> {
     if (this.#onDecision === undefined) return decision
     if (isPromise(decision)) return decision.then((known) => this.#observed(mode, known))
     return this.#observed(mode, decision)
@@ -249,7 +437,8 @@ export class RateLimiter {
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
     if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
     const key = checkedKey(of)
-    const cost = options?.cost === undefined ? 1 : checkedCost(options.cost)
+    const { cost: given = 1 } = options ?? NO_OPTIONS
+    const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
     if (!this.enabled) return unlimitedDecision(this.name, key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
@@ -257,22 +446,18 @@ export class RateLimiter {
     return this.#askStore(resolved, key, cost, mode)
   }
 
-  #askStore(
-    resolved: Resolved,
-    key: string,
-    cost: number,
-    mode: Mode,
-  ): Decision | Promise<Decision> {
-    const { policySet, first, ownKeys, ownCosts } = resolved
-    if (policySet === undefined) {
-      if (resolved === DENIED) return withoutPolicy(this.name, key, first)
-      return unlimitedDecision(this.name, key, first, resolved === ALLOWED)
-    }
+  #askStore(resolved: Resolved, key: string, cost: Cost, mode: Mode): Decision | Promise<Decision> {
+    const { policySet, ownKeys, ownCosts, uses } = resolved
+    let costs = cost === 1 ? ONE : typeof cost === 'number' ? [cost] : costsOf(resolved, cost)
+    if (policySet === undefined) return this.#withoutStore(resolved, key)
     const { policies } = policySet
-    let costs = cost === 1 ? ONE : [cost]
-    if (ownCosts !== undefined || policies.length > 1)
+    if (typeof cost === 'number' && (ownCosts !== undefined || policies.length > 1))
       costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
-    const request = { mode, target: { policySet, key, ownKeys }, costs, count: 1 }
+    const target = { policySet, key, ownKeys }
+    const isPlain = ownCosts === undefined && uses.length === policies.length
+    const request = isPlain
+      ? { mode, target, costs, count: 1 }
+      : { mode, target, costs, count: 1, uses }
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
@@ -281,23 +466,30 @@ export class RateLimiter {
     return new Promise<Decision>(keepBoth)
   }
 
+  /** Where nothing is counted: there is no limit, or nothing says which. */
+  #withoutStore(resolved: Resolved, key: string): Decision {
+    const { first } = resolved
+    if (resolved === DENIED) return withoutPolicy(this.name, key, first)
+    return unlimitedDecision(this.name, key, first, resolved === ALLOWED)
+  }
+
   #resolveFor(
-    mode: Mode | 'reset',
+    method: Method,
     key: string,
-    options?: DecideOptions,
+    options?: Pick<DecideOptions, 'policy'>,
   ): Resolved | Promise<Resolved> {
     const own = options?.policy
     if (own === undefined && this.#fixed !== undefined) return this.#fixed
     if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
-    if (choose === policyOfRequests) policyOfRequests(key, this.name, mode)
+    if (choose === policyOfRequests) policyOfRequests(key, this.name, method)
     try {
       const resolved = whenKnown(choose(key), (input) => this.#remembered(key, input))
       return isPromise(resolved)
-        ? resolved.catch((error) => this.#lastGood(mode, key, error))
+        ? resolved.catch((error) => this.#lastGood(method, key, error))
         : resolved
     } catch (error) {
-      return this.#lastGood(mode, key, error)
+      return this.#lastGood(method, key, error)
     }
   }
 
@@ -309,15 +501,15 @@ export class RateLimiter {
 
   /** The policy function threw or returned no policy: its last policy for this key is used, never
    *  "unlimited". */
-  #lastGood(mode: Mode | 'reset', key: string, cause: unknown): Resolved {
+  #lastGood(method: Method, key: string, cause: unknown): Resolved {
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
     const resolved = this.#chosen.get(shortName(key))
     if (resolved !== undefined) {
       warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
       return resolved
     }
-    if (this.#otherwise === undefined || (mode !== 'consume' && mode !== 'peek')) {
-      const right = 'mend it, or say with whenPolicyFails what holds for consume and peek meanwhile'
+    if (this.#otherwise === undefined || !DECIDING.includes(method)) {
+      const right = 'mend it, or say with whenPolicyFails what holds meanwhile'
       const message = `${problem}, and never chose a policy for this key; ${right}`
       throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })
     }
@@ -343,6 +535,11 @@ const CHECKS: Checks<RateLimiterOptions> = {
   whenUnavailable: checkWhen,
   onDecision: ofType('function'),
   shared: unchecked,
+  maxWaiting: (given) =>
+    checkAll(given as MaxWaiting, 'maxWaiting', {
+      perKey: wholeNumber(0, 1_000_000),
+      total: wholeNumber(0, 1_000_000),
+    }),
 }
 
 function checkWhenPolicyFails(given: unknown): void {
@@ -351,11 +548,12 @@ function checkWhenPolicyFails(given: unknown): void {
 }
 
 const MAX_CHOSEN = 10_000
+const NO_OPTIONS: DecideOptions = {}
 const ONE: readonly number[] = Object.freeze([1])
 const DISABLED = unlimited({ name: 'disabled' })
 const UNKNOWN = unlimited({ name: 'policy-failed' })
-const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN }
-const DENIED: Resolved = { policySet: undefined, first: UNKNOWN }
+const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [] }
+const DENIED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [] }
 
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {
@@ -372,13 +570,8 @@ function isOfCall(options: DecideOptions | undefined): boolean {
   return options === undefined || (typeof options === 'object' && options !== null)
 }
 
-/** Of each policy at most what it was charged: one with a cost of its own may have been charged
- *  less than others. */
-function partOfCosts(charged: readonly number[], cost: number): readonly number[] {
-  const most = Math.max(...charged)
-  if (cost > most) {
-    const problem = `cost is ${cost}, but ${most} was charged; give ${most} or less`
-    throw rangeError('WEIR_INVALID_COST', problem)
-  }
-  return charged.map((each) => Math.min(each, cost))
+function checkSignal(signal: AbortSignal): void {
+  const { addEventListener, throwIfAborted } = (signal ?? {}) as Partial<AbortSignal>
+  if (typeof addEventListener === 'function' && typeof throwIfAborted === 'function') return
+  throw invalid('WEIR_INVALID_OPTION', 'signal', signal, 'an AbortSignal')
 }

@@ -40,6 +40,8 @@ export interface Resolved {
   /** Undefined: nothing limits. */
   readonly policySet: PolicySet | undefined
   readonly first: Policy
+  /** The policies as they were given, also those that limit nothing. */
+  readonly uses: readonly PolicyUse[]
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
   readonly ownCosts?: readonly (number | undefined)[] | undefined
 }
@@ -92,10 +94,11 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
     const uses = usesOf(input, owner)
     const { policy: first } = uses[0] as PolicyUse
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
-    if (limiting.length === 0) return { policySet: undefined, first }
+    if (limiting.length === 0) return { policySet: undefined, first, uses }
     return {
       policySet: policySetOf(limiting),
       first,
+      uses,
       ownKeys: someOf(limiting.map(ownKeyOf)),
       ownCosts: someOf(limiting.map(({ cost }) => cost)),
     }

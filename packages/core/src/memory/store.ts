@@ -96,6 +96,7 @@ export function memoryStoreOf({
   return {
     local: true,
     recovers: true,
+    reserves: true,
     decide(request: StoreRequest): StoreResult {
       mustBeOpen()
       const { target } = request

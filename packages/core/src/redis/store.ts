@@ -41,6 +41,7 @@ export function redisStoreIn(
   const layers = layersOver(transport, settings, time)
   return layeredStore(layers.first, layers.resilience, {
     local: false,
+    reserves: true,
     async close() {
       layers.leases?.close()
       transport.close()

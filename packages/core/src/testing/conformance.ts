@@ -12,7 +12,7 @@ import type { Decision } from '../limiter/decision.js'
 import { RateLimiter } from '../limiter/limiter.js'
 import type { PolicyInput } from '../limiter/policy-set.js'
 import { makePolicySet } from '../request.js'
-import type { Store } from '../store.js'
+import type { Store, StoreResult } from '../store.js'
 import type { PolicyExample } from './algorithms.js'
 import { policyExamples } from './algorithms.js'
 import { type FakeClock, fakeClock } from './clock.js'
@@ -33,7 +33,7 @@ export interface ConformanceCase {
 export function storeConformance(
   createStore: (clock: FakeClock) => Store | Promise<Store>,
 ): ConformanceCase[] {
-  async function inStore(check: (bench: Bench) => Promise<void>): Promise<void> {
+  async function inStore(check: (bench: Bench) => Promise<unknown>): Promise<void> {
     const clock = fakeClock()
     const store = await createStore(clock)
     const run = `r${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`
@@ -61,7 +61,11 @@ export function storeConformance(
     }
   })
   const general = GENERAL.map(([name, check]) => ({ name, run: () => inStore(check) }))
-  return [...perPolicy, ...perTrace, ...general]
+  const turns = TURNS.map(([name, check]) => {
+    const run = () => inStore(async (bench) => bench.store.reserves && check(bench))
+    return { name, run }
+  })
+  return [...perPolicy, ...perTrace, ...general, ...turns]
 }
 
 interface Bench {
@@ -178,6 +182,60 @@ const CASES: readonly PolicyCase[] = [
     },
   ],
   [
+    'fewer units than at least are not granted, and the wait is until they are there',
+    async ({ clock, store, run }, policy) => {
+      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
+      const some = { mode: 'consume', target, costs: [1], count: policy.limit } as const
+      const first = await store.decide({ ...some, atLeast: 1 })
+      same('all that there is', first.granted, policy.limit)
+      await store.decide({ ...some, mode: 'refund', count: 1 })
+      const denied = await store.decide({ ...some, count: 3, atLeast: 2 })
+      same('granted', denied.granted, 0)
+      same('remaining', denied.policies[0]?.remaining, 1)
+      const waitMs = denied.policies[0]?.retryAfterMs as number
+      clock.advance(waitMs - 1)
+      same('before', (await store.decide({ ...some, count: 2, atLeast: 2 })).granted, 0)
+      clock.advance(1)
+      same('after', (await store.decide({ ...some, count: 2, atLeast: 2 })).granted, 2)
+    },
+  ],
+  [
+    'what must remain remains, and is not said to be left',
+    async ({ store, run }, policy) => {
+      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
+      const one = { mode: 'consume', target, costs: [1], count: 1, atLeast: 1 } as const
+      const kept = await store.decide({ ...one, count: policy.limit, keep: [2] })
+      same('granted', kept.granted, policy.limit - 2)
+      same('left to it', kept.policies[0]?.remaining, 0)
+      same('no more', (await store.decide({ ...one, keep: [2] })).granted, 0)
+      same('cost 0', (await store.decide({ ...one, costs: [0], keep: [2] })).granted, 1)
+      same('to others', (await store.decide({ ...one, count: 5 })).granted, 2)
+      const { policies } = await store.decide({ ...one, keep: [policy.limit] })
+      same('never', policies[0]?.retryAfterMs, Number.POSITIVE_INFINITY)
+    },
+  ],
+  [
+    'a settlement gives back, or charges past the limit',
+    async ({ limiter, store, run }, policy) => {
+      const subject = limiter(policy)
+      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
+      const settle = { mode: 'settle', target, count: 1 } as const
+      const { untilUs, nowUs: seenUs } = await store.decide({
+        ...settle,
+        mode: 'consume',
+        costs: [3],
+      })
+      const { granted, policies } = await store.decide({ ...settle, costs: [-2], untilUs, seenUs })
+      same('granted', granted, 1)
+      same('remaining', policies[0]?.remaining, policy.limit - 1)
+      await store.decide({ ...settle, costs: [policy.limit + 1], untilUs, seenUs })
+      await subject.refund('k', { cost: 2 })
+      same('past the limit', (await subject.peek('k')).remaining, 0)
+      await subject.refund('k', { cost: 1 })
+      same('and by so much', (await subject.peek('k')).remaining, 1)
+    },
+  ],
+  [
     'reset forgets',
     async ({ limiter }, policy) => {
       const subject = limiter(policy)
@@ -286,6 +344,53 @@ const GENERAL: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
       })
       same('granted', granted, 3)
       same('remaining', policies[0]?.remaining, 0)
+    },
+  ],
+]
+
+const TURNS: readonly (readonly [string, (bench: Bench) => Promise<void>])[] = [
+  [
+    'turns of a bucket are reserved in order, up to how long each would wait',
+    async ({ limiter, clock, store, run }) => {
+      const policy = gcra({ name: 'line', limit: 10, period: '1s', burst: 2, maxWait: '1s' })
+      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
+      const one = { mode: 'consume', target, costs: [1], count: 1, atLeast: 1 } as const
+      const turnMs = async (maxWaitMs: number, cost = 1): Promise<number | undefined> => {
+        const result = await store.decide({ ...one, costs: [cost], maxWaitMs })
+        const turnUs = (result.untilUs[0] as number) - result.nowUs - policy.windowMs * 1_000
+        return result.granted === 0 ? undefined : Math.max(0, turnUs / 1_000)
+      }
+      await limiter(policy).consume('k', { cost: 2 })
+      same('nobody waits', await turnMs(0), undefined)
+      same('first turn', await turnMs(100), 100)
+      same('second turn', await turnMs(1_000), 200)
+      same('not so long', await turnMs(299), undefined)
+      same('two units', await turnMs(1_000, 2), 400)
+      same('never', await turnMs(1_000, 3), undefined)
+      same('not at once', (await limiter(policy).peek('k')).remaining, 0)
+      clock.advance(400)
+      same('after them', await turnMs(100), 100)
+      for (let i = 0; i < 9; i += 1) await turnMs(1_000)
+      same('up to the longest wait', await turnMs(10_000), undefined)
+    },
+  ],
+  [
+    'a turn is cancelled as far as no later one stands on it',
+    async ({ store, run }) => {
+      const policy = gcra({ limit: 10, period: '1s', burst: 1, maxWait: '1s' })
+      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
+      const one = { mode: 'consume', target, costs: [1], count: 1 } as const
+      const results: StoreResult[] = []
+      for (let i = 0; i < 4; i += 1)
+        results.push(await store.decide({ ...one, atLeast: 1, maxWaitMs: 1_000 }))
+      const cancel = async (place: number): Promise<number | undefined> => {
+        const { untilUs, nowUs: seenUs } = results[place] as StoreResult
+        const after = await store.decide({ ...one, mode: 'cancel', untilUs, seenUs })
+        return after.policies[0]?.resetAfterMs
+      }
+      same('in the middle', await cancel(2), 400)
+      same('the last', await cancel(3), 300)
+      same('another that is last', await cancel(2), 200)
     },
   ],
 ]

@@ -93,24 +93,41 @@ test.each([
   expect(() => kernelLuaOf(whole)).toThrow(message)
 })
 
-test('the driver gets all functions, and of the corrections that of the mode', () => {
+test('the driver gets all functions, and of those of modes that of its own', () => {
   const lua: KernelLua = kernelLuaOf(text(functions))
   expect(lua.kernel).toContain(`
-local correct
-if mode == 'refund' then
+local special
+if mode == 'refund' or mode == 'settle' or mode == 'cancel' then
 local function refund(units)
     left = left + units
   end
-correct = refund
+special = refund
 elseif mode == 'reconcile' then
 `)
   expect(lua.kernel).toContain(
     `
 return { limit = limit, read = read, used = used, take = take, retry_after = retry_after, \
-reset_after = reset_after, write = write, correct = correct }
+reset_after = reset_after, write = write, special = special }
 end
 `.replace('\\\n', ''),
   )
+})
+
+test('a kernel on which turns are reserved also has the functions for that', () => {
+  const more = 'local function within(ms) return ms end\nlocal function cancel(units) end\n'
+  const lua: KernelLua = kernelLuaOf(
+    text(functions).replace('local function refund', `${more}local function refund`),
+  )
+  expect(lua.kernel).toContain(`
+local special
+if mode == 'reserve' or mode == 'preview' then
+local function within(ms) return ms end
+special = within
+elseif mode == 'cancel' then
+local function cancel(units) end
+special = cancel
+elseif mode == 'refund' or mode == 'settle' or mode == 'cancel' then
+`)
 })
 
 test('the loop holds the bodies of the functions once for each policy, with names of its own', () => {

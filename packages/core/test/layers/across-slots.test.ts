@@ -221,3 +221,49 @@ test('after the deadline nobody waits for what is given back', async () => {
   expect(await time.settle(asked)).toMatchObject({ granted: 0 })
   expect(left()).toEqual([99, 0, 2])
 })
+
+test('of as many as there are, all are charged the same, and what was too much is given back', async () => {
+  const { store, next, first, left } = across()
+  const other = { ...target, policySet: makePolicySet('p', [many]), ownKeys: [own('b')] }
+  store.decide({ ...onTarget(other, 'consume'), costs: [8] })
+  const request = { ...onTarget(target, 'consume'), count: 5, atLeast: 1 }
+  const result = (await answerOf(first, request)) as StoreResult
+  expect(result.granted).toBe(1)
+  expect(next.asked.map(({ mode, count, costs }) => [mode, count * (costs[0] as number)])).toEqual([
+    ['consume', 5],
+    ['consume', 2],
+    ['refund', 1],
+    ['consume', 1],
+  ])
+  expect(left()).toEqual([98, 0, 1])
+  expect(result.policies.map(({ remaining }) => remaining)).toEqual([98, 0, 1])
+})
+
+test('of fewer than at least, nothing is charged', async () => {
+  const { store, first, left } = across()
+  const other = { ...target, policySet: makePolicySet('p', [many]), ownKeys: [own('b')] }
+  store.decide({ ...onTarget(other, 'consume'), costs: [8] })
+  const request = { ...onTarget(target, 'consume'), count: 2, atLeast: 2 }
+  expect(((await answerOf(first, request)) as StoreResult).granted).toBe(0)
+  expect(left()).toEqual([99, 1, 2])
+})
+
+test('a part of what would wait reserves no turn, and keeps its own of what must remain', async () => {
+  const { next, first } = across()
+  const limits = { atLeast: 1, maxWaitMs: 100, keep: [3, 2, 1] }
+  await answerOf(first, { ...onTarget(target, 'consume'), ...limits })
+  expect(next.asked.map(({ maxWaitMs, keep }) => [maxWaitMs, keep])).toEqual([
+    [undefined, [1]],
+    [undefined, [2]],
+    [undefined, [3]],
+  ])
+})
+
+test('a settlement is asked slot by slot, with the costs of each', async () => {
+  const { first, next, left } = across()
+  await answerOf(first, { ...onTarget(target, 'consume'), costs: [5, 2, 1] })
+  const settle = { ...onTarget(target, 'settle'), costs: [-5, 1, 2] }
+  await answerOf(first, { ...settle, untilUs: [9e15, 9e15, 9e15] })
+  expect(left()).toEqual([99, 6, 0])
+  expect(next.asked.slice(3).map(({ costs }) => costs[0])).toEqual([2, 1, -5])
+})

@@ -199,3 +199,20 @@ test('a failure of the store is passed on, and nothing is remembered', async () 
   expect(answerOf(cache, request)).toMatchObject({ message: 'away' })
   expect(known()).toBeUndefined()
 })
+
+test('who waits, or says more than its costs, is answered by the store, and leaves nothing behind', async () => {
+  const { known } = await denied(500)
+  const limited = { ...request, atLeast: 1 }
+  expect(known(limited)).toBeUndefined()
+  expect(known({ ...limited, maxWaitMs: 100 })).toBeUndefined()
+  expect(known()).toMatchObject({ granted: 0 })
+  const fresh = await cacheOver(resultOf(500))
+  expect(fresh.known({ ...limited, keep: [1] })).toBeUndefined()
+  expect(fresh.known()).toBeUndefined()
+})
+
+test.each(['settle', 'cancel'] as const)('it is forgotten after the mode %s', async (mode) => {
+  const { known } = await denied(500)
+  expect(known({ ...request, mode, untilUs: [0], seenUs: 0 })).toBeUndefined()
+  expect(known()).toBeUndefined()
+})

@@ -2,7 +2,6 @@
 
 import type { Reading } from '../../src/algorithms/driver.js'
 import { StoreError } from '../../src/base/errors.js'
-import type { LayerRequest } from '../../src/layers/layer.js'
 import type { Backend, BackendNode } from '../../src/layers/resilience/backend.js'
 import type { MemoryStore } from '../../src/memory/store.js'
 import { batching } from '../../src/redis/transport/batching.js'
@@ -63,7 +62,7 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
       // The connection ends some time, and with it the wait.
       else if (fake.state === 'silent') time.after(2_000, () => failAll('Connection is closed'))
       else {
-        const replies = call.entries.map((entry) => decidedBy(fake, call.mode, entry))
+        const replies = call.entries.map((entry) => decidedBy(fake, entry))
         const nowUs = time.nowUs()
         const isLost = fake.state === 'deaf'
         time.after(isLost ? 2_000 : fake.latencyMs, () => {
@@ -108,10 +107,10 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
 
 function decidedBy(
   fake: FakeNode,
-  mode: LayerRequest['mode'],
   { request, pendings }: Entry,
 ): { readonly granted: number; readonly readings: readonly Reading[] } {
   fake.decisions += 1
+  const { mode } = request
   if (mode === 'reset') fake.store.reset(request.target)
   const count = request.count * pendings.length
   const asked = { ...request, mode: mode === 'reset' ? 'peek' : mode, count } as StoreRequest

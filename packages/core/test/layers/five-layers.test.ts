@@ -57,6 +57,7 @@ function worldOf(seed = 1): World {
   const layers = layersOver(backend, options, time)
   const store = layeredStore(layers.first, layers.resilience, {
     local: false,
+    reserves: true,
     async close() {
       layers.leases?.close()
       layers.resilience.close()

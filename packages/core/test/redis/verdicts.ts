@@ -10,6 +10,7 @@ import {
   answer,
   argumentsOf,
   type Call,
+  callModeOf,
   numbersOf,
   type PreparedScript,
   withSource,
@@ -46,7 +47,7 @@ export async function verdictsOf(
   const call: Call = {
     prepared,
     slot: 0,
-    mode,
+    mode: callModeOf((entries[0] as (typeof entries)[0]).request),
     nowUs: atUs,
     entries,
     node: undefined,

@@ -15,6 +15,9 @@ export interface GcraOptions {
   /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
    *  down, and at least 1. */
   readonly burst?: number | undefined
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
 }
 
 /**
@@ -29,12 +32,12 @@ export interface GcraOptions {
  */
 export function gcra(options: GcraOptions): Policy {
   const words = ['burst', 'limit', 'period'] as const
-  checkedOptions(options, 'gcra()', ['name', ...words], 'WEIR_INVALID_POLICY')
+  checkedOptions(options, 'gcra()', ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
   const { limit } = options
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
   const { burst = rounded } = options
   // A limit of 0 denies all; how fast nothing comes back does not matter.
   const rate = limit === 0 && burst === 0 ? 1 : limit
-  const { name, period } = options
-  return bucketPolicy('gcra', { name, burst, limit: rate, period }, words)
+  const { name, period, maxWait } = options
+  return bucketPolicy('gcra', { name, maxWait, burst, limit: rate, period }, words)
 }

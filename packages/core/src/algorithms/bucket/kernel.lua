@@ -12,9 +12,10 @@ local function ticks_at(at_us)
   return (at_us - EPOCH_MS * 1000) * 8
 end
 
-return function(limit, full, reach)
+return function(limit, full, wait)
   local price = limit > 0 and ceil(full / limit) or 1
   local span = limit * price
+  local reach = span + wait + span / 50 + 24240
   local now = ticks_at(us)
   local tat, stored, dirty
 
@@ -34,10 +35,11 @@ return function(limit, full, reach)
     return ceil((tat - now) / price)
   end
 
-  -- Moves the TAT later, at most two spans ahead of now: by the price of the units, or to `to`.
+  -- Moves the TAT later, at most a span and the wait ahead of now: by the price of the units, or to
+  -- `to`.
   local function take(units, to)
     local moved = to or tat + units * price
-    local furthest = now + 2 * span
+    local furthest = now + span + wait
     if moved > furthest then moved = furthest end
     if moved > tat then
       tat = moved
@@ -62,6 +64,18 @@ return function(limit, full, reach)
       call('INCRBY', key, format('%d', tat - stored))
     else
       call('SET', key, format('%d', tat), 'PX', format('%d', ceil(reset / 1000) + 8192 + slack))
+    end
+  end
+
+  local function within(ms)
+    local ticks = ms * 8000
+    return floor((span + (ticks < wait and ticks or wait) - (tat - now)) / price)
+  end
+
+  local function cancel(units, until_us)
+    if ticks_at(until_us) >= tat and tat > now then
+      tat = max(tat - units * price, now)
+      dirty = true
     end
   end
 

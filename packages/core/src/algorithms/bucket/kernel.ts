@@ -8,13 +8,16 @@
 //          8 * interval. 7 a minute: 68,571,429 ticks instead of 68,571,428.57.
 //   span   capacity * price: the TAT of an empty bucket is one span ahead of now
 //   left   floor((now + span - max(TAT, now)) / price)
-//   reach  two full resets of any bucket of the time scale, a bit more than two spans: policy.ts
+//   wait   how long a turn may be reserved ahead, at least a span
+//   turn   of a reservation: TAT - span, which is when its last unit comes
+//   reach  a span and the wait, of any bucket of the time scale
 //
-// Bound: at most capacity + refill * t / every units in any time t. A penalty past the limit
-// may put the TAT up to two spans ahead. Anything further than `reach` is a clock that stepped
-// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most two
-// full resets. Another capacity on the same state: the TAT stays, so the share of the bucket that
-// is used is kept.
+// Bound: at most capacity + refill * t / every units in any time t, each of them at its turn or
+// later. Reservations, and penalties past the limit, put the TAT up to a span and the wait ahead,
+// two spans where nothing is said of the wait. Anything further than `reach` is a clock that
+// stepped back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at
+// most that long. Another capacity on the same state: the TAT stays, so the share of the bucket
+// that is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import type { Kernel, PolicyNumbers } from '../algorithm.js'
@@ -27,12 +30,21 @@ const ROUNDED = 16
 
 type BucketScratch = ReturnType<typeof prepare>
 
-function prepare([limit, full, reach]: PolicyNumbers) {
+/**
+ * Equal time scales and waits may differ by rounding: half a ms of the time scale, and then up to
+ * 1 % of the price; in what is reached that counts twice.
+ */
+const ROUNDED_PART = 50
+const ROUNDED_TICKS = 24_240
+
+function prepare([limit, full, wait]: PolicyNumbers) {
   const price = limit > 0 ? Math.ceil(full / limit) : 1
-  return { price, limit, span: limit * price, reach, now: 0, tat: 0, dirty: false }
+  const span = limit * price
+  const reach = span + wait + span / ROUNDED_PART + ROUNDED_TICKS
+  return { price, limit, span, wait, reach, now: 0, tat: 0, dirty: false }
 }
 
-/** Numbers: capacity, ticks in which all of it comes back, reach in ticks. */
+/** Numbers: capacity, ticks in which all of it comes back, wait in ticks. */
 export const bucket: Kernel = {
   id: 'bucket1',
   lua: bucketLua,
@@ -50,6 +62,11 @@ export const bucket: Kernel = {
   },
 
   used: ({ tat, now, price }) => Math.ceil((tat - now) / price),
+
+  within({ tat, now, price, span, wait }, ms) {
+    const ticks = ms * TICKS_PER_MS
+    return Math.floor((span + (ticks < wait ? ticks : wait) - (tat - now)) / price)
+  },
 
   take: (scratch, units) => moveTo(scratch, scratch.tat + units * scratch.price),
 
@@ -71,6 +88,13 @@ export const bucket: Kernel = {
       scratch.tat = Math.max(scratch.tat - back, scratch.now)
       scratch.dirty = true
     }
+  },
+
+  cancel(scratch, units, untilUs) {
+    // What was taken or reserved after it stands on it.
+    if (ticksAt(untilUs) < scratch.tat || scratch.tat <= scratch.now) return
+    scratch.tat = Math.max(scratch.tat - units * scratch.price, scratch.now)
+    scratch.dirty = true
   },
 
   reconcile(scratch, units, untilUs) {
@@ -99,9 +123,9 @@ function ticksAt(us: number): number {
   return (us - EPOCH_MS * 1_000) * TICKS_PER_US
 }
 
-/** Moves the TAT to a later instant, at most two spans ahead of now. */
+/** Moves the TAT to a later instant, at most a span and the wait ahead of now. */
 function moveTo(scratch: BucketScratch, tat: number): void {
-  const furthest = scratch.now + 2 * scratch.span
+  const furthest = scratch.now + scratch.span + scratch.wait
   const reached = tat < furthest ? tat : furthest
   if (reached <= scratch.tat) return
   scratch.tat = reached

@@ -14,6 +14,9 @@ export interface LeakyBucketOptions {
   readonly leak: number
   /** The time in which `leak` units leak out, from 1 ms to 3,650 days. */
   readonly every: Duration
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
 }
 
 /**

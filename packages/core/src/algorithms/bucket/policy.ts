@@ -8,12 +8,18 @@ import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy
 import { bucket } from './kernel.js'
 
 /**
- * Keeps now + 3.1 full buckets, in eighths of a microsecond since 2025, below 2^53 until the year
- * 2045.
+ * Keeps now + 3.1 full buckets, or two and the longest wait, in eighths of a microsecond since
+ * 2025, below 2^53 until the year 2045.
  */
 const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
+
+/** What all of them may be given. */
+interface BucketOptions {
+  readonly name?: string | undefined
+  readonly maxWait?: Duration | undefined
+}
 
 /**
  * @param words what the algorithm's users call the capacity, the units that come back every so
@@ -22,10 +28,10 @@ const MAX_ROUNDING = 0.01
  */
 export function bucketPolicy<Word extends string>(
   algorithm: Algorithm,
-  options: { readonly [word in Word]: unknown } & { readonly name?: string | undefined },
+  options: { readonly [word in Word]: unknown } & BucketOptions,
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
-  checkedOptions(options, `${algorithm}()`, ['name', ...words], 'WEIR_INVALID_POLICY')
+  checkedOptions(options, `${algorithm}()`, ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
   const [capacityWord, refillWord, everyWord] = words
   const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
   const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)
@@ -53,23 +59,24 @@ export function bucketPolicy<Word extends string>(
   // Before the price is rounded, so that equal settings in other words are of one time scale.
   const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
   const span = capacity * price
+  const { maxWait } = options
+  const waitMs = maxWait === undefined ? undefined : durationMs(maxWait, `${algorithm}: maxWait`)
+  if (waitMs !== undefined && waitMs > MAX_FULL_MS) {
+    const right = 'at most 1826 days'
+    throw invalid('WEIR_INVALID_POLICY', `${algorithm}: maxWait`, maxWait, right, typeof maxWait)
+  }
+  // Debts past the limit are counted that far, too, so it is never less than a span.
+  const wait = Math.max(span, (waitMs ?? 0) * TICKS_PER_MS)
+  const scale = durationText(fullMs)
   return makePolicy({
     name: options.name,
     algorithm,
     limit: capacity,
     windowMs: span / TICKS_PER_MS,
-    timeScale: durationText(fullMs),
+    timeScale: waitMs === undefined ? scale : `${scale}-wait-${durationText(waitMs)}`,
     unitMs: price / TICKS_PER_MS,
+    maxWaitMs: waitMs ?? fullMs,
     kernel: bucket,
-    numbers: [capacity, span, reachOf(span, fullMs)],
+    numbers: [capacity, span, wait],
   })
-}
-
-/**
- * How far ahead of now any bucket of the time scale can have put the state: two full resets. That
- * of another one may be longer than this one's by its rounding: half a ms of the time scale, and
- * then up to 1 % of its price.
- */
-function reachOf(span: number, fullMs: number): number {
-  return Math.ceil(2 * Math.max(span, (1 + MAX_ROUNDING) * (fullMs + 0.5) * TICKS_PER_MS))
 }

@@ -125,7 +125,8 @@ export class Fallback {
     const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
     if (admitted !== undefined && result.granted > 0 && mode !== 'peek') {
       const costs = request.costs.map((cost, i) => (places.includes(i) ? cost : 0))
-      take(admitted.units, costs, mode === 'refund' ? result.granted : -result.granted)
+      const isGiven = mode === 'refund' || mode === 'cancel'
+      take(admitted.units, costs, isGiven ? result.granted : -result.granted)
       admitted.untilUs = result.untilUs
     }
     return result

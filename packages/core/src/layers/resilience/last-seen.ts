@@ -76,7 +76,7 @@ export class LastSeen {
     const lost = isLoss ? this.#seenAt(at) : undefined
     // What is in use after a denial, refund or reconciliation does not tell whether less is used
     // because it was lost or has passed.
-    const isVague = mode === 'reconcile' || mode === 'refund' || result.granted === 0
+    const isVague = mode === 'reconcile' || isGiven(mode) || result.granted === 0
     if (known && isVague && this.#shows(isLess, at, result, mode)) return lost
     cells[at] = hash
     cells[at + 1] = result.nowUs
@@ -183,9 +183,14 @@ const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, m
   return traits?.hasOneEnd === true && remaining > remained - took
 }
 
+/** What a settlement takes only makes more used than is expected, so it passes for a refund. */
+function isGiven(mode: Mode): boolean {
+  return mode === 'refund' || mode === 'cancel' || mode === 'settle'
+}
+
 /** Less is in use than was seen and was not given back. */
 const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
-  const back = mode === 'refund' ? granted * cost : 0
+  const back = isGiven(mode) ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back
 }

@@ -8,7 +8,7 @@
 import { memoized } from '../../base/cache.js'
 import { storeClosed } from '../../base/errors.js'
 import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
-import type { Layer, LayerRequest, Pending } from '../layer.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { BreakerState } from './breaker.js'
 import { type Deadline, Deadlines, type Timed } from './deadlines.js'
@@ -124,9 +124,19 @@ export class Resilience implements Layer {
     if (isForStore === true || this.#isClosed) return
     // What was given up as not counted has been.
     if (mode === 'reconcile') this.#noted(request, result)
-    if (mode !== 'consume' && mode !== 'penalty' && mode !== 'refund') return
+    if (mode === 'settle') this.#fallback.counted(chargeOf(request), result.granted)
+    // Whoever waits was given another turn, or none.
+    if (request.maxWaitMs !== undefined && mode === 'consume') this.#cancel(request, result)
+    else if (mode === 'consume' || mode === 'penalty')
+      this.#fallback.counted(request, result.granted)
     // What the store has given back must not be given back a second time either.
-    this.#fallback.counted(request, mode === 'refund' ? -result.granted : result.granted)
+    else if (mode === 'refund' || mode === 'cancel')
+      this.#fallback.counted(request, -result.granted)
+  }
+
+  /** Nobody wants the turn that a reply gives. */
+  #cancel(request: LayerRequest, result: StoreResult): void {
+    if (result.granted > 0) this.#send(cancelling(request, result), IGNORED)
   }
 
   /** The store has said that it cannot decide, or cannot be asked. */
@@ -166,9 +176,11 @@ export class Resilience implements Layer {
     if (state === 'closed') this.#recovery.reconcileSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
     const seen = this.#seenOf(target.policySet).get(target)
+    // What the store was charged too much it is not given back.
+    const local = mode === 'settle' ? chargeOf(request) : request
     let result: StoreResult
     try {
-      result = this.#fallback.decide(request, seen, cause, retryAfterMs)
+      result = this.#fallback.decide(local, seen, cause, retryAfterMs)
     } catch (error) {
       pending.failed(error)
       return
@@ -185,9 +197,11 @@ export class Resilience implements Layer {
     if (mode === 'reconcile' && isForStore !== true) this.#fallback.counted(request, 1)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
-    for (let i = 0; i < costs.length; i += 1) units += costs[i] as number
+    for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
     if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
-    const before = this.#seenOf(target.policySet).note(target, result, mode)
+    const whole = request.keep === undefined ? result : wholeOf(request, result)
+    if (whole === undefined) return
+    const before = this.#seenOf(target.policySet).note(target, whole, mode)
     if (before === undefined || !this.#backend.recovers) return
     this.#send(restoring(target, before), {
       decided: ({ granted }) => {
@@ -203,6 +217,31 @@ export class Resilience implements Layer {
     this.#seenOf(target.policySet).forget(target)
     this.#fallback.forget(target)
   }
+}
+
+/** Of a settlement what is charged. */
+function chargeOf(request: LayerRequest): LayerRequest {
+  return { ...request, mode: 'penalty', costs: request.costs.map((cost) => Math.max(0, cost)) }
+}
+
+/** Gives back a turn that was reserved. */
+function cancelling(request: LayerRequest, { untilUs, nowUs }: StoreResult): LayerRequest {
+  const { target, costs } = request
+  const receipt = { untilUs, seenUs: nowUs, isForStore: true }
+  return { mode: 'cancel', target, costs, count: 1, ...receipt }
+}
+
+/**
+ * What remains to everybody, with what must remain: known where the request was granted at once.
+ */
+function wholeOf(request: LayerRequest, result: StoreResult): StoreResult | undefined {
+  const { keep = [], costs, maxWaitMs } = request
+  if (result.granted === 0 || maxWaitMs !== undefined) return undefined
+  const policies = result.policies.map((each, i) => {
+    const kept = costs[i] === 0 ? 0 : (keep[i] as number)
+    return { ...each, remaining: each.remaining + kept }
+  })
+  return { ...result, policies }
 }
 
 /** A request on its way to the store. */

@@ -70,6 +70,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   })
   return layeredStore(resilience, resilience, {
     local: store.local === true,
+    reserves: store.reserves === true,
     async close() {
       resilience.close()
       const tooLate = new Promise<void>((resolve) => void time.after(CLOSING_MS, resolve))
@@ -86,7 +87,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
 export function layeredStore(
   first: Layer,
   resilience: Resilience,
-  { local, close }: Required<Pick<ResilientStore, 'local' | 'close'>>,
+  { local, reserves, close }: Required<Pick<ResilientStore, 'local' | 'reserves' | 'close'>>,
 ): ResilientStore & StoreOfLayers {
   let isClosed = false
   const decide = (request: LayerRequest): Promise<StoreResult> => promiseOf(layer, request)
@@ -99,6 +100,7 @@ export function layeredStore(
   }
   return {
     local,
+    reserves,
     decide,
     async reset(target) {
       await decide({

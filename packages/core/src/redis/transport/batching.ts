@@ -6,7 +6,7 @@ import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type Call, type Entry, prepareScript } from './call.js'
+import { type Call, callModeOf, type Entry, prepareScript } from './call.js'
 import type { KeyFormat } from './keys.js'
 import type { Nodes } from './nodes.js'
 
@@ -58,7 +58,8 @@ export function batching(
   let opened: OpenCall[] = []
 
   function ask(request: LayerRequest, pending: Pending): void {
-    const { target, mode } = request
+    const { target } = request
+    const mode = request.atLeast === undefined ? request.mode : callModeOf(request)
     let nowUs: number | undefined
     try {
       nowUs = clock?.nowUs()
@@ -148,7 +149,7 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
  * Whether equal ones may be decided as one. Only of requests of cost 1 do the results of each
  * follow from those of the last: see `rewind` in call.ts.
  */
-function isSingle({ mode, target, untilUs, costs, count }: LayerRequest): boolean {
-  if (mode === 'penalty' || mode === 'reset' || count !== 1) return false
+function isSingle({ mode, target, untilUs, costs, count, atLeast }: LayerRequest): boolean {
+  if (mode === 'penalty' || mode === 'reset' || count !== 1 || atLeast !== undefined) return false
   return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
 }

@@ -40,11 +40,20 @@ export interface Entry {
   readonly pendings: Pending[]
 }
 
+/** The modes of driver.lua. */
+export type CallMode = LayerRequest['mode'] | 'reserve' | 'preview'
+
+/** Requests that say more than their costs are of modes of their own. */
+export function callModeOf({ mode, atLeast }: LayerRequest): CallMode {
+  if (atLeast === undefined) return mode
+  return mode === 'peek' ? 'preview' : 'reserve'
+}
+
 /** Requests of one policy set and mode, which are decided in order. */
 export interface Call {
   readonly prepared: PreparedScript
   readonly slot: number
-  readonly mode: LayerRequest['mode']
+  readonly mode: CallMode
   /** The instant of the requests, if the clock is injected: a call has one. */
   readonly nowUs: number | undefined
   readonly entries: readonly Entry[]
@@ -62,10 +71,12 @@ export function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] 
   const { script, names, policyNumbers } = prepared
   const args = [script.sha, '']
   // As in driver.lua.
-  const marked = mode === 'refund' || mode === 'restore' || mode === 'reset'
-  const corrects = mode === 'refund' || mode === 'restore' || mode === 'reconcile'
+  const reserves = mode === 'reserve' || mode === 'preview'
+  const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
+  const marked = gives || mode === 'restore' || mode === 'reset'
+  const corrects = gives || mode === 'restore' || mode === 'reconcile'
   // Single requests of cost 1, which are the most, need no arguments of their own.
-  let isPlain = !corrects
+  let isPlain = !corrects && !reserves
   for (let i = 0; i < entries.length; i += 1) {
     const { request, pendings } = entries[i] as Entry
     const first = args.length
@@ -84,6 +95,11 @@ export function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] 
     const { costs, count, untilUs, seenUs } = request
     args.push(String(count * pendings.length))
     for (const cost of costs) args.push(String(cost))
+    if (reserves) {
+      const { atLeast, maxWaitMs, keep } = request
+      args.push(String(atLeast), String(maxWaitMs ?? ''))
+      for (let i = 0; i < costs.length; i += 1) args.push(String(keep?.[i] ?? 0))
+    }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
     if (corrects && marked) args.push(String(seenUs ?? ''))
   }

@@ -20,6 +20,7 @@ export interface Step {
 export function checkStep(step: Step): void {
   const { request, policies, before, reply, wrote, mayHeal } = step
   const { mode, costs, count } = request
+  const isTaken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
   const lefts = leftsOf(reply)
   lefts.forEach((left, i) => {
     assert.ok(
@@ -29,18 +30,22 @@ export function checkStep(step: Step): void {
   })
   reply.readings.forEach(({ resetUs }, i) => {
     assert.ok(
-      resetUs <= Math.ceil(2 * fullResetUs(policies[i] as DrawnPolicy)),
-      '(h) blocked for more than two full resets',
+      resetUs <= Math.ceil(longestUs(policies[i] as DrawnPolicy)),
+      '(h) blocked for more than two full resets, or one and the wait',
     )
   })
-  if (mode === 'consume') checkConsume(step)
+  if (mode === 'consume' && request.atLeast !== undefined) checkLimited(step)
+  else if (mode === 'consume') checkConsume(step)
   else if (mode === 'peek') assert.ok(!wrote, '(c) a peek wrote')
   else if (mode === 'restore')
     assert.equal(reply.granted, wrote ? 1 : 0, 'a raise says whether it changed anything')
   else assert.equal(reply.granted, count, `a ${mode} always happens`)
   lefts.forEach((left, i) => {
-    if (mode === 'refund') assert.ok(left >= leftOf(before, i), 'a refund took')
-    if (mode !== 'refund') assert.ok(left <= leftOf(before, i), `a ${mode} gave`)
+    const cost = costs[i] as number
+    const gives = mode === 'refund' || mode === 'cancel' || (mode === 'settle' && cost < 0)
+    if (gives) assert.ok(left >= leftOf(before, i), `a ${mode} took`)
+    if (isTaken || (mode === 'settle' && cost >= 0))
+      assert.ok(left <= leftOf(before, i), `a ${mode} gave`)
   })
   if (costs.every((cost) => cost === 0)) assert.ok(!wrote, '(c) cost 0 wrote')
   if (reply.granted === 0) assert.ok(!wrote || mayHeal.includes(true), '(a) a denial wrote')
@@ -74,12 +79,42 @@ function checkConsume({ request, policies, before, reply }: Step): void {
   }
 }
 
+/** Of what says how many at least, how long it waits, and what must remain. */
+function checkLimited({ request, policies, before, reply }: Step): void {
+  const { costs, count, atLeast = 1, maxWaitMs, keep } = request
+  const { granted } = reply
+  assert.equal(before.granted, granted, '(c) a peek and a consume disagree')
+  assert.ok(granted === 0 || (granted >= atLeast && granted <= count), 'granted fewer than it may')
+  const mayReserve = maxWaitMs !== undefined && policies.length === 1
+  costs.forEach((cost, i) => {
+    const left = leftOf(before, i) - granted * cost
+    if (!mayReserve || left >= 0) assert.equal(leftOf(reply, i), left, '(a, i) taken as granted')
+    else assert.equal(leftOf(reply, i), 0, 'something is left behind a reservation')
+    const never = cost > 0 && cost + (keep?.[i] as number) > limitOf(policies, i)
+    assert.equal(never && granted > 0, false, '(j) granted what can never pass')
+  })
+  const fits = (times: number) => costs.every((cost, i) => leftOf(before, i) >= times * cost)
+  assert.ok(granted > 0 || !fits(atLeast), 'denied, though it fits')
+  assert.ok(granted === count || !fits(granted + 1) || granted + 1 < atLeast, 'granted too few')
+  if (!mayReserve || granted === 0) return
+  const resetUs = reply.readings[0]?.resetUs as number
+  const [{ kernel, numbers }] = policies as readonly [DrawnPolicy]
+  if (kernel !== 'bucket') return
+  const turnUs = resetUs - spanOf(numbers) / 8
+  const price = spanOf(numbers) / Math.max(1, numbers[0])
+  const keptUs = (costs[0] === 0 ? 0 : (keep?.[0] as number)) * (price / 8)
+  const most = Math.min(maxWaitMs * 1_000, numbers[2] / 8)
+  if (costs[0] !== 0) assert.ok(turnUs + keptUs <= most + 1, 'a turn later than it would wait')
+}
+
 /**
  * (f), (d), and the wait until the next unit; by peeks, which the other implementations have to
  * answer too.
  */
 export function checkProbes(walker: Walker, { request, policies, reply, mayHeal }: Step): void {
   const { version, key, mode } = request
+  // What must remain is not left to it, and is there.
+  if (request.keep?.some((units) => units > 0)) return
   const { nowUs } = walker
   const peek = (costs: readonly number[], atUs: number) =>
     walker.peek({ version, key, costs }, atUs).granted === 1
@@ -121,11 +156,18 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
   })
 }
 
-/** The longest time after which a key at its limit is as fresh. */
-function fullResetUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
-  if (kernel === 'sliding-counter') return 2_000 * windowMs
-  if (kernel === 'sliding-log') return 1_000 * (windowMs + numbers[2])
-  return kernel === 'bucket' ? numbers[2] / 16 : 1_000 * windowMs
+/** The longest time after which a key is as fresh: two full resets. */
+function longestUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
+  if (kernel === 'sliding-counter') return 4_000 * windowMs
+  if (kernel === 'sliding-log') return 2_000 * (windowMs + numbers[2])
+  // Prices are rounded.
+  if (kernel === 'bucket') return (1.02 * spanOf(numbers) + numbers[2]) / 8 + 3_030
+  return 2_000 * windowMs
+}
+
+/** The price of a bucket is that of all of it, rounded up. */
+function spanOf([limit, full]: DrawnPolicy['numbers']): number {
+  return limit > 0 ? limit * Math.ceil(full / limit) : 0
 }
 
 function leftsOf({ readings }: Reply): number[] {

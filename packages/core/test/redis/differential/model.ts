@@ -35,8 +35,11 @@ export interface Request {
   readonly key: string
   readonly costs: readonly number[]
   readonly count: number
+  readonly atLeast?: number | undefined
+  readonly maxWaitMs?: number | undefined
+  readonly keep?: readonly number[] | undefined
   readonly untilUs?: readonly number[] | undefined
-  /** Of a refund by receipt: when it was charged. */
+  /** Of what is given back or settled by receipt: when it was charged. */
   readonly seenUs?: number | undefined
 }
 

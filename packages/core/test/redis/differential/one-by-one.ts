@@ -38,9 +38,12 @@ export async function checkDriversOneByOne(
   const inModel: Reply[] = []
   for (const { request, reply, nowUs } of mergedOf(walk)) {
     const line = lines[request.version] as PreparedScript
-    const single = { ...request, count: 1 }
-    const replies = Array.from({ length: request.count }, () => model.decide(single, nowUs))
-    checkMerged(request, reply, replies)
+    const { atLeast, count } = request
+    const single = atLeast === undefined ? { ...request, count: 1 } : request
+    const length = atLeast === undefined ? count : 1
+    const replies = Array.from({ length }, () => model.decide(single, nowUs))
+    if (atLeast === undefined) checkMerged(request, reply, replies)
+    else assert.deepEqual(replies, [reply])
     inModel.push(...replies)
     for (const _ of replies) {
       inRedis.push(
@@ -93,10 +96,12 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
   const inMemory = new Map(KEYS.map((key) => [key, memoryStore({ clock })]))
   const inRedis = patientStore(client, { prefix, clock })
   for (const { request, nowUs } of mergedOf(walk)) {
-    const { version, key, mode, costs, untilUs, seenUs, count } = request
+    const { version, key, mode, costs, untilUs, seenUs, atLeast, maxWaitMs, keep } = request
+    const [count, each] = atLeast === undefined ? [request.count, 1] : [1, request.count]
     clock.us = nowUs
     const target = { policySet: policySets[version] as PolicySet, key }
-    const asked = { mode, target, costs, count: 1, untilUs, seenUs }
+    const said = { untilUs, seenUs, atLeast, maxWaitMs, keep }
+    const asked = { mode, target, costs, count: each, ...said }
     const memory = Array.from({ length: count }, () =>
       (inMemory.get(key) as Store).decide(asked),
     ) as StoreResult[]

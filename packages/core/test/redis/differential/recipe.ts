@@ -36,12 +36,15 @@ export interface StepRecipe {
   readonly mode: Mode
   readonly version: number
   readonly groups: readonly GroupRecipe[]
+  /** What more is said of what is consumed or looked at. */
+  readonly limits?: Limits | undefined
   /** How often the step is taken, a fraction of a window apart: logs get long this way. */
   readonly repeat: number
-  /** Refund, settle or raise by one of the receipts that consuming gave, not by the groups. */
+  /** Give back, settle, reconcile or restore by one of the receipts that consuming gave, not by the
+   *  groups. */
   readonly byReceipt: boolean
-  /** Until when what is settled or raised without a receipt counts: so many eighths of a window
-   *  from now. */
+  /** Until when what is corrected without a receipt counts: so many eighths of a window from now.
+   *  Of a settlement it also says which costs are given back. */
   readonly until: number
   /** Ask what the contract says about this step; it costs a dozen calls. */
   readonly probe: boolean
@@ -52,6 +55,15 @@ export interface GroupRecipe {
   /** For each policy; policies take the first one that they have no other for. */
   readonly costs: readonly Cost[]
   readonly count: number
+}
+
+export interface Limits {
+  /** At the most the count. */
+  readonly atLeast: number
+  /** So many eighths of a window; undefined: it does not wait. */
+  readonly wait: number | undefined
+  /** Units, or what is left and so many more. */
+  readonly keep: Cost
 }
 
 /**
@@ -145,18 +157,25 @@ const rate: fc.Arbitrary<[number, number]> = fc.oneof(
   fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1, max: 100_000 })),
 )
 
+/** How far ahead turns are reserved; undefined: nothing is said of it. */
+const wait: fc.Arbitrary<number | undefined> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: span.filter((ms) => ms < 1_826 * 86_400_000) },
+)
+
 /** So many policies of one time scale. */
 type Versions = (name: string, count: number) => fc.Arbitrary<readonly DrawnPolicy[]>
 
 /** Where there is more to draw than a limit and a window. */
 const policies: Readonly<Record<string, Versions>> = {
   bucket: (name, count) =>
-    drawn('bucket', fc.tuple(rate, times(limit, count)), ([[refill, every], capacities]) => {
+    drawn('bucket', fc.tuple(rate, times(limit, count), wait), (numbers) => {
+      const [[refill, every], capacities, maxWait] = numbers
       const [first = 0] = capacities
       return capacities.map((capacity) => {
         // The same time to fill up from empty: a bucket of twice the size fills up twice as fast.
         const scaled = capacity === first ? refill : (refill * capacity) / first
-        return tokenBucket({ name, capacity, refill: scaled, every })
+        return tokenBucket({ name, capacity, refill: scaled, every, maxWait })
       })
     }),
   'fixed-window': (name, count) =>
@@ -223,7 +242,7 @@ function drawn<Numbers>(
 }
 
 const move: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 24, arbitrary: fc.record({ to: fc.constant('retry' as const), n: fc.constant(0) }) },
+  { weight: 28, arbitrary: fc.record({ to: fc.constant('retry' as const), n: fc.constant(0) }) },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -256,12 +275,28 @@ const cost: fc.Arbitrary<Cost> = fc.oneof(
 const most: fc.Arbitrary<Cost> = fc.record({ of: fc.constant('most' as const), n: fc.nat(2) })
 
 const mode: fc.Arbitrary<Mode> = fc.oneof(
-  { weight: 14, arbitrary: fc.constant<Mode>('consume') },
+  { weight: 18, arbitrary: fc.constant<Mode>('consume') },
   { weight: 1, arbitrary: fc.constant<Mode>('peek') },
   { weight: 2, arbitrary: fc.constant<Mode>('refund') },
   { weight: 1, arbitrary: fc.constant<Mode>('penalty') },
   { weight: 2, arbitrary: fc.constantFrom<Mode[]>('reconcile', 'restore') },
+  { weight: 3, arbitrary: fc.constantFrom<Mode[]>('cancel', 'settle') },
 )
+
+const limits: fc.Arbitrary<Limits> = fc.record({
+  atLeast: fc.integer({ min: 1, max: 6 }),
+  wait: fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 20 })),
+  keep: fc.oneof(
+    { weight: 3, arbitrary: fc.constant({ of: 'units' as const, n: 0 }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        of: fc.constantFrom(...(['units', 'left', 'limit'] as const)),
+        n: fc.integer({ min: 0, max: 2 }),
+      }),
+    },
+  ),
+})
 
 const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   const costs =
@@ -285,6 +320,13 @@ const step: fc.Arbitrary<StepRecipe> = mode.chain((chosen) => {
   return fc.record({
     move,
     mode: fc.constant(chosen),
+    limits:
+      chosen === 'consume' || chosen === 'peek'
+        ? fc.oneof(
+            { weight: 2, arbitrary: fc.constant(undefined) },
+            { weight: 1, arbitrary: limits },
+          )
+        : fc.constant(undefined),
     version: fc.oneof(
       { weight: 5, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.nat(2) },

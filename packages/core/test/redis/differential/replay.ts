@@ -21,7 +21,7 @@ import type { Call, Walk } from './walk.js'
 const LATER_US = 9e15
 
 export function seenUsOf({ mode, seenUs }: Request): number {
-  return mode === 'refund' && seenUs !== undefined ? seenUs : LATER_US
+  return mode !== 'restore' && seenUs !== undefined ? seenUs : LATER_US
 }
 
 /**
@@ -34,7 +34,7 @@ export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly
   return versions.map((policies) => {
     const drawn = policies.map(({ kernel, ...shown }) => {
       const base = { ...shown, kernel: twin.kernels[kernel] as Kernel }
-      return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0 })
+      return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0, maxWaitMs: 0 })
     })
     return makePolicySet('walk', drawn)
   })

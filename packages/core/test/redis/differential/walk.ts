@@ -103,7 +103,10 @@ export class Walker {
       this.#resetUs = Math.max(...readings.map(({ resetUs }) => resetUs))
       if (request.mode === 'consume' && granted > 0) {
         const untilUs = readings.map(({ resetUs }) => this.nowUs + resetUs)
-        this.#receipts.push({ ...request, mode: 'refund', count: 1, untilUs, seenUs: this.nowUs })
+        const { version, key } = request
+        const costs = request.costs.map((cost) => cost * granted)
+        const receipt = { version, key, costs: request.count === 1 ? costs : request.costs }
+        this.#receipts.push({ ...receipt, mode: 'refund', count: 1, untilUs, seenUs: this.nowUs })
       }
     })
     return replies
@@ -132,11 +135,16 @@ export class Walker {
 
   #remember(request: Request, { granted, readings }: Reply): void {
     if (request.mode !== 'consume' || granted === request.count) return
-    const denying = readings.filter(({ left }, i) => left < (request.costs[i] as number))
+    const { atLeast = 1 } = request
+    const times = granted === 0 ? atLeast : 1
+    const denying = readings.filter(({ left }, i) => left < times * (request.costs[i] as number))
     if (denying.some(({ waitMs }) => waitMs < 0)) return
     const waitMs = Math.max(...denying.map((reading) => reading.waitMs))
     assert.ok(waitMs > 0, 'denied, and yet no wait')
-    this.#denial = { request: { ...request, count: 1 }, nowUs: this.nowUs, waitMs }
+    // The wait is until it would pass at once.
+    const again = { ...request, count: times, maxWaitMs: undefined }
+    if (granted > 0 && atLeast > 1) return
+    this.#denial = { request: again, nowUs: this.nowUs, waitMs }
   }
 
   #move({ to, n }: Move): void {
@@ -171,26 +179,38 @@ export class Walker {
     this.nowUs = passUs - 1_000
     assert.equal(this.#judged(request, false).granted, 0, '(b) passed before the wait was over')
     this.nowUs = passUs
-    assert.equal(this.#judged(request, false).granted, 1, '(b) denied when the wait was over')
+    const { granted } = this.#judged(request, false)
+    assert.equal(granted, request.count, '(b) denied when the wait was over')
     this.walk.onTheDot += 2
   }
 
-  #requests({ groups, mode, byReceipt, until }: StepRecipe, version: number): readonly Request[] {
-    const bounded = mode === 'refund' || mode === 'reconcile' || mode === 'restore'
+  #requests(recipe: StepRecipe, version: number): readonly Request[] {
+    const { groups, mode, byReceipt, until } = recipe
+    const settled = (costs: readonly number[]) =>
+      mode !== 'settle' ? costs : costs.map((cost, i) => SETTLED[(until + i + 2) % 4]?.(cost) ?? 0)
+    const bounded = ['refund', 'cancel', 'settle', 'reconcile', 'restore'].includes(mode)
     if (bounded && byReceipt && this.#receipts.length > 0) {
       // From anywhere in the list: receipts may be old, and of other numbers.
       const place = (this.walk.steps * 7) % this.#receipts.length
-      return this.#receipts.splice(place, 1).map((receipt) => ({ ...receipt, mode }))
+      return this.#receipts.splice(place, 1).map((receipt) => {
+        return { ...receipt, mode, costs: settled(receipt.costs) }
+      })
     }
-    const requests = groups.map((group) => this.#request(group, mode, version))
-    if (mode !== 'reconcile' && mode !== 'restore') return requests
+    const requests = groups.map((group) => this.#request(group, recipe, version))
+    if (!bounded || mode === 'refund') return requests
     const untilUs = (this.walk.versions[version] as readonly DrawnPolicy[]).map(({ windowMs }) => {
       return this.nowUs + Math.floor((windowMs * 1_000 * until) / 8)
     })
-    return requests.map((request) => ({ ...request, count: 1, untilUs }))
+    return requests.map((request) => {
+      return { ...request, count: 1, untilUs, costs: settled(request.costs) }
+    })
   }
 
-  #request({ key: place, costs, count }: GroupRecipe, mode: Mode, version: number): Request {
+  #request(
+    { key: place, costs, count }: GroupRecipe,
+    { mode, limits }: StepRecipe,
+    version: number,
+  ): Request {
     const policies = this.walk.versions[version] as readonly DrawnPolicy[]
     const key = KEYS[place] as string
     const nothing = policies.map(() => 0)
@@ -204,9 +224,28 @@ export class Walker {
     })
     // Sums of huge charges are rounded, so one by one they would not be what they are merged.
     const huge = units.some((amount) => amount > 2 ** 40)
-    return { version, mode, key, costs: units, count: huge ? 1 : count }
+    const request = { version, mode, key, costs: units, count: huge ? 1 : count }
+    if (limits === undefined) return request
+    const [{ windowMs }] = policies as readonly [DrawnPolicy]
+    const { atLeast, wait, keep } = limits
+    return {
+      ...request,
+      atLeast: Math.min(atLeast, request.count),
+      maxWaitMs: wait === undefined ? undefined : Math.floor((windowMs * wait) / 8),
+      keep: policies.map(({ limit }, i) => {
+        return Math.min(limit, unitsOf(keep, limit, readings[i]?.left as number))
+      }),
+    }
   }
 }
+
+/** What a settlement does with a cost: charges as much again, or gives all or half of it back. */
+const SETTLED: readonly ((cost: number) => number)[] = [
+  (cost) => 0 - cost,
+  (cost) => cost,
+  (cost) => 0 - Math.ceil(cost / 2),
+  () => 0,
+]
 
 function unitsOf({ of, n }: Cost, limit: number, left: number): number {
   if (of === 'one') return 1

@@ -1,0 +1,158 @@
+// The line of a key where turns cannot be reserved: of windows, and of several policies. First come
+// first served in this process: the first in line asks, together with those behind it of the same
+// costs, and again when the store says that it may pass. So there is one call at a time, and who
+// costs much is not passed by those who cost little. Between processes whoever asks first is first.
+
+import type { Time } from '../base/time.js'
+import type { Layer } from '../layers/layer.js'
+import type { StoreResult } from '../store.js'
+import { Alarm, denied, giveBack, type Line, type Waiter } from './waiting.js'
+
+/** Waiters that ask in one, at the most. */
+const MOST = 1_000
+
+export class AskLine implements Line {
+  readonly #layer: Layer
+  readonly #time: Time
+  readonly #ended: () => void
+  readonly #waiters: Waiter[] = []
+  readonly #alarm: Alarm
+  #isAsking = false
+  #isLooping = false
+  /** What the store said last. */
+  #last: StoreResult | undefined
+
+  /** @param ended called when nobody waits and nothing is on its way */
+  constructor(layer: Layer, time: Time, ended: () => void) {
+    this.#layer = layer
+    this.#time = time
+    this.#ended = ended
+    this.#alarm = new Alarm(time, () => this.#ask())
+  }
+
+  get size(): number {
+    return this.#waiters.length
+  }
+
+  join(waiter: Waiter): void {
+    this.#waiters.push(waiter)
+    this.#denyUntil(this.#waiters.length - 1)
+    this.#ask()
+  }
+
+  left(waiter: Waiter): void {
+    const wasFirst = this.#waiters[0] === waiter
+    // Several may have left at once.
+    const staying = this.#waiters.filter(({ hasLeft }) => !hasLeft)
+    this.#waiters.splice(0, this.#waiters.length, ...staying)
+    // Those behind it may have less to wait for.
+    if (staying.length === 0 || (wasFirst && !isAlike(staying[0], waiter)))
+      this.#alarm.set(Number.POSITIVE_INFINITY)
+    this.#ask()
+  }
+
+  /** Asks for the first in line, and for those behind it of the same costs. */
+  #ask(): void {
+    if (this.#isLooping) return
+    this.#isLooping = true
+    // A store that answers at once has answered when `ask` returns.
+    while (!this.#isAsking && this.#alarm.atMs === Number.POSITIVE_INFINITY) {
+      const [first] = this.#waiters
+      if (first === undefined) break
+      const count = this.#alike(first)
+      this.#isAsking = true
+      this.#layer.ask(
+        { ...first.request, count, atLeast: 1 },
+        {
+          decided: (result) => this.#answered(first, count, result),
+          failed: (error) => this.#failed(first, error),
+        },
+      )
+    }
+    this.#isLooping = false
+    if (this.size === 0 && !this.#isAsking) this.#ended()
+  }
+
+  /** How many stand at the front who cost the same. */
+  #alike(first: Waiter): number {
+    let count = 0
+    while (count < MOST && isAlike(this.#waiters[count], first)) count += 1
+    return count
+  }
+
+  #answered(asked: Waiter, count: number, result: StoreResult): void {
+    this.#isAsking = false
+    this.#last = result
+    // Some may have left meanwhile, and others have come.
+    const passing = this.#waiters.splice(0, Math.min(result.granted, this.#alike(asked)))
+    for (const waiter of passing) waiter.decided({ ...result, granted: 1 })
+    const spare = result.granted - passing.length
+    if (spare > 0) giveBack(this.#layer, asked.request, { ...result, granted: spare })
+    if (result.granted < count) this.#wait(asked, result)
+    // Calls take time, too.
+    this.#denyUntil(0)
+    this.#ask()
+  }
+
+  /** Those who were not granted wait, or are denied. */
+  #wait(asked: Waiter, result: StoreResult): void {
+    const { waitMs, unavailableMs } = waitOf(result)
+    if (unavailableMs !== undefined || waitMs === Number.POSITIVE_INFINITY) {
+      const refused = this.#waiters.splice(0, this.#alike(asked))
+      for (const waiter of refused) waiter.decided({ ...result, granted: 0 })
+      return
+    }
+    const atMs = this.#time.nowMs() + Math.max(1, waitMs)
+    const nowMs = this.#time.nowMs()
+    const alike = this.#waiters.splice(0, this.#alike(asked))
+    const patient = alike.filter(({ untilMs }) => untilMs >= atMs)
+    this.#waiters.unshift(...patient)
+    for (const waiter of alike) {
+      if (waiter.untilMs < atMs) waiter.decided(denied(result, atMs - nowMs))
+    }
+    if (patient.length > 0) this.#alarm.set(atMs)
+  }
+
+  /** Denies those from a place on who would have to wait for longer than they may. */
+  #denyUntil(from: number): void {
+    const nowMs = this.#time.nowMs()
+    const atMs = this.#alarm.atMs === Number.POSITIVE_INFINITY ? nowMs : this.#alarm.atMs
+    const last = this.#last
+    if (last === undefined) return
+    const late = this.#waiters.slice(from).filter(({ untilMs }) => untilMs < atMs)
+    for (const waiter of late) {
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+      waiter.decided(denied(costing(last, waiter), Math.max(1, atMs - nowMs)))
+    }
+  }
+
+  #failed(asked: Waiter, error: unknown): void {
+    this.#isAsking = false
+    for (const waiter of this.#waiters.splice(0, this.#alike(asked))) waiter.failed(error)
+    this.#ask()
+  }
+}
+
+function isAlike(one: Waiter | undefined, other: Waiter): boolean {
+  const costs = one?.request.costs
+  return costs?.every((cost, i) => cost === other.request.costs[i]) === true
+}
+
+/** A result as it is to one of other costs. */
+function costing(result: StoreResult, { request }: Waiter): StoreResult {
+  const policies = result.policies.map((each, i) => {
+    return { ...each, cost: request.costs[i] as number }
+  })
+  return { ...result, policies }
+}
+
+/** How long until the next one fits. */
+function waitOf({ policies, unavailableMs }: StoreResult): {
+  waitMs: number
+  unavailableMs: number | undefined
+} {
+  let waitMs = 0
+  for (const { remaining, cost, retryAfterMs } of policies)
+    if (remaining < cost) waitMs = Math.max(waitMs, retryAfterMs)
+  return { waitMs, unavailableMs }
+}

@@ -1,0 +1,104 @@
+// Costs by the names of policies, and what a correction of a decision comes to.
+
+import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import type { StoreRequest, Target } from '../store.js'
+import { checkedCost, type PolicyUse, type Resolved } from './policy-set.js'
+
+/** Units of each policy; or of some of them, by their names. */
+export type Cost = number | Readonly<Record<string, number>>
+
+/** A request of a limiter: with the policies as they were given, where that says more. */
+export interface LimiterRequest extends StoreRequest {
+  readonly uses?: readonly PolicyUse[] | undefined
+}
+
+/** A request to consume. */
+export function requestOf(
+  target: Target,
+  costs: readonly number[],
+  { uses, ownCosts }: Resolved,
+): LimiterRequest {
+  const isPlain = ownCosts === undefined && uses.length === target.policySet.policies.length
+  return { mode: 'consume', target, costs, count: 1, uses: isPlain ? undefined : uses }
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_COST unless it is whole, and from 1 to `most` */
+export function checkUnits(what: string, units: number, most: number): void {
+  if (Number.isInteger(units) && units >= 1 && units <= most) return
+  const right = `a whole number from 1 to ${most}`
+  throw invalid('WEIR_INVALID_COST', what, units, right, 'number')
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_COST */
+export function checkedCosts(cost: Cost): Cost {
+  if (typeof cost !== 'object') return checkedCost(cost)
+  if (cost === null || Array.isArray(cost) || Object.keys(cost).length === 0) {
+    const right = 'a whole number, 0 or more, or { policy: number } by the names of policies'
+    throw invalid('WEIR_INVALID_COST', 'cost', cost, right)
+  }
+  for (const each of Object.values(cost)) checkedCost(each)
+  return cost
+}
+
+/** Units for each policy of the set: as named, as its own cost says, or `otherwise`. */
+export function costsOf({ policySet, uses, ownCosts }: Resolved, cost: Cost): readonly number[] {
+  if (typeof cost === 'object') mustBeKnown(cost, uses)
+  const otherwise = typeof cost === 'object' ? 1 : cost
+  return (policySet?.policies ?? []).map(({ name }, i) => {
+    return named(cost, name) ?? ownCosts?.[i] ?? otherwise
+  })
+}
+
+/** Of a decision: what to give back, of each policy at most what it was charged. */
+export function refundedCosts({ costs, ...request }: LimiterRequest, cost: Cost): number[] {
+  if (typeof cost === 'object') {
+    mustBeKnown(cost, usesOfRequest(request))
+    return costs.map((charged, i) => {
+      const name = request.target.policySet.policies[i]?.name as string
+      const back = named(cost, name) ?? 0
+      if (back > charged) throw tooMuch(back, charged)
+      return back
+    })
+  }
+  // One with a cost of its own may have been charged less than others.
+  const most = Math.max(...costs)
+  if (cost > most) throw tooMuch(cost, most)
+  return costs.map((each) => Math.min(each, cost))
+}
+
+/**
+ * Of a decision: by how much each policy is to be charged more, or below 0 less, so that it is
+ * charged what it cost. A number is not for policies with costs of their own, and what is not named
+ * stays.
+ */
+export function settledCosts({ costs, ...request }: LimiterRequest, actual: Cost): number[] {
+  const uses = usesOfRequest(request)
+  if (typeof actual === 'object') mustBeKnown(actual, uses)
+  return costs.map((charged, i) => {
+    const name = request.target.policySet.policies[i]?.name as string
+    const hasOwn = uses.some(({ policy, cost }) => policy.name === name && cost !== undefined)
+    const otherwise = typeof actual === 'object' || hasOwn ? charged : actual
+    return (named(actual, name) ?? otherwise) - charged
+  })
+}
+
+function usesOfRequest({ target, uses }: Omit<LimiterRequest, 'costs'>): readonly PolicyUse[] {
+  return uses ?? target.policySet.policies.map((policy) => ({ policy }))
+}
+
+function named(cost: Cost, name: string): number | undefined {
+  return typeof cost === 'object' && Object.hasOwn(cost, name) ? cost[name] : undefined
+}
+
+function mustBeKnown(cost: object, uses: readonly PolicyUse[]): void {
+  const known = uses.map(({ policy }) => policy.name)
+  const unknown = Object.keys(cost).find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const what = `cost has ${quote(unknown)}, which is no policy here`
+  throw typeError('WEIR_INVALID_COST', `${what}; give costs for ${known.join(', ')}`)
+}
+
+function tooMuch(cost: number, charged: number): RangeError {
+  const problem = `cost is ${cost}, but ${charged} was charged; give ${charged} or less`
+  return rangeError('WEIR_INVALID_COST', problem)
+}

@@ -1,0 +1,252 @@
+// The line of a key of which a bucket is the only policy. Each who joins reserves its turn in the
+// store, in one call; order is the store's, across processes.
+//
+// What is reserved belongs to the line, not to whoever asked: a row of units, each with its time.
+// Those who wait take the earliest units in order, and each passes when the last of its units is
+// due. When one leaves, those behind it move up; the latest units, as many as its cost, are
+// cancelled, unless somebody else's later reservation stands on them.
+
+import type { Policy } from '../algorithms/policy.js'
+import type { Time } from '../base/time.js'
+import { IGNORED, type Layer } from '../layers/layer.js'
+import type { StoreResult, Target } from '../store.js'
+import { Alarm, denied, type Line, type Waiter } from './waiting.js'
+
+/** Units that were reserved at once, or what is left of them. */
+interface Run {
+  units: number
+  /** When the last of them is due, in ms of the process. */
+  dueMs: number
+  /** Until when the last of them counts. */
+  untilUs: number
+  readonly result: StoreResult
+  /** When that came. */
+  readonly cameMs: number
+}
+
+export class TurnLine implements Line {
+  readonly #layer: Layer
+  readonly #time: Time
+  readonly #target: Target
+  readonly #policy: Policy
+  readonly #ended: () => void
+  /** Those whose turns are reserved, in the order in which they came. */
+  readonly #waiters: { readonly waiter: Waiter; readonly place: number }[] = []
+  /** Sorted by when they are due. */
+  readonly #row: Run[] = []
+  readonly #alarm: Alarm
+  #places = 0
+  /** Those whose reservations are on their way; they may have left. */
+  readonly #asking: Set<Waiter> = new Set()
+
+  /** @param ended called when nobody waits and nothing is on its way */
+  constructor(layer: Layer, time: Time, target: Target, ended: () => void) {
+    this.#layer = layer
+    this.#time = time
+    this.#target = target
+    this.#policy = target.policySet.policies[0] as Policy
+    this.#ended = ended
+    this.#alarm = new Alarm(time, () => this.#goOn())
+  }
+
+  get size(): number {
+    return this.#waiters.length + this.#asking.size
+  }
+
+  join(waiter: Waiter): void {
+    this.#dropStale()
+    this.#places += 1
+    const place = this.#places
+    const cost = costOf(waiter)
+    const atMs = this.#time.nowMs()
+    // Where others have left behind what it needs, nothing need be asked. Who comes and goes all
+    // the time so has nothing on its way some time, and then what it left behind is cancelled.
+    const isNext = [...this.#asking].every(({ hasLeft }) => hasLeft)
+    const isEnough = cost > 0 && this.#spare >= cost
+    if (isNext && isEnough && this.#dueMs(this.#wanted + cost) <= waiter.untilMs) {
+      this.#waiters.push({ waiter, place })
+      this.#goOn()
+      return
+    }
+    this.#asking.add(waiter)
+    const patienceMs = Math.min(waiter.untilMs - atMs, this.#policy.maxWaitMs)
+    this.#layer.ask(
+      { ...waiter.request, maxWaitMs: Math.max(0, Math.floor(patienceMs)) },
+      {
+        decided: (result) => {
+          this.#asking.delete(waiter)
+          // The call itself is on top of the time that it would wait.
+          waiter.untilMs += this.#time.nowMs() - atMs
+          this.#answered(waiter, place, result)
+          this.#goOn()
+        },
+        failed: (error) => {
+          this.#asking.delete(waiter)
+          if (!waiter.hasLeft) waiter.failed(error)
+          this.#goOn()
+        },
+      },
+    )
+  }
+
+  left(): void {
+    // Several may have left at once; the reservations of some may be on their way.
+    const staying = this.#waiters.filter(({ waiter }) => !waiter.hasLeft)
+    this.#waiters.splice(0, this.#waiters.length, ...staying)
+    this.#goOn()
+  }
+
+  #answered(waiter: Waiter, place: number, result: StoreResult): void {
+    const cost = costOf(waiter)
+    if (result.granted === 0 || cost === 0) {
+      if (!waiter.hasLeft) waiter.decided(result)
+      return
+    }
+    this.#dropStale()
+    this.#add(result, cost)
+    if (waiter.hasLeft) return
+    // Replies may overtake each other.
+    const before = this.#waiters.filter((each) => each.place < place)
+    const units = before.reduce((sum, each) => sum + costOf(each.waiter), cost)
+    const nowMs = this.#time.nowMs()
+    const dueMs = this.#dueMs(units)
+    // Behind the others it may have to wait for longer; they move up to what it was given.
+    if (dueMs > nowMs && dueMs > waiter.untilMs) waiter.decided(denied(result, dueMs - nowMs))
+    else this.#waiters.splice(before.length, 0, { waiter, place })
+  }
+
+  /** Units of all who wait, those included whose reservations are on their way. */
+  get #wanted(): number {
+    let units = 0
+    for (const { waiter } of this.#waiters) units += costOf(waiter)
+    for (const waiter of this.#asking) if (!waiter.hasLeft) units += costOf(waiter)
+    return units
+  }
+
+  /** Units that nobody waits for. */
+  get #spare(): number {
+    return this.#row.reduce((sum, { units }) => sum + units, -this.#wanted)
+  }
+
+  #goOn(): void {
+    this.#pass()
+    // What is on its way stands on all that was reserved, so until then there is nothing to cancel.
+    if (this.#asking.size === 0) this.#cancelSpare()
+    if (this.size === 0) this.#ended()
+  }
+
+  /** Units are passed on when they are due, or not at all: the bucket has gone on since. */
+  #dropStale(): void {
+    const nowMs = this.#time.nowMs()
+    while (this.#waiters.length === 0 && this.#row.length > 0) {
+      const run = this.#row[0] as Run
+      const early = Math.floor((run.dueMs - nowMs) / this.#policy.unitMs) + 1
+      run.units = Math.min(run.units, Math.max(0, early))
+      if (run.units > 0) return
+      this.#row.shift()
+    }
+  }
+
+  #add(result: StoreResult, units: number): void {
+    const { nowUs } = result
+    const cameMs = this.#time.nowMs()
+    const untilUs = result.untilUs[0] as number
+    const turnMs = (untilUs - nowUs) / 1_000 - this.#policy.windowMs
+    const dueMs = cameMs + Math.max(0, turnMs)
+    let at = this.#row.length
+    while (at > 0 && (this.#row[at - 1] as Run).dueMs > dueMs) at -= 1
+    this.#row.splice(at, 0, { units, dueMs, untilUs, result, cameMs })
+  }
+
+  /** When the last of the first so many units of the row is due. */
+  #dueMs(units: number): number {
+    let left = units
+    let latestMs = Number.NEGATIVE_INFINITY
+    for (const run of this.#row) {
+      const behind = Math.max(0, run.units - left)
+      latestMs = Math.max(latestMs, run.dueMs - behind * this.#policy.unitMs)
+      left -= run.units
+      if (left <= 0) return latestMs
+    }
+    return latestMs
+  }
+
+  /** Lets those pass whose units are due. */
+  #pass(): void {
+    for (;;) {
+      const [first] = this.#waiters
+      if (first === undefined) {
+        this.#alarm.set(Number.POSITIVE_INFINITY)
+        return
+      }
+      const units = costOf(first.waiter)
+      const dueMs = this.#dueMs(units)
+      if (dueMs > this.#time.nowMs()) {
+        if (dueMs !== this.#alarm.atMs) this.#alarm.set(dueMs)
+        return
+      }
+      this.#waiters.shift()
+      first.waiter.decided(this.#taken(units))
+    }
+  }
+
+  /** Takes the first units of the row. Returns what the store has said of the last of them. */
+  #taken(units: number): StoreResult {
+    for (let left = units; ; ) {
+      const run = this.#row[0] as Run
+      if (run.units > left) {
+        run.units -= left
+        return this.#passed(run, units, this.#untilUs(run, run.units))
+      }
+      this.#row.shift()
+      left -= run.units
+      if (left === 0) return this.#passed(run, units, run.untilUs)
+    }
+  }
+
+  /** Until when the unit counts that has so many of its run behind it. */
+  #untilUs(run: Run, behind: number): number {
+    return Math.ceil(run.untilUs - behind * this.#policy.unitMs * 1_000)
+  }
+
+  /** A result as it is when its turn has come. */
+  #passed({ result, cameMs }: Run, cost: number, untilUs: number): StoreResult {
+    const waitedMs = Math.floor(this.#time.nowMs() - cameMs)
+    const policies = result.policies.map((each) => ({
+      ...each,
+      cost,
+      retryAfterMs: Math.max(0, each.retryAfterMs - waitedMs),
+      resetAfterMs: Math.max(0, each.resetAfterMs - waitedMs),
+    }))
+    return { ...result, policies, untilUs: [untilUs] }
+  }
+
+  /** Cancels the latest units that nobody waits for, the last first. */
+  #cancelSpare(): void {
+    let spare = this.#spare
+    while (spare > 0) {
+      const run = this.#row.at(-1) as Run
+      const units = Math.min(spare, run.units)
+      this.#cancel(run, units)
+      spare -= units
+      if (units === run.units) this.#row.pop()
+      else {
+        run.untilUs = this.#untilUs(run, units)
+        run.dueMs -= units * this.#policy.unitMs
+        run.units -= units
+      }
+    }
+  }
+
+  #cancel({ result, untilUs }: Run, units: number): void {
+    const receipt = { untilUs: [untilUs], seenUs: result.nowUs }
+    // What the store has reserved cannot be cancelled elsewhere.
+    const isForStore = !result.degraded
+    const cancel = { mode: 'cancel', target: this.#target, costs: [units], count: 1 } as const
+    this.#layer.ask({ ...cancel, ...receipt, isForStore }, IGNORED)
+  }
+}
+
+function costOf({ request }: Waiter): number {
+  return request.costs[0] as number
+}

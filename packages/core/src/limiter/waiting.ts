@@ -1,0 +1,195 @@
+// Who waits in this process, and how many may. A key's line is one of two kinds: of a lone bucket,
+// turns are reserved in the store (turns.ts); of everything else, the first in line asks when it
+// may pass (asking.ts).
+
+import { memoized } from '../base/cache.js'
+import { idOf } from '../base/key-text.js'
+import type { Time } from '../base/time.js'
+import { IGNORED, type Layer } from '../layers/layer.js'
+import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../store.js'
+
+/** Somebody who waits, or did: whoever has left is not to be decided any more. */
+export interface Waiter {
+  /** To consume, with `atLeast`. */
+  readonly request: StoreRequest
+  /** When it must not wait any longer, in ms of the process; it may be `Infinity`. */
+  untilMs: number
+  hasLeft: boolean
+  /** Ends the wait. */
+  decided(result: StoreResult): void
+  failed(error: unknown): void
+}
+
+/** Those who wait under one key. */
+export interface Line {
+  /** How many wait, or have asked to. */
+  readonly size: number
+  join(waiter: Waiter): void
+  /** One of those that joined has left; others may have, too. */
+  left(waiter: Waiter): void
+}
+
+export interface WaitingOptions {
+  readonly layer: Layer
+  readonly time: Time
+  readonly maxWaiting: { readonly perKey: number; readonly total: number }
+  /** A line for a target; it says when it has ended. */
+  readonly lineFor: (target: Target, ended: () => void) => Line
+}
+
+/** What somebody asks who would wait. */
+export interface WaitRequest {
+  readonly request: StoreRequest
+  /** `Infinity`: as long as it takes. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+export interface Waited {
+  readonly result: StoreResult
+  readonly waitedMs: number
+}
+
+export class Waiting {
+  readonly #options: WaitingOptions
+  readonly #linesOf: (policySet: PolicySet) => Map<string, Line> = memoized(() => new Map())
+  /** All who wait, with what to do once one has left. */
+  readonly #waiters: Map<Waiter, () => void> = new Map()
+
+  constructor(options: WaitingOptions) {
+    this.#options = options
+  }
+
+  wait({ request, timeoutMs, signal }: WaitRequest): Promise<Waited> {
+    const { time } = this.#options
+    const sinceMs = time.nowMs()
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        request,
+        untilMs: sinceMs + timeoutMs,
+        hasLeft: false,
+        decided: (result) => {
+          end()
+          resolve({ result, waitedMs: Math.round(time.nowMs() - sinceMs) })
+        },
+        failed: (error) => {
+          end()
+          reject(error)
+        },
+      }
+      const abort = (): void => {
+        const leave = this.#waiters.get(waiter)
+        waiter.failed(signal?.reason)
+        leave?.()
+      }
+      const end = (): void => {
+        waiter.hasLeft = true
+        signal?.removeEventListener('abort', abort)
+        this.#waiters.delete(waiter)
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#join(waiter)
+    })
+  }
+
+  /** Rejects all who wait. */
+  close(error: () => Error): void {
+    const all = [...this.#waiters]
+    // All of them first: nobody is to move up.
+    for (const [waiter] of all) waiter.failed(error())
+    for (const [, leave] of all) leave()
+  }
+
+  #join(waiter: Waiter): void {
+    const { maxWaiting, lineFor } = this.#options
+    const { target } = waiter.request
+    const lines = this.#linesOf(target.policySet)
+    const id = idOf(target)
+    const known = lines.get(id)
+    const size = known?.size ?? 0
+    if (size >= maxWaiting.perKey || this.#waiters.size >= maxWaiting.total) {
+      this.#turnAway(waiter, size > 0)
+      return
+    }
+    const line: Line = known ?? lineFor(target, () => lines.get(id) === line && lines.delete(id))
+    lines.set(id, line)
+    this.#waiters.set(waiter, () => line.left(waiter))
+    line.join(waiter)
+  }
+
+  /** Too many wait. Where others do it is not to pass them; else it may pass at once. */
+  #turnAway(waiter: Waiter, isBehind: boolean): void {
+    const { request } = waiter
+    const asked: StoreRequest = isBehind ? { ...request, mode: 'peek' } : request
+    this.#options.layer.ask(asked, {
+      decided: (result) => {
+        if (!waiter.hasLeft) waiter.decided(isBehind ? denied(result, 1) : result)
+        // It left while it was asked.
+        else if (!isBehind) giveBack(this.#options.layer, request, result)
+      },
+      failed: (error) => {
+        if (!waiter.hasLeft) waiter.failed(error)
+      },
+    })
+  }
+}
+
+/** Gives back what was granted and nobody wants any more. */
+export function giveBack(
+  layer: Layer,
+  { target, costs }: StoreRequest,
+  { granted, untilUs, nowUs }: StoreResult,
+): void {
+  if (granted === 0) return
+  const back = costs.map((cost) => cost * granted)
+  const receipt = { untilUs, seenUs: nowUs }
+  layer.ask({ mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
+}
+
+/** A result as a denial to one who would wait longer than it may: nothing is left to it. */
+export function denied(result: StoreResult, waitMs: number): StoreResult {
+  const policies = result.policies.map((each): PolicyResult => {
+    if (each.cost === 0) return each
+    const retryAfterMs = Math.max(each.retryAfterMs, Math.ceil(waitMs))
+    return { ...each, remaining: 0, retryAfterMs }
+  })
+  return { ...result, granted: 0, policies }
+}
+
+/** A timer that is never early. Those who are waited for keep the process alive. */
+export class Alarm {
+  readonly #time: Time
+  readonly #action: () => void
+  #atMs = Number.POSITIVE_INFINITY
+  #cancel: (() => void) | undefined
+
+  constructor(time: Time, action: () => void) {
+    this.#time = time
+    this.#action = action
+  }
+
+  /** When it goes off; `Infinity`: it does not. */
+  get atMs(): number {
+    return this.#atMs
+  }
+
+  set(atMs: number): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#atMs = atMs
+    if (atMs === Number.POSITIVE_INFINITY) return
+    const ms = Math.min(Math.max(0, atMs - this.#time.nowMs()), LONGEST_TIMER_MS)
+    this.#cancel = this.#time.after(Math.ceil(ms), () => this.#ring(), true)
+  }
+
+  #ring(): void {
+    if (this.#time.nowMs() < this.#atMs) {
+      this.set(this.#atMs)
+      return
+    }
+    this.set(Number.POSITIVE_INFINITY)
+    this.#action()
+  }
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1

@@ -1,0 +1,193 @@
+// Waiting and settling while a store is slow, silent or away, in virtual time.
+
+import { describe, expect, test, vi } from 'vitest'
+import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
+import { layerOf } from '../../../src/layers/layer.js'
+import { resilientIn } from '../../../src/layers/resilience/resilient.js'
+import { AskLine } from '../../../src/limiter/asking.js'
+import { TurnLine } from '../../../src/limiter/turns.js'
+import { Waiting } from '../../../src/limiter/waiting.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
+import { virtualTime } from '../../virtual-time.js'
+import { memoryIn } from '../requests.js'
+
+const QUEUE = makePolicySet('line', [leakyBucket({ capacity: 1, leak: 10, every: '1s' })])
+const LOG = makePolicySet('log', [slidingLog({ limit: 10, window: '1h' })])
+
+function world(deadlineMs = 100) {
+  vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  const asked: StoreRequest[] = []
+  const state = { time, memory, asked, latencyMs: 2, isAway: false }
+  const users: Store = {
+    recovers: true,
+    reserves: true,
+    async decide(request) {
+      if (request.target.policySet.name !== 'weir') asked.push(request)
+      const { isAway, latencyMs } = state
+      const result = isAway ? undefined : memory.decide(request)
+      await new Promise<void>((resolve) => void time.after(latencyMs, resolve))
+      if (result === undefined) throw new Error('away')
+      return result
+    },
+    async reset() {},
+  }
+  const store = resilientIn(time, users, { deadlineMs })
+  const layer = layerOf(store)
+  const waiting = new Waiting({
+    layer,
+    time,
+    maxWaiting: { perKey: 100, total: 100 },
+    lineFor: (target, ended) =>
+      target.policySet === QUEUE
+        ? new TurnLine(layer, time, target, ended)
+        : new AskLine(layer, time, ended),
+  })
+  const wait = (policySet: PolicySet, signal?: AbortSignal, cost = 1) =>
+    waiting.wait({
+      request: {
+        mode: 'consume',
+        target: { policySet, key: 'k' },
+        costs: [cost],
+        count: 1,
+        atLeast: 1,
+      },
+      timeoutMs: 60_000,
+      signal,
+    })
+  const used = (policySet: PolicySet): number => {
+    const target = { policySet, key: 'k' }
+    const [policy] = memory.decide({ mode: 'peek', target, costs: [0], count: 1 }).policies
+    return (policy?.limit as number) - (policy?.remaining as number)
+  }
+  const decide = (request: StoreRequest): Promise<StoreResult> =>
+    time.settle(Promise.resolve(store.decide(request)))
+  return { ...state, state, store, wait, used, decide }
+}
+
+describe('waiting', () => {
+  test('is reserved in the store, which a resilient one passes on', async () => {
+    const { store } = world()
+    expect(store.reserves).toBe(true)
+  })
+
+  test('goes on in the local quota when the store says nothing in time, and ends', async () => {
+    const { state, time, wait } = world()
+    state.latencyMs = 5_000
+    const [first, second] = [wait(QUEUE), wait(QUEUE)]
+    expect(await time.settle(first)).toMatchObject({
+      result: { granted: 1, degraded: true },
+      waitedMs: 100,
+    })
+    const { waitedMs } = await time.settle(second)
+    expect(waitedMs).toBe(200)
+  })
+
+  test('whose reply comes too late is cancelled in the store', async () => {
+    const { state, time, memory, asked, wait } = world()
+    const target = { policySet: QUEUE, key: 'k' }
+    memory.decide({ mode: 'consume', target, costs: [1], count: 1 })
+    state.latencyMs = 150
+    await time.settle(wait(QUEUE))
+    state.latencyMs = 2
+    await time.advance(60)
+    expect(asked.map(({ mode }) => mode)).toContain('cancel')
+    expect(asked.find(({ mode }) => mode === 'cancel')).toMatchObject({ costs: [1] })
+    const { untilUs, nowUs } = memory.decide({ mode: 'peek', target, costs: [0], count: 1 })
+    expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(100_000)
+  })
+
+  test('that is left while the store is away changes no local quota', async () => {
+    const { state, time, asked, wait } = world()
+    await time.settle(wait(QUEUE))
+    const controller = new AbortController()
+    const second = wait(QUEUE, controller.signal)
+    await time.advance(10)
+    state.isAway = true
+    const rejected = expect(second).rejects.toThrow()
+    controller.abort()
+    await time.advance(10)
+    await rejected
+    expect(asked.at(-1)?.mode).toBe('cancel')
+  })
+
+  test('for a window ends in time through an outage, and is never more than the limit', async () => {
+    const { state, time, wait, used } = world()
+    const some = Array.from({ length: 6 }, () => wait(LOG))
+    await time.settle(Promise.all(some))
+    state.isAway = true
+    const others = Array.from({ length: 4 }, () => wait(LOG))
+    const results = await time.settle(Promise.all(others))
+    expect(results.every(({ result }) => result.granted === 1)).toBe(true)
+    state.isAway = false
+    await time.advance(5_000)
+    expect(used(LOG)).toBe(10)
+  })
+})
+
+describe('settling', () => {
+  const target = { policySet: LOG, key: 'k' }
+  const consume = { mode: 'consume', target, costs: [4], count: 1 } as const
+
+  test('while the store is away is charged here, and counted in the store afterwards', async () => {
+    const { state, time, decide, used } = world()
+    const { untilUs, nowUs: seenUs } = await decide(consume)
+    state.isAway = true
+    const settle = { ...consume, mode: 'settle', untilUs, seenUs } as const
+    const result = await decide({ ...settle, costs: [3] })
+    expect(result).toMatchObject({ granted: 1, degraded: true })
+    expect(result.policies[0]?.remaining).toBe(3)
+    state.isAway = false
+    await time.advance(5_000)
+    expect(used(LOG)).toBe(7)
+  })
+
+  test('while the store is away gives nothing back, here or there', async () => {
+    const { state, time, decide, used } = world()
+    const { untilUs, nowUs: seenUs } = await decide(consume)
+    state.isAway = true
+    const settle = { ...consume, mode: 'settle', untilUs, seenUs } as const
+    await decide({ ...settle, costs: [-3] })
+    const local = await decide({ ...consume, mode: 'peek' })
+    expect(local.policies[0]?.remaining).toBe(6)
+    state.isAway = false
+    await time.advance(5_000)
+    expect(used(LOG)).toBe(4)
+  })
+
+  test('that the store does, and says too late, is not done again', async () => {
+    const { state, time, decide, used } = world()
+    const { untilUs, nowUs: seenUs } = await decide(consume)
+    state.latencyMs = 200
+    const settle = { ...consume, mode: 'settle', untilUs, seenUs } as const
+    await decide({ ...settle, costs: [3] })
+    state.latencyMs = 2
+    await time.advance(5_000)
+    expect(used(LOG)).toBe(7)
+  })
+
+  test('what is given back is not taken for a loss of data', async () => {
+    const { time, decide, asked, used } = world()
+    const { untilUs, nowUs: seenUs } = await decide(consume)
+    const settle = { ...consume, mode: 'settle', untilUs, seenUs } as const
+    await decide({ ...settle, costs: [-4] })
+    await decide({ ...consume, costs: [1] })
+    await time.advance(100)
+    expect(asked.map(({ mode }) => mode)).not.toContain('restore')
+    expect(used(LOG)).toBe(1)
+  })
+
+  test('what must remain is not taken for a loss of data', async () => {
+    const { time, decide, asked } = world()
+    const policySet = makePolicySet('window', [fixedWindow({ limit: 10, window: '1h' })])
+    const one = { ...consume, target: { policySet, key: 'k' }, costs: [1] }
+    await decide({ ...one, atLeast: 1, keep: [5] })
+    await decide({ ...one, atLeast: 1, keep: [9] })
+    await decide(one)
+    await decide({ ...one, atLeast: 1, keep: [0] })
+    await time.advance(100)
+    expect(asked.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'consume'])
+  })
+})

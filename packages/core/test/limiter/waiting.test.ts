@@ -1,0 +1,587 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  RateLimiter,
+  slidingLog,
+  tokenBucket,
+  type WaitDecision,
+} from '../../src/index.js'
+import type { Layer, LayerRequest } from '../../src/layers/layer.js'
+import { AskLine } from '../../src/limiter/asking.js'
+import { TurnLine } from '../../src/limiter/turns.js'
+import { type Waited, Waiting } from '../../src/limiter/waiting.js'
+import { memoryStoreOf } from '../../src/memory/store.js'
+import { makePolicySet } from '../../src/request.js'
+import type { Store, StoreRequest } from '../../src/store.js'
+import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
+
+describe('a limiter', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      now: Date.UTC(2026, 0, 1),
+      toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'],
+    })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const policy = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1s' })
+
+  test('lets those who wait pass at the rate of a leaky bucket, and says how long it took', async () => {
+    const limiter = new RateLimiter({ policy })
+    const passed: WaitDecision[] = []
+    for (let i = 0; i < 4; i += 1) void limiter.wait('k').then((each) => passed.push(each))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(passed.map(({ waitedMs }) => waitedMs)).toEqual([0])
+    await vi.advanceTimersByTimeAsync(99)
+    expect(passed.length).toBe(1)
+    await vi.advanceTimersByTimeAsync(201)
+    expect(passed.map(({ waitedMs }) => waitedMs)).toEqual([0, 100, 200, 300])
+    expect(passed.every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  test('denies at once who would wait for longer than the timeout, or the bucket lets anybody', async () => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    const denied = await limiter.wait('k', { timeout: 99 })
+    expect(denied).toMatchObject({
+      allowed: false,
+      reason: 'limit',
+      retryAfterMs: 100,
+      waitedMs: 0,
+    })
+    const waiting = Array.from({ length: 10 }, () => limiter.wait('k', { timeout: '1m' }))
+    const late = await limiter.wait('k', { timeout: '1m' })
+    expect(late).toMatchObject({ allowed: false, retryAfterMs: 1_100 })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  test('shows a line to consume as used up', async () => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    void limiter.wait('k')
+    void limiter.wait('k')
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 300 })
+    await vi.advanceTimersByTimeAsync(200)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 100 })
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true })
+  })
+
+  test('rejects with the reason of a signal, before or while it waits, and gives the turn back', async () => {
+    const limiter = new RateLimiter({ policy })
+    const reason = new Error('left')
+    await expect(limiter.wait('k', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    await limiter.consume('k')
+    const timers = vi.getTimerCount()
+    const controller = new AbortController()
+    const waiting = limiter.wait('k', { signal: controller.signal })
+    await vi.advanceTimersByTimeAsync(50)
+    controller.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    expect(vi.getTimerCount()).toBe(timers)
+    await vi.advanceTimersByTimeAsync(50)
+    expect((await limiter.consume('k')).allowed).toBe(true)
+  })
+
+  test('rejects all who wait once it is closed, with a code, and gives their turns back', async () => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    const waiting = [1, 2, 3].map(() => limiter.wait('k'))
+    limiter.close()
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
+    await expect(limiter.wait('k')).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
+    expect((await limiter.peek('k')).resetAfterMs).toBe(100)
+  })
+
+  test('lets those who wait for a window pass in order when it begins, and never more than its limit', async () => {
+    const limiter = new RateLimiter({ policy: fixedWindow({ limit: 2, window: '1s' }) })
+    const passed: number[] = []
+    for (let i = 0; i < 5; i += 1) void limiter.wait('k').then(() => passed.push(i))
+    await vi.advanceTimersByTimeAsync(999)
+    expect(passed).toEqual([0, 1])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(passed).toEqual([0, 1, 2, 3])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(passed).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test('waits for a decision of several policies', async () => {
+    const limiter = new RateLimiter({
+      policy: [
+        tokenBucket({ name: 'burst', capacity: 2, refill: 2, every: '1s' }),
+        slidingLog({ name: 'all', limit: 3, window: '1m' }),
+      ],
+    })
+    const waits: [number, boolean][] = []
+    for (let i = 0; i < 4; i += 1)
+      void limiter
+        .wait('k', { timeout: '10s' })
+        .then(({ waitedMs, allowed }) => waits.push([waitedMs, allowed]))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(waits).toEqual([
+      [0, true],
+      [0, true],
+      [500, true],
+      [500, false],
+    ])
+  })
+
+  test('tells its listener of the decision, once', async () => {
+    const seen: boolean[] = []
+    const onDecision = ({ allowed }: { allowed: boolean }) => void seen.push(allowed)
+    const limiter = new RateLimiter({ policy, onDecision })
+    await limiter.wait('k')
+    await limiter.wait('k', { timeout: 1 })
+    expect(seen).toEqual([true, false])
+  })
+
+  test('lets all pass at once where nothing limits, and when it is switched off', async () => {
+    const limiter = new RateLimiter({ policy })
+    limiter.enabled = false
+    for (let i = 0; i < 3; i += 1)
+      expect(await limiter.wait('k')).toMatchObject({ allowed: true, waitedMs: 0 })
+  })
+
+  test.each([
+    ['a timeout that is no duration', { timeout: 'soon' as '1s' }, 'WEIR_INVALID_DURATION'],
+    ['a timeout of 0', { timeout: 0 }, 'WEIR_INVALID_DURATION'],
+    ['a timeout that is NaN', { timeout: Number.NaN }, 'WEIR_INVALID_DURATION'],
+    ['a signal that is none', { signal: {} as AbortSignal }, 'WEIR_INVALID_OPTION'],
+    ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
+    ['a cost below 0', { cost: -1 }, 'WEIR_INVALID_COST'],
+    ['a cost of another policy', { cost: { other: 1 } }, 'WEIR_INVALID_COST'],
+  ])('refuses %s before anything is asked', async (_, options, code) => {
+    const store = memoryStore()
+    const decide = vi.spyOn(store, 'decide')
+    const limiter = new RateLimiter({ store, policy })
+    await expect(limiter.wait('k', options)).rejects.toMatchObject({ code })
+    expect(decide).not.toHaveBeenCalled()
+  })
+
+  test('denies those beyond maxWaiting, who do not pass the others', async () => {
+    const slow = leakyBucket({ capacity: 1, leak: 1, every: '1s', maxWait: '1m' })
+    const limiter = new RateLimiter({ policy: slow, maxWaiting: { perKey: 2, total: 3 } })
+    await limiter.consume('k')
+    await limiter.consume('other')
+    const waiting = [limiter.wait('k'), limiter.wait('k')]
+    expect(await limiter.wait('k')).toMatchObject({ allowed: false, retryAfterMs: 3_000 })
+    void limiter.wait('other')
+    expect(await limiter.wait('third')).toMatchObject({ allowed: true })
+    expect(await limiter.wait('third')).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect((await Promise.all(waiting)).map(({ waitedMs }) => waitedMs)).toEqual([1_000, 2_000])
+    expect(() => new RateLimiter({ policy, maxWaiting: { perKey: -1 } })).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test('waits in a store that cannot reserve turns, too', async () => {
+    const { decide, reset } = memoryStore()
+    const store: Store = {
+      decide: ({ maxWaitMs, atLeast, ...request }) => decide(request),
+      reset,
+    }
+    const limiter = new RateLimiter({ store, policy })
+    const waits: number[] = []
+    for (let i = 0; i < 3; i += 1)
+      void limiter.wait('k').then(({ waitedMs }) => waits.push(waitedMs))
+    await vi.advanceTimersByTimeAsync(200)
+    expect(waits).toEqual([0, 100, 200])
+  })
+})
+
+test('whoever waits keeps the process alive, and nothing else does', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timers()
+  const limiter = new RateLimiter({ policy: leakyBucket({ capacity: 1, leak: 1, every: '1m' }) })
+  await limiter.consume('k')
+  const waiting = limiter.wait('k')
+  await Promise.resolve()
+  expect(timers()).toBe(before + 1)
+  limiter.close()
+  await expect(waiting).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
+  expect(timers()).toBe(before)
+})
+
+/** Processes that wait on one store, which answers after a while. */
+function fleet(time: VirtualTime, latencyMs = 5) {
+  const store = memoryStoreOf({ clock: time, time, maxKeys: 1_000, keys: 'exact', slackMs: 0 })
+  const calls: LayerRequest[] = []
+  let underWay = 0
+  let most = 0
+  const layer: Layer = {
+    ask(request, pending) {
+      calls.push(request)
+      underWay += 1
+      most = Math.max(most, underWay)
+      time.after(latencyMs / 2, () => {
+        const result = store.decide(request as StoreRequest)
+        time.after(latencyMs / 2, () => {
+          underWay -= 1
+          pending.decided(result)
+        })
+      })
+    },
+  }
+  const process = () =>
+    new Waiting({
+      layer,
+      time,
+      maxWaiting: { perKey: 1_000, total: 10_000 },
+      lineFor: (target, ended) =>
+        target.policySet.policies[0]?.kernel?.within
+          ? new TurnLine(layer, time, target, ended)
+          : new AskLine(layer, time, ended),
+    })
+  return {
+    store,
+    calls,
+    process,
+    get mostUnderWay() {
+      return most
+    },
+  }
+}
+
+function consuming(policySet: ReturnType<typeof makePolicySet>, cost = 1): StoreRequest {
+  return { mode: 'consume', target: { policySet, key: 'k' }, costs: [cost], count: 1, atLeast: 1 }
+}
+
+const QUEUE = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' })
+
+describe('the line of a bucket', () => {
+  const policySet = makePolicySet('line', [QUEUE])
+
+  /** Starts waiting, and notes when it passes. */
+  function waits(time: VirtualTime, waiting: Waiting, cost = 1, timeoutMs = 60_000) {
+    const controller = new AbortController()
+    const noted: { atMs?: number; granted?: number; error?: unknown } = {}
+    const { signal } = controller
+    waiting.wait({ request: consuming(policySet, cost), timeoutMs, signal }).then(
+      ({ result }: Waited) => {
+        noted.atMs = Math.round(time.nowMs())
+        noted.granted = result.granted
+      },
+      (error: unknown) => {
+        noted.error = error
+      },
+    )
+    return { noted, leave: () => controller.abort() }
+  }
+  const atMs = (all: { noted: { atMs?: number } }[]) => all.map(({ noted }) => noted.atMs)
+
+  test('asks once for each who waits, and once more for each who leaves', async () => {
+    const time = virtualTime()
+    const { calls, process } = fleet(time, 0)
+    const waiting = process()
+    const all = Array.from({ length: 6 }, () => waits(time, waiting))
+    await time.advance(150)
+    all[3]?.leave()
+    await time.advance(1_000)
+    expect(atMs(all)).toEqual([2, 102, 202, undefined, 302, 402].map((ms) => ms))
+    expect(calls.map(({ mode }) => mode)).toEqual([...Array(6).fill('consume'), 'cancel'])
+  })
+
+  test('has no ghosts: what leaves at once, in any place, is free again', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const all = Array.from({ length: 8 }, () => waits(time, waiting))
+    await time.advance(20)
+    for (const place of [1, 2, 5, 7]) all[place]?.leave()
+    await time.advance(20)
+    const { untilUs, nowUs } = store.decide({ ...consuming(policySet), mode: 'peek' })
+    // Of eight units four are left.
+    expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(400_000)
+    await time.advance(1_000)
+    expect(atMs(all).filter((ms) => ms !== undefined)).toEqual([5, 105, 205, 305])
+  })
+
+  test('gives back what a reply brings to one who has left meanwhile', async () => {
+    const time = virtualTime()
+    const { store, calls, process } = fleet(time)
+    const waiting = process()
+    const gone = [waits(time, waiting), waits(time, waiting), waits(time, waiting)]
+    const stays = waits(time, waiting)
+    await time.advance(1)
+    for (const { leave } of gone) leave()
+    await time.advance(200)
+    expect(stays.noted.atMs).toBe(5)
+    expect(gone.every(({ noted }) => noted.error !== undefined)).toBe(true)
+    const { policies } = store.decide({ ...consuming(policySet), mode: 'peek' })
+    expect(policies[0]?.remaining).toBe(1)
+    expect(calls.filter(({ mode }) => mode === 'cancel').flatMap(({ costs }) => costs)).toEqual([
+      1, 1, 1,
+    ])
+  })
+
+  test('lets nobody pass those who came before, also after a refund', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const target = { policySet, key: 'k' }
+    store.decide({ mode: 'consume', target, costs: [1], count: 1 })
+    const first = [waits(time, waiting), waits(time, waiting)]
+    await time.advance(10)
+    store.decide({ mode: 'refund', target, costs: [1], count: 1 })
+    store.decide({ mode: 'refund', target, costs: [1], count: 1 })
+    const last = waits(time, waiting)
+    await time.advance(1_000)
+    const [one = 0, two = 0] = atMs(first) as number[]
+    expect(one).toBeLessThanOrEqual(two)
+    expect(last.noted.atMs).toBeGreaterThanOrEqual(two)
+  })
+
+  test('denies who may pass in the store, but stands behind others for too long', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const target = { policySet, key: 'k' }
+    store.decide({ mode: 'consume', target, costs: [1], count: 1 })
+    const first = [waits(time, waiting), waits(time, waiting)]
+    await time.advance(10)
+    store.decide({ mode: 'refund', target, costs: [3], count: 1 })
+    const late = waits(time, waiting, 1, 50)
+    await time.advance(1_000)
+    // Those before it move up to what it was given.
+    expect(atMs(first)).toEqual([15, 103])
+    expect(late.noted).toMatchObject({ granted: 0, atMs: 15 })
+  })
+
+  test('takes what others have left behind, without a call', async () => {
+    const time = virtualTime()
+    const { calls, process } = fleet(time, 100)
+    const waiting = process()
+    const [first, second] = [waits(time, waiting), waits(time, waiting)]
+    await time.advance(120)
+    const third = waits(time, waiting)
+    await time.advance(10)
+    third.leave()
+    second.leave()
+    await time.advance(20)
+    const last = waits(time, waiting)
+    await time.advance(1_000)
+    expect(atMs([first, last])).toEqual([100, 200])
+    expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'cancel'])
+  })
+
+  test('drops what is due when nobody wants it, so that it is not spent beside what came since', async () => {
+    const time = virtualTime()
+    const { store, calls, process } = fleet(time, 300)
+    const waiting = process()
+    const gone = waits(time, waiting)
+    await time.advance(1)
+    gone.leave()
+    await time.advance(289)
+    const next = waits(time, waiting)
+    await time.advance(310)
+    expect(next.noted.atMs).toBe(590)
+    await time.advance(1_000)
+    expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume'])
+    expect(store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining).toBe(1)
+  })
+
+  test('stands behind what was charged past the limit', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const target = { policySet, key: 'k' }
+    const first = waits(time, waiting)
+    const second = waits(time, waiting)
+    await time.advance(10)
+    store.decide({ mode: 'settle', target, costs: [5], count: 1, untilUs: [9e15] })
+    const third = waits(time, waiting)
+    await time.advance(2_000)
+    // The line stays; who comes then waits for what was charged, too.
+    expect(atMs([first, second, third])).toEqual([5, 105, 705])
+  })
+
+  test('denies at the latest when the call that was sent in time is answered', async () => {
+    const time = virtualTime()
+    const { process } = fleet(time, 80)
+    const waiting = process()
+    waits(time, waiting)
+    const late = waits(time, waiting, 1, 50)
+    await time.advance(100)
+    expect(late.noted).toMatchObject({ granted: 0, atMs: 80 })
+  })
+
+  test('in several processes: nobody is early, nothing is lost, and no more calls than needed', async () => {
+    for (let seed = 1; seed <= 30; seed += 1) {
+      const time = virtualTime(seed)
+      const random = randomFrom(seed)
+      const pick = (below: number) => Math.floor(random() * below)
+      const most = seed % 2 === 0 ? 1 : 4
+      const policy = tokenBucket({ capacity: 1 + pick(4), refill: 20, every: '1s', maxWait: '1m' })
+      const set = makePolicySet('fleet', [policy])
+      const { calls, process } = fleet(time, 1 + pick(20))
+      const processes = [process(), process(), process()]
+      const passed: { atMs: number; cost: number }[] = []
+      let asked = 0
+      let settled = 0
+      for (let step = 0; step < 60; step += 1) {
+        const cost = 1 + pick(Math.min(most, policy.limit))
+        const controller = new AbortController()
+        const { signal } = controller
+        const request = consuming(set, cost)
+        asked += 1
+        ;(processes[pick(3)] as Waiting)
+          .wait({ request, timeoutMs: pick(4) === 0 ? 200 : 60_000, signal })
+          .then(
+            ({ result }) => {
+              settled += 1
+              if (result.granted > 0) passed.push({ atMs: time.nowMs(), cost })
+            },
+            () => {
+              settled += 1
+            },
+          )
+        if (pick(3) === 0) {
+          time.after(pick(1_000), () => controller.abort())
+        }
+        await time.advance(pick(40))
+      }
+      await time.advance(60_000)
+      expect(settled).toBe(asked)
+      // Timers that are never early, and a clock in ms: to the microsecond.
+      for (const [i, first] of passed.entries()) {
+        let units = 0
+        for (const last of passed.slice(i)) {
+          units += last.cost
+          const room = policy.limit + (last.atMs - first.atMs) / policy.unitMs + 0.001
+          // Large costs that move up may spend units a little after they were due.
+          expect(units).toBeLessThanOrEqual(room + (most > 1 ? 2 * (policy.limit - 1) : 0))
+        }
+      }
+      const cancels = calls.filter(({ mode }) => mode === 'cancel').length
+      expect(calls.length - cancels).toBeLessThanOrEqual(asked)
+      expect(cancels).toBeLessThanOrEqual(most * asked)
+      expect(time.timers).toBe(0)
+    }
+  })
+})
+
+describe('a line that asks', () => {
+  const policySet = makePolicySet('line', [fixedWindow({ limit: 4, window: '1s' })])
+
+  test('has one call under way, and asks for all who cost the same at once', async () => {
+    const time = virtualTime()
+    const all = fleet(time)
+    const waiting = all.process()
+    const passed: number[] = []
+    for (let i = 0; i < 12; i += 1) {
+      const request = consuming(policySet)
+      void waiting
+        .wait({ request, timeoutMs: 60_000, signal: undefined })
+        .then(() => passed.push(Math.round(time.nowMs())))
+    }
+    await time.advance(4_000)
+    expect(passed.length).toBe(12)
+    expect(all.mostUnderWay).toBe(1)
+    expect(all.calls.map(({ count }) => count)).toEqual([1, 11, 8, 4])
+  })
+
+  test('does not let those who cost little pass one who costs much', async () => {
+    const time = virtualTime()
+    const waiting = fleet(time).process()
+    const passed: number[] = []
+    for (const cost of [3, 4, 1, 1]) {
+      const request = consuming(policySet, cost)
+      void waiting
+        .wait({ request, timeoutMs: 60_000, signal: undefined })
+        .then(() => passed.push(cost))
+    }
+    await time.advance(4_000)
+    expect(passed).toEqual([3, 4, 1, 1])
+  })
+
+  test('gives to the next, or back, what was granted to one who has left meanwhile', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const controller = new AbortController()
+    const { signal } = controller
+    const rejected = expect(
+      waiting.wait({ request: consuming(policySet, 4), timeoutMs: 60_000, signal }),
+    ).rejects.toThrow()
+    await time.advance(1)
+    controller.abort()
+    await time.advance(20)
+    await rejected
+    const left = () =>
+      store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining
+    expect(left()).toBe(4)
+    const other = new AbortController()
+    const first = waiting.wait({
+      request: consuming(policySet, 4),
+      timeoutMs: 60_000,
+      signal: other.signal,
+    })
+    const gone = expect(first).rejects.toThrow()
+    const second = waiting.wait({
+      request: consuming(policySet, 4),
+      timeoutMs: 60_000,
+      signal: undefined,
+    })
+    await time.advance(1)
+    other.abort()
+    const { result, waitedMs } = await time.settle(second)
+    await gone
+    expect(result.granted).toBe(1)
+    expect(waitedMs).toBe(5)
+    expect(left()).toBe(0)
+  })
+
+  test('denies at once those who would wait for longer than they may, and lets the next try', async () => {
+    const time = virtualTime()
+    const waiting = fleet(time).process()
+    const ended: [number, number, number][] = []
+    for (const [cost, timeoutMs] of [
+      [4, 5_000],
+      [4, 500],
+      [4, 1_500],
+      [9, 5_000],
+      [1, 5_000],
+    ] as const) {
+      void waiting
+        .wait({ request: consuming(policySet, cost), timeoutMs, signal: undefined })
+        .then(({ result }) => ended.push([cost, result.granted, Math.round(time.nowMs())]))
+    }
+    await time.advance(4_000)
+    expect(ended).toEqual([
+      [4, 1, 5],
+      [4, 0, 10],
+      [4, 1, 1_010],
+      [9, 0, 1_015],
+      [1, 1, 2_015],
+    ])
+  })
+
+  test('tells all who asked with it of a failure, and goes on with the others', async () => {
+    const time = virtualTime()
+    let fails = true
+    const { store } = fleet(time)
+    const layer: Layer = {
+      ask(request, pending) {
+        if (fails) pending.failed(new Error('away'))
+        else pending.decided(store.decide(request as StoreRequest))
+        fails = false
+      },
+    }
+    const line = new Waiting({
+      layer,
+      time,
+      maxWaiting: { perKey: 10, total: 10 },
+      lineFor: (_, ended) => new AskLine(layer, time, ended),
+    })
+    const wait = (cost: number) =>
+      line.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })
+    await expect(wait(1)).rejects.toThrow('away')
+    expect((await wait(2)).result.granted).toBe(1)
+  })
+})

@@ -1,0 +1,86 @@
+// The side of a child process: waits for turns, and reports when each was granted by Redis's clock.
+
+import type { Redis } from 'ioredis'
+import { RateLimiter } from '../../../src/limiter/limiter.js'
+import type { StoreResult } from '../../../src/store.js'
+import { patientOptions, patientStore } from '../patient.js'
+import { QUEUE, WINDOW } from './policies.js'
+
+export interface WaitJob {
+  readonly port: number
+  readonly policy: 'queue' | 'window'
+  readonly key: string
+  readonly waiters: number
+  /** Of these, how many leave after 100 ms. */
+  readonly leavers: number
+}
+
+/** One that passed. */
+export interface Passed {
+  /** When its turn was, and when it passed, in ms of Redis's clock. */
+  readonly turnMs: number
+  readonly atMs: number
+}
+
+export interface WaitReport {
+  readonly passed: readonly Passed[]
+  readonly left: number
+  readonly errors: readonly string[]
+}
+
+export function serve(Client: new (port: number, options: typeof patientOptions) => Redis): void {
+  let client: Redis | undefined
+  process.on('message', async (job: WaitJob) => {
+    if (client === undefined) {
+      client = new Client(job.port, patientOptions)
+      client.on('error', () => {})
+      await new Promise((resolve) => client?.once('ready', resolve))
+    }
+    process.send?.(await wait(client, job))
+  })
+  process.send?.('ready')
+}
+
+/** How far Redis's clock is ahead of this process's, at the least. */
+async function aheadMs(client: Redis): Promise<number> {
+  let least = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < 20; i += 1) {
+    const [seconds, us] = await client.time()
+    least = Math.max(least, Number(seconds) * 1_000 + Number(us) / 1_000 - performance.now())
+  }
+  return least
+}
+
+async function wait(client: Redis, job: WaitJob): Promise<WaitReport> {
+  const { policy, key, waiters, leavers } = job
+  const store = patientStore(client, { prefix: 'waiters' })
+  const limiter = new RateLimiter({
+    name: 'waiters',
+    store,
+    policy: policy === 'queue' ? QUEUE : WINDOW,
+  })
+  const ahead = await aheadMs(client)
+  const passed: Passed[] = []
+  const errors: string[] = []
+  let left = 0
+  const controllers = Array.from({ length: waiters }, () => new AbortController())
+  const all = controllers.map(async ({ signal }) => {
+    try {
+      const decision = await limiter.wait(key, { timeout: '20s', signal })
+      const atMs = performance.now() + ahead
+      if (!decision.allowed) throw new Error(`denied, again in ${decision.retryAfterMs} ms`)
+      const { untilUs } = (decision.receipt as unknown as { result: StoreResult }).result
+      passed.push({ turnMs: (untilUs[0] as number) / 1_000 - QUEUE.windowMs, atMs })
+    } catch (error) {
+      if (signal.aborted) left += 1
+      else errors.push(String(error))
+    }
+  })
+  if (leavers > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const each = Math.max(1, Math.floor(waiters / leavers))
+    for (let i = 0; i < leavers; i += 1) controllers[waiters - 1 - i * each]?.abort()
+  }
+  await Promise.all(all)
+  return { passed, left, errors }
+}
