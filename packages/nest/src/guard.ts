@@ -39,12 +39,12 @@ export class RateLimitGuard implements CanActivate {
   /** Runs the limiters that are due and have not run yet for this call. */
   ask(context: ExecutionContext, place: Place): void | Promise<void> {
     const looked = this.lookUp(context)
-    const isOfMessage = isMessage(context, looked.request)
+    const isOfMessage = isMessage(context)
     if (isOfMessage) beginMessage(context)
     // What is the same for all guards and interceptors of a call.
     const isHttp = context.getType() === 'http' && !isOfMessage
     const call = isHttp ? context.getArgByIndex(0) : context.getArgs()
-    const isOther = isForeign(context, looked.request)
+    const isOther = isForeign(context)
     const limits = this.limits.of(context.getClass(), context.getHandler(), isOther)
 
     const askFrom = (first: number): void | Promise<void> => {

@@ -14,17 +14,22 @@ interface Decided {
 }
 
 /** Whether a context has no request of its own over HTTP. */
-export function isMessage(context: ExecutionContext, request: NestRequest): boolean {
+export function isMessage(context: ExecutionContext): boolean {
   const type = context.getType<string>()
   if (type === 'graphql') return upgradeOf(context) !== undefined
-  return type !== 'http' || !isRequest(request)
+  return type !== 'http' || !hasRequest(context)
 }
 
 /** Whether a context is none of Nest's own kinds: other libraries make them of what they call, and
  *  some say they were HTTP. */
-export function isForeign(context: ExecutionContext, request: NestRequest): boolean {
+export function isForeign(context: ExecutionContext): boolean {
   const type = context.getType<string>()
-  return type === 'http' ? !isRequest(request) : !['graphql', 'ws', 'rpc'].includes(type)
+  return type === 'http' ? !hasRequest(context) : !['graphql', 'ws', 'rpc'].includes(type)
+}
+
+/** By what the framework has given: a guard's own `lookUp` may make another one of it. */
+function hasRequest(context: ExecutionContext): boolean {
+  return isRequest(context.getArgByIndex(0) ?? {})
 }
 
 export function isRequest({ method, headers }: NestRequest): boolean {

@@ -58,8 +58,9 @@ export function writable(response: NestResponse | undefined): NestResponse | und
  */
 export const RateLimitDecision: (property?: string) => ParameterDecorator = createParamDecorator(
   (property: string | undefined, context: ExecutionContext): RequestDecision | undefined => {
-    const { request } = lookUp(context)
-    return isMessage(context, request) ? placedOnMessage(context) : request[property ?? 'rateLimit']
+    return isMessage(context)
+      ? placedOnMessage(context)
+      : lookUp(context).request[property ?? 'rateLimit']
   },
 )
 
@@ -71,9 +72,9 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   header: (request, name) => headersOf(request)[name]?.toString(),
   headers: headersOf,
   placed: (request, [context], property) =>
-    isMessage(context, request) ? placedOnMessage(context) : request[property],
+    isMessage(context) ? placedOnMessage(context) : request[property],
   place: (request, decision, [context], property) => {
-    if (isMessage(context, request)) placeOnMessage(context, decision)
+    if (isMessage(context)) placeOnMessage(context, decision)
     else (request as Record<string, unknown>)[property] = decision
   },
   headersSent: (response) =>

@@ -190,6 +190,18 @@ describe('a guard of your own', () => {
     app.app.get(RateLimits).get('default').enabled = false
     expect(await app.statuses('/')).toEqual([200])
   })
+
+  test('limits by a copy of the request, which has not what a request has from its class', async () => {
+    class Copying extends RateLimitGuard {
+      protected override lookUp(context: ExecutionContext): Looked {
+        const { request, response } = super.lookUp(context)
+        return { request: { ...request, ip: '192.0.2.1' }, response }
+      }
+    }
+    const options = { guard: Copying, policy: once }
+    const app = await start({ imports: [RateLimitModule.forRoot(options)], controllers: [A] })
+    expect(await app.statuses('/', '/')).toEqual([200, 429])
+  })
 })
 
 describe('limiters in services', () => {
