@@ -1,0 +1,24 @@
+// koa-ratelimit has no types. Its options are those of its README and its source.
+
+declare module 'koa-ratelimit' {
+  import type { Context, Middleware } from 'koa'
+
+  export interface Options {
+    driver?: string
+    db?: unknown
+    duration?: number
+    max?: number
+    id?: (ctx: Context) => string | false | undefined
+    namespace?: string
+    headers?: { remaining?: string; reset?: string; total?: string }
+    disableHeader?: boolean
+    errorMessage?: unknown
+    status?: number
+    throw?: boolean
+    whitelist?: (ctx: Context) => boolean | Promise<boolean>
+    blacklist?: (ctx: Context) => boolean | Promise<boolean>
+    onLimited?: (ctx: Context) => void
+  }
+
+  export default function ratelimit(options: Options): Middleware
+}
