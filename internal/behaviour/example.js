@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process'
  * Starts `src/server.js` of an example and waits for the address that it prints.
  * @param {string} folder
  * @param {Record<string, string>} [settings] environment variables
- * @returns {Promise<{ url: string, stop: () => Promise<number | null> }>} `stop` gives the exit
- * code
+ * @returns {Promise<{ url: string, stop: () => Promise<number | null>, kill: () => Promise<void> }>}
+ * `stop` gives the exit code; `kill` leaves it no time to do anything
  */
 export async function startExample(folder, settings = {}) {
   const env = { ...process.env, PORT: '0', ...settings }
@@ -37,5 +37,9 @@ export async function startExample(folder, settings = {}) {
     clearTimeout(late)
     return code
   }
-  return { url, stop }
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exit
+  }
+  return { url, stop, kill }
 }
