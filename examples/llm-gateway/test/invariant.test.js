@@ -93,7 +93,8 @@ test.each(['memory', 'Redis'])(
       return of20 === 6 ? 'breaks' : 'ends'
     }
 
-    /** One request, from its beginning at a given time. @param {number} i @param {number} startMs */
+    /** One request, from its beginning at a given time.
+     *  @param {number} i @param {number} startMs */
     function plan(i, startMs) {
       const whatHappens = fateOf(i)
       // In whatever order calls end, each request is the same in each run.
