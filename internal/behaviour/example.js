@@ -3,12 +3,17 @@
 
 import { spawn } from 'node:child_process'
 
+/** `stop` gives the exit code; `kill` leaves it no time to do anything.
+ *  @typedef {object} Started
+ *  @property {string} url
+ *  @property {() => Promise<number | null>} stop
+ *  @property {() => Promise<void>} kill */
+
 /**
  * Starts `src/server.js` of an example and waits for the address that it prints.
  * @param {string} folder
  * @param {Record<string, string>} [settings] environment variables
- * @returns {Promise<{ url: string, stop: () => Promise<number | null> }>} `stop` gives the exit
- * code
+ * @returns {Promise<Started>}
  */
 export async function startExample(folder, settings = {}) {
   const env = { ...process.env, PORT: '0', ...settings }
@@ -37,5 +42,9 @@ export async function startExample(folder, settings = {}) {
     clearTimeout(late)
     return code
   }
-  return { url, stop }
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exit
+  }
+  return { url, stop, kill }
 }

@@ -10,9 +10,10 @@ import { redisBytes } from './scenarios/redis-bytes.js'
 import { refused } from './scenarios/refused.js'
 import { scriptTimes } from './scenarios/script-time.js'
 import { servers } from './scenarios/servers.js'
+import { waiting } from './scenarios/waiting.js'
 
 export const scenarios: readonly Scenario[] = [
-  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster],
+  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, waiting],
   ...[scriptTimes, redisBytes],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
   ...[middlewareAlone, servers],

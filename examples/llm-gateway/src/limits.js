@@ -1,0 +1,46 @@
+// @ts-check
+// What a customer may use, and what a completion costs.
+
+import { fixedWindow, RateLimiter, slidingWindow } from '@weir/core'
+
+/** @typedef {{ requests: number, tokens: number, money: number }} Limits */
+/** @typedef {{ prompt: string, maxTokens: number }} Completion */
+/** Tokens that were read and written. @typedef {{ input: number, output: number }} Usage */
+
+/**
+ * Requests and tokens a minute, and money a day: one decision, all or nothing.
+ * @param {import('@weir/core').Store} store
+ * @param {Limits} limits
+ */
+export function limiterOn(store, limits) {
+  return new RateLimiter({ name: 'llm-gateway', store, policy: policiesOf(limits) })
+}
+
+/** @param {Limits} limits */
+export function policiesOf({ requests, tokens, money }) {
+  return [
+    slidingWindow({ name: 'requests', limit: requests, window: '1m' }),
+    slidingWindow({ name: 'tokens', limit: tokens, window: '1m' }),
+    fixedWindow({ name: 'money', limit: money, window: '1d', aligned: true }),
+  ]
+}
+
+/**
+ * What tokens cost, by the names of the policies. Costs are whole numbers, so money is counted in
+ * millionths of a dollar: 3 dollars for a million tokens that are read, 15 for those written.
+ * @param {Usage} usage
+ */
+export function costOf({ input, output }) {
+  return { requests: 1, tokens: input + output, money: 3 * input + 15 * output }
+}
+
+/**
+ * What a completion may use: a guess at the prompt, and all that it may write. Who estimates too
+ * little lets more pass than the limit, by as much as is in flight; who estimates too much refuses
+ * what would have fitted.
+ * @param {Completion} completion
+ * @returns {Usage}
+ */
+export function estimateOf({ prompt, maxTokens }) {
+  return { input: Math.ceil(prompt.length / 4), output: maxTokens }
+}

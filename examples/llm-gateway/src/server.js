@@ -1,0 +1,60 @@
+// @ts-check
+// A gateway before a model API: requests a minute, tokens a minute and money a day in one decision,
+// charged by an estimate and settled by what the response used.
+//
+//   PORT=3000    where to listen; 0 is any
+//   REDIS_URL    where limits are shared with other processes; without it, in this one's memory
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { memoryStore, recommendedRedisOptions, redisStore } from '@weir/core'
+import { Redis } from 'ioredis'
+import { gateway } from './gateway.js'
+import { limiterOn } from './limits.js'
+import { fakeModelApi, modelAt } from './model.js'
+
+/** A database, in a real service. */
+const customers = new Map([
+  ['key-of-ann', 'ann'],
+  ['key-of-bob', 'bob'],
+])
+
+const { PORT = '3000', REDIS_URL } = process.env
+const client = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL, recommendedRedisOptions)
+client?.on('error', (error) => console.error('redis:', error.message))
+const store = client === undefined ? memoryStore() : redisStore(client)
+
+/** @param {import('node:http').Server} server @param {number} port */
+async function listening(server, port) {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return `http://127.0.0.1:${address.port}`
+}
+
+const modelApi = fakeModelApi()
+const server = createServer(
+  gateway({
+    limiter: limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000 }),
+    model: modelAt(await listening(modelApi, 0)),
+    customerOf: (apiKey) => customers.get(apiKey),
+  }),
+)
+const url = await listening(server, Number(PORT))
+console.log(`Listening on ${url} (Ctrl-C ends it). Try, and see what is left in the headers:
+
+  curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -d '{"prompt": "to be or not", "max_tokens": 40}'
+
+60 requests and 10,000 tokens a minute, 2 dollars a day. The prompts "fail", "crash" and "hang" are
+what a model API does at times; Ctrl-C in curl is what clients do.`)
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    for (const each of [server, modelApi]) {
+      each.close()
+      each.closeAllConnections()
+    }
+    await store.close?.()
+    client?.disconnect()
+  })
+}

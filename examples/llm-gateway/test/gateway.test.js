@@ -1,0 +1,124 @@
+// @ts-check
+// The gateway as its customers see it.
+
+import { join } from 'node:path'
+import { startExample } from '@weir/behaviour/example'
+import { startRedis } from '@weir/testkit'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { spanText } from '../src/headers.js'
+
+const folder = join(import.meta.dirname, '..')
+
+/**
+ * @param {string} url @param {object} completion
+ * @param {{ apiKey?: string, signal?: AbortSignal }} [options]
+ */
+function ask(url, completion, { apiKey = 'key-of-ann', signal } = {}) {
+  const headers = { Authorization: `Bearer ${apiKey}` }
+  return fetch(url, {
+    ...{ method: 'POST', headers, body: JSON.stringify(completion) },
+    ...(signal && { signal }),
+  })
+}
+
+/** What is left of the tokens before a request of 1 + 1. @param {string} url */
+async function tokensLeft(url) {
+  const response = await ask(url, { prompt: 'left', max_tokens: 1 })
+  await response.text()
+  return Number(response.headers.get('x-ratelimit-remaining-tokens')) + 2
+}
+
+test('a response says what is left as the API of OpenAI does, and is charged what it used, whoever breaks off', async () => {
+  const { url, stop } = await startExample(folder)
+  const whole = await ask(url, { prompt: 'to be or not', max_tokens: 500 })
+  expect(whole.status).toBe(200)
+  expect(Object.fromEntries(whole.headers)).toMatchObject({
+    'x-ratelimit-limit-requests': '60',
+    'x-ratelimit-remaining-requests': '59',
+    'x-ratelimit-reset-requests': expect.stringMatching(/^(1m[01]s|59s)$/),
+    'x-ratelimit-limit-tokens': '10000',
+    'x-ratelimit-remaining-tokens': '9497',
+    'x-ratelimit-reset-tokens': expect.stringMatching(/^(1m[01]s|59s)$/),
+  })
+  expect(whole.headers.has('x-ratelimit-limit-money')).toBe(false)
+  const events = (await whole.text()).trimEnd().split('\n\n')
+  expect(events).toHaveLength(501)
+  expect(events.slice(-2)).toEqual([
+    'data: {"text":"not","usage":{"input":6,"output":500}}',
+    'data: [DONE]',
+  ])
+  // Each look uses 5: the model counts a prompt in its own way. It settles when it has ended, so
+  // what it shows is what those before it used.
+  let expected = 10_000 - 506
+  /** @param {number} used */
+  const usedNow = async (used) => {
+    expected -= used
+    await vi.waitFor(async () => {
+      const left = await tokensLeft(url)
+      const isRight = left === expected
+      expected -= 5
+      expect(isRight || `${left} instead of ${expected + 5}`).toBe(true)
+    })
+  }
+  await usedNow(0)
+
+  // It failed at once: nothing was used.
+  expect((await ask(url, { prompt: 'fail' })).status).toBe(502)
+  await usedNow(0)
+
+  // It broke off after three words: the client sees it, and pays for those.
+  const broken = await ask(url, { prompt: 'crash' })
+  await expect(broken.text()).rejects.toThrow()
+  await usedNow(5 + 3)
+
+  // The client leaves while the model hangs.
+  const leaving = new AbortController()
+  const left = await ask(url, { prompt: 'hang' }, { signal: leaving.signal })
+  const reader = left.body?.getReader()
+  let text = ''
+  while (!text.includes('"output":3')) text += Buffer.from((await reader?.read())?.value ?? [])
+  leaving.abort()
+  await usedNow(4 + 3)
+
+  // Too much for what is left, whoever waits.
+  const tooMuch = await ask(url, { prompt: 'x'.repeat(40_000), max_tokens: 1 })
+  expect(tooMuch.status).toBe(429)
+  expect(await tooMuch.json()).toEqual({ error: { code: 'rate_limit_exceeded', type: 'tokens' } })
+  expect(tooMuch.headers.has('retry-after')).toBe(false)
+  const often = await Promise.all(Array.from({ length: 60 }, () => tokensLeft(url).catch(() => 0)))
+  expect(often).toHaveLength(60)
+  const refused = await ask(url, { prompt: 'once more', max_tokens: 1 })
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toMatchObject({ error: { type: 'requests' } })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+
+  expect((await ask(url, { prompt: 'x' }, { apiKey: 'made-up' })).status).toBe(401)
+  const wrong = [
+    {},
+    { prompt: 'x', max_tokens: 0 },
+    { prompt: 'x', max_tokens: 1e9 },
+    { prompt: 7 },
+  ]
+  for (const completion of [...wrong, { prompt: 'x'.repeat(70_000) }])
+    expect((await ask(url, completion, { apiKey: 'key-of-bob' })).status).toBe(400)
+  expect(await stop()).toBe(0)
+}, 30_000)
+
+test('a killed gateway leaves its estimate to the one that follows it, and no more', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const settings = { REDIS_URL: redis.url }
+  const first = await startExample(folder, settings)
+  const streaming = await ask(first.url, { prompt: 'hang', max_tokens: 1_000 })
+  await streaming.body?.getReader().read()
+  await first.kill()
+  const second = await startExample(folder, settings)
+  expect(await tokensLeft(second.url)).toBe(10_000 - 1_001)
+  expect(await second.stop()).toBe(0)
+}, 30_000)
+
+test('spans are written as Go writes them', () => {
+  expect([0, 0.2, 120, 999.5, 1_000, 8_001, 60_000, 360_000, 3_600_000].map(spanText)).toEqual([
+    ...['0ms', '1ms', '120ms', '1s', '1s', '9s', '1m0s', '6m0s', '1h0m0s'],
+  ])
+})

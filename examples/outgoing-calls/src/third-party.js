@@ -1,0 +1,40 @@
+// @ts-check
+// Somebody else's API, which allows so many calls in any second, and complains of more.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+
+/** @param {number} limit calls in any second */
+export async function startThirdParty(limit) {
+  /** When calls arrived, of the last second. @type {number[]} */
+  let lately = []
+  const counts = { calls: 0, complaints: 0, most: 0 }
+  /** Jobs that were done, in the order in which they were. @type {string[]} */
+  const done = []
+
+  const server = createServer((req, res) => {
+    const now = performance.now()
+    lately = lately.filter((at) => at > now - 1_000)
+    lately.push(now)
+    counts.calls += 1
+    counts.most = Math.max(counts.most, lately.length)
+    if (lately.length > limit) {
+      counts.complaints += 1
+      return res.writeHead(429).end()
+    }
+    done.push(req.url?.slice(1) ?? '')
+    res.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    counts,
+    done,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

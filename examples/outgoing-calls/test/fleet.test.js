@@ -1,0 +1,69 @@
+// @ts-check
+// A fleet of real processes, on a real Redis.
+
+import { once } from 'node:events'
+import { startRedis, waitUntil } from '@weir/testkit'
+import { expect, onTestFinished, test } from 'vitest'
+import { startWorker } from '../src/start-worker.js'
+import { startThirdParty } from '../src/third-party.js'
+
+/** Turns are never early. But a busy machine may hold calls up, and then they come closer together:
+ *  so this is twice the rate of the fleet. */
+const THEIR_LIMIT = 80
+
+async function stage() {
+  const [redis, thirdParty] = await Promise.all([startRedis(), startThirdParty(THEIR_LIMIT)])
+  const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(redis.url)))
+  onTestFinished(async () => {
+    thirdParty.close()
+    await Promise.all(workers.map(({ child, stop }) => (child.connected ? stop() : undefined)))
+    await redis.stop()
+  })
+  return { redis, thirdParty, workers }
+}
+
+test('four processes with 30 calls each, all wanted at once, never call too often, and wait in one line', async () => {
+  const { redis, thirdParty, workers } = await stage()
+  const { url, counts, done } = thirdParty
+  await redis.command('CONFIG', 'RESETSTAT')
+  const reports = await Promise.all(
+    workers.map(({ work }, i) => work({ url, name: `worker${i}`, jobs: 30 })),
+  )
+  for (const report of reports) expect(report).toEqual({ called: 30, refused: 0, postponed: 0 })
+  expect(counts).toMatchObject({ calls: 120, complaints: 0 })
+  expect(counts.most).toBeLessThanOrEqual(THEIR_LIMIT)
+  expect(new Set(done).size).toBe(120)
+  // Nobody asks again and again: those of one turn of the event loop travel together.
+  const stats = String(await redis.command('INFO', 'commandstats'))
+  const scripts = [...stats.matchAll(/cmdstat_evalsha:calls=(\d+)/g)].map(([, calls]) => calls)
+  expect(Number(scripts[0])).toBeLessThanOrEqual(8)
+}, 30_000)
+
+test('a killed worker leaves its turns unused, and holds up nobody for longer than those', async () => {
+  const { thirdParty, workers } = await stage()
+  const { url, counts, done } = thirdParty
+  const [first, ...others] = workers
+  void first?.work({ url, name: 'killed', jobs: 40 })
+  // Its 40 turns are reserved: a second of the line.
+  await waitUntil('its first calls', async () => done.length >= 2)
+  const begun = performance.now()
+  const reports = others.map(({ work }, i) => work({ url, name: `worker${i}`, jobs: 10 }))
+  const exit = once(/** @type {import('node:child_process').ChildProcess} */ (first?.child), 'exit')
+  first?.child.kill('SIGKILL')
+  await exit
+  for (const report of await Promise.all(reports))
+    expect(report).toEqual({ called: 10, refused: 0, postponed: 0 })
+  const tookMs = performance.now() - begun
+  expect(tookMs).toBeLessThan(70 * 25 + 3_000)
+  expect(counts.complaints).toBe(0)
+  expect(done.filter((job) => job.startsWith('worker'))).toHaveLength(30)
+}, 30_000)
+
+test('the third party does complain: without a limiter, of all beyond its limit', async () => {
+  const thirdParty = await startThirdParty(THEIR_LIMIT)
+  onTestFinished(() => thirdParty.close())
+  const calls = Array.from({ length: 2 * THEIR_LIMIT }, (_, i) => fetch(`${thirdParty.url}/${i}`))
+  await Promise.all(calls)
+  expect(thirdParty.counts.most).toBeGreaterThan(THEIR_LIMIT)
+  expect(thirdParty.counts.complaints).toBeGreaterThan(0)
+})
