@@ -82,8 +82,8 @@ export function bucketPolicy<Word extends string>(
 }
 
 /**
- * The policy as one that reserves turns so far ahead, if it does not yet. It stays as it is where it
- * was made with a `maxWait`, or is no bucket.
+ * The policy as one that reserves turns so far ahead, if it does not yet. It stays as it is where
+ * it was made with a `maxWait`, or is no bucket.
  */
 export function reservingAhead(policy: Policy, ms: number): Policy {
   const { maxWaitMs, timeScale, numbers, kernel } = policy
