@@ -36,7 +36,7 @@ export const modules = [
 export const decorators = [
   RateLimit(once),
   RateLimit('login', 'api'),
-  RateLimit.also({ policy: once, key: (req) => req.user.id, afterGuards: true }),
+  RateLimit.also({ policy: once, key: (req) => req.user.id, order: 'afterGuards' }),
   RateLimit({
     limit: 1,
     window: '1m',

@@ -313,7 +313,7 @@ export class RateLimiter {
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
-   * @example await limiter.settle(decision, { tokens: usage.total })
+   * @example await limiter.settle(decision, 12)
    */
   async settle(decision: Decision, actual: Cost): Promise<void> {
     const cost = checkedCosts(actual)

@@ -59,8 +59,8 @@ export class TurnLine implements Line {
     const place = this.#places
     const cost = costOf(waiter)
     const atMs = this.#time.nowMs()
-    // Where others have left behind what it needs, nothing need be asked. Who comes and goes all
-    // the time so has nothing on its way some time, and then what it left behind is cancelled.
+    // Where others have left behind what it needs, nothing need be asked. So a client that comes
+    // and goes all the time asks for less and less, and what it left behind is cancelled.
     const isNext = [...this.#asking].every(({ hasLeft }) => hasLeft)
     const isEnough = cost > 0 && this.#spare >= cost
     if (isNext && isEnough && this.#dueMs(this.#wanted + cost) <= waiter.untilMs) {
