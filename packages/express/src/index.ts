@@ -38,7 +38,7 @@ declare global {
 
 /**
  * Options of `rateLimit`. Functions are called as `(req, res)`, `onDenied` as `(decision, req, res,
- * next)`, `body` as `(decision, req, res)`, `refundWhen` as `(req, outcome, res)`.
+ * next)`, `body` as `(decision, req, res)`, `refundWhen` and `settle` as `(req, outcome, res)`.
  */
 export type RateLimitOptions<Req extends Request = Request> = RateLimitSettings<Req> &
   Allowance<Req, [Response]>
@@ -54,7 +54,7 @@ export interface RateLimitHandler {
     res: Response<ResBody>,
     next: NextFunction,
   ): void
-  /** To peek, refund, charge or reset a key, or to switch the limiter off. */
+  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. */
   readonly limiter: RateLimiter
 }
 

@@ -59,7 +59,7 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
   StateT,
   ContextT
 > & {
-  /** To peek, refund, charge or reset a key, or to switch the limiter off. */
+  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. */
   readonly limiter: RateLimiter
 }
 

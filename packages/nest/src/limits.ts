@@ -1,6 +1,7 @@
 // All limiters of an application, and which of them a handler is limited by.
 
 import {
+  type BeforeApplicationShutdown,
   type CanActivate,
   Inject,
   Injectable,
@@ -32,7 +33,7 @@ import { OPTIONS } from './tokens.js'
 
 /** The limiters of an application. Inject it to find one by its name: `limits.get(name)`. */
 @Injectable()
-export class RateLimits implements OnModuleInit, OnApplicationShutdown {
+export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly modules: ModulesContainer
   private readonly config: ApplicationConfig
   private readonly store: Store
@@ -42,6 +43,8 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   /** By name, each with the decorator or class that it was made for. */
   private readonly limits: Map<string, { readonly limit: Limit; readonly source: object }> =
     new Map()
+  /** All of them, also those that share a name. */
+  private readonly limiters: Set<RateLimiter> = new Set()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
   /** By class and handler: an inherited handler counts for each class. */
@@ -135,6 +138,12 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
         for (const name of skippedOn(owner, method) ?? [])
           this.named(name, `@SkipRateLimit of ${owner.name}`)
     }
+  }
+
+  /** Before the server stops to listen, which it does when it has answered all requests: those that
+   *  wait for a turn are not to hold it up. */
+  beforeApplicationShutdown(): void {
+    for (const limiter of this.limiters) limiter.close()
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -248,6 +257,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
       const inherited = { ...this.settings, ...unused, ...this.hidden(given, names) }
       const limit = limitOf(given, inherited, names)
+      this.limiters.add(limit.limiter)
       this.anyLate ||= limit.isLate
       return limit
     } catch (error) {

@@ -109,10 +109,14 @@ export function optionsFor<Req>(
     const given = settings[name]
     if (typeof given === 'function') options[name] = (request: Req) => given(exchangeOf(request))
   }
-  const { refundWhen, body } = settings
+  const { refundWhen, settle, body } = settings
   if (refundWhen !== undefined) {
     options.refundWhen = (request: Req, outcome: Parameters<typeof refundWhen>[1]) =>
       refundWhen(exchangeOf(request), outcome)
+  }
+  if (settle !== undefined) {
+    options.settle = (request: Req, outcome: Parameters<typeof settle>[1]) =>
+      settle(exchangeOf(request), outcome)
   }
   if (typeof body === 'function')
     options.body = (decision: Denied, request: Req) => body(decision, exchangeOf(request))

@@ -123,6 +123,15 @@ export function withLimit(policy: Policy, limit: number): Policy {
   return finished({ ...policy, limit, kernel, numbers: [limit, span, detail] }, name, undefined)
 }
 
+/** The policy, of the same name, with other parts. For functions of an algorithm only. */
+export function changed(
+  policy: Policy,
+  parts: Pick<Policy, 'maxWaitMs' | 'timeScale' | 'numbers'>,
+): Policy {
+  const { kernel, name, nameWithoutLimit } = policy
+  return finished({ ...policy, kernel, ...parts }, name, nameWithoutLimit)
+}
+
 /**
  * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY

@@ -25,6 +25,7 @@ export type WarningCode =
   | 'WEIR_MADE_IN_REQUEST'
   | 'WEIR_MOUNTED_TWICE'
   | 'WEIR_REFUND_FAILED'
+  | 'WEIR_SETTLE_FAILED'
   | 'WEIR_SHADOW_FAILED'
 
 const given = new Set<string>()

@@ -1,14 +1,18 @@
 // The second step: what a request may take and what it costs, and the decision.
 
-import type { Policy } from '../algorithms/policy.js'
+import { reservingAhead } from '../algorithms/bucket/policy.js'
+import { isPolicy, type Policy } from '../algorithms/policy.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { type Awaitable, whenKnown } from '../base/maybe-async.js'
-import type { Decision } from '../limiter/decision.js'
-import type { RateLimiter } from '../limiter/limiter.js'
-import { type Key, type PolicyInput, usesOf } from '../limiter/policy-set.js'
-import type { Allowance, Asked, LimitOptions } from './options.js'
+import type { Cost } from '../limiter/costs.js'
+import type { Decision, WaitDecision } from '../limiter/decision.js'
+import type { DecideOptions, RateLimiter } from '../limiter/limiter.js'
+import { type Key, type PolicyInput, type PolicyUse, usesOf } from '../limiter/policy-set.js'
+import type { HttpAdapter } from './adapter.js'
+import { type Asked, type LimitOptions, waitMsOf } from './options.js'
+import { type TurnLost, waitForTurn } from './wait.js'
 
 /** The decision on a request whose `cost` gave no cost: 1 was charged. */
 export class InvalidCost {
@@ -19,46 +23,67 @@ export class InvalidCost {
   }
 }
 
-export type Consumed = Decision | InvalidCost
+export type Consumed = Decision | WaitDecision | InvalidCost | TurnLost
 
-export type Consume<Req, Rest extends unknown[]> = (
+export type Consume<Req, Res, Rest extends unknown[]> = (
   request: Req,
+  response: Res | undefined,
   key: Key,
   rest: Rest,
 ) => Consumed | Promise<Consumed>
 
-export function consumer<Req, Rest extends unknown[]>(
-  { cost = 1 }: LimitOptions<Req, Rest>,
+export function consumer<Req, Res, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
-  policyOf: Asked<Req, Rest, PolicyInput> | undefined,
-): Consume<Req, Rest> {
-  if (typeof cost !== 'function') {
-    if (!isCost(cost)) {
-      throw rangeError(
-        'WEIR_INVALID_OPTION',
-        `cost is ${quote(cost)}; give a whole number, 0 or more, or a function`,
-      )
-    }
-    if (policyOf === undefined) {
-      const options = { cost }
-      return (_, key) => limiter.decide(key, options)
-    }
+  source: PolicySource<Req, Rest>,
+  adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
+): Consume<Req, Res, Rest> {
+  const { cost = 1, shadow = false } = options
+  const names = source.fixed && policyNames(source.fixed, options.name)
+  const { of: policyOf } = source
+  if (typeof cost !== 'function') checkCost(cost, names)
+  const waitMs = waitMsOf(options)
+  // What only watches delays nobody.
+  const waits = waitMs > 0 && !shadow
+  if (typeof cost !== 'function' && policyOf === undefined && !waits) {
+    const fixed = { cost }
+    return (_request, _response, key) => limiter.decide(key, fixed)
   }
+
   const costOf = typeof cost === 'function' ? cost : () => cost
-  return (request, key, rest) =>
-    whenKnown(costOf(request, ...rest), (units) => {
-      const isValid = isCost(units)
+  return (request, response, key, rest) =>
+    whenKnown<Cost, Consumed>(costOf(request, ...rest), (units) => {
+      const isValid = isCost(units, names)
       // A request that makes its own cost invalid must not be free.
-      const options = {
+      const call: DecideOptions = {
         cost: isValid ? units : 1,
         ...(policyOf && { policy: () => whenKnown(policyOf(request, ...rest), (input) => input) }),
       }
-      const decision = limiter.decide(key, options)
-      return isValid ? decision : whenKnown(decision, (known) => new InvalidCost(known))
+      if (!isValid) return whenKnown(limiter.decide(key, call), (known) => new InvalidCost(known))
+      if (!waits) return limiter.decide(key, call)
+      return waitForTurn(limiter, key, { ...call, timeout: waitMs }, response, adapter)
     })
 }
 
-function isCost(units: unknown): units is number {
+function checkCost(cost: Cost, names: readonly string[] | undefined): void {
+  if (isCost(cost, names)) return
+  const known = names === undefined ? 'policies' : names.join(', ')
+  const right = `give a whole number, 0 or more, costs by the names of ${known}, or a function`
+  throw rangeError('WEIR_INVALID_OPTION', `cost is ${quote(cost)}; ${right}`)
+}
+
+/** @param names of the policies; undefined: they are chosen by each request */
+function isCost(cost: unknown, names: readonly string[] | undefined): cost is Cost {
+  if (typeof cost !== 'object') return isUnits(cost)
+  if (cost === null || Array.isArray(cost)) return false
+  const all = Object.entries(cost)
+  return (
+    all.length > 0 &&
+    all.every(([name, units]) => isUnits(units) && (names?.includes(name) ?? true))
+  )
+}
+
+function isUnits(units: unknown): boolean {
   return Number.isSafeInteger(units) && (units as number) >= 0
 }
 
@@ -68,11 +93,12 @@ export type PolicySource<Req, Rest extends unknown[]> =
   | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput> }
 
 /**
- * What requests may take, from the options `policy` or `limit` and `window`.
+ * What requests may take, from the options `policy` or `limit` and `window`. A bucket that decides
+ * alone reserves turns as far ahead as requests `wait`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  */
 export function policySource<Req, Rest extends unknown[]>(
-  options: Allowance<Req, Rest>,
+  options: LimitOptions<Req, Rest>,
   name: string | undefined,
 ): PolicySource<Req, Rest> {
   const { policy, limit, window } = options
@@ -80,7 +106,8 @@ export function policySource<Req, Rest extends unknown[]>(
     const given = `policy is ${quote(policy)}, limit ${quote(limit)}, window ${quote(window)}`
     throw typeError('WEIR_INVALID_OPTION', `give either policy or limit and window; ${given}`)
   }
-  if (policy !== undefined) return typeof policy === 'function' ? { of: policy } : { fixed: policy }
+  if (typeof policy === 'function') return { of: policy }
+  if (policy !== undefined) return { fixed: reserving(policy, waitMsOf(options)) }
   // Named after the limiter, so that other numbers continue from the same count, and headers say
   // what users called it.
   if (typeof limit !== 'function' && typeof window !== 'function')
@@ -92,6 +119,18 @@ export function policySource<Req, Rest extends unknown[]>(
         whenKnown(forRequest(window, request), (span) => windowOf(units, span)),
       ),
   }
+}
+
+/** What is no policy stays, for the limiter to say so. */
+function reserving(input: PolicyInput, waitMs: number): PolicyInput {
+  if (Array.isArray(input)) return input.length === 1 ? [reservingUse(input[0], waitMs)] : input
+  return reservingUse(input as Policy, waitMs) as Policy
+}
+
+function reservingUse(use: Policy | PolicyUse, waitMs: number): Policy | PolicyUse {
+  if (isPolicy(use)) return reservingAhead(use, waitMs)
+  const { policy } = (use ?? {}) as Partial<PolicyUse>
+  return isPolicy(policy) ? { ...use, policy: reservingAhead(policy, waitMs) } : use
 }
 
 function forRequest<Req, Rest extends unknown[], Value extends string | number>(

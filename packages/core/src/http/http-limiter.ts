@@ -17,7 +17,7 @@ import { responder } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
-  /** To peek, refund, penalise or reset a key, or to switch the limiter off. */
+  /** To peek, refund, penalise or reset a key, to switch the limiter off, or to close it. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
 }
@@ -38,7 +38,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const { respond, refuse } = responder(options, limiter, adapter, shown)
-  const consume = consumer(options, limiter, source.of)
+  const consume = consumer(options, limiter, source, adapter)
   const identify = identifier(options, limiter.name, adapter)
   // Whether no turn of the event loop has passed: a request that comes now has made it. On a store
   // of the user's, it counts with the others all the same.
@@ -58,7 +58,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   ): Verdict | Promise<Verdict> {
     if (client === undefined) return undefined
     if (typeof client === 'object') return refuse(request, response, client, rest)
-    const consumed = consume(request, client, rest)
+    const consumed = consume(request, response, client, rest)
     return isPromise(consumed)
       ? consumed.then((known) => respond(request, response, known, rest))
       : respond(request, response, consumed, rest)
@@ -91,10 +91,10 @@ function limiterOf(
   options: LimitSettings<never, never>,
   fixed: PolicyInput | undefined,
 ): RateLimiter {
-  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
+  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared, maxWaiting } = options
   const policy = fixed ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
-  const limiter = new RateLimiter({ ...settings, policy })
+  const limiter = new RateLimiter({ ...settings, policy, maxWaiting })
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

@@ -22,6 +22,7 @@ export {
   type NodeResponse,
   type RefundWhen,
   type ResponseOutcome,
+  type Settle,
 } from './response/refund.js'
 export type { DenialOptions, Refusal } from './response/refusal.js'
 export type { RequestDecision } from './response/request-decision.js'

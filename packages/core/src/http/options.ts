@@ -1,16 +1,17 @@
 // The options that every adapter has, with one meaning in all of them.
 
-import type { Duration } from '../base/duration.js'
+import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import type { Awaitable } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
+import type { Cost } from '../limiter/costs.js'
 import type { Denied } from '../limiter/decision.js'
 import type { RateLimiterOptions } from '../limiter/limiter.js'
 import type { Key, PolicyInput } from '../limiter/policy-set.js'
 import type { AddressOptions } from './client/address-key.js'
 import type { ProxyOptions } from './client/proxies.js'
 import { type HeaderFormat, isHeaderFormat } from './response/headers.js'
-import type { RefundWhen } from './response/refund.js'
+import type { RefundWhen, Settle } from './response/refund.js'
 import type { DenialOptions } from './response/refusal.js'
 
 /** What may be missing, as keys of requests may be. */
@@ -24,7 +25,7 @@ export type Asked<Req, Rest extends unknown[], Value> = (
 
 /** All options but what is allowed. */
 export interface LimitSettings<Req, Rest extends unknown[] = []>
-  extends Omit<RateLimiterOptions, 'policy' | 'maxWaiting'>,
+  extends Omit<RateLimiterOptions, 'policy'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
@@ -35,9 +36,14 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
    *  the default, with a warning), `'skip'` (it is not limited), `'deny'` (403), or a function that
    *  gives a key. */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
-  /** Units that a request takes. Whole, >= 0. Default 1. A function's result that is no cost is
-   *  charged as 1 and answered 400. */
-  readonly cost?: number | Asked<Req, Rest, number> | undefined
+  /** Units that a request takes, of each policy, or by the names of policies. Whole, >= 0.
+   *  Default 1. A function's result that is no cost is charged as 1 and answered 400. */
+  readonly cost?: Cost | Asked<Req, Rest, Cost> | undefined
+  /** How long a request may be delayed, until it may pass, instead of being refused; one that would
+   *  have to wait longer is refused at once. Of a fixed bucket that decides alone and does not say
+   *  `maxWait`, it is the `maxWait`, if it is longer than the time in which all comes back. 0, the
+   *  default: nobody waits. */
+  readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined
   /** Addresses and CIDR ranges whose clients are not limited. */
@@ -59,6 +65,10 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
+  /** What an allowed request turned out to cost, once its response has ended or its connection has
+   *  closed: a cost, costs by the names of policies, or undefined, and then it stays charged as it
+   *  was. Called if `refundWhen` gives nothing back. */
+  readonly settle?: Settle<Req, Rest> | undefined
   /** True: what this limiter charged is given back, at once, when a later limiter refuses the
    *  request. Headers show it as taken all the same. Default false: it stays charged. */
   readonly refundWhenRefused?: boolean | undefined
@@ -111,7 +121,7 @@ export type HttpOptions<
   Rest extends unknown[] = [],
 > = HttpSettings<Req, Answering, Rest> & Allowance<Req, Rest>
 
-const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen'] as const
+const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen', 'settle'] as const
 
 /** Every option there is. The type makes it complete. */
 const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
@@ -124,9 +134,11 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   whenUnavailable: true,
   onDecision: true,
   shared: true,
+  maxWaiting: true,
   key: true,
   onMissingKey: true,
   cost: true,
+  wait: true,
   skip: true,
   allow: true,
   deny: true,
@@ -139,6 +151,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   mediaType: true,
   onDenied: true,
   refundWhen: true,
+  settle: true,
   refundWhenRefused: true,
   shadow: true,
   proxies: true,
@@ -190,7 +203,16 @@ export function checkOptions(options: object): void {
     !(Array.isArray(hide) && hide.every((name) => typeof name === 'string'))
   )
     wrong('hide', hide, 'an array of policy names')
+  waitMsOf(given)
   checkRefusal(given)
+}
+
+/**
+ * How long requests may wait, in ms.
+ * @throws {TypeError | RangeError} WEIR_INVALID_DURATION
+ */
+export function waitMsOf({ wait = 0 }: Pick<LimitSettings<never>, 'wait'>): number {
+  return wait === 0 ? 0 : durationMs(wait, 'wait')
 }
 
 /** Not what all objects have. */

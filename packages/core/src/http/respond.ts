@@ -1,13 +1,14 @@
 // The last step: what a decision means to the request and its response.
 
 import { whenKnown } from '../base/maybe-async.js'
+import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { warnOfSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
-import { refundIf } from './response/refund.js'
+import { type ResponseOutcome, refundIf, settleAs } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   isCarried,
@@ -20,6 +21,7 @@ import {
   withDecision,
   writeHeaders,
 } from './response/request-decision.js'
+import { TurnLost } from './wait.js'
 
 export interface Responder<Req, Res, Rest extends unknown[]> {
   /** Places the decision, sets the headers, and says what comes of the request. */
@@ -39,9 +41,10 @@ export function responder<Req, Res, Rest extends unknown[]>(
   adapter: HttpAdapter<Req, Res, Rest>,
   shown: string = limiter.name,
 ): Responder<Req, Res, Rest> {
-  const { refundWhen, requestProperty = 'rateLimit', hide = [], shadow = false } = options
+  const { refundWhen, settle, requestProperty = 'rateLimit', hide = [], shadow = false } = options
   const carriedBy = carrier(adapter, requestProperty)
   const formats = headerFormats(options.headers)
+  const corrects = refundWhen !== undefined || settle !== undefined
   const refunds = options.refundWhenRefused ? limiter : undefined
   const settings = responseSettings(shown, formats, hide, shadow, refunds)
 
@@ -51,6 +54,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
     consumed: Consumed,
     rest: Rest,
   ): Verdict | Promise<Verdict> {
+    if (consumed instanceof TurnLost) return refuse(request, response, consumed.refusal, rest)
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const before = carriedBy(request, rest)
@@ -60,11 +64,8 @@ export function responder<Req, Res, Rest extends unknown[]>(
     if (response !== undefined) {
       if (!adapter.headersSent(response))
         writeHeaders(placed, settings, response, adapter.setHeader)
-      if (refundWhen !== undefined && decision.allowed && !isInvalid) {
-        adapter.afterResponse(response, (outcome) => {
-          void refundIf(() => refundWhen(request, outcome, ...rest), limiter, decision)
-        })
-      }
+      if (corrects && decision.allowed && !isInvalid)
+        adapter.afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
     refundEarlier(placed, settings)
@@ -76,6 +77,18 @@ export function responder<Req, Res, Rest extends unknown[]>(
     return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
       setRefusalHeaders(refusal, response, adapter),
     )
+  }
+
+  async function correct(
+    request: Req,
+    outcome: ResponseOutcome,
+    decision: Decision,
+    rest: Rest,
+  ): Promise<void> {
+    const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
+    if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
+    if (settle !== undefined)
+      await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
   }
 
   function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {

@@ -4,7 +4,7 @@ import { type Duration, durationMs, durationText } from '../../base/duration.js'
 import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
 import { MAX_UNITS } from '../algorithm.js'
-import { type Algorithm, checkedCount, makePolicy, type Policy } from '../policy.js'
+import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '../policy.js'
 import { bucket } from './kernel.js'
 
 /**
@@ -73,10 +73,29 @@ export function bucketPolicy<Word extends string>(
     algorithm,
     limit: capacity,
     windowMs: span / TICKS_PER_MS,
-    timeScale: waitMs === undefined ? scale : `${scale}-wait-${durationText(waitMs)}`,
+    timeScale: waitMs === undefined ? scale : withWait(scale, waitMs),
     unitMs: price / TICKS_PER_MS,
     maxWaitMs: waitMs ?? fullMs,
     kernel: bucket,
     numbers: [capacity, span, wait],
   })
+}
+
+/**
+ * The policy as one that reserves turns so far ahead, if it does not yet. It stays as it is where
+ * it was made with a `maxWait`, or is no bucket.
+ */
+export function reservingAhead(policy: Policy, ms: number): Policy {
+  const { maxWaitMs, timeScale, numbers, kernel } = policy
+  const isGiven = timeScale !== durationText(maxWaitMs)
+  if (kernel?.within === undefined || isGiven || ms <= maxWaitMs) return policy
+  const [limit, span] = numbers
+  const waitMs = Math.min(ms, MAX_FULL_MS)
+  const wait = Math.max(span, waitMs * TICKS_PER_MS)
+  const parts = { maxWaitMs: waitMs, timeScale: withWait(timeScale, waitMs) }
+  return changed(policy, { ...parts, numbers: [limit, span, wait] })
+}
+
+function withWait(scale: string, waitMs: number): string {
+  return `${scale}-wait-${durationText(waitMs)}`
 }

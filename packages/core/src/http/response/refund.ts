@@ -1,8 +1,9 @@
-// Giving a request's cost back once its response is known.
+// Giving a request's cost back, or correcting it, once its response is known.
 
 import { quote } from '../../base/errors.js'
 import type { Awaitable } from '../../base/maybe-async.js'
 import { warnOnce } from '../../base/warnings.js'
+import type { Cost } from '../../limiter/costs.js'
 import type { Decision } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 
@@ -25,14 +26,28 @@ export type RefundWhen<Req, Rest extends unknown[] = []> = (
   ...rest: Rest
 ) => Awaitable<boolean>
 
-/** Never rejects: the response has long been sent, so of a failure there can only be a warning. */
+/**
+ * What a request turned out to cost; undefined: as much as was charged. Called once, when the
+ * response has ended or its connection has closed.
+ */
+export type Settle<Req, Rest extends unknown[] = []> = (
+  request: Req,
+  outcome: ResponseOutcome,
+  ...rest: Rest
+) => Awaitable<Cost | undefined>
+
+/**
+ * Never rejects: the response has long been sent, so of a failure there can only be a warning.
+ * Returns whether the cost stays charged.
+ */
 export async function refundIf(
   isWanted: () => Awaitable<boolean>,
   limiter: RateLimiter,
   decision: Decision,
-): Promise<void> {
+): Promise<boolean> {
   try {
-    if (await isWanted()) await limiter.refund(decision)
+    if (!(await isWanted())) return true
+    await limiter.refund(decision)
   } catch (error) {
     const { name } = limiter
     warnOnce(
@@ -40,6 +55,23 @@ export async function refundIf(
       name,
       `a refund of limiter "${name}" failed, so the cost stays charged: ${quote(error)}`,
     )
+  }
+  return false
+}
+
+/** Never rejects, as above. */
+export async function settleAs(
+  actual: () => Awaitable<Cost | undefined>,
+  limiter: RateLimiter,
+  decision: Decision,
+): Promise<void> {
+  try {
+    const cost = await actual()
+    if (cost !== undefined) await limiter.settle(decision, cost)
+  } catch (error) {
+    const { name } = limiter
+    const what = `a request of limiter "${name}" could not be settled, so what was charged stays`
+    warnOnce('WEIR_SETTLE_FAILED', name, `${what}: ${quote(error)}`)
   }
 }
 

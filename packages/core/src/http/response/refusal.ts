@@ -148,6 +148,18 @@ export function unidentified(): Refusal {
   return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
 }
 
+/** A client that has closed its request while it waited. Nobody reads it but logs; the status is
+ *  what nginx logs then. */
+export function clientLeft(): Refusal {
+  const detail = 'The client has left before the turn of its request came.'
+  return problem(plain(499, 'Client closed request', detail), undefined)
+}
+
+/** A request that would wait, or did, when its limiter was closed: the process is about to end. */
+export function limiterClosed(): Refusal {
+  return { ...problem(unavailable, undefined), retryAfterMs: 1_000 }
+}
+
 function plain(status: number, title: string, detail: string): Problem {
   return { type: 'about:blank', title, status, detail }
 }

@@ -6,6 +6,7 @@ import {
   type Decision,
   type Denied,
   isViolated,
+  type WaitDecision,
 } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyResult } from '../../store.js'
@@ -24,6 +25,8 @@ import { refundIf } from './refund.js'
  * in the order in which they were made; `of` finds that of a limiter by its name.
  */
 export type RequestDecision = (Allowed | Denied) & {
+  /** How long limiters with `wait` have delayed the request, all together, in whole ms. */
+  readonly waitedMs: number
   readonly all: readonly Decision[]
   /** The decision of the limiter of this name; undefined: it has made none on this request. */
   of(limiter: string): Decision | undefined
@@ -87,23 +90,27 @@ export function withDecision(
   decision: Decision,
   settings: ResponseSettings,
 ): Carried {
-  if (!isCarried(found)) return carry(decision, [decision], [settings])
+  const { waitedMs = 0 } = decision as Partial<WaitDecision>
+  if (!isCarried(found)) return carry(decision, waitedMs, [decision], [settings])
   const { all, [SETTINGS]: allSettings } = found
   const binding = binds(decision, found) ? decision : found
+  const allMs = found.waitedMs + waitedMs
   const at = allSettings.indexOf(settings)
-  if (at < 0) return carry(binding, [...all, decision], [...allSettings, settings])
+  if (at < 0) return carry(binding, allMs, [...all, decision], [...allSettings, settings])
   const earlier = all[at] as Decision
-  return carry(binding, all.with(at, binds(earlier, decision) ? earlier : decision), allSettings)
+  const kept = binds(earlier, decision) ? earlier : decision
+  return carry(binding, allMs, all.with(at, kept), allSettings)
 }
 
 type Fields = {
-  -readonly [Name in keyof Allowed | keyof Denied | 'all' | typeof SETTINGS]: unknown
+  -readonly [Name in keyof Allowed | keyof Denied | 'waitedMs' | 'all' | typeof SETTINGS]: unknown
 }
 
 /** A class, so that what is logged or cloned of it has no function. */
 class CarriedDecision {
   constructor(
     decision: Decision,
+    waitedMs: number,
     all: readonly Decision[],
     allSettings: readonly ResponseSettings[],
   ) {
@@ -125,6 +132,7 @@ class CarriedDecision {
       own.reason = decision.reason
       own.retryAfterMs = decision.retryAfterMs
     }
+    own.waitedMs = waitedMs
     own.all = all
     own[SETTINGS] = allSettings
   }
@@ -136,10 +144,11 @@ class CarriedDecision {
 
 function carry(
   decision: Decision,
+  waitedMs: number,
   all: readonly Decision[],
   allSettings: readonly ResponseSettings[],
 ): Carried {
-  return new CarriedDecision(decision, all, allSettings) as unknown as Carried
+  return new CarriedDecision(decision, waitedMs, all, allSettings) as unknown as Carried
 }
 
 function binds(one: Decision, other: Decision): boolean {

@@ -1,0 +1,250 @@
+// Requests that wait for their turn instead of being refused, and costs that are known when the
+// response has ended.
+
+import { request } from 'node:http'
+import { Readable } from 'node:stream'
+import {
+  leakyBucket,
+  memoryStore,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+  type Store,
+  slidingLog,
+} from '@weir/core'
+import type { ResponseOutcome } from '@weir/core/http'
+import { fakeClock } from '@weir/core/testing'
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ask, serve, statuses, times } from './client.js'
+import type { Exchange, Reply } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+/** One at a time, and the next 100 ms later. */
+const queue = leakyBucket({ name: 'queue', capacity: 1, leak: 10, every: '1s' })
+/** One in an hour: whoever waits does so until the end of the test. */
+const slow = leakyBucket({ name: 'slow', capacity: 1, leak: 1, every: '1h' })
+
+/** Each has a name of its own, as warnings are given once for each. */
+let gateways = 0
+
+/** Tells how long the request was delayed. */
+function waited({ placed }: Exchange): Reply {
+  return { body: String(placed?.waitedMs) }
+}
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+describe.each(servers)('$name', (kind) => {
+  test('are delayed until then, and never before; the decision says for how long', async () => {
+    const limiters = [{ name: 'l', policy: queue, wait: '2s' } as const]
+    const { url } = await serve(kind, { limiters, handler: waited })
+    const startMs = performance.now()
+    const answers = await Promise.all([0, 1, 2, 3].map(() => ask(url)))
+    expect(performance.now() - startMs).toBeGreaterThan(299)
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const waits = answers.map(({ body }) => Number(body)).toSorted((a, b) => a - b)
+    expect(waits[3]).toBeGreaterThan(waits[0] as number)
+    expect(answers[3]?.headers['retry-after']).toBeUndefined()
+    expect(answers[3]?.headers.ratelimit).toContain('"queue";r=0')
+  })
+
+  test('are refused at once where they would have to wait for longer', async () => {
+    const limiters = [{ name: 'l', policy: slow, wait: '1m' } as const]
+    const { url } = await serve(kind, { limiters })
+    expect(await statuses(url, times(2))).toEqual([200, 429])
+    expect(Number((await ask(url)).headers['retry-after'])).toBeGreaterThan(3_500)
+  })
+
+  test('wait for windows and for several policies, too', async () => {
+    const policy = [slidingLog({ name: 'log', limit: 2, window: '80ms' }), queue]
+    const { url } = await serve(kind, { limiters: [{ name: 'l', policy, wait: '2s' }] })
+    const answers = await Promise.all([0, 1, 2].map(() => ask(url)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  test('of a client that leaves give their turn back, and reach no handler', async () => {
+    const store = memoryStore()
+    const handler = vi.fn(waited)
+    const policy = leakyBucket({ name: 'p', capacity: 1, leak: 5, every: '1s', maxWait: '10s' })
+    const limiters = [{ name: 'l', store, policy, wait: '10s' } as const]
+    const { url } = await serve(kind, { limiters, handler })
+    await ask(url)
+    const line = new RateLimiter({ name: 'l', store, policy, shared: true })
+    const turn = async () => (await line.peek('127.0.0.1')).resetAfterMs
+    const leaving = times(5).map(() => {
+      const sent = request(url, { agent: false }).on('error', () => {})
+      sent.end()
+      return sent
+    })
+    // Five turns of 200 ms are reserved.
+    await vi.waitFor(async () => expect(await turn()).toBeGreaterThan(900))
+    for (const sent of leaving) sent.destroy()
+    await vi.waitFor(async () => expect(await turn()).toBeLessThan(300))
+    expect((await ask(url)).status).toBe(200)
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('give back what an earlier limiter has charged, when they leave', async () => {
+    const store = memoryStore({ clock: fakeClock() })
+    const first = slidingLog({ name: 'first', limit: 10, window: '1h' })
+    const limiters = [
+      { name: 'a', store, policy: first, refundWhenRefused: true },
+      { name: 'b', policy: slow, wait: '2h' },
+    ] as const
+    const { url } = await serve(kind, { limiters })
+    await ask(url)
+    const limiter = new RateLimiter({ name: 'a', store, policy: first, shared: true })
+    const left = async () => (await limiter.peek('127.0.0.1')).remaining
+    const sent = request(url, { agent: false }).on('error', () => {})
+    sent.end()
+    await vi.waitFor(async () => expect(await left()).toBe(8))
+    sent.destroy()
+    await vi.waitFor(async () => expect(await left()).toBe(9))
+  })
+
+  test('stand in one line with those of other servers on the same Redis, until they leave', async () => {
+    const name = kind.name.replaceAll(' ', '-')
+    const policy = leakyBucket({ name, capacity: 1, leak: 5, every: '1s', maxWait: '20s' })
+    const clients = [0, 1].map(() => new Redis({ port: redis.port, ...recommendedRedisOptions }))
+    const stores = clients.map((client) => redisStore(client, { deadlineMs: 5_000 }))
+    onTestFinished(async () => {
+      for (const store of stores) await store.close()
+      for (const client of clients) client.disconnect()
+    })
+    const urls: string[] = []
+    for (const store of stores)
+      urls.push((await serve(kind, { limiters: [{ store, policy, wait: '20s' }] })).url)
+    const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
+    const turn = async () => (await line.peek('127.0.0.1')).resetAfterMs
+    await ask(urls[0] as string)
+    const leaving = times(20).map(() => {
+      const sent = request(urls[1] as string, { agent: false }).on('error', () => {})
+      sent.end()
+      return sent
+    })
+    // 20 turns of 200 ms, seen from the other server.
+    await vi.waitFor(async () => expect(await turn()).toBeGreaterThan(2_500))
+    for (const sent of leaving) sent.destroy()
+    await vi.waitFor(async () => expect(await turn()).toBeLessThan(500))
+    const startMs = performance.now()
+    const answers = await Promise.all([...urls, ...urls].map((url) => ask(url)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    // Three turns after the first.
+    expect(performance.now() - startMs).toBeGreaterThan(599)
+  })
+
+  test('are not delayed in shadow mode', async () => {
+    const limiters = [{ name: 'l', policy: slow, wait: '2h', shadow: true } as const]
+    const { url } = await serve(kind, { limiters, handler: waited })
+    expect([(await ask(url)).body, (await ask(url)).body]).toEqual(['0', '0'])
+  })
+
+  describe('settled when the response has ended', () => {
+    const policy = [
+      slidingLog({ name: 'requests', limit: 10, window: '1h' }),
+      slidingLog({ name: 'tokens', limit: 1_000, window: '1h' }),
+    ]
+    let store: Store
+    beforeEach(() => {
+      store = memoryStore({ clock: fakeClock() })
+    })
+
+    /** A server whose requests cost 100 tokens by estimate, and what is left of both. */
+    async function gateway(
+      settle: (exchange: Exchange, outcome: ResponseOutcome) => unknown,
+      handler: (exchange: Exchange) => Reply | Promise<Reply> = () => ({ body: 'done' }),
+    ) {
+      const outcomes: ResponseOutcome[] = []
+      gateways += 1
+      const name = `gateway-${gateways}`
+      const limiters = [
+        {
+          name,
+          store,
+          policy,
+          cost: () => ({ requests: 1, tokens: 100 }),
+          settle: (exchange: Exchange, outcome: ResponseOutcome) => {
+            outcomes.push(outcome)
+            return settle(exchange, outcome) as undefined
+          },
+        },
+      ]
+      const limiter = new RateLimiter({ name, store, policy, shared: true })
+      const { url } = await serve(kind, { limiters, handler })
+      const left = async () => {
+        const { policies } = await limiter.peek('127.0.0.1')
+        return policies.map(({ remaining }) => remaining)
+      }
+      return { url, left, outcomes }
+    }
+
+    test.each<[string, unknown, number]>([
+      ['less is given back', { tokens: 30 }, 970],
+      ['more is charged', { tokens: 150 }, 850],
+      ['past the limit', { tokens: 1_500 }, 0],
+      ['undefined: the estimate stays', undefined, 900],
+      ['a promise is waited for', Promise.resolve({ tokens: 1 }), 999],
+    ])('%s', async (_, actual, tokens) => {
+      const { url, left } = await gateway(() => actual)
+      expect((await ask(url)).status).toBe(200)
+      await expect.poll(left).toEqual([9, tokens])
+    })
+
+    test('after a stream, and after one that broke off', async () => {
+      const used = new WeakMap<object, number>()
+      async function* streamed(exchange: Exchange): AsyncGenerator<string> {
+        for (let i = 1; i <= 5; i += 1) {
+          used.set(exchange.raw, i)
+          yield 'token '
+          await new Promise(setImmediate)
+          if (i === 3 && exchange.url === '/broken') throw new Error('source ran dry')
+        }
+      }
+      const { url, left, outcomes } = await gateway(
+        ({ raw }) => ({ tokens: used.get(raw) ?? 0 }),
+        (exchange) => ({ body: Readable.from(streamed(exchange)) }),
+      )
+      await ask(url)
+      await expect.poll(left).toEqual([9, 995])
+      await expect(ask(`${url}/broken`)).rejects.toThrow()
+      await expect.poll(left).toEqual([8, 992])
+      expect(outcomes.map(({ finished }) => finished)).toEqual([true, false])
+    })
+
+    test('after an error of the handler, and after a client that left', async () => {
+      const { url, left, outcomes } = await gateway(
+        (_, { status, finished }) => (finished ? { tokens: status } : undefined),
+        ({ url: path }) => {
+          if (path === '/error') throw new Error('broken')
+          return new Promise(() => {})
+        },
+      )
+      await ask(`${url}/error`)
+      await expect.poll(left).toEqual([9, 500])
+      const sent = request(url, { agent: false }).on('error', () => {})
+      sent.end()
+      await vi.waitFor(async () => expect(await left()).toEqual([8, 400]))
+      sent.destroy()
+      await vi.waitFor(() => expect(outcomes).toHaveLength(2))
+      expect(await left()).toEqual([8, 400])
+    })
+
+    test('what is no cost is a warning, once, and the estimate stays', async () => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
+      const wrong = [Number.NaN, { tokens: -1 }, { words: 3 }, 'many', null]
+      const { url, left, outcomes } = await gateway(({ url: path }) => wrong[Number(path.slice(1))])
+      for (const i of wrong.keys()) await ask(`${url}/${i}`)
+      await vi.waitFor(() => expect(outcomes).toHaveLength(5))
+      await expect.poll(left).toEqual([5, 500])
+      const codes = warn.mock.calls.map(([, options]) => (options as { code?: string }).code)
+      expect(codes).toEqual(['WEIR_SETTLE_FAILED'])
+    })
+  })
+})

@@ -1,0 +1,39 @@
+// Delaying a request until its turn instead of refusing it.
+
+import type { WaitDecision } from '../limiter/decision.js'
+import type { RateLimiter, WaitOptions } from '../limiter/limiter.js'
+import type { Key } from '../limiter/policy-set.js'
+import type { HttpAdapter } from './adapter.js'
+import { clientLeft, limiterClosed, type Refusal } from './response/refusal.js'
+
+/** A request that waited for its turn and got no decision: it is refused. */
+export class TurnLost {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    this.refusal = refusal
+  }
+}
+
+/** Why a wait was aborted. */
+const LEFT = Symbol('the client has left')
+
+/** A client that leaves meanwhile gives its turn back; without a response that cannot be known. */
+export async function waitForTurn<Res>(
+  limiter: RateLimiter,
+  key: Key,
+  options: WaitOptions,
+  response: Res | undefined,
+  { afterResponse }: Pick<HttpAdapter<never, Res, never>, 'afterResponse'>,
+): Promise<WaitDecision | TurnLost> {
+  const leaving = new AbortController()
+  if (response !== undefined) afterResponse(response, () => leaving.abort(LEFT))
+  try {
+    return await limiter.wait(key, { ...options, signal: leaving.signal })
+  } catch (error) {
+    if (error === LEFT) return new TurnLost(clientLeft())
+    if ((error as { code?: unknown } | null)?.code === 'WEIR_CLOSED')
+      return new TurnLost(limiterClosed())
+    throw error
+  }
+}
