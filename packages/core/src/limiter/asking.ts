@@ -6,7 +6,7 @@
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layers/layer.js'
 import type { StoreResult } from '../store.js'
-import { Alarm, denied, giveBack, type Line, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, giveBack, type Line, type Waiter } from './waiting.js'
 
 /** Waiters that ask in one, at the most. */
 const MOST = 1_000
@@ -36,7 +36,8 @@ export class AskLine implements Line {
 
   join(waiter: Waiter): void {
     this.#waiters.push(waiter)
-    this.#denyUntil(this.#waiters.length - 1)
+    // What the store said last may no longer hold, so who cannot wait for so long has it asked.
+    if (!canWait(waiter, this.#alarm.atMs)) this.#alarm.set(Number.POSITIVE_INFINITY)
     this.#ask()
   }
 
@@ -61,7 +62,8 @@ export class AskLine implements Line {
       if (first === undefined) break
       const count = this.#alike(first)
       this.#isAsking = true
-      this.#layer.ask(
+      askSafely(
+        this.#layer,
         { ...first.request, count, atLeast: 1 },
         {
           decided: (result) => this.#answered(first, count, result),
@@ -89,8 +91,7 @@ export class AskLine implements Line {
     const spare = result.granted - passing.length
     if (spare > 0) giveBack(this.#layer, asked.request, { ...result, granted: spare })
     if (result.granted < count) this.#wait(asked, result)
-    // Calls take time, too.
-    this.#denyUntil(0)
+    this.#denyBehind()
     this.#ask()
   }
 
@@ -102,24 +103,24 @@ export class AskLine implements Line {
       for (const waiter of refused) waiter.decided({ ...result, granted: 0 })
       return
     }
-    const atMs = this.#time.nowMs() + Math.max(1, waitMs)
     const nowMs = this.#time.nowMs()
+    const atMs = nowMs + Math.max(1, waitMs)
     const alike = this.#waiters.splice(0, this.#alike(asked))
-    const patient = alike.filter(({ untilMs }) => untilMs >= atMs)
+    const patient = alike.filter((waiter) => canWait(waiter, atMs))
     this.#waiters.unshift(...patient)
     for (const waiter of alike) {
-      if (waiter.untilMs < atMs) waiter.decided(denied(result, atMs - nowMs))
+      if (!canWait(waiter, atMs)) waiter.decided(denied(result, atMs - nowMs))
     }
     if (patient.length > 0) this.#alarm.set(atMs)
   }
 
-  /** Denies those from a place on who would have to wait for longer than they may. */
-  #denyUntil(from: number): void {
-    const nowMs = this.#time.nowMs()
-    const atMs = this.#alarm.atMs === Number.POSITIVE_INFINITY ? nowMs : this.#alarm.atMs
+  /** Denies those who cannot wait for as long as the first in line has to. */
+  #denyBehind(): void {
+    const { atMs } = this.#alarm
     const last = this.#last
-    if (last === undefined) return
-    const late = this.#waiters.slice(from).filter(({ untilMs }) => untilMs < atMs)
+    if (last === undefined || atMs === Number.POSITIVE_INFINITY) return
+    const nowMs = this.#time.nowMs()
+    const late = this.#waiters.filter((waiter) => !canWait(waiter, atMs))
     for (const waiter of late) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
       waiter.decided(denied(costing(last, waiter), Math.max(1, atMs - nowMs)))
@@ -131,6 +132,11 @@ export class AskLine implements Line {
     for (const waiter of this.#waiters.splice(0, this.#alike(asked))) waiter.failed(error)
     this.#ask()
   }
+}
+
+/** Waits are whole ms, rounded up: a timeout of just what was named is enough. */
+function canWait({ untilMs }: Waiter, atMs: number): boolean {
+  return untilMs + 1 >= atMs
 }
 
 function isAlike(one: Waiter | undefined, other: Waiter): boolean {

@@ -40,13 +40,22 @@ export function checkedCosts(cost: Cost): Cost {
   return cost
 }
 
-/** Units for each policy of the set: as named, as its own cost says, or `otherwise`. */
+/** Units for each policy of the set: as named, as its own cost says, or 1. */
 export function costsOf({ policySet, uses, ownCosts }: Resolved, cost: Cost): readonly number[] {
   if (typeof cost === 'object') mustBeKnown(cost, uses)
   const otherwise = typeof cost === 'object' ? 1 : cost
   return (policySet?.policies ?? []).map(({ name }, i) => {
     return named(cost, name) ?? ownCosts?.[i] ?? otherwise
   })
+}
+
+/** Units to give back of each policy, by names: none of one that is not named. */
+export function namedCosts(
+  { policySet, uses }: Resolved,
+  cost: Exclude<Cost, number>,
+): readonly number[] {
+  mustBeKnown(cost, uses)
+  return (policySet?.policies ?? []).map(({ name }) => named(cost, name) ?? 0)
 }
 
 /** Of a decision: what to give back, of each policy at most what it was charged. */

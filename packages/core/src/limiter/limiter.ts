@@ -26,6 +26,7 @@ import {
   checkedCosts,
   checkUnits,
   costsOf,
+  namedCosts,
   refundedCosts,
   requestOf,
   settledCosts,
@@ -202,7 +203,8 @@ export class RateLimiter {
    * that would take longer than `timeout`. Where one bucket decides alone, the turn is reserved in
    * the store: in order across processes, and `consume` sees what is reserved as used. Elsewhere
    * those who wait in this process pass in order, and ask again after the wait that the store
-   * names. May end later than `timeout` by the time that a call of the store takes.
+   * names. May end later than `timeout` by the time that calls of the store take: one for a turn of
+   * a bucket, elsewhere two.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
@@ -290,7 +292,8 @@ export class RateLimiter {
    * for a copy of a decision (`structuredClone`, JSON) and for a decision of another limiter, which
    * is one of another name or on another store.
    *
-   * Of a key: `cost`, default 1, of each policy, as far as there is anything to give back.
+   * Of a key: `cost`, default 1, of each policy, or by the names of some, as far as there is
+   * anything to give back.
    * @example await limiter.refund(decision)
    * @example await limiter.refund(decision, { cost: 1 })
    * @example await limiter.refund('u42', { cost: 2 })
@@ -448,7 +451,9 @@ export class RateLimiter {
 
   #askStore(resolved: Resolved, key: string, cost: Cost, mode: Mode): Decision | Promise<Decision> {
     const { policySet, ownKeys, ownCosts, uses } = resolved
-    let costs = cost === 1 ? ONE : typeof cost === 'number' ? [cost] : costsOf(resolved, cost)
+    let costs = cost === 1 ? ONE : [cost as number]
+    if (typeof cost === 'object')
+      costs = mode === 'refund' ? namedCosts(resolved, cost) : costsOf(resolved, cost)
     if (policySet === undefined) return this.#withoutStore(resolved, key)
     const { policies } = policySet
     if (typeof cost === 'number' && (ownCosts !== undefined || policies.length > 1))

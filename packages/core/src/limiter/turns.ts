@@ -10,7 +10,7 @@ import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layers/layer.js'
 import type { StoreResult, Target } from '../store.js'
-import { Alarm, denied, type Line, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, type Line, type Waiter } from './waiting.js'
 
 /** Units that were reserved at once, or what is left of them. */
 interface Run {
@@ -70,8 +70,10 @@ export class TurnLine implements Line {
     }
     this.#asking.add(waiter)
     const patienceMs = Math.min(waiter.untilMs - atMs, this.#policy.maxWaitMs)
-    this.#layer.ask(
-      { ...waiter.request, maxWaitMs: Math.max(0, Math.floor(patienceMs)) },
+    askSafely(
+      this.#layer,
+      // Waits are whole ms, rounded up: a timeout of just what was named is enough.
+      { ...waiter.request, maxWaitMs: Math.max(0, Math.ceil(patienceMs)) },
       {
         decided: (result) => {
           this.#asking.delete(waiter)
@@ -111,7 +113,7 @@ export class TurnLine implements Line {
     const nowMs = this.#time.nowMs()
     const dueMs = this.#dueMs(units)
     // Behind the others it may have to wait for longer; they move up to what it was given.
-    if (dueMs > nowMs && dueMs > waiter.untilMs) waiter.decided(denied(result, dueMs - nowMs))
+    if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
     else this.#waiters.splice(before.length, 0, { waiter, place })
   }
 

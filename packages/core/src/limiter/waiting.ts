@@ -5,7 +5,7 @@
 import { memoized } from '../base/cache.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer } from '../layers/layer.js'
+import { IGNORED, type Layer, type Pending } from '../layers/layer.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../store.js'
 
 /** Somebody who waits, or did: whoever has left is not to be decided any more. */
@@ -82,12 +82,12 @@ export class Waiting {
         waiter.failed(signal?.reason)
         leave?.()
       }
+      const forget = signal === undefined ? undefined : onAbort(signal, abort)
       const end = (): void => {
         waiter.hasLeft = true
-        signal?.removeEventListener('abort', abort)
+        forget?.()
         this.#waiters.delete(waiter)
       }
-      signal?.addEventListener('abort', abort, { once: true })
       this.#join(waiter)
     })
   }
@@ -131,6 +131,33 @@ export class Waiting {
         if (!waiter.hasLeft) waiter.failed(error)
       },
     })
+  }
+}
+
+const actionsOf: (signal: AbortSignal) => Set<() => void> = memoized((signal: AbortSignal) => {
+  const actions = new Set<() => void>()
+  signal.addEventListener('abort', () => {
+    for (const action of [...actions]) action()
+  })
+  return actions
+})
+
+/**
+ * Returns a function that takes the action back. A signal has one listener for all who wait with
+ * it: from the eleventh on, Node warns of a leak.
+ */
+function onAbort(signal: AbortSignal, action: () => void): () => void {
+  const actions = actionsOf(signal)
+  actions.add(action)
+  return () => actions.delete(action)
+}
+
+/** Asks a layer; what it throws has failed, or the line would wait for its answer for ever. */
+export function askSafely(layer: Layer, request: StoreRequest, pending: Pending): void {
+  try {
+    layer.ask(request, pending)
+  } catch (error) {
+    pending.failed(error)
   }
 }
 

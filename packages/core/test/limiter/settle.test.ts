@@ -34,7 +34,7 @@ describe('a cost by the names of policies', () => {
     await limiter.consume('k', { cost: { tokens: 0 } })
     expect(await leftOf(limiter)).toEqual([7, 700])
     await limiter.penalty('k', { cost: { tokens: 1_000 } })
-    await limiter.refund('k', { cost: { requests: 0, tokens: 400 } })
+    await limiter.refund('k', { cost: { tokens: 400 } })
     expect(await leftOf(limiter)).toEqual([6, 100])
     expect((await limiter.peek('k', { cost: { tokens: 101 } })).allowed).toBe(false)
   })

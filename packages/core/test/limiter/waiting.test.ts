@@ -195,6 +195,35 @@ describe('a limiter', () => {
   })
 })
 
+test('a timeout of just the wait that was named is enough', async () => {
+  for (const policy of [
+    leakyBucket({ capacity: 1, leak: 50, every: '1s', maxWait: '1s' }),
+    fixedWindow({ limit: 1, window: 20 }),
+  ]) {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    const { retryAfterMs: timeout } = (await limiter.consume('k')) as { retryAfterMs: number }
+    expect((await limiter.wait('k', { timeout })).allowed).toBe(true)
+  }
+})
+
+test('many wait with one signal, and Node warns of no leak', async () => {
+  const warned = vi.spyOn(process, 'emitWarning')
+  const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
+  await limiter.consume('k')
+  const { signal, abort } = ((controller) => ({
+    signal: controller.signal,
+    abort: () => controller.abort(),
+  }))(new AbortController())
+  const waiting = Promise.allSettled(
+    Array.from({ length: 20 }, () => limiter.wait('k', { signal })),
+  )
+  await Promise.resolve()
+  abort()
+  expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true)
+  expect(warned).not.toHaveBeenCalled()
+})
+
 test('whoever waits keeps the process alive, and nothing else does', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const before = timers()
@@ -484,6 +513,71 @@ describe('a line that asks', () => {
     expect(passed.length).toBe(12)
     expect(all.mostUnderWay).toBe(1)
     expect(all.calls.map(({ count }) => count)).toEqual([1, 11, 8, 4])
+  })
+
+  test('asks for those who come while a call is under way, however short their time', async () => {
+    const time = virtualTime()
+    const waiting = fleet(time).process()
+    const request = consuming(policySet)
+    const all = Array.from({ length: 4 }, () =>
+      waiting.wait({ request, timeoutMs: 1, signal: undefined }),
+    )
+    await time.advance(1_000)
+    const granted = (await Promise.all(all)).map(({ result }) => result.granted)
+    expect(granted).toEqual([1, 1, 1, 1])
+  })
+
+  test('asks again for one who cannot wait for as long as the first has to', async () => {
+    const time = virtualTime()
+    const { store, process } = fleet(time)
+    const waiting = process()
+    const wait = (timeoutMs: number) =>
+      waiting.wait({ request: consuming(policySet), timeoutMs, signal: undefined })
+    for (let i = 0; i < 4; i += 1) void wait(60_000)
+    await time.advance(20)
+    const first = wait(60_000)
+    await time.advance(20)
+    await store.reset({ policySet, key: 'k' })
+    const impatient = wait(100)
+    await time.advance(100)
+    expect((await first).result.granted).toBe(1)
+    expect((await impatient).result.granted).toBe(1)
+  })
+
+  test('goes on after a layer that throws', async () => {
+    const time = virtualTime()
+    let broken = true
+    const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
+    const layer: Layer = {
+      ask(request, pending) {
+        if (broken) throw new TypeError('no clock')
+        pending.decided(store.decide(request as StoreRequest) as never)
+      },
+    }
+    for (const lineFor of [
+      (_: unknown, ended: () => void) => new AskLine(layer, time, ended),
+      (target: ConstructorParameters<typeof TurnLine>[2], ended: () => void) =>
+        new TurnLine(layer, time, target, ended),
+    ]) {
+      const waiting = new Waiting({
+        layer,
+        time,
+        maxWaiting: { perKey: 1, total: 1 },
+        lineFor,
+      })
+      const wait = () =>
+        waiting.wait({
+          request: consuming(makePolicySet('broken', [QUEUE])),
+          timeoutMs: 60_000,
+          signal: undefined,
+        })
+      broken = true
+      await expect(wait()).rejects.toThrow('no clock')
+      broken = false
+      const passed = wait()
+      await time.advance(1_000)
+      expect((await passed).result.granted).toBe(1)
+    }
   })
 
   test('does not let those who cost little pass one who costs much', async () => {
