@@ -45,7 +45,7 @@ export function checkEnforced(
     const { owner, method, handler } = target
     const reach = reachOf(target, fields)
     const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
-    for (const { names, isLate } of limits.of(owner, handler as () => unknown)) {
+    for (const { names, isLate } of limits.of(owner, handler)) {
       // What is not decorated is limited where there is a global guard: all of it.
       if (!isDeclared && !(isLate && hasGuard && reach.guards)) continue
       const byGuard = hasGuard && (isLate ? reach.interceptors : reach.guards)

@@ -24,7 +24,6 @@ import {
   hasDefault,
   isRoute,
   isWhole,
-  methodOf,
   namedOptions,
   targetsOf,
 } from './set-up.js'
@@ -39,13 +38,15 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   private readonly closeStore: boolean | (() => unknown)
   /** What decorators inherit. */
   private readonly settings: Settings
-  /** By name, each with the decorator or class that it was made for. */
-  private readonly limits: Map<string, { readonly limit: Limit; readonly source: object }> =
-    new Map()
+  /** By name, each with what named it, if that was not its place. */
+  private readonly limits: Map<
+    string,
+    { readonly limit: Limit; readonly source: object | undefined }
+  > = new Map()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
-  /** By class and handler: an inherited handler counts for each class. */
-  private readonly ofHandlers: WeakMap<object, Map<object, Known>> = new WeakMap()
+  /** An inherited handler counts for each class. */
+  private readonly ofClasses: WeakMap<Type, OfClass> = new WeakMap()
   private anyLate = false
 
   constructor(
@@ -91,19 +92,14 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
    *  called by another library, so the defaults are not meant. */
   of(owner: Type, handler: Handler, isForeign = false): Limits {
-    let known = this.ofHandlers.get(owner)
+    const ofClass = this.ofClass(owner)
+    const method = ofClass.methods.get(handler) ?? handler.name
+    let known = ofClass.known.get(method)
     if (known === undefined) {
-      known = new Map()
-      this.ofHandlers.set(owner, known)
+      known = this.find(owner, method, ofClass)
+      ofClass.known.set(method, known)
     }
-    let found = known.get(handler)
-    if (found === undefined) {
-      const method = methodOf(owner, handler)
-      const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
-      found = { limits: this.find(owner, method), isDeclared }
-      known.set(handler, found)
-    }
-    return isForeign && !found.isDeclared ? [] : found.limits
+    return isForeign && !known.isDeclared ? [] : known.limits
   }
 
   /** Whether any limiter runs after the guards. */
@@ -125,10 +121,9 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     checkOnce(this.modules)
     const classes = classesIn(this.modules)
     for (const owner of classes) {
-      const declared = declaredOn(owner)
-      if (declared) this.made(declared, { owner, method: undefined }, this.defaults)
+      this.ofClass(owner)
       for (const target of targetsOf(owner))
-        if (declaredOn(owner, target.method) || isRoute(target)) this.find(owner, target.method)
+        if (declaredOn(owner, target.method) || isRoute(target)) this.of(owner, target.handler)
     }
     for (const owner of classes) {
       for (const method of [undefined, ...targetsOf(owner).map((target) => target.method)])
@@ -143,11 +138,24 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     if (typeof this.closeStore === 'function') await this.closeStore()
   }
 
-  private find(owner: Type, method: string): Limits {
-    const [ofClass, ofMethod] = [declaredOn(owner), declaredOn(owner, method)]
-    let made: Made = { all: this.defaults, own: [] }
-    if (ofClass) made = this.made(ofClass, { owner, method: undefined }, made.all)
-    if (ofMethod) made = this.made(ofMethod, { owner, method }, made.all)
+  private ofClass(owner: Type): OfClass {
+    const existing = this.ofClasses.get(owner)
+    if (existing !== undefined) return existing
+    const declared = declaredOn(owner)
+    const none = { all: this.defaults, own: [] }
+    const made: OfClass = {
+      made: declared ? this.made(declared, { owner, method: undefined }, this.defaults) : none,
+      isDeclared: declared !== undefined,
+      methods: new Map(targetsOf(owner).map(({ handler, method }) => [handler, method])),
+      known: new Map(),
+    }
+    this.ofClasses.set(owner, made)
+    return made
+  }
+
+  private find(owner: Type, method: string, ofClass: OfClass): Known {
+    const ofMethod = declaredOn(owner, method)
+    const made = ofMethod ? this.made(ofMethod, { owner, method }, ofClass.made.all) : ofClass.made
     const ofItself = skippedOn(owner, method)
     const skipped = ofItself ?? skippedOn(owner)
     // A class frees no method from its own decorator.
@@ -156,9 +164,10 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       skipped !== undefined &&
       !kept.includes(limit) &&
       (skipped.length === 0 || skipped.includes(limit.names.name))
-    return made.all
+    const limits = made.all
       .filter((limit) => !isSkipped(limit))
       .map((limit) => (limit.options.perHandler ? this.ofHandler(limit, owner, method) : limit))
+    return { limits, isDeclared: ofMethod !== undefined || ofClass.isDeclared }
   }
 
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's.
@@ -174,10 +183,12 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       )
       if (unknown !== undefined)
         throw invalid(`${where} overrides "${unknown}", but there ${listed(held)}`)
+      // No method is called as a class's is then.
+      const separator = method === undefined ? '-' : '.'
       const all = held.map((limit) => {
         const changes = override[limit.names.name]
         return changes
-          ? this.changed(limit, changes, `${automatic}.${limit.names.name}`, place)
+          ? this.changed(limit, changes, `${automatic}${separator}${limit.names.name}`, place)
           : limit
       })
       return { all, own: all.filter((limit) => !held.includes(limit)) }
@@ -193,7 +204,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       return { all, own: all }
     }
     const own = options
-      ? [this.add(options, namesOf(options, automatic, method), sourceOf(options, owner))]
+      ? [this.add(options, namesOf(options, automatic, method), sourceOf(options))]
       : names.map((name) => this.named(name, where))
     return { all: [...new Set([...(also ? this.defaults : []), ...own])], own }
   }
@@ -203,7 +214,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     base: Limit,
     changes: RateLimitOptions,
     automatic: string,
-    { owner, method }: Place,
+    { method }: Place,
   ): Limit {
     const { policy, limit, window, name: _, ...others } = base.given
     const isWithout = limit === undefined && !isWhole(changes)
@@ -217,18 +228,18 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     if (!isOwn(changes)) return this.build({ ...given, shared: true }, base.names)
     const { name: limiter = automatic, name: shown = base.names.shown } = changes
     const own = method === undefined ? given : { ...given, perHandler: false }
-    return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes, owner))
+    return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes))
   }
 
   private ofHandler({ given, names }: Limit, owner: Type, method: string): Limit {
     const limiter = `${owner.name}.${method}.${names.name}`
-    return this.add({ ...given, perHandler: false }, { ...names, limiter }, owner)
+    return this.add({ ...given, perHandler: false }, { ...names, limiter })
   }
 
-  /** `source`: a class, where the limiter's name is made of those of the class and the method. */
-  private add(given: RateLimitOptions, names: Names, source: object): Limit {
+  /** `source`: what names the limiter; without, it is called as the class and the method are. */
+  private add(given: RateLimitOptions, names: Names, source?: object): Limit {
     const known = this.limits.get(names.limiter)
-    if (known?.source === source) return known.limit
+    if (source !== undefined && known?.source === source) return known.limit
     if (known !== undefined && !given.shared) {
       const remedy =
         'give one of them a name: @RateLimit({ name, policy }); or shared: true if they are to count together'
@@ -237,7 +248,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.build(given, names, typeof source === 'function')
+    const limit = this.build(given, names, source === undefined)
     if (known === undefined) this.limits.set(names.limiter, { limit, source })
     return limit
   }
@@ -287,6 +298,16 @@ interface Known {
   readonly isDeclared: boolean
 }
 
+interface OfClass {
+  /** By its own decorator, or else the defaults. */
+  readonly made: Made
+  readonly isDeclared: boolean
+  /** The names by which the class has its methods: by those their decorators are found. */
+  readonly methods: ReadonlyMap<object, string>
+  /** By method. */
+  readonly known: Map<string, Known>
+}
+
 /** Where a decorator is written: on a class, or on one of its methods. */
 interface Place {
   readonly owner: Type
@@ -320,6 +341,6 @@ function namesOf({ name }: RateLimitOptions, automatic: string, method?: string)
 }
 
 /** Under a name of its own, a decorator is one limiter wherever it is written. */
-function sourceOf(options: RateLimitOptions, owner: Type): object {
-  return options.name === undefined ? owner : options
+function sourceOf(options: RateLimitOptions): object | undefined {
+  return options.name === undefined ? undefined : options
 }

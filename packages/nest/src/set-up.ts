@@ -84,7 +84,7 @@ export function checkGuard(modules: ModulesContainer): void {
 export interface Target {
   readonly owner: Type
   readonly method: string
-  readonly handler: object
+  readonly handler: Handler
 }
 
 /** The classes of an application. */
@@ -112,10 +112,4 @@ export function targetsOf(owner: Type): readonly Target[] {
   return new MetadataScanner()
     .getAllMethodNames(owner.prototype)
     .map((method) => ({ owner, method, handler: owner.prototype[method] }))
-}
-
-/** The name by which a class has a method: by that its decorators are found. */
-export function methodOf(owner: Type, handler: Handler): string {
-  const isMeant = (target: Target) => target.handler === handler
-  return targetsOf(owner).find(isMeant)?.method ?? handler.name
 }

@@ -240,3 +240,28 @@ describe('misuse is found at start', () => {
       expect(() => untyped(options)).toThrow(/\{ override: \{ name: options \} \}/)
   })
 })
+
+test('a class overrides a policy that is called as one of its methods: each has its own limit', async () => {
+  @Controller()
+  @RateLimit({ override: { search: { limit: 2 } } })
+  class A {
+    @RateLimit(once) @Get('search') search() {}
+    @Get('other') other() {}
+  }
+  const { app, statuses } = await start({
+    imports: [
+      RateLimitModule.forRoot({
+        policies: { search: { limit: 5, window: '1h' } },
+        defaults: ['search'],
+      }),
+    ],
+    controllers: [A],
+  })
+  expect(await statuses('/search', '/search')).toEqual([200, 429])
+  expect(await statuses('/other', '/other', '/other')).toEqual([200, 200, 429])
+  const limits = app.get(RateLimits)
+  expect([limits.get('A.search').name, limits.get('A-search').name]).toEqual([
+    'A.search',
+    'A-search',
+  ])
+})
