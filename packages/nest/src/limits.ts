@@ -93,7 +93,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
    *  called by another library, so the defaults are not meant. */
   of(owner: Type, handler: Handler, isForeign = false): Limits {
     const ofClass = this.ofClass(owner)
-    const method = ofClass.methods.get(handler) ?? handler.name
+    const method = ofClass.methods.get(handler) ?? handler.name.replace(/^(bound )+/, '')
     let known = ofClass.known.get(method)
     if (known === undefined) {
       known = this.find(owner, method, ofClass)
