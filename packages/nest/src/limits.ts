@@ -216,6 +216,10 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     automatic: string,
     { method }: Place,
   ): Limit {
+    if (!isOwn(changes)) {
+      const given = { ...base.given, ...changes } as RateLimitOptions
+      return this.build(given, base.names, { shared: true })
+    }
     const { policy, limit, window, name: _, ...others } = base.given
     const isWithout = limit === undefined && !isWhole(changes)
     if (isWithout && ('limit' in changes || 'window' in changes)) {
@@ -225,14 +229,14 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     }
     const allowance = isWhole(changes) ? {} : { policy, limit, window }
     const given = { ...others, ...allowance, ...changes } as RateLimitOptions
-    if (!isOwn(changes)) return this.build({ ...given, shared: true }, base.names)
     const { name: limiter = automatic, name: shown = base.names.shown } = changes
     const own = method === undefined ? given : { ...given, perHandler: false }
     return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes))
   }
 
   private ofHandler({ given, names }: Limit, owner: Type, method: string): Limit {
-    const limiter = `${owner.name}.${method}.${names.name}`
+    const { name = names.name } = given
+    const limiter = `${owner.name}.${method}.${name}`
     return this.add({ ...given, perHandler: false }, { ...names, limiter })
   }
 
@@ -242,27 +246,28 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     if (source !== undefined && known?.source === source) return known.limit
     if (known !== undefined && !given.shared) {
       const remedy =
-        'give one of them a name: @RateLimit({ name, policy }); or shared: true if they are to count together'
+        'give one of them a name: @RateLimit({ name, ... }); or shared: true if they are to count together'
       throw invalid(
         `two limiters are called "${names.limiter}", so they would count together; ${remedy}`,
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.build(given, names, source === undefined)
+    const limit = this.build(given, names)
     if (known === undefined) this.limits.set(names.limiter, { limit, source })
     return limit
   }
 
-  private build(given: RateLimitOptions, names: Names, isAutomatic = false): Limit {
+  private build(given: RateLimitOptions, names: Names, shared?: { shared: true }): Limit {
     try {
       // With a key of its own, a limiter has no use for the module's prefix of addresses.
       const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
-      const inherited = { ...this.settings, ...unused, ...this.hidden(given, names) }
+      const inherited = { ...this.settings, ...unused, ...this.hidden(given, names), ...shared }
       const limit = limitOf(given, inherited, names)
       this.anyLate ||= limit.isLate
       return limit
     } catch (error) {
       const { code } = error as { code?: unknown }
+      const isAutomatic = names.limiter !== names.shown
       const remedy =
         isAutomatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
       if (error instanceof Error)

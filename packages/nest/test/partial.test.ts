@@ -265,3 +265,43 @@ test('a class overrides a policy that is called as one of its methods: each has 
     'A-search',
   ])
 })
+
+describe('perHandler: two classes of one name', () => {
+  const none: ClassDecorator = () => {}
+  const users = (
+    path: string,
+    onClass: ClassDecorator,
+    onMethod: MethodDecorator = none as never,
+  ) => {
+    @Controller(path)
+    @onClass
+    class Users {
+      @onMethod @Get() list() {}
+      @RateLimit({ cost: 1 }) @Get('one') one() {}
+    }
+    return Users
+  }
+  const started = (...controllers: (new () => object)[]) => {
+    const imports = [RateLimitModule.forRoot({ policy: once, perHandler: true })]
+    return start({ imports, controllers })
+  }
+  const clash = {
+    code: 'WEIR_NAME_CLASH',
+    message: expect.stringMatching(/"Users\.\w+\.default".*@RateLimit\(\{ name, \.\.\. \}\)/),
+  }
+
+  test('do not come to share a counter, whatever else their decorators change', async () => {
+    await expect(started(users('v1', none), users('v2', none))).rejects.toMatchObject(clash)
+    const costs = RateLimit({ cost: 1 })
+    await expect(started(users('v1', none, costs), users('v2', none, costs))).rejects.toMatchObject(
+      clash,
+    )
+  })
+
+  test('count by themselves when one has a name', async () => {
+    const app = await started(users('v1', none), users('v2', RateLimit({ name: 'v2' })))
+    for (const path of ['/v1', '/v2', '/v1/one', '/v2/one'])
+      expect(await app.statuses(path, path)).toEqual([200, 429])
+    expect(app.app.get(RateLimits).get('Users.list.v2').name).toBe('Users.list.v2')
+  })
+})
