@@ -11,7 +11,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common'
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core'
 import { checkEnforced } from './enforcement.js'
 import { invalid, RateLimitFilter } from './exception.js'
 import { leftTo, RateLimitGuard } from './guard.js'
@@ -60,7 +60,7 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     {
       provide: SET_UP,
       useFactory: setUp(guard !== false),
-      inject: [ApplicationConfig, ModulesContainer, GUARD, LIMITS],
+      inject: [ApplicationConfig, ModulesContainer, HttpAdapterHost, GUARD, LIMITS],
     },
   ]
   return {
@@ -80,6 +80,7 @@ function setUp(isGlobal: boolean) {
   return (
     config: ApplicationConfig,
     modules: ModulesContainer,
+    host: HttpAdapterHost,
     guard: RateLimitGuard,
     limits: RateLimits,
   ): OnModuleInit => {
@@ -87,7 +88,10 @@ function setUp(isGlobal: boolean) {
     if (isGlobal) config.useGlobalGuards(guard)
     // Nest takes longer for every request where there is an interceptor.
     if (limits.hasLate) config.useGlobalInterceptors(leftTo(guard))
-    return { onModuleInit: () => checkEnforced(modules, config, limits, isGlobal) }
+    return {
+      onModuleInit: () =>
+        checkEnforced(modules, config, limits, isGlobal, Boolean(host.httpAdapter)),
+    }
   }
 }
 
