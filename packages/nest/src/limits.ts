@@ -157,7 +157,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     const ofMethod = declaredOn(owner, method)
     const made = ofMethod ? this.made(ofMethod, { owner, method }, ofClass.made.all) : ofClass.made
     const ofItself = skippedOn(owner, method)
-    const skipped = ofItself ?? skippedOn(owner)
+    const skipped = (ofItself ?? skippedOn(owner))?.map((name) => this.called(name))
     // A class frees no method from its own decorator.
     const kept = ofMethod && ofItself === undefined ? made.own : []
     const isSkipped = (limit: Limit) =>
@@ -285,9 +285,14 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
+  /** What the module calls it: its default may have a name of its own. */
+  private called(name: string): string {
+    const isDefault = name === 'default' && !this.limits.has(name)
+    return (isDefault && this.defaults[0]?.names.name) || name
+  }
+
   private named(name: string, where: string): Limit {
-    const limit =
-      this.limits.get(name)?.limit ?? (name === 'default' ? this.defaults[0] : undefined)
+    const limit = this.limits.get(this.called(name))?.limit
     if (limit !== undefined) return limit
     throw invalid(
       `${where}: there is no limiter "${name}"; there are ${[...this.limits.keys()].join(', ') || 'none'}`,

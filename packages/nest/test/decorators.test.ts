@@ -326,3 +326,16 @@ describe.each([
       expect(limits.of(A, replace(A.prototype.get, {}) as () => unknown)).toBe(first)
   })
 })
+
+test("@SkipRateLimit('default') skips the default also where the module has a name", async () => {
+  @Controller()
+  class A {
+    @SkipRateLimit('default') @Get('default') byDefault() {}
+    @SkipRateLimit('api') @Get('name') byName() {}
+    @Get('limited') limited() {}
+  }
+  const app = await started([A], { name: 'api', policy: once })
+  expect(await granted(app, '/default')).toBe(5)
+  expect(await granted(app, '/name')).toBe(5)
+  expect(await granted(app, '/limited')).toBe(1)
+})
