@@ -27,6 +27,8 @@ export interface Limit {
   /** It runs when all guards have passed. */
   readonly isLate: boolean
   readonly limiter: RateLimiter
+  /** What it is made of: that is switched off for both. */
+  readonly base: RateLimiter | undefined
   /** The calls that it has decided on: it decides once, however many guards and interceptors there
    *  are. */
   readonly seen: WeakSet<object>
@@ -35,7 +37,12 @@ export interface Limit {
   readonly check: Check<NestRequest, NestResponse, [ExecutionContext]>
 }
 
-export function limitOf(given: RateLimitOptions, inherited: Settings, names: Names): Limit {
+export function limitOf(
+  given: RateLimitOptions,
+  inherited: Settings,
+  names: Names,
+  base?: RateLimiter,
+): Limit {
   const options = { ...inherited, ...given }
   const { order = 'first', perHandler = false, ...others } = options
   if (order !== 'first' && order !== 'afterGuards')
@@ -52,6 +59,7 @@ export function limitOf(given: RateLimitOptions, inherited: Settings, names: Nam
     options,
     isLate: order === 'afterGuards',
     limiter,
+    base,
     check,
     seen: new WeakSet(),
     left: new WeakSet(),

@@ -84,7 +84,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
-   *  handler. */
+   *  handler. Its `enabled` switches also what `perHandler` and changes by decorators make of it. */
   get(name: string): RateLimiter {
     return this.named(name, 'RateLimits.get').limiter
   }
@@ -262,7 +262,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
       // With a key of its own, a limiter has no use for the module's prefix of addresses.
       const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
       const inherited = { ...this.settings, ...unused, ...this.hidden(given, names), ...shared }
-      const limit = limitOf(given, inherited, names)
+      const limit = limitOf(given, inherited, names, this.limits.get(names.name)?.limit.limiter)
       this.anyLate ||= limit.isLate
       return limit
     } catch (error) {

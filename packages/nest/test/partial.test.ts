@@ -305,3 +305,35 @@ describe('perHandler: two classes of one name', () => {
     expect(app.app.get(RateLimits).get('Users.list.v2').name).toBe('Users.list.v2')
   })
 })
+
+test.each([false, true])(
+  'a limiter is switched off with all that is made of it (perHandler: %s)',
+  async (perHandler) => {
+    @Controller()
+    class A {
+      @Get('plain') plain() {}
+      @RateLimit({ cost: 1 }) @Get('costs') costs() {}
+      @RateLimit({ limit: 1 }) @Get('own') own() {}
+      @RateLimit(once) @Get('other') other() {}
+    }
+    const { app, statuses } = await start({
+      imports: [
+        RateLimitModule.forRoot({
+          limit: 1,
+          window: '1h',
+          key: (_, context) => context.getHandler().name,
+          perHandler,
+        }),
+      ],
+      controllers: [A],
+    })
+    const limiter = app.get(RateLimits).get('default')
+    limiter.enabled = false
+    for (const path of ['/plain', '/costs', '/own'])
+      expect([path, await statuses(path, path)]).toEqual([path, [200, 200]])
+    expect(await statuses('/other', '/other')).toEqual([200, 429])
+    limiter.enabled = true
+    for (const path of ['/plain', '/costs', '/own'])
+      expect([path, await statuses(path, path)]).toEqual([path, [200, 429]])
+  },
+)
