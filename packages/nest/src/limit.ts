@@ -1,9 +1,8 @@
 // One limiter of a Nest application.
 
-import { inspect } from 'node:util'
 import type { ExecutionContext } from '@nestjs/common'
 import type { RateLimiter } from '@weir/core'
-import { type Check, type LimitOptions as HttpOptions, httpLimiter } from '@weir/core/http'
+import { type Check, type LimitOptions as HttpOptions, httpLimiter, quote } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'
@@ -46,11 +45,11 @@ export function limitOf(
   const options = { ...inherited, ...given }
   const { order = 'first', perHandler = false, ...others } = options
   if (order !== 'first' && order !== 'afterGuards')
-    throw invalid(`order is ${inspect(order)}; give 'first' or 'afterGuards'`)
+    throw invalid(`order is ${quote(order)}; give 'first' or 'afterGuards'`)
   if ('afterGuards' in others)
     throw invalid("afterGuards is an option of 0.1; give order: 'afterGuards'")
   if (typeof perHandler !== 'boolean')
-    throw invalid(`perHandler is ${inspect(perHandler)}; give true or false`)
+    throw invalid(`perHandler is ${quote(perHandler)}; give true or false`)
   const http = { ...(others as LimitOptions), name: names.limiter }
   const { limiter, check } = httpLimiter(http, nest, names.shown)
   return {

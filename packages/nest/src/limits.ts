@@ -11,7 +11,7 @@ import {
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
 import { policyNames } from '@weir/core/http'
-import { type Declared, declaredOn, skippedOn } from './decorators.js'
+import { type Declared, declaredOn, skippedOn, withoutUndefined } from './decorators.js'
 import { invalid } from './exception.js'
 import { type Limit, limitOf, type Names } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
@@ -78,7 +78,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     if (own.length === 0) limitOf({ policy: () => unlimited() }, this.settings, sameNames(name))
     this.defaults = own
     for (const [key, named] of Object.entries(policies))
-      this.add(namedOptions(named, key), sameNames(key), policies)
+      this.add(withoutUndefined(namedOptions(named, key)), sameNames(key), policies)
     this.defaults = [...own, ...defaults.map((key) => this.named(key, 'defaults'))]
     this.prepare()
   }
@@ -134,8 +134,11 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     if (this.closeStore === false) return
-    await this.store.close?.()
-    if (typeof this.closeStore === 'function') await this.closeStore()
+    try {
+      await this.store.close?.()
+    } finally {
+      if (typeof this.closeStore === 'function') await this.closeStore()
+    }
   }
 
   private ofClass(owner: Type): OfClass {
@@ -217,10 +220,10 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
     { method }: Place,
   ): Limit {
     if (!isOwn(changes)) {
-      const given = { ...base.given, ...changes } as RateLimitOptions
+      const given = { ...behind(base.given, changes), ...changes } as RateLimitOptions
       return this.build(given, base.names, { shared: true })
     }
-    const { policy, limit, window, name: _, ...others } = base.given
+    const { policy, limit, window, name: _, ...others } = behind(base.given, changes)
     const isWithout = limit === undefined && !isWhole(changes)
     if (isWithout && ('limit' in changes || 'window' in changes)) {
       throw invalid(
@@ -259,9 +262,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
 
   private build(given: RateLimitOptions, names: Names, shared?: { shared: true }): Limit {
     try {
-      // With a key of its own, a limiter has no use for the module's prefix of addresses.
-      const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
-      const inherited = { ...this.settings, ...unused, ...this.hidden(given, names), ...shared }
+      const inherited = { ...behind(this.settings, given), ...this.hidden(given, names), ...shared }
       const limit = limitOf(given, inherited, names, this.limits.get(names.name)?.limit.limiter)
       this.anyLate ||= limit.isLate
       return limit
@@ -328,6 +329,13 @@ interface Place {
 interface Made {
   readonly all: Limits
   readonly own: Limits
+}
+
+/** What is inherited, without what the nearer options leave no use for: keys of their own, or a
+ *  prefix of addresses. */
+function behind<Options extends Settings>(far: Options, { key, ipv6Prefix }: Settings): Options {
+  const prefix = key === undefined ? {} : { ipv6Prefix: undefined }
+  return { ...far, ...prefix, ...(ipv6Prefix !== undefined && { key: undefined }) }
 }
 
 /** Whether changes make a limiter of its own: what allows something else shares no counters. */

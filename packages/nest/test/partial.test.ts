@@ -218,13 +218,13 @@ describe('misuse is found at start', () => {
       'defaults that are none',
       { defaults: 'short' as never },
       SkipRateLimit(),
-      /defaults is 'short'/,
+      /defaults is "short"/,
     ],
     [
       'perHandler that is none',
       { policy: once, perHandler: 'yes' as never },
       SkipRateLimit(),
-      /perHandler is 'yes'/,
+      /perHandler is "yes"/,
     ],
   ])('%s', async ([, options, decorator, message]) => {
     const imports = [RateLimitModule.forRoot(options)]
@@ -337,3 +337,35 @@ test.each([false, true])(
       expect([path, await statuses(path, path)]).toEqual([path, [200, 429]])
   },
 )
+
+test('of key and ipv6Prefix, the nearer one holds', async () => {
+  @Controller()
+  class A {
+    @RateLimit({ policy: once, ipv6Prefix: 64 }) @Get('prefix') prefix() {}
+    @RateLimit({ key: () => 'theirs' }) @Get('key') key() {}
+  }
+  const imports = [
+    RateLimitModule.forRoot({
+      key: () => 'all',
+      policies: { short: { limit: 2, window: '1h', ipv6Prefix: 64 } },
+      defaults: ['short'],
+    }),
+  ]
+  const { app, statuses } = await start({ imports, controllers: [A] })
+  expect(await statuses('/prefix', '/key')).toEqual([200, 200])
+  const limits = app.get(RateLimits)
+  expect((await limits.get('A.prefix').peek('127.0.0.1')).remaining).toBe(0)
+  expect((await limits.get('short').peek('theirs')).remaining).toBe(1)
+})
+
+test('what is undefined in a policy of the module is inherited', async () => {
+  @Controller()
+  class A {
+    @Get() get() {}
+  }
+  const policies = { short: { limit: 2, window: '1h', key: undefined, store: undefined } } as const
+  const imports = [RateLimitModule.forRoot({ key: () => 'all', policies, defaults: ['short'] })]
+  const { app, statuses } = await start({ imports, controllers: [A] })
+  expect(await statuses('/')).toEqual([200])
+  expect((await app.get(RateLimits).get('short').peek('all')).remaining).toBe(1)
+})
