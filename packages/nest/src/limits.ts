@@ -84,7 +84,7 @@ export class RateLimits implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
-   *  handler. Its `enabled` switches also what `perHandler` and changes by decorators make of it. */
+   *  handler. Its `enabled` switches also what `perHandler` and decorators make of it. */
   get(name: string): RateLimiter {
     return this.named(name, 'RateLimits.get').limiter
   }

@@ -34,7 +34,7 @@ import {
   type RateLimitOptionsFactory,
   RateLimits,
 } from '@weir/nest'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
@@ -540,9 +540,7 @@ describe('at shutdown', () => {
     })
     await app.close()
     expect(calls).toEqual(['close', 'quit'])
-    const close = async () => {
-      throw new Error('the connection is lost')
-    }
+    const close = vi.fn().mockRejectedValueOnce(new Error('the connection is lost'))
     const failing = await start({
       imports: [RateLimitModule.forRoot({ store: { ...store, close }, policy: once, closeStore })],
     })
