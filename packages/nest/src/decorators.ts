@@ -1,9 +1,9 @@
 // What is written on classes and methods. It is only noted here; `RateLimits` reads it.
 
 import 'reflect-metadata'
-import { inspect } from 'node:util'
 import { Inject, type Type } from '@nestjs/common'
 import type { Policy } from '@weir/core'
+import { quote } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions, RateLimitOverride } from './options.js'
 import { DECLARED, getRateLimiterToken, SKIPPED } from './tokens.js'
@@ -72,24 +72,25 @@ function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   }
   if (what.length > 0 && what.every(isPolicy)) return { ...none, options: { policy: what } }
   if (what.length === 1 && typeof first === 'object' && first !== null) {
-    if (!('override' in first)) return { ...none, options: given(first as RateLimitOptions) }
+    if (!('override' in first))
+      return { ...none, options: withoutUndefined(first as RateLimitOptions) }
     if (isOverride(first)) return { ...none, override: mapped(first.override) }
   }
   const right =
     'give names, or policies, or one object of options, or { override: { name: options } }'
   throw invalid(
-    `@RateLimit was given ${inspect(what, { depth: 0 })}; ${right} (undefined: an import that goes in a circle?)`,
+    `@RateLimit was given ${quote(what)}; ${right} (undefined: an import that goes in a circle?)`,
   )
 }
 
 function mapped(override: RateLimitOverride['override']): RateLimitOverride['override'] {
   return Object.fromEntries(
-    Object.entries(override).map(([name, options]) => [name, given(options)]),
+    Object.entries(override).map(([name, options]) => [name, withoutUndefined(options)]),
   )
 }
 
 /** The same without what is undefined, which is inherited. */
-function given<Options extends object>(options: Options): Options {
+export function withoutUndefined<Options extends object>(options: Options): Options {
   const entries = Object.entries(options)
   const some = entries.filter(([, value]) => value !== undefined)
   // A limiter with a name is known by its options: they stay what they are.

@@ -7,13 +7,12 @@ import { ApplicationConfig, type ModulesContainer } from '@nestjs/core'
 import { declaredOn } from './decorators.js'
 import { invalid } from './exception.js'
 import type { RateLimits } from './limits.js'
-import { classesIn, FIELDS, type Target, targetsOf } from './set-up.js'
+import { classesIn, FIELDS, isRoute, type Target, targetsOf } from './set-up.js'
 import { GUARD } from './tokens.js'
 
-/** What Nest writes on what `@UseGuards` and its like stand on. They make nothing a handler. */
+/** What Nest writes on what `@UseGuards` and `@UseInterceptors` stand on. */
 const GUARDS = '__guards__'
 const INTERCEPTORS = '__interceptors__'
-const ENHANCERS = [GUARDS, INTERCEPTORS, '__exceptionFilters__', '__pipes__']
 
 /** Only Nest 12 runs global guards and interceptors in gateways. */
 const GATEWAYS_HAVE_GLOBALS = 'getGlobalPreRequestHooks' in ApplicationConfig.prototype
@@ -27,12 +26,14 @@ interface Reach {
   readonly remedy: string
 }
 
-/** @throws WEIR_NOT_ENFORCED. `isGlobal`: whether the module has registered a guard. */
+/** @throws WEIR_NOT_ENFORCED. `isGlobal`: whether the module has registered a guard; `hasServer`:
+ *  whether there is HTTP, without which just messages come. */
 export function checkEnforced(
   modules: ModulesContainer,
   config: ApplicationConfig,
   limits: RateLimits,
   isGlobal: boolean,
+  hasServer: boolean,
 ): void {
   const hasGuard =
     isGlobal ||
@@ -41,13 +42,16 @@ export function checkEnforced(
   const hasInterceptor = config.getGlobalInterceptors().some(isOurs)
   const fields = fieldEnhancers(modules)
 
-  function check(target: Target): void {
+  function check(target: Target, hasOthers: boolean): void {
     const { owner, method, handler } = target
     const reach = reachOf(target, fields)
-    const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
-    for (const { names, isLate } of limits.of(owner, handler as () => unknown)) {
+    // On a class it is not meant for fields that no guard can limit, if there is something else.
+    const isFree = hasOthers && isField(target) && !reach.guards
+    const isDeclared =
+      declaredOn(owner, method) !== undefined || (!isFree && declaredOn(owner) !== undefined)
+    for (const { names, isLate } of limits.of(owner, handler)) {
       // What is not decorated is limited where there is a global guard: all of it.
-      if (!isDeclared && !(isLate && hasGuard && reach.guards)) continue
+      if (!isDeclared && !(isLate && hasGuard && reach.guards && reach.globals)) continue
       const byGuard = hasGuard && (isLate ? reach.interceptors : reach.guards)
       const byGlobal = reach.globals && (byGuard || (hasInterceptor && reach.interceptors))
       if (byGlobal || isPlaced(target, reach, isLate)) continue
@@ -57,26 +61,29 @@ export function checkEnforced(
 
   for (const owner of classesIn(modules)) {
     const targets = targetsOf(owner)
-    const handlers = targets.filter(({ handler }) => isHandler(handler))
+    const handlers = targets.filter(
+      (one) => isRoute(one) || (!isController(owner) && isPlaced(one, EVERYTHING, false)),
+    )
     const lost = targets.find((one) => declaredOn(owner, one.method) && !handlers.includes(one))
     const isLost = declaredOn(owner) && handlers.length === 0 && !isController(owner)
     if (lost || isLost) {
       const where = lost ? `${owner.name}.${lost.method}` : owner.name
       throw notEnforced(`@RateLimit of ${where}`, NO_HANDLER)
     }
-    for (const target of handlers) check(target)
+    const hasOthers = !handlers.every(isField)
+    for (const target of handlers) if (hasServer || isPattern(target)) check(target, hasOthers)
   }
 }
 
 const NO_HANDLER =
-  'no requests come to it; inject a limiter by @InjectRateLimiter, and call its consume'
+  'Nest sends it no requests; where a library does, write @UseGuards(RateLimitGuard) there, or else inject a limiter by @InjectRateLimiter and call its consume'
 
 function notEnforced(what: string, remedy: string): TypeError {
   return invalid(`${what}: nothing would enforce it: ${remedy}`, 'WEIR_NOT_ENFORCED')
 }
 
 /** Whether a guard or an interceptor of ours stands on the handler or its class. */
-function isPlaced({ owner, handler }: Target, reach: Reach, isLate: boolean): boolean {
+function isPlaced({ owner, handler }: Target, reach: typeof EVERYTHING, isLate: boolean): boolean {
   const placed = (key: string): unknown[] =>
     [owner, handler].flatMap((on) => Reflect.getMetadata(key, on) ?? [])
   if (reach.interceptors && placed(INTERCEPTORS).some(isOurs)) return true
@@ -98,19 +105,24 @@ function isOverride(guard: unknown, modules: ModulesContainer): boolean {
   )
 }
 
-/** Whatever makes a method a handler, of Nest or of a library, writes something on it. */
-function isHandler(handler: object): boolean {
-  return Reflect.getMetadataKeys(handler).some((key) => !ENHANCERS.includes(key))
+function isPattern({ handler }: Target): boolean {
+  return Reflect.hasMetadata('microservices:pattern', handler)
+}
+
+function isField({ handler }: Target): boolean {
+  return FIELDS.some((key) => Reflect.hasMetadata(key, handler))
 }
 
 function isController(owner: Type): boolean {
   return Reflect.hasMetadata('path', owner)
 }
 
-function reachOf({ owner, handler }: Target, fields: readonly string[]): Reach {
+const EVERYTHING = { guards: true, interceptors: true }
+
+function reachOf(target: Target, fields: readonly string[]): Reach {
   const remedy =
     'write @UseGuards(RateLimitGuard) there, as the last of the guards for a limiter that runs after them'
-  if (FIELDS.some((key) => Reflect.hasMetadata(key, handler))) {
+  if (isField(target)) {
     return {
       guards: fields.includes('guards'),
       interceptors: fields.includes('interceptors'),
@@ -118,8 +130,9 @@ function reachOf({ owner, handler }: Target, fields: readonly string[]): Reach {
       remedy: "give GraphQLModule fieldResolverEnhancers: ['guards', 'interceptors']",
     }
   }
-  const globals = GATEWAYS_HAVE_GLOBALS || !Reflect.hasMetadata('websockets:is_gateway', owner)
-  return { guards: true, interceptors: true, globals, remedy }
+  const globals =
+    GATEWAYS_HAVE_GLOBALS || !Reflect.hasMetadata('websockets:is_gateway', target.owner)
+  return { ...EVERYTHING, globals, remedy }
 }
 
 interface GraphQLOptions {

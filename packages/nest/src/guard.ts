@@ -52,6 +52,7 @@ export class RateLimitGuard implements CanActivate {
         const limit = limits[i] as Limit
         if (!this.isDue(limit, call, place) || limit.seen.has(call)) continue
         limit.seen.add(call)
+        if (limit.base?.enabled === false) continue
         const refusal = limit.check(looked.request, looked.response, context)
         if (isPromise(refusal)) {
           return refusal

@@ -1,9 +1,8 @@
 // One limiter of a Nest application.
 
-import { inspect } from 'node:util'
 import type { ExecutionContext } from '@nestjs/common'
 import type { RateLimiter } from '@weir/core'
-import { type Check, type LimitOptions as HttpOptions, httpLimiter } from '@weir/core/http'
+import { type Check, type LimitOptions as HttpOptions, httpLimiter, quote } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'
@@ -27,6 +26,8 @@ export interface Limit {
   /** It runs when all guards have passed. */
   readonly isLate: boolean
   readonly limiter: RateLimiter
+  /** What it is made of: that is switched off for both. */
+  readonly base: RateLimiter | undefined
   /** The calls that it has decided on: it decides once, however many guards and interceptors there
    *  are. */
   readonly seen: WeakSet<object>
@@ -35,15 +36,20 @@ export interface Limit {
   readonly check: Check<NestRequest, NestResponse, [ExecutionContext]>
 }
 
-export function limitOf(given: RateLimitOptions, inherited: Settings, names: Names): Limit {
+export function limitOf(
+  given: RateLimitOptions,
+  inherited: Settings,
+  names: Names,
+  base?: RateLimiter,
+): Limit {
   const options = { ...inherited, ...given }
   const { order = 'first', perHandler = false, ...others } = options
   if (order !== 'first' && order !== 'afterGuards')
-    throw invalid(`order is ${inspect(order)}; give 'first' or 'afterGuards'`)
+    throw invalid(`order is ${quote(order)}; give 'first' or 'afterGuards'`)
   if ('afterGuards' in others)
     throw invalid("afterGuards is an option of 0.1; give order: 'afterGuards'")
   if (typeof perHandler !== 'boolean')
-    throw invalid(`perHandler is ${inspect(perHandler)}; give true or false`)
+    throw invalid(`perHandler is ${quote(perHandler)}; give true or false`)
   const http = { ...(others as LimitOptions), name: names.limiter }
   const { limiter, check } = httpLimiter(http, nest, names.shown)
   return {
@@ -52,6 +58,7 @@ export function limitOf(given: RateLimitOptions, inherited: Settings, names: Nam
     options,
     isLate: order === 'afterGuards',
     limiter,
+    base,
     check,
     seen: new WeakSet(),
     left: new WeakSet(),

@@ -12,7 +12,7 @@ import {
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
 import { policyNames } from '@weir/core/http'
-import { type Declared, declaredOn, skippedOn } from './decorators.js'
+import { type Declared, declaredOn, skippedOn, withoutUndefined } from './decorators.js'
 import { invalid } from './exception.js'
 import { type Limit, limitOf, type Names } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
@@ -25,7 +25,6 @@ import {
   hasDefault,
   isRoute,
   isWhole,
-  methodOf,
   namedOptions,
   targetsOf,
 } from './set-up.js'
@@ -40,15 +39,17 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
   private readonly closeStore: boolean | (() => unknown)
   /** What decorators inherit. */
   private readonly settings: Settings
-  /** By name, each with the decorator or class that it was made for. */
-  private readonly limits: Map<string, { readonly limit: Limit; readonly source: object }> =
-    new Map()
+  /** By name, each with what named it, if that was not its place. */
+  private readonly limits: Map<
+    string,
+    { readonly limit: Limit; readonly source: object | undefined }
+  > = new Map()
   /** All of them, also those that share a name. */
   private readonly limiters: Set<RateLimiter> = new Set()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
-  /** By class and handler: an inherited handler counts for each class. */
-  private readonly ofHandlers: WeakMap<object, Map<object, Known>> = new WeakMap()
+  /** An inherited handler counts for each class. */
+  private readonly ofClasses: WeakMap<Type, OfClass> = new WeakMap()
   private anyLate = false
 
   constructor(
@@ -80,13 +81,13 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     if (own.length === 0) limitOf({ policy: () => unlimited() }, this.settings, sameNames(name))
     this.defaults = own
     for (const [key, named] of Object.entries(policies))
-      this.add(namedOptions(named, key), sameNames(key), policies)
+      this.add(withoutUndefined(namedOptions(named, key)), sameNames(key), policies)
     this.defaults = [...own, ...defaults.map((key) => this.named(key, 'defaults'))]
     this.prepare()
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
-   *  handler. */
+   *  handler. Its `enabled` switches also what `perHandler` and decorators make of it. */
   get(name: string): RateLimiter {
     return this.named(name, 'RateLimits.get').limiter
   }
@@ -94,19 +95,14 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
   /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
    *  called by another library, so the defaults are not meant. */
   of(owner: Type, handler: Handler, isForeign = false): Limits {
-    let known = this.ofHandlers.get(owner)
+    const ofClass = this.ofClass(owner)
+    const method = ofClass.methods.get(handler) ?? handler.name.replace(/^(bound )+/, '')
+    let known = ofClass.known.get(method)
     if (known === undefined) {
-      known = new Map()
-      this.ofHandlers.set(owner, known)
+      known = this.find(owner, method, ofClass)
+      ofClass.known.set(method, known)
     }
-    let found = known.get(handler)
-    if (found === undefined) {
-      const method = methodOf(owner, handler)
-      const isDeclared = (declaredOn(owner, method) ?? declaredOn(owner)) !== undefined
-      found = { limits: this.find(owner, method), isDeclared }
-      known.set(handler, found)
-    }
-    return isForeign && !found.isDeclared ? [] : found.limits
+    return isForeign && !known.isDeclared ? [] : known.limits
   }
 
   /** Whether any limiter runs after the guards. */
@@ -128,10 +124,9 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     checkOnce(this.modules)
     const classes = classesIn(this.modules)
     for (const owner of classes) {
-      const declared = declaredOn(owner)
-      if (declared) this.made(declared, { owner, method: undefined }, this.defaults)
+      this.ofClass(owner)
       for (const target of targetsOf(owner))
-        if (declaredOn(owner, target.method) || isRoute(target)) this.find(owner, target.method)
+        if (declaredOn(owner, target.method) || isRoute(target)) this.of(owner, target.handler)
     }
     for (const owner of classes) {
       for (const method of [undefined, ...targetsOf(owner).map((target) => target.method)])
@@ -148,26 +143,43 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
 
   async onApplicationShutdown(): Promise<void> {
     if (this.closeStore === false) return
-    await this.store.close?.()
-    if (typeof this.closeStore === 'function') await this.closeStore()
+    try {
+      await this.store.close?.()
+    } finally {
+      if (typeof this.closeStore === 'function') await this.closeStore()
+    }
   }
 
-  private find(owner: Type, method: string): Limits {
-    const [ofClass, ofMethod] = [declaredOn(owner), declaredOn(owner, method)]
-    let made: Made = { all: this.defaults, own: [] }
-    if (ofClass) made = this.made(ofClass, { owner, method: undefined }, made.all)
-    if (ofMethod) made = this.made(ofMethod, { owner, method }, made.all)
+  private ofClass(owner: Type): OfClass {
+    const existing = this.ofClasses.get(owner)
+    if (existing !== undefined) return existing
+    const declared = declaredOn(owner)
+    const none = { all: this.defaults, own: [] }
+    const made: OfClass = {
+      made: declared ? this.made(declared, { owner, method: undefined }, this.defaults) : none,
+      isDeclared: declared !== undefined,
+      methods: new Map(targetsOf(owner).map(({ handler, method }) => [handler, method])),
+      known: new Map(),
+    }
+    this.ofClasses.set(owner, made)
+    return made
+  }
+
+  private find(owner: Type, method: string, ofClass: OfClass): Known {
+    const ofMethod = declaredOn(owner, method)
+    const made = ofMethod ? this.made(ofMethod, { owner, method }, ofClass.made.all) : ofClass.made
     const ofItself = skippedOn(owner, method)
-    const skipped = ofItself ?? skippedOn(owner)
+    const skipped = (ofItself ?? skippedOn(owner))?.map((name) => this.called(name))
     // A class frees no method from its own decorator.
     const kept = ofMethod && ofItself === undefined ? made.own : []
     const isSkipped = (limit: Limit) =>
       skipped !== undefined &&
       !kept.includes(limit) &&
       (skipped.length === 0 || skipped.includes(limit.names.name))
-    return made.all
+    const limits = made.all
       .filter((limit) => !isSkipped(limit))
       .map((limit) => (limit.options.perHandler ? this.ofHandler(limit, owner, method) : limit))
+    return { limits, isDeclared: ofMethod !== undefined || ofClass.isDeclared }
   }
 
   /** The limiters of one decorator: a class's are the class's, a method's are its handler's.
@@ -183,10 +195,12 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
       )
       if (unknown !== undefined)
         throw invalid(`${where} overrides "${unknown}", but there ${listed(held)}`)
+      // No method is called as a class's is then.
+      const separator = method === undefined ? '-' : '.'
       const all = held.map((limit) => {
         const changes = override[limit.names.name]
         return changes
-          ? this.changed(limit, changes, `${automatic}.${limit.names.name}`, place)
+          ? this.changed(limit, changes, `${automatic}${separator}${limit.names.name}`, place)
           : limit
       })
       return { all, own: all.filter((limit) => !held.includes(limit)) }
@@ -202,7 +216,7 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
       return { all, own: all }
     }
     const own = options
-      ? [this.add(options, namesOf(options, automatic, method), sourceOf(options, owner))]
+      ? [this.add(options, namesOf(options, automatic, method), sourceOf(options))]
       : names.map((name) => this.named(name, where))
     return { all: [...new Set([...(also ? this.defaults : []), ...own])], own }
   }
@@ -212,9 +226,13 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     base: Limit,
     changes: RateLimitOptions,
     automatic: string,
-    { owner, method }: Place,
+    { method }: Place,
   ): Limit {
-    const { policy, limit, window, name: _, ...others } = base.given
+    if (!isOwn(changes)) {
+      const given = { ...behind(base.given, changes), ...changes } as RateLimitOptions
+      return this.build(given, base.names, { shared: true })
+    }
+    const { policy, limit, window, name: _, ...others } = behind(base.given, changes)
     const isWithout = limit === undefined && !isWhole(changes)
     if (isWithout && ('limit' in changes || 'window' in changes)) {
       throw invalid(
@@ -223,45 +241,44 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     }
     const allowance = isWhole(changes) ? {} : { policy, limit, window }
     const given = { ...others, ...allowance, ...changes } as RateLimitOptions
-    if (!isOwn(changes)) return this.build({ ...given, shared: true }, base.names)
     const { name: limiter = automatic, name: shown = base.names.shown } = changes
     const own = method === undefined ? given : { ...given, perHandler: false }
-    return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes, owner))
+    return this.add(own, { ...base.names, limiter, shown }, sourceOf(changes))
   }
 
   private ofHandler({ given, names }: Limit, owner: Type, method: string): Limit {
-    const limiter = `${owner.name}.${method}.${names.name}`
-    return this.add({ ...given, perHandler: false }, { ...names, limiter }, owner)
+    const { name = names.name } = given
+    const limiter = `${owner.name}.${method}.${name}`
+    return this.add({ ...given, perHandler: false }, { ...names, limiter })
   }
 
-  /** `source`: a class, where the limiter's name is made of those of the class and the method. */
-  private add(given: RateLimitOptions, names: Names, source: object): Limit {
+  /** `source`: what names the limiter; without, it is called as the class and the method are. */
+  private add(given: RateLimitOptions, names: Names, source?: object): Limit {
     const known = this.limits.get(names.limiter)
-    if (known?.source === source) return known.limit
+    if (source !== undefined && known?.source === source) return known.limit
     if (known !== undefined && !given.shared) {
       const remedy =
-        'give one of them a name: @RateLimit({ name, policy }); or shared: true if they are to count together'
+        'give one of them a name: @RateLimit({ name, ... }); or shared: true if they are to count together'
       throw invalid(
         `two limiters are called "${names.limiter}", so they would count together; ${remedy}`,
         'WEIR_NAME_CLASH',
       )
     }
-    const limit = this.build(given, names, typeof source === 'function')
+    const limit = this.build(given, names)
     if (known === undefined) this.limits.set(names.limiter, { limit, source })
     return limit
   }
 
-  private build(given: RateLimitOptions, names: Names, isAutomatic = false): Limit {
+  private build(given: RateLimitOptions, names: Names, shared?: { shared: true }): Limit {
     try {
-      // With a key of its own, a limiter has no use for the module's prefix of addresses.
-      const unused = given.key === undefined ? {} : { ipv6Prefix: undefined }
-      const inherited = { ...this.settings, ...unused, ...this.hidden(given, names) }
-      const limit = limitOf(given, inherited, names)
+      const inherited = { ...behind(this.settings, given), ...this.hidden(given, names), ...shared }
+      const limit = limitOf(given, inherited, names, this.limits.get(names.name)?.limit.limiter)
       this.limiters.add(limit.limiter)
       this.anyLate ||= limit.isLate
       return limit
     } catch (error) {
       const { code } = error as { code?: unknown }
+      const isAutomatic = names.limiter !== names.shown
       const remedy =
         isAutomatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
       if (error instanceof Error)
@@ -279,9 +296,14 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
+  /** What the module calls it: its default may have a name of its own. */
+  private called(name: string): string {
+    const isDefault = name === 'default' && !this.limits.has(name)
+    return (isDefault && this.defaults[0]?.names.name) || name
+  }
+
   private named(name: string, where: string): Limit {
-    const limit =
-      this.limits.get(name)?.limit ?? (name === 'default' ? this.defaults[0] : undefined)
+    const limit = this.limits.get(this.called(name))?.limit
     if (limit !== undefined) return limit
     throw invalid(
       `${where}: there is no limiter "${name}"; there are ${[...this.limits.keys()].join(', ') || 'none'}`,
@@ -297,6 +319,16 @@ interface Known {
   readonly isDeclared: boolean
 }
 
+interface OfClass {
+  /** By its own decorator, or else the defaults. */
+  readonly made: Made
+  readonly isDeclared: boolean
+  /** The names by which the class has its methods: by those their decorators are found. */
+  readonly methods: ReadonlyMap<object, string>
+  /** By method. */
+  readonly known: Map<string, Known>
+}
+
 /** Where a decorator is written: on a class, or on one of its methods. */
 interface Place {
   readonly owner: Type
@@ -307,6 +339,13 @@ interface Place {
 interface Made {
   readonly all: Limits
   readonly own: Limits
+}
+
+/** What is inherited, without what the nearer options leave no use for: keys of their own, or a
+ *  prefix of addresses. */
+function behind<Options extends Settings>(far: Options, { key, ipv6Prefix }: Settings): Options {
+  const prefix = key === undefined ? {} : { ipv6Prefix: undefined }
+  return { ...far, ...prefix, ...(ipv6Prefix !== undefined && { key: undefined }) }
 }
 
 /** Whether changes make a limiter of its own: what allows something else shares no counters. */
@@ -330,6 +369,6 @@ function namesOf({ name }: RateLimitOptions, automatic: string, method?: string)
 }
 
 /** Under a name of its own, a decorator is one limiter wherever it is written. */
-function sourceOf(options: RateLimitOptions, owner: Type): object {
-  return options.name === undefined ? owner : options
+function sourceOf(options: RateLimitOptions): object | undefined {
+  return options.name === undefined ? undefined : options
 }

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
@@ -11,13 +10,14 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common'
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core'
+import { quote } from '@weir/core/http'
 import { checkEnforced } from './enforcement.js'
 import { invalid, RateLimitFilter } from './exception.js'
 import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
-import { hasDefault } from './set-up.js'
+import { checkGiven, hasDefault } from './set-up.js'
 import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SET_UP } from './tokens.js'
 
 /** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
@@ -51,7 +51,7 @@ const Configured: ConfigurableModuleCls<
 function defined(definition: DynamicModule, extras: RateLimitModuleExtras): DynamicModule {
   const { global = true, guard = RateLimitGuard } = extras
   if (guard !== false && typeof guard !== 'function')
-    throw invalid(`guard is ${inspect(guard)}; give a class derived from RateLimitGuard, or false`)
+    throw invalid(`guard is ${quote(guard)}; give a class derived from RateLimitGuard, or false`)
   const providers: Provider[] = [
     RateLimits,
     { provide: LIMITS, useExisting: RateLimits },
@@ -60,7 +60,7 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     {
       provide: SET_UP,
       useFactory: setUp(guard !== false),
-      inject: [ApplicationConfig, ModulesContainer, GUARD, LIMITS],
+      inject: [ApplicationConfig, ModulesContainer, HttpAdapterHost, GUARD, LIMITS],
     },
   ]
   return {
@@ -80,6 +80,7 @@ function setUp(isGlobal: boolean) {
   return (
     config: ApplicationConfig,
     modules: ModulesContainer,
+    host: HttpAdapterHost,
     guard: RateLimitGuard,
     limits: RateLimits,
   ): OnModuleInit => {
@@ -87,7 +88,10 @@ function setUp(isGlobal: boolean) {
     if (isGlobal) config.useGlobalGuards(guard)
     // Nest takes longer for every request where there is an interceptor.
     if (limits.hasLate) config.useGlobalInterceptors(leftTo(guard))
-    return { onModuleInit: () => checkEnforced(modules, config, limits, isGlobal) }
+    return {
+      onModuleInit: () =>
+        checkEnforced(modules, config, limits, isGlobal, Boolean(host.httpAdapter)),
+    }
   }
 }
 
@@ -122,6 +126,7 @@ export class RateLimitModule {
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
+    checkGiven(options)
     const definition = Configured.forRoot(options as RateLimitModuleOptions)
     const { name = 'default', policies = {} } = options
     const own = hasDefault(options) ? ['default', name] : []

@@ -1,30 +1,36 @@
 // What is found out about an application before its first request: what the module's options say,
 // and which classes and handlers there are.
 
-import { inspect } from 'node:util'
 import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
-import { policyNamed } from '@weir/core/http'
+import { policyNamed, quote } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
 
+/** Nest's throttler is given an array, or such an array as `throttlers`. */
+export function checkGiven(options: unknown): void {
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options)
+  if (isObject && !('throttlers' in options)) return
+  const given = isObject ? 'throttlers' : quote(options)
+  const right = 'give { limit, window }, or { policies, defaults } where there are several, or {}'
+  throw invalid(`RateLimitModule was given ${given}; ${right}: see docs/migrating.md`)
+}
+
 /** What is the module's alone; core/http checks the rest, and the limit where there is one. */
 export function checkOptions(options: RateLimitModuleOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw invalid(`RateLimitModule was given ${inspect(options)}; give options, or {}`)
-  }
+  checkGiven(options)
   const { policies = {}, defaults = [], closeStore = false } = options
   if (typeof policies !== 'object' || policies === null) {
-    throw invalid(`policies is ${inspect(policies)}; give an object of policies by their names`)
+    throw invalid(`policies is ${quote(policies)}; give an object of policies by their names`)
   }
   if (!Array.isArray(defaults))
-    throw invalid(`defaults is ${inspect(defaults)}; give an array of names of policies`)
+    throw invalid(`defaults is ${quote(defaults)}; give an array of names of policies`)
   if (!['boolean', 'function'].includes(typeof closeStore))
-    throw invalid(`closeStore is ${inspect(closeStore)}; give true, false or a function`)
+    throw invalid(`closeStore is ${quote(closeStore)}; give true, false or a function`)
 }
 
 /**
@@ -45,12 +51,10 @@ export function namedOptions(named: NamedPolicy, key: string): RateLimitOptions 
   const isPolicy = Array.isArray(named) || isOne(named as Policy)
   const options = isPolicy ? { policy: named as Policy } : (named as RateLimitOptions)
   if (typeof options !== 'object' || options === null) {
-    throw invalid(`policies.${key} is ${inspect(named)}; give a policy, several, or options`)
+    throw invalid(`policies.${key} is ${quote(named)}; give a policy, several, or options`)
   }
   if (options.name !== undefined) {
-    throw invalid(
-      `policies.${key} has the name ${JSON.stringify(options.name)}; it is called ${key}`,
-    )
+    throw invalid(`policies.${key} has the name ${quote(options.name)}; it is called ${key}`)
   }
   const { policy } = options
   if (!isOne(policy)) return options
@@ -84,7 +88,7 @@ export function checkGuard(modules: ModulesContainer): void {
 export interface Target {
   readonly owner: Type
   readonly method: string
-  readonly handler: object
+  readonly handler: Handler
 }
 
 /** The classes of an application. */
@@ -112,10 +116,4 @@ export function targetsOf(owner: Type): readonly Target[] {
   return new MetadataScanner()
     .getAllMethodNames(owner.prototype)
     .map((method) => ({ owner, method, handler: owner.prototype[method] }))
-}
-
-/** The name by which a class has a method: by that its decorators are found. */
-export function methodOf(owner: Type, handler: Handler): string {
-  const isMeant = (target: Target) => target.handler === handler
-  return targetsOf(owner).find(isMeant)?.method ?? handler.name
 }

@@ -1,12 +1,13 @@
 // Which limits a handler has, by what is written on it, on its class and in the module.
 
-import { Controller, Get } from '@nestjs/common'
+import { Controller, Get, Scope } from '@nestjs/common'
 import {
   fixedWindow,
   memoryStore,
   RateLimit,
   RateLimitModule,
   type RateLimitModuleOptions,
+  RateLimits,
   SkipRateLimit,
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
@@ -285,4 +286,56 @@ test('a method that is written anew in a derived class has what is written on it
   }
   const app = await started([Derived], { policy: thrice })
   expect(await granted(app, '/x')).toBe(3)
+})
+
+describe.each([
+  ['bound', (handler: () => unknown, self: object) => handler.bind(self)] as const,
+  [
+    'wrapped under its name',
+    (handler: () => unknown) =>
+      Object.defineProperty(() => handler(), 'name', { value: handler.name }),
+  ] as const,
+])('a handler that the constructor has %s', (_, replace) => {
+  test('keeps its @RateLimit', async () => {
+    @Controller()
+    class A {
+      constructor() {
+        this.get = replace(this.get, this) as typeof this.get
+      }
+      @RateLimit(once) @Get() get() {}
+    }
+    expect(await granted(await started([A], { policy: thrice }), '/')).toBe(1)
+  })
+
+  test('takes no memory for each request where it is made anew', async () => {
+    let made = 0
+    @Controller({ scope: Scope.REQUEST })
+    class A {
+      constructor() {
+        this.get = replace(this.get, this) as typeof this.get
+        made += 1
+      }
+      @RateLimit(once) @Get() get() {}
+    }
+    const app = await started([A], { policy: thrice })
+    const limits = app.app.get(RateLimits)
+    const first = limits.of(A, A.prototype.get)
+    expect(await granted(app, '/')).toBe(1)
+    expect(made).toBe(5)
+    for (let i = 0; i < 3; i += 1)
+      expect(limits.of(A, replace(A.prototype.get, {}) as () => unknown)).toBe(first)
+  })
+})
+
+test("@SkipRateLimit('default') skips the default also where the module has a name", async () => {
+  @Controller()
+  class A {
+    @SkipRateLimit('default') @Get('default') byDefault() {}
+    @SkipRateLimit('api') @Get('name') byName() {}
+    @Get('limited') limited() {}
+  }
+  const app = await started([A], { name: 'api', policy: once })
+  expect(await granted(app, '/default')).toBe(5)
+  expect(await granted(app, '/name')).toBe(5)
+  expect(await granted(app, '/limited')).toBe(1)
 })

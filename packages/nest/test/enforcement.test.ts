@@ -13,7 +13,9 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common'
-import { APP_GUARD, ApplicationConfig } from '@nestjs/core'
+import { APP_GUARD, ApplicationConfig, NestFactory } from '@nestjs/core'
+import { Query, ResolveField, Resolver } from '@nestjs/graphql'
+import { MessagePattern } from '@nestjs/microservices'
 import { IoAdapter } from '@nestjs/platform-socket.io'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
 import {
@@ -25,7 +27,7 @@ import {
   RateLimits,
 } from '@weir/nest'
 import { describe, expect, test } from 'vitest'
-import { start } from './app.js'
+import { moduleOf, start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
 const late = { policy: once, order: 'afterGuards' } as const
@@ -128,7 +130,13 @@ describe('a decorator that nothing would enforce', () => {
   class ServiceClass {
     charge() {}
   }
+  // As @Cron marks it.
+  @Injectable()
+  class Jobs {
+    @RateLimit(once) @SetMetadata('SCHEDULER_TYPE', 1) tick() {}
+  }
   @Controller()
+  @UseGuards(RateLimitGuard)
   class Helper {
     @RateLimit(once) @UseGuards(AuthGuard) helper() {}
     @Get() get() {}
@@ -142,6 +150,7 @@ describe('a decorator that nothing would enforce', () => {
     ['on a method of a service', { providers: [Service] }, /Service\.charge.*@InjectRateLimiter/],
     ['on a service', { providers: [ServiceClass] }, /@RateLimit of ServiceClass: /],
     ['on a method that is no handler', { controllers: [Helper] }, /Helper\.helper: /],
+    ['on one that has metadata of others', { providers: [Jobs] }, /Jobs\.tick.*@UseGuards/],
   ])('%s', async ([, metadata, message]) => {
     await expect(start({ imports: [unguarded], ...metadata })).rejects.toMatchObject({
       code: 'WEIR_NOT_ENFORCED',
@@ -207,4 +216,62 @@ test('in a gateway: Nest 10 and 11 run no global guards there, so one must stand
   const hasGlobals = 'getGlobalPreRequestHooks' in ApplicationConfig.prototype
   if (hasGlobals) await started(Chat)
   else await expect(started(Chat)).rejects.toMatchObject({ code: 'WEIR_NOT_ENFORCED' })
+})
+
+test('in a gateway, undecorated: the default just does not reach it, also after the guards', async () => {
+  @WebSocketGateway()
+  class Chat {
+    @SubscribeMessage('say') say() {}
+  }
+  const prepare = (app: INestApplication) => void app.useWebSocketAdapter(new IoAdapter(app))
+  await start({ imports: [RateLimitModule.forRoot(late)], providers: [Chat] }, { prepare })
+})
+
+test('without a server, as for a script, only messages come: what is for requests starts', async () => {
+  const context = await NestFactory.createApplicationContext(
+    moduleOf({ imports: [unguarded], controllers: [Decorated] }),
+    { logger: false, abortOnError: false },
+  )
+  await context.close()
+  @Controller()
+  class Messages {
+    @RateLimit(once) @MessagePattern('say') say() {}
+  }
+  const microservice = await NestFactory.createMicroservice(
+    moduleOf({ imports: [unguarded], controllers: [Messages] }),
+    { logger: false, abortOnError: false },
+  )
+  await expect(microservice.init()).rejects.toMatchObject({ code: 'WEIR_NOT_ENFORCED' })
+})
+
+describe('on a resolver whose fields no guard reaches', () => {
+  @Resolver()
+  @RateLimit(once)
+  class Authors {
+    @Query(() => String) author() {}
+    @ResolveField(() => String) posts() {}
+  }
+  @Resolver()
+  class Posts {
+    @RateLimit(once) @ResolveField(() => String) author() {}
+  }
+  @Resolver()
+  @RateLimit(once)
+  class Fields {
+    @ResolveField(() => String) author() {}
+  }
+  const started = (resolver: new () => object) =>
+    start({ imports: [RateLimitModule.forRoot({})], providers: [resolver] })
+
+  test('it holds for the others', async () => {
+    await started(Authors)
+  })
+
+  test('on such a field itself, or where there is nothing else, it is found', async () => {
+    for (const resolver of [Posts, Fields])
+      await expect(started(resolver)).rejects.toMatchObject({
+        code: 'WEIR_NOT_ENFORCED',
+        message: expect.stringMatching(/fieldResolverEnhancers/),
+      })
+  })
 })

@@ -1,6 +1,6 @@
 // Handlers that other libraries call by Nest's ExternalContextCreator: queues, bots, commands.
 
-import { Injectable, type PipeTransform, SetMetadata } from '@nestjs/common'
+import { Injectable, type PipeTransform, SetMetadata, UseGuards } from '@nestjs/common'
 import { ExternalContextCreator } from '@nestjs/core'
 import {
   fixedWindow,
@@ -8,6 +8,7 @@ import {
   RateLimit,
   RateLimitDecision,
   RateLimitException,
+  RateLimitGuard,
   RateLimitModule,
   type RequestDecision,
 } from '@weir/nest'
@@ -21,6 +22,7 @@ const Consume = () => SetMetadata('queue', 'mails')
 const Decided = RateLimitDecision()
 
 @Injectable()
+@UseGuards(RateLimitGuard)
 class Consumer {
   @Consume() plain() {
     return 'consumed'

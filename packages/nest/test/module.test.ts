@@ -371,6 +371,22 @@ describe('misuse is found at start', () => {
         /limit is undefined/,
       ],
       ['a factory that gives nothing', () => factory(undefined), /was given undefined/],
+      ['nothing', () => RateLimitModule.forRoot(undefined as never), /was given undefined; give/],
+      [
+        "an array, as Nest's throttler",
+        () => RateLimitModule.forRoot([{ ttl: 1, limit: 1 }] as never),
+        /was given \[.*policies, defaults.*docs\/migrating\.md/,
+      ],
+      [
+        'throttlers',
+        () => factory({ throttlers: [{ ttl: 1, limit: 1 }] }),
+        /was given throttlers;.*docs\/migrating\.md/,
+      ],
+      [
+        'more of a value than what it is',
+        () => factory({ defaults: { password: 'secret' } }),
+        /defaults is { password };/,
+      ],
       ['policies that are none', () => factory({ policies: null }), /policies is null/],
       ['a wrong header format', () => factory({ headers: 'draft-9' }), /"draft-9"/],
       [
@@ -386,7 +402,7 @@ describe('misuse is found at start', () => {
       [
         'an order that there is not',
         () => factory({ policy: once, order: 'last' }),
-        /order is 'last'; give 'first' or 'afterGuards'/,
+        /order is "last"; give 'first' or 'afterGuards'/,
       ],
       [
         'a hidden policy that there is not',
@@ -537,9 +553,15 @@ describe('at shutdown', () => {
     })
     await app.close()
     expect(calls).toEqual(['close', 'quit'])
+    const close = vi.fn().mockRejectedValueOnce(new Error('the connection is lost'))
+    const failing = await start({
+      imports: [RateLimitModule.forRoot({ store: { ...store, close }, policy: once, closeStore })],
+    })
+    await failing.app.close().catch(() => {})
+    expect(calls).toEqual(['close', 'quit', 'quit'])
     await expect(
       start({ imports: [RateLimitModule.forRoot({ closeStore: 'yes' as never })] }),
-    ).rejects.toThrow(/closeStore is 'yes'; give true, false or a function/)
+    ).rejects.toThrow(/closeStore is "yes"; give true, false or a function/)
   })
 
   test('a store of its own is closed, after the last request', async () => {

@@ -218,13 +218,13 @@ describe('misuse is found at start', () => {
       'defaults that are none',
       { defaults: 'short' as never },
       SkipRateLimit(),
-      /defaults is 'short'/,
+      /defaults is "short"/,
     ],
     [
       'perHandler that is none',
       { policy: once, perHandler: 'yes' as never },
       SkipRateLimit(),
-      /perHandler is 'yes'/,
+      /perHandler is "yes"/,
     ],
   ])('%s', async ([, options, decorator, message]) => {
     const imports = [RateLimitModule.forRoot(options)]
@@ -239,4 +239,133 @@ describe('misuse is found at start', () => {
     for (const options of [{ override: {}, cost: 2 }, { override: null }, { override: { a: 1 } }])
       expect(() => untyped(options)).toThrow(/\{ override: \{ name: options \} \}/)
   })
+})
+
+test('a class overrides a policy that is called as one of its methods: each has its own limit', async () => {
+  @Controller()
+  @RateLimit({ override: { search: { limit: 2 } } })
+  class A {
+    @RateLimit(once) @Get('search') search() {}
+    @Get('other') other() {}
+  }
+  const { app, statuses } = await start({
+    imports: [
+      RateLimitModule.forRoot({
+        policies: { search: { limit: 5, window: '1h' } },
+        defaults: ['search'],
+      }),
+    ],
+    controllers: [A],
+  })
+  expect(await statuses('/search', '/search')).toEqual([200, 429])
+  expect(await statuses('/other', '/other', '/other')).toEqual([200, 200, 429])
+  const limits = app.get(RateLimits)
+  expect([limits.get('A.search').name, limits.get('A-search').name]).toEqual([
+    'A.search',
+    'A-search',
+  ])
+})
+
+describe('perHandler: two classes of one name', () => {
+  const none: ClassDecorator = () => {}
+  const users = (
+    path: string,
+    onClass: ClassDecorator,
+    onMethod: MethodDecorator = none as never,
+  ) => {
+    @Controller(path)
+    @onClass
+    class Users {
+      @onMethod @Get() list() {}
+      @RateLimit({ cost: 1 }) @Get('one') one() {}
+    }
+    return Users
+  }
+  const started = (...controllers: (new () => object)[]) => {
+    const imports = [RateLimitModule.forRoot({ policy: once, perHandler: true })]
+    return start({ imports, controllers })
+  }
+  const clash = {
+    code: 'WEIR_NAME_CLASH',
+    message: expect.stringMatching(/"Users\.\w+\.default".*@RateLimit\(\{ name, \.\.\. \}\)/),
+  }
+
+  test('do not come to share a counter, whatever else their decorators change', async () => {
+    await expect(started(users('v1', none), users('v2', none))).rejects.toMatchObject(clash)
+    const costs = RateLimit({ cost: 1 })
+    await expect(started(users('v1', none, costs), users('v2', none, costs))).rejects.toMatchObject(
+      clash,
+    )
+  })
+
+  test('count by themselves when one has a name', async () => {
+    const app = await started(users('v1', none), users('v2', RateLimit({ name: 'v2' })))
+    for (const path of ['/v1', '/v2', '/v1/one', '/v2/one'])
+      expect(await app.statuses(path, path)).toEqual([200, 429])
+    expect(app.app.get(RateLimits).get('Users.list.v2').name).toBe('Users.list.v2')
+  })
+})
+
+test.each([false, true])(
+  'a limiter is switched off with all that is made of it (perHandler: %s)',
+  async (perHandler) => {
+    @Controller()
+    class A {
+      @Get('plain') plain() {}
+      @RateLimit({ cost: 1 }) @Get('costs') costs() {}
+      @RateLimit({ limit: 1 }) @Get('own') own() {}
+      @RateLimit(once) @Get('other') other() {}
+    }
+    const { app, statuses } = await start({
+      imports: [
+        RateLimitModule.forRoot({
+          limit: 1,
+          window: '1h',
+          key: (_, context) => context.getHandler().name,
+          perHandler,
+        }),
+      ],
+      controllers: [A],
+    })
+    const limiter = app.get(RateLimits).get('default')
+    limiter.enabled = false
+    for (const path of ['/plain', '/costs', '/own'])
+      expect([path, await statuses(path, path)]).toEqual([path, [200, 200]])
+    expect(await statuses('/other', '/other')).toEqual([200, 429])
+    limiter.enabled = true
+    for (const path of ['/plain', '/costs', '/own'])
+      expect([path, await statuses(path, path)]).toEqual([path, [200, 429]])
+  },
+)
+
+test('of key and ipv6Prefix, the nearer one holds', async () => {
+  @Controller()
+  class A {
+    @RateLimit({ policy: once, ipv6Prefix: 64 }) @Get('prefix') prefix() {}
+    @RateLimit({ key: () => 'theirs' }) @Get('key') key() {}
+  }
+  const imports = [
+    RateLimitModule.forRoot({
+      key: () => 'all',
+      policies: { short: { limit: 2, window: '1h', ipv6Prefix: 64 } },
+      defaults: ['short'],
+    }),
+  ]
+  const { app, statuses } = await start({ imports, controllers: [A] })
+  expect(await statuses('/prefix', '/key')).toEqual([200, 200])
+  const limits = app.get(RateLimits)
+  expect((await limits.get('A.prefix').peek('127.0.0.1')).remaining).toBe(0)
+  expect((await limits.get('short').peek('theirs')).remaining).toBe(1)
+})
+
+test('what is undefined in a policy of the module is inherited', async () => {
+  @Controller()
+  class A {
+    @Get() get() {}
+  }
+  const policies = { short: { limit: 2, window: '1h', key: undefined, store: undefined } } as const
+  const imports = [RateLimitModule.forRoot({ key: () => 'all', policies, defaults: ['short'] })]
+  const { app, statuses } = await start({ imports, controllers: [A] })
+  expect(await statuses('/')).toEqual([200])
+  expect((await app.get(RateLimits).get('short').peek('all')).remaining).toBe(1)
 })
