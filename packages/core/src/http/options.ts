@@ -60,7 +60,8 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
   /** True: what this limiter charged is given back, at once, when a later limiter refuses the
-   *  request. Headers show it as taken all the same. Default false: it stays charged. */
+   *  request. Headers show it as taken all the same. Default false: it stays charged, as it always
+   *  does in GraphQL, where the fields of a query share its request. */
   readonly refundWhenRefused?: boolean | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined

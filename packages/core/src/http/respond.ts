@@ -14,6 +14,7 @@ import {
   isDecidedBy,
   longestWaitMs,
   type RequestDecision,
+  type ResponseSettings,
   refundEarlier,
   responseSettings,
   violatedNames,
@@ -67,7 +68,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
       }
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
-    refundEarlier(placed, settings)
+    giveBack(request, placed, settings, rest)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {
       waitMs: longestWaitMs(placed),
@@ -78,8 +79,17 @@ export function responder<Req, Res, Rest extends unknown[]>(
     )
   }
 
+  function giveBack(
+    request: Req,
+    carried: RequestDecision | undefined,
+    by: ResponseSettings | undefined,
+    rest: Rest,
+  ): void {
+    if (!adapter.isShared?.(request, rest)) refundEarlier(carried, by)
+  }
+
   function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {
-    refundEarlier(carriedBy(request, rest), undefined)
+    giveBack(request, carriedBy(request, rest), undefined, rest)
     return setRefusalHeaders(refusal, response, adapter)
   }
 
