@@ -52,16 +52,22 @@ export function warnOfMemoryInCluster(store: Store): void {
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
-/** So many limiters are no accident, nor are they made late, each at its first request. */
-const MANY = 10
+/** So many limiters, none of which is ever used again, are hardly kept anywhere. */
+const MANY = 100
 let made = 0
 
-/** Each was made by the handler of a request: with counters of its own, it limits nothing. */
+/** The first request of a limiter that was made by its handler: if others do the same, it is the
+ *  last one, too. */
 export function noticeMadeInRequest(): void {
   made += 1
-  if (made < MANY) return
-  const what = 'limiters are made while requests are handled, each with counters of its own'
-  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
+  if (made !== MANY) return
+  const what = `${MANY} limiters were made while requests were handled, and none was used again`
+  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}; so they limit nothing: make them at start`)
+}
+
+/** The second request of such a limiter: they are kept, as one for each tenant is. */
+export function noticeUsedAgain(): void {
+  made = Number.POSITIVE_INFINITY
 }
 
 export function warnOfSecondPass(name: string): void {
