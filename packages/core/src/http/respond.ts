@@ -3,15 +3,15 @@
 import { whenKnown } from '../base/maybe-async.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
-import { warnOfSecondPass } from './client/warnings.js'
+import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { refundIf } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
+  decisionBy,
   isCarried,
-  isDecidedBy,
   longestWaitMs,
   type RequestDecision,
   type ResponseSettings,
@@ -55,7 +55,10 @@ export function responder<Req, Res, Rest extends unknown[]>(
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const before = carriedBy(request, rest)
-    if (adapter.isMiddleware && isDecidedBy(before, settings)) warnOfSecondPass(limiter.name)
+    if (adapter.isMiddleware && before !== undefined) {
+      const first = decisionBy(before, settings)
+      if (first !== undefined) checkSecondPass(limiter.name, first, decision)
+    }
     const placed = withDecision(before, decision, settings)
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {

@@ -1,6 +1,7 @@
 // Warnings of set-ups that work but surely are not meant, each once.
 
 import { warnOnce } from '../../base/warnings.js'
+import type { Decision } from '../../limiter/decision.js'
 import type { Store } from '../../store.js'
 import type { HttpAdapter } from '../adapter.js'
 
@@ -70,9 +71,15 @@ export function noticeUsedAgain(): void {
   made = Number.POSITIVE_INFINITY
 }
 
-export function warnOfSecondPass(name: string): void {
-  const what = `limiter "${name}" decided twice on one request, which is charged twice`
+/** A limiter decides on a request again. Nothing is wrong where one of the passes took nothing. */
+export function checkSecondPass(name: string, first: Decision, second: Decision): void {
+  if (!first.allowed || !costs(first) || !costs(second)) return
+  const what = `limiter "${name}" decided on a request again that it had charged already`
   warnOnce('WEIR_MOUNTED_TWICE', name, `${what}; mount it once, or make two limiters`)
+}
+
+function costs({ policies }: Decision): boolean {
+  return policies.some(({ cost }) => cost > 0)
 }
 
 interface Host {
