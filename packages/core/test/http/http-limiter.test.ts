@@ -68,6 +68,11 @@ describe('options', () => {
     { requestProperty: '' },
     { requestProperty: 7 },
     { requestProperty: '__proto__' },
+    ...['headers', 'url', 'method', 'socket', 'ip', 'query', 'res', 'raw'].map(
+      (requestProperty) => ({
+        requestProperty,
+      }),
+    ),
     { preflight: 'deny' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
@@ -145,6 +150,16 @@ describe('options', () => {
     const message = `a rate limit does not know the option "${name}"; ${right}`
     const options = { limit: 1, window: '1m', [name]: 1 }
     expect(() => httpLimiter(options as never, fake)).toThrow(message)
+  })
+
+  test('the lists of @nestjs/throttler are answered with what to give instead', () => {
+    const throttlers = [{ ttl: 60_000, limit: 10 }]
+    expect(() => httpLimiter({ throttlers } as never, fake)).toThrow(
+      'the option "throttlers"; here that is policy: see docs/migrating.md',
+    )
+    expect(() => httpLimiter(throttlers as never, fake)).toThrow(
+      'a rate limit was given [{ ttl, limit }]; give an object of options',
+    )
   })
 
   test('so it is in policies', () => {
