@@ -123,7 +123,7 @@ type Placed = Request & { [property: string]: unknown }
 const express: HttpAdapter<Request, Response, [Response]> = {
   isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
-  peer: (req) => req.socket.remoteAddress,
+  peer: (req) => req.socket?.remoteAddress,
   trust: (req) => {
     const trust: unknown = req.app?.get('trust proxy')
     if (trust === true) return 'everybody'

@@ -424,6 +424,14 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(failed).not.toHaveBeenCalled()
   })
 
+  test('a request that was made by hand has no socket', () => {
+    const limit = rateLimit({ policy: justOne })
+    const next = vi.fn()
+    const request = { method: 'GET', headers: { 'x-forwarded-for': '9.9.9.9' }, ip: '9.9.9.9' }
+    limit(request as never, { setHeader: vi.fn() } as never, next)
+    expect(next.mock.calls).toEqual([[]])
+  })
+
   test('over HTTP/2, as node:http2 alone has it, it limits, tells and refuses', async () => {
     const outcomes: boolean[] = []
     const limit = rateLimit({

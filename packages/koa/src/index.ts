@@ -113,7 +113,7 @@ function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
 const koa: HttpAdapter<AnyContext, AnyContext> = {
   isMiddleware: true,
   address: (ctx) => ctx.ip,
-  peer: (ctx) => ctx.req.socket.remoteAddress,
+  peer: (ctx) => ctx.req.socket?.remoteAddress,
   trust: ({ app }) => {
     if (!app.proxy) return 'nobody'
     // Koa takes the leftmost of the last `maxIpsCount` entries, by default of all of them.

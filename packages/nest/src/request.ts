@@ -77,6 +77,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     if (isMessage(context)) placeOnMessage(context, decision)
     else (request as Record<string, unknown>)[property] = decision
   },
+  isShared: (_, [context]) => context.getType<string>() === 'graphql',
   headersSent: (response) =>
     response.headersSent === true || response.raw?.headersSent === true || response.sent === true,
   // Fastify's `header` and Node's `setHeader` replace, and so does Express's `header`.

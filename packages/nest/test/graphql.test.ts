@@ -50,6 +50,9 @@ class Greetings {
   named(@Args('name', { type: () => String }) name: string): string {
     return name
   }
+  @RateLimit(fixedWindow({ limit: 0, window: '1h' })) @Query(() => String) never(): string {
+    return 'never'
+  }
   @SkipRateLimit() @Query(() => String) free(): string {
     return 'free'
   }
@@ -60,10 +63,17 @@ class Greetings {
   }
 }
 
-const limited = () =>
-  RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
+const limited = (settings?: { refundWhenRefused: boolean }) =>
+  RateLimitModule.forRoot({
+    policy: twice,
+    store: memoryStore({ clock: fakeClock() }),
+    ...settings,
+  })
 
-async function started(context?: ApolloDriverConfig['context']) {
+async function started(
+  context?: ApolloDriverConfig['context'],
+  settings?: { refundWhenRefused: boolean },
+) {
   const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
     driver: ApolloDriver,
     autoSchemaFile: true,
@@ -71,7 +81,7 @@ async function started(context?: ApolloDriverConfig['context']) {
     subscriptions: { 'graphql-ws': true },
     ...(context && { context }),
   })
-  const { url } = await start({ imports: [limited(), driver], providers: [Greetings] })
+  const { url } = await start({ imports: [limited(settings), driver], providers: [Greetings] })
   return Object.assign(asking(url), { url })
 }
 
@@ -139,6 +149,13 @@ test('aliases of a field: each counts, and what they cost does not grow with the
   const { error, headers } = await ask(`{ ${aliases} }`, 429)
   expect(error).toMatchObject(refused)
   expect(headers.get('RateLimit')).toBe('"twice";r=0;t=3600')
+})
+
+test('a field that is refused gives nothing back of what other fields of the query were charged', async () => {
+  const ask = await started(undefined, { refundWhenRefused: true })
+  for (let i = 0; i < 2; i += 1)
+    expect((await ask('{ hello never }', 429)).error?.message).toBe('Too many requests')
+  expect((await ask('{ hello }', 429)).error).toMatchObject(refused)
 })
 
 // As Nest does it: the ESM copy of the same package is another realm to it.

@@ -27,7 +27,7 @@ export function checkedOptions(
   known: readonly string[],
   code: ErrorCode = 'WEIR_INVALID_OPTION',
 ): void {
-  if (typeof options !== 'object' || options === null) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw typeError(code, `${what} was given ${quote(options)}; give an object of options`)
   }
   for (const name of Object.keys(options)) {

@@ -8,6 +8,7 @@ const ROWS: readonly (readonly [elsewhere: string, here: string])[] = [
   ['max points maxRequests requests quota limit capacity burst', 'limit capacity'],
   ['tokens bucketSize maxTokens', 'capacity burst limit'],
   ['tokensPerInterval refillRate rate', 'refill leak limit'],
+  ['throttlers', 'policies policy'],
   ['points weight tokens', 'cost'],
   ['keyGenerator getTracker tracker id', 'key'],
   ['identifier namespace keyPrefix', 'name prefix'],

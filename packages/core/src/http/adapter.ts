@@ -37,6 +37,9 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
    *  `place` put there, or anybody else. */
   placed(request: Req, rest: Rest, property: string): unknown
   place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
+  /** True: the request is of several calls, each of which is limited, as of many fields of GraphQL.
+   *  What earlier limiters charged may have been for another of them, so it is not given back. */
+  isShared?(request: Req, rest: Rest): boolean
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void

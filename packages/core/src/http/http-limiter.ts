@@ -9,7 +9,7 @@ import { warnOnce } from '../base/warnings.js'
 import { policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { Key, PolicyInput } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
-import { noticeMadeInRequest, warnOfMemoryInCluster } from './client/warnings.js'
+import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
 import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
@@ -40,12 +40,13 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const { respond, refuse } = responder(options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source, adapter)
   const identify = identifier(options, limiter.name, adapter)
-  // Whether no turn of the event loop has passed: a request that comes now has made it. On a store
-  // of the user's, it counts with the others all the same.
-  let isNew = adapter.isMiddleware === true && options.store === undefined
-  if (isNew) {
+  // Called by the next request, if any. One that comes before a turn of the event loop has passed
+  // has made the limiter. On a store of the user's, it counts with the others all the same.
+  let notice: (() => void) | undefined
+  if (adapter.isMiddleware && options.store === undefined) {
+    notice = noticeMadeInRequest
     void Promise.resolve().then(() => {
-      isNew = false
+      if (notice === noticeMadeInRequest) notice = undefined
     })
   }
   const failed = options.shadow ? warnInShadow(limiter.name) : rethrow
@@ -69,9 +70,9 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     response: Res | undefined,
     ...rest: Rest
   ): Verdict | Promise<Verdict> {
-    if (isNew) {
-      isNew = false
-      noticeMadeInRequest()
+    if (notice !== undefined) {
+      notice()
+      notice = notice === noticeMadeInRequest ? noticeUsedAgain : undefined
     }
     try {
       const client = identify(request, rest)

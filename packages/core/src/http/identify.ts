@@ -5,6 +5,7 @@ import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
 import { isKey, type Key } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
+import { parseAddress } from './client/address.js'
 import { addressKey } from './client/address-key.js'
 import { accessList } from './client/lists.js'
 import { headerOf, proxyResolver } from './client/proxies.js'
@@ -126,11 +127,10 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
   }
 }
 
-const IPV6 = /^(?=.*:.*:)[0-9A-Fa-f:]+(?:[\d.]+)?(?:%.*)?$/
-
 /** A full IPv6 address is no good key: its owner has 2^64 of them and more. */
 function warnOfRawAddress(key: Key, name: string): void {
-  if (typeof key !== 'string' || !key.includes(':') || !IPV6.test(key)) return
+  if (typeof key !== 'string' || key.indexOf(':') === key.lastIndexOf(':')) return
+  if (parseAddress(key) === undefined) return
   const what = `key of limiter "${name}" gives full IPv6 addresses`
   warnOnce('WEIR_RAW_ADDRESS', name, `${what}, of which a client has any number; use addressKey()`)
 }

@@ -70,7 +70,8 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
    *  was. Called if `refundWhen` gives nothing back. */
   readonly settle?: Settle<Req, Rest> | undefined
   /** True: what this limiter charged is given back, at once, when a later limiter refuses the
-   *  request. Headers show it as taken all the same. Default false: it stays charged. */
+   *  request. Headers show it as taken all the same. Default false: it stays charged, as it always
+   *  does in GraphQL, where the fields of a query share its request. */
   readonly refundWhenRefused?: boolean | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined
@@ -195,7 +196,7 @@ export function checkOptions(options: object): void {
   if (preflight !== undefined && preflight !== 'skip' && preflight !== 'count')
     wrong('preflight', preflight, "'skip' or 'count'")
   if (requestProperty !== undefined && !isProperty(requestProperty))
-    wrong('requestProperty', requestProperty, "a name such as 'rateLimit'")
+    wrong('requestProperty', requestProperty, "a name that requests do not have, such as 'quota'")
   for (const [name, value] of Object.entries({ shadow, refundWhenRefused }))
     if (value !== undefined && typeof value !== 'boolean') wrong(name, value, 'true or false')
   if (
@@ -215,9 +216,15 @@ export function waitMsOf({ wait = 0 }: Pick<LimitSettings<never>, 'wait'>): numb
   return wait === 0 ? 0 : durationMs(wait, 'wait')
 }
 
-/** Not what all objects have. */
+/** What Node and the frameworks have on requests themselves, and need. */
+const TAKEN = `aborted accept accepts app baseUrl body closed complete connection cookies destroy
+destroyed emit get header headers headersDistinct host hostname httpVersion id ip ips log method
+next off on once originalUrl params path pipe protocol query raw rawHeaders read res resume route
+routeOptions secure server signedCookies socket stream subdomains trailers url`.split(/\s/)
+
+/** Not what all objects or all requests have. */
 function isProperty(name: unknown): boolean {
-  return typeof name === 'string' && name !== '' && !(name in {})
+  return typeof name === 'string' && name !== '' && !(name in {}) && !TAKEN.includes(name)
 }
 
 function checkRefusal({ status, body, mediaType }: DenialOptions<never>): void {

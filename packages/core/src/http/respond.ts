@@ -4,17 +4,18 @@ import { whenKnown } from '../base/maybe-async.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
-import { warnOfSecondPass } from './client/warnings.js'
+import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { type ResponseOutcome, refundIf, settleAs } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
+  decisionBy,
   isCarried,
-  isDecidedBy,
   longestWaitMs,
   type RequestDecision,
+  type ResponseSettings,
   refundEarlier,
   responseSettings,
   violatedNames,
@@ -58,7 +59,10 @@ export function responder<Req, Res, Rest extends unknown[]>(
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const before = carriedBy(request, rest)
-    if (adapter.isMiddleware && isDecidedBy(before, settings)) warnOfSecondPass(limiter.name)
+    if (adapter.isMiddleware && before !== undefined) {
+      const first = decisionBy(before, settings)
+      if (first !== undefined) checkSecondPass(limiter.name, first, decision)
+    }
     const placed = withDecision(before, decision, settings)
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
@@ -68,7 +72,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
         adapter.afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
-    refundEarlier(placed, settings)
+    giveBack(request, placed, settings, rest)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {
       waitMs: longestWaitMs(placed),
@@ -91,8 +95,17 @@ export function responder<Req, Res, Rest extends unknown[]>(
       await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
   }
 
+  function giveBack(
+    request: Req,
+    carried: RequestDecision | undefined,
+    by: ResponseSettings | undefined,
+    rest: Rest,
+  ): void {
+    if (!adapter.isShared?.(request, rest)) refundEarlier(carried, by)
+  }
+
   function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {
-    refundEarlier(carriedBy(request, rest), undefined)
+    giveBack(request, carriedBy(request, rest), undefined, rest)
     return setRefusalHeaders(refusal, response, adapter)
   }
 

@@ -68,6 +68,11 @@ describe('options', () => {
     { requestProperty: '' },
     { requestProperty: 7 },
     { requestProperty: '__proto__' },
+    ...['headers', 'url', 'method', 'socket', 'ip', 'query', 'res', 'raw'].map(
+      (requestProperty) => ({
+        requestProperty,
+      }),
+    ),
     { preflight: 'deny' },
     { mediaType: 7 },
     { mediaType: 'text/plain\r\nX: y' },
@@ -145,6 +150,16 @@ describe('options', () => {
     const message = `a rate limit does not know the option "${name}"; ${right}`
     const options = { limit: 1, window: '1m', [name]: 1 }
     expect(() => httpLimiter(options as never, fake)).toThrow(message)
+  })
+
+  test('the lists of @nestjs/throttler are answered with what to give instead', () => {
+    const throttlers = [{ ttl: 60_000, limit: 10 }]
+    expect(() => httpLimiter({ throttlers } as never, fake)).toThrow(
+      'the option "throttlers"; here that is policy: see docs/migrating.md',
+    )
+    expect(() => httpLimiter(throttlers as never, fake)).toThrow(
+      'a rate limit was given [{ ttl, limit }]; give an object of options',
+    )
   })
 
   test('so it is in policies', () => {
@@ -405,11 +420,21 @@ describe('keys', () => {
 
   test('a key that is a full IPv6 address is warned of', async () => {
     const { send } = limitOn({ name: 'raw', policy: once, key: ({ user }) => user })
-    for (const user of ['user:7', 'a:b', '12:34', 'urn:isbn:123', '10.0.0.1']) await send({ user })
+    const others = ['user:7', 'a:b', '12:34', 'urn:isbn:123', '10:20:30', '10.0.0.1', '10.0.0.1:80']
+    for (const user of others) await send({ user })
     expect(warnings).toEqual([])
     await send({ user: '2001:db8::1' })
     await send({ user: '::ffff:1.2.3.4' })
     expect(warnings).toEqual(['WEIR_RAW_ADDRESS'])
+  })
+
+  // Milliseconds; in quadratic time it would be minutes.
+  test('a key of 500 kB takes no time to speak of, whatever it looks like', async () => {
+    const { send } = limitOn({ policy: once, key: ({ user }) => user })
+    const start = performance.now()
+    for (const part of ['1', ':', 'a:', '1.', '%', ' '])
+      await send({ user: `1:1:${part.repeat(500_000 / part.length)}z` })
+    expect(performance.now() - start).toBeLessThan(5_000)
   })
 })
 

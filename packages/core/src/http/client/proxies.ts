@@ -99,8 +99,11 @@ function* fromTheEnd(list: string): Generator<string> {
   }
 }
 
-/** A pair, which may be missing, and what follows it. */
-const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*))?[ \t]*([;,]|$)/y
+/**
+ * A pair, which may be missing, and what follows it. No two parts that can match the same text are
+ * side by side, or a header could take quadratic time.
+ */
+const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*)?([;,]|$)/y
 const OBFUSCATED_PORT = /:_[\w.-]+$/
 
 /** The `for` of each element of a Forwarded header (RFC 7239); `['']` if it is malformed. */

@@ -1,6 +1,7 @@
 // Warnings of set-ups that work but surely are not meant, each once.
 
 import { warnOnce } from '../../base/warnings.js'
+import type { Decision } from '../../limiter/decision.js'
 import type { Store } from '../../store.js'
 import type { HttpAdapter } from '../adapter.js'
 
@@ -52,21 +53,33 @@ export function warnOfMemoryInCluster(store: Store): void {
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
-/** So many limiters are no accident, nor are they made late, each at its first request. */
-const MANY = 10
+/** So many limiters, none of which is ever used again, are hardly kept anywhere. */
+const MANY = 100
 let made = 0
 
-/** Each was made by the handler of a request: with counters of its own, it limits nothing. */
+/** The first request of a limiter that was made by its handler: if others do the same, it is the
+ *  last one, too. */
 export function noticeMadeInRequest(): void {
   made += 1
-  if (made < MANY) return
-  const what = 'limiters are made while requests are handled, each with counters of its own'
-  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so that nothing is limited; make them at start`)
+  if (made !== MANY) return
+  const what = `${MANY} limiters were made while requests were handled, and none was used again`
+  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}; so they limit nothing: make them at start`)
 }
 
-export function warnOfSecondPass(name: string): void {
-  const what = `limiter "${name}" decided twice on one request, which is charged twice`
+/** The second request of such a limiter: they are kept, as one for each tenant is. */
+export function noticeUsedAgain(): void {
+  made = Number.POSITIVE_INFINITY
+}
+
+/** A limiter decides on a request again. Nothing is wrong where one of the passes took nothing. */
+export function checkSecondPass(name: string, first: Decision, second: Decision): void {
+  if (!first.allowed || !costs(first) || !costs(second)) return
+  const what = `limiter "${name}" decided on a request again that it had charged already`
   warnOnce('WEIR_MOUNTED_TWICE', name, `${what}; mount it once, or make two limiters`)
+}
+
+function costs({ policies }: Decision): boolean {
+  return policies.some(({ cost }) => cost > 0)
 }
 
 interface Host {

@@ -89,7 +89,7 @@ function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
   let known = constants.get(policy)
   if (known === undefined || known.name !== name) {
     const quota = integer(policy.limit)
-    const window = windowParameter(policy.windowMs)
+    const window = windowParameter(policy)
     const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
     known = {
       name,
@@ -106,14 +106,15 @@ function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
  * A window in whole seconds. One that would be wrong so is left out; that of a bucket is rounded
  * within a thousandth.
  */
-function windowParameter(windowMs: number): string {
-  const whole = wholeSeconds(windowMs)
+function windowParameter(policy: Policy): string {
+  const whole = wholeSeconds(policy)
   return whole === undefined ? '' : `;w=${whole}`
 }
 
-function wholeSeconds(windowMs: number): number | undefined {
+function wholeSeconds({ windowMs, kernel }: Policy): number | undefined {
   const whole = Math.round(windowMs / 1_000)
-  return whole > 0 && Math.abs(windowMs - whole * 1_000) * 1_000 <= windowMs ? whole : undefined
+  const most = kernel?.traits.drains ? windowMs / 1_000 : 0
+  return whole > 0 && Math.abs(windowMs - whole * 1_000) <= most ? whole : undefined
 }
 
 function list(write: (item: HeaderItem) => string): Field['write'] {
@@ -229,8 +230,9 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
  * How long so many units of a bucket last at its rate: by the window that is shown, so that what
  * the one or the other was rounded by does not make 61 seconds of 60.
  */
-function drainMs({ limit, unitMs, windowMs }: Policy, units: number): number {
-  const whole = wholeSeconds(windowMs)
+function drainMs(policy: Policy, units: number): number {
+  const { limit, unitMs } = policy
+  const whole = wholeSeconds(policy)
   return whole === undefined ? units * unitMs : (units * whole * 1_000) / limit
 }
 

@@ -75,9 +75,9 @@ export function isCarried(found: unknown): found is Carried {
   return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
-/** Whether what a request carries has a decision of the limiter of these settings. */
-export function isDecidedBy(found: unknown, settings: ResponseSettings): boolean {
-  return isCarried(found) && found[SETTINGS].includes(settings)
+/** The decision of the limiter of these settings, of those that a request carries. */
+export function decisionBy(found: unknown, settings: ResponseSettings): Decision | undefined {
+  return isCarried(found) ? found.all[found[SETTINGS].indexOf(settings)] : undefined
 }
 
 /**

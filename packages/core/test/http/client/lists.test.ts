@@ -262,6 +262,17 @@ describe('the client behind proxies', () => {
     expect(performance.now() - start).toBeLessThan(1_000)
   })
 
+  // Milliseconds; in quadratic time it would be a minute.
+  test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])(
+    'nor one of 120 kB with blanks after %j',
+    (pair) => {
+      const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
+      const start = performance.now()
+      for (const blank of [' ', '\t']) resolve('10.0.0.1', `${pair}${blank.repeat(120_000)}"`)
+      expect(performance.now() - start).toBeLessThan(5_000)
+    },
+  )
+
   test.each([
     ['10.0.0.1', '9.9.9.9', '9.9.9.9'],
     ['10.0.0.1', '6.6.6.6, 9.9.9.9', '6.6.6.6, 9.9.9.9'],

@@ -121,6 +121,35 @@ test('few requests are looked at for long', async () => {
   expect(trust).toHaveBeenCalledTimes(1)
 })
 
+/** Requests, each of which makes its limiter if it is the first to come to it. */
+async function madeInRequests(requests: number, limiterOf: (request: number) => number) {
+  const { httpLimiter } = await import('../../../src/http/index.js')
+  const { fake } = await import('../exchange.js')
+  const made = new Map<number, ReturnType<typeof httpLimiter<FakeRequest, never>>['check']>()
+  for (let i = 0; i < requests; i += 1) {
+    const which = limiterOf(i)
+    const check =
+      made.get(which) ??
+      httpLimiter({ limit: 2, window: '1m' }, { ...fake, isMiddleware: true }).check
+    made.set(which, check)
+    await check({}, undefined)
+  }
+  return warnings.map(({ code }) => code)
+}
+
+test('limiters that are made by each request', async () => {
+  expect(await madeInRequests(99, (i) => i)).toEqual([])
+  expect(await madeInRequests(200, (i) => i)).toEqual(['WEIR_MADE_IN_REQUEST'])
+})
+
+test.each([
+  ['one after the other', (i: number) => Math.floor(i / 30)],
+  ['in turn', (i: number) => i % 12],
+  ['in turn, then ever new ones', (i: number) => (i < 24 ? i % 12 : i)],
+])('nothing for those of twelve tenants, each made at its first request, %s', async (_, which) => {
+  expect(await madeInRequests(360, which)).toEqual([])
+})
+
 test('a memory store in a worker of a cluster', async () => {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ isWorker: true } as never)
   expect(await warningsOf([])).toEqual(['WEIR_MEMORY_IN_CLUSTER'])

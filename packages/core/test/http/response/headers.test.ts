@@ -286,6 +286,21 @@ test('61 was sent for a bucket of 60 s, as its rate was rounded: t is not above 
   )
 })
 
+test('5 was sent for a window of 4,002 ms beside w=4: t is not above w, which is whole or left out', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10_000_000 }), fc.nat(), (window, seed) => {
+      const policy = fixedWindow({ name: 'p', limit: 75, window })
+      const result = figuresOf(policy, { remaining: 74, resetAfterMs: 1 + (seed % window) })
+      const headers = told([decisionOf(true, [result])])
+      const [, t] = /;t=(\d+)$/.exec(headers.RateLimit ?? '') ?? []
+      const [, w] = /;w=(\d+)$/.exec(headers['RateLimit-Policy'] ?? '') ?? []
+      expect(w).toBe(window % 1_000 === 0 ? String(window / 1_000) : undefined)
+      if (w !== undefined) expect(Number(t)).toBeLessThanOrEqual(Number(w))
+    }),
+    { examples: [[4_002, 4_001]] },
+  )
+})
+
 describe('q and w', () => {
   const forgedLimit = forged(fixedWindow({ name: 'p', limit: 1, window: '1m' }), { limit: 2 ** 50 })
 
@@ -295,6 +310,11 @@ describe('q and w', () => {
       'a window that is not whole seconds',
       fixedWindow({ name: 'p', limit: 5, window: 1_500 }),
       'q=5',
+    ],
+    [
+      'a window that is nearly whole seconds',
+      fixedWindow({ name: 'p', limit: 75, window: 4_002 }),
+      'q=75',
     ],
     ['a window below a second', fixedWindow({ name: 'p', limit: 5, window: '250ms' }), 'q=5'],
     [
