@@ -1,6 +1,12 @@
 // What is on which page of docs/reference, in this order. `from`: the entry that exports it, core
 // if not given.
 
+const RATE_LIMIT = `@RateLimit(...names)      // of the module's policies; each decides by itself
+@RateLimit(...policies)   // one decision: all allow and all are charged, or none is
+@RateLimit(options)
+@RateLimit({ override: { name: options } })
+@RateLimit.also(...)      // any of these, in addition`
+
 export const pages = [
   {
     file: 'policies.md',
@@ -26,7 +32,8 @@ limiters. [Algorithms](../algorithms.md) says how each works.`,
   {
     file: 'rate-limiter.md',
     title: 'RateLimiter',
-    about: 'limits without a framework: `consume`, `peek`, `refund`, `penalty`, `reset`.',
+    about:
+      'limits without a framework: `consume`, `consumeUpTo`, `wait`, `peek`, `refund`, `settle`, `penalty`, `reset`, `close`.',
     sections: [
       { name: 'RateLimiter' },
       { name: 'DecideOptions' },
@@ -51,8 +58,8 @@ limiters. [Algorithms](../algorithms.md) says how each works.`,
     file: 'rate-limit.md',
     title: 'rateLimit, for Express and Koa',
     about: 'the middleware of Express and Koa, and its options.',
-    intro: `Functions among the options get the request of Express, or the context of Koa. Each may
-be asynchronous.`,
+    intro: `Functions among the options get \`(req, res)\` of Express, or the context of Koa. Each may
+be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
     sections: [
       { name: 'rateLimit', from: 'express', title: 'rateLimit for Express' },
       { name: 'rateLimit', from: 'koa', title: 'rateLimit for Koa', members: false },
@@ -68,20 +75,22 @@ be asynchronous.`,
     title: 'Nest',
     about: '`RateLimitModule`, the decorators, the guard and what they take.',
     sections: [
-      { name: 'RateLimitModule', from: 'nest' },
+      { name: 'RateLimitModule', from: 'nest', members: ['forRoot', 'forRootAsync', 'forFeature'] },
       { name: 'RateLimitModuleOptions', from: 'nest' },
       { name: 'RateLimitModuleExtras', from: 'nest' },
       { name: 'RateLimitOptions', from: 'nest' },
       { name: 'NamedPolicy', from: 'nest' },
-      { name: 'RateLimit', from: 'nest' },
+      { name: 'RateLimit', from: 'nest', call: RATE_LIMIT },
       { name: 'SkipRateLimit', from: 'nest' },
       { name: 'InjectRateLimiter', from: 'nest' },
-      { name: 'RateLimitDecision', from: 'nest' },
+      { name: 'RateLimitDecision', from: 'nest', call: '@RateLimitDecision(property?)' },
       { name: 'RateLimits', from: 'nest', members: false },
-      { name: 'RateLimitGuard', from: 'nest', members: false },
+      { name: 'RateLimitGuard', from: 'nest', members: ['lookUp', 'exception'] },
       { name: 'RateLimitInterceptor', from: 'nest', members: false },
       { name: 'RateLimitException', from: 'nest', members: false },
       { name: 'RateLimitFilter', from: 'nest', members: false },
+      { name: 'RATE_LIMIT_OPTIONS', from: 'nest', members: false },
+      { name: 'getRateLimiterToken', from: 'nest' },
     ],
   },
   {

@@ -95,7 +95,7 @@ function pageOf({ title, intro, sections }) {
   return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map(sectionOf)].join('\n\n')}\n`
 }
 
-function sectionOf({ name, title = name, from = 'core', members = true, omit = [] }) {
+function sectionOf({ name, title = name, from = 'core', members = true, omit = [], call }) {
   const symbol = exportsOf(from).get(name)
   const shown = (type, isGiven) => {
     const all = checker.getPropertiesOfType(checker.getNonNullableType(type))
@@ -105,7 +105,11 @@ function sectionOf({ name, title = name, from = 'core', members = true, omit = [
       isGiven,
     )
   }
-  const [before, after = ''] = members ? bodyOf(symbol, name, shown) : ['']
+  const [before, after = ''] = Array.isArray(members)
+    ? ['', methodsOf(symbol, members)]
+    : members && call === undefined
+      ? bodyOf(symbol, name, shown)
+      : [call === undefined ? '' : code(call)]
   const parts = [`## ${title}`, prose(commentOf(symbol, name)), before, endOf(symbol, from), after]
   return parts.filter((part) => part !== '').join('\n\n')
 }
@@ -147,7 +151,10 @@ function callOf(symbol, name, kind, shown) {
   const [signature] = checker.getSignaturesOfType(checker.getTypeOfSymbol(symbol), kind)
   const parameters = signature.getParameters()
   const at = parameters.findIndex((parameter) => parameter.name === 'options')
-  const names = parameters.map((each) => (isOptional(each) ? `${each.name}?` : each.name))
+  const names = parameters.map((each) => {
+    const dots = nodesOf(each)[0]?.dotDotDotToken ? '...' : ''
+    return `${dots}${each.name}${isOptional(each) ? '?' : ''}`
+  })
   const call = code(`${kind === SignatureKind.Construct ? 'new ' : ''}${name}(${names.join(', ')})`)
   if (at < 0) return call
   return `${call}\n\n${shown(checker.getParameterType(signature, at), true)}`
@@ -167,6 +174,20 @@ function classOf(symbol, name, shown) {
   ]
 }
 
+/** The methods of these names, static ones too. */
+function methodsOf(symbol, names) {
+  const types = [checker.getDeclaredTypeOfSymbol(symbol), checker.getTypeOfSymbol(symbol)]
+  const all = types.flatMap((type) => [...checker.getPropertiesOfType(type)])
+  return names
+    .map((name) =>
+      methodOf(
+        all.find((one) => one.name === name),
+        symbol.name,
+      ),
+    )
+    .join('\n\n')
+}
+
 function methodOf(symbol, owner) {
   const nodes = nodesOf(symbol)
   const shown = nodes.length > 1 ? nodes.filter(({ body }) => body === undefined) : nodes
@@ -175,6 +196,7 @@ function methodOf(symbol, owner) {
     return whole
       .replace(/^async /, '')
       .replace(/\s+/g, ' ')
+      .replace(/\( | (?=\))|,(?= ?\))/g, (part) => (part === '( ' ? '(' : ''))
       .trim()
   })
   const comment = prose(commentOf(symbol, `${owner}.${symbol.name}`))

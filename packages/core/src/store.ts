@@ -7,7 +7,7 @@ import type { Policy } from './algorithms/policy.js'
 
 export type { Mode } from './algorithms/driver.js'
 
-/** Where counters live, and where decisions are made: see docs/migrating-0.2.md. */
+/** Where counters live, and where decisions are made: see docs/recipes/write-a-store.md. */
 export interface Store {
   /**
    * Decides a request atomically: all its policies allow it and all are charged, or none is.

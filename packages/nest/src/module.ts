@@ -107,12 +107,7 @@ function limiters(
   return { providers, exports: providers.map(({ provide }) => provide) }
 }
 
-/**
- * Limits an application. Import it once, by `forRoot(options)`, or by
- * `forRootAsync({ imports, inject, useFactory | useClass | useExisting })` where the options depend
- * on other providers. `forFeature(...names)` makes `@InjectRateLimiter(name)` known in the module
- * that imports it, where `forRootAsync` named the policies.
- */
+/** Limits an application. Import it once, by `forRoot` or by `forRootAsync`. */
 @Module({})
 export class RateLimitModule {
   constructor(@Optional() @Inject(LIMITS) limits?: RateLimits) {
@@ -123,6 +118,8 @@ export class RateLimitModule {
     )
   }
 
+  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` known for each of
+   *  `policies`, and for the default policy. */
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
@@ -139,6 +136,15 @@ export class RateLimitModule {
     }
   }
 
+  /**
+   * For options that depend on other providers:
+   *
+   * - `imports`: the modules that these providers are in
+   * - `inject`, `useFactory`: providers, and a function of them that gives the options
+   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()` that gives them, made here
+   *   or a provider that there is
+   * - `global`, `guard`: as with `forRoot`, and here beside the factory
+   */
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
     return {
       ...Configured.forRootAsync(options as AsyncOptions<NestRequest>),

@@ -37,10 +37,13 @@ interface Counting {
 }
 
 /**
- * Options of `@RateLimit`. With a policy, or limit and window, a limiter of its own: what else is
- * not given is as in the module's options, and `name` is by default that of the class, or
- * `Class.method`. Without, a change of the limiters that hold otherwise, those of the class or else
- * of the module; one that changes limit, window or name makes it a limiter of its own.
+ * Options of `@RateLimit`.
+ *
+ * With a policy, or limit and window, it is a limiter of its own. What else is not given is as in
+ * the module's options. `name` is by default that of the class, or `Class.method`.
+ *
+ * Without, it changes the limiters that hold otherwise, those of the class or else of the module.
+ * One that changes limit, window or name makes it a limiter of its own.
  */
 export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Counting & Partial<Allowed<Req>>
 

@@ -80,13 +80,13 @@ export const cutRecovery: Row = {
   pass: 'miscounted <= sent before the breaker opened',
   async run(stage, length) {
     const server = await stage.redis()
-    let settlements = 0
+    let reconciliations = 0
     let end: Promise<void> | undefined
     const wire = await stage.proxy(server.port, ({ mode }) => {
       if (mode !== 'reconcile') return
-      settlements += 1
+      reconciliations += 1
       // The first hundred keys are counted, in four calls. The second hundred do not reach Redis.
-      if (settlements === 5) end = wire.set('refuse').then(() => sleep(CUT_MS))
+      if (reconciliations === 5) end = wire.set('refuse').then(() => sleep(CUT_MS))
     })
     const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
     const policy = { make: 'fixedWindow', options }
@@ -97,7 +97,7 @@ export const cutRecovery: Row = {
     await sleep(length.faultMs)
     await wire.set('pass')
     // One that never begins is seen from its number.
-    await waitUntil('the settlement to be cut', async () => end !== undefined, 5_000).catch(
+    await waitUntil('the reconciliation to be cut', async () => end !== undefined, 5_000).catch(
       () => {},
     )
     await end
@@ -112,7 +112,7 @@ export const cutRecovery: Row = {
     const report = await client.stop()
     const run = runOf([report], { from, to }, before, wire)
     return [
-      countAtLeast('settlements', settlements, 4),
+      countAtLeast('reconciliations', reconciliations, 4),
       ...countedTwice(run, before, counted),
       normalWithin(run, 2_500),
       slowest(run, 150),
@@ -127,7 +127,7 @@ export const stampede: Row = {
   number: '24',
   fault: `recovery of ${ADAPTERS} instances`,
   must: 'no stampede',
-  pass: 'probes and settlements spread over >= 500 ms',
+  pass: 'probes and reconciliations spread over >= 500 ms',
   alone: true,
   async run(stage, length) {
     const server = await stage.redis()
@@ -146,11 +146,11 @@ export const stampede: Row = {
     const job = load(wire.port, { stores: ADAPTERS, ratePerSecond: 10 * ADAPTERS, store })
     const run = await underFault(stage, length, [job], fault, wire)
     const after = run.calls.filter(({ at }) => at >= run.fault.to)
-    const settlements = firsts(after.filter(({ mode }) => mode !== 'consume'))
+    const reconciliations = firsts(after.filter(({ mode }) => mode !== 'consume'))
     return [
       msAtLeast('first calls spread over', spread(firsts(after)), 500),
-      ...(settlements.length > 1
-        ? [msAtLeast('probes and settlements', spread(settlements), 500)]
+      ...(reconciliations.length > 1
+        ? [msAtLeast('probes and reconciliations', spread(reconciliations), 500)]
         : []),
       countAtMost('instances not back', ADAPTERS - storesBack(run), 0),
       slowest(run, 150),

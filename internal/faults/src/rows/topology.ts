@@ -171,7 +171,7 @@ const splitDecision: Row = {
   number: '22',
   variant: 'policies on two',
   fault: 'one Cluster shard hung; each decision has a policy on it and one on another',
-  must: 'do as it was told for that policy, and charge the other one for what it allowed',
+  must: "do what that policy's whenUnavailable says, and charge the other one for what it allowed",
   pass: 'charged = allowed; denied or thrown where told so, and else not',
   async run(stage, length) {
     const cluster = await stage.cluster({

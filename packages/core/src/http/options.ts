@@ -32,9 +32,14 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
    *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
    *  `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
-  /** What becomes of a request without a usable key: `'shared'` (all of them share one bucket;
-   *  the default, with a warning), `'skip'` (it is not limited), `'deny'` (403), or a function that
-   *  gives a key. */
+  /**
+   * What becomes of a request without a usable key:
+   *
+   * - `'shared'`, the default: all of them share one bucket, with a warning
+   * - `'skip'`: it is not limited
+   * - `'deny'`: 403
+   * - a function: it gives a key
+   */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
   /** Units that a request takes, of each policy, or by the names of policies. Whole, >= 0.
    *  Default 1. A function's result that is no cost is charged as 1 and answered 400. */

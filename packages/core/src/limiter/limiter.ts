@@ -286,11 +286,12 @@ export class RateLimiter {
    * Gives units back, as far as they still count and never into a later window.
    *
    * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
-   * A decision is good for one refund, of all or of a part: the rest stays charged, and another
-   * refund does nothing. Nor does that of a denied decision, or of one of `peek`, which charged
-   * nothing. Throws WEIR_INVALID_COST for a `cost` above what was charged, and WEIR_INVALID_RECEIPT
-   * for a copy of a decision (`structuredClone`, JSON) and for a decision of another limiter, which
-   * is one of another name or on another store.
+   * A decision is good for one refund, of all or of a part. The rest stays charged, and another
+   * refund does nothing. A denied decision, and that of a `peek`, has nothing to give back.
+   *
+   * Throws WEIR_INVALID_COST for a `cost` above what was charged. Throws WEIR_INVALID_RECEIPT for a
+   * copy of a decision (`structuredClone`, JSON), and for the decision of another limiter: one of
+   * another name or on another store.
    *
    * Of a key: `cost`, default 1, of each policy, or by the names of some, as far as there is
    * anything to give back.
@@ -308,11 +309,13 @@ export class RateLimiter {
   /**
    * Corrects what a decision was charged to what it cost: of each policy without a cost of its own,
    * or by the names of policies (one that is not named stays). Less is given back as by a refund;
-   * more is charged now, past the limit if need be. A decision is good for one settlement or
-   * refund: a failed one is not repeated, and then the decision stands as it was charged or, if
-   * only the reply was lost, as it was settled. That of a denied decision does nothing, nor does
-   * that of a `peek`. While the store is away what is charged counts in this process, to be counted
-   * in the store later, and nothing is given back; nor is it of a decision that was made then.
+   * more is charged now, past the limit if need be.
+   *
+   * Each decision can be settled or refunded once. A failed call is not repeated: the decision
+   * stands as it was charged or, if only the reply was lost, as it was settled. A denied decision,
+   * and that of a `peek`, has nothing to settle. While the store is away, extra charges count in
+   * this process and reach the store later; nothing is given back. Nothing is given back later,
+   * either, of a decision that was made while it was away.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
@@ -346,10 +349,10 @@ export class RateLimiter {
   }
 
   /**
-   * Forgets what was taken under a key, as if it had never been seen: the counters of the policies
-   * that have no key of their own, and of those whose own key it is, under whatever tag. Counters
-   * of other keys stay as they are, so `reset('u42')` leaves alone what a policy with the key
-   * `'all'` counts, and `reset('all')` forgets it.
+   * Forgets what was taken under a key, as if it had never been seen. These are the counters of the
+   * policies that have no key of their own, and of those whose own key it is, under whatever tag.
+   * Counters of other keys stay as they are: `reset('u42')` leaves alone what a policy with the key
+   * `'all'` counts. `reset('all')` forgets it.
    * @example await limiter.reset('u42')
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
@@ -514,7 +517,7 @@ export class RateLimiter {
       return resolved
     }
     if (this.#otherwise === undefined || !DECIDING.includes(method)) {
-      const right = 'mend it, or say with whenPolicyFails what holds meanwhile'
+      const right = 'fix it, or say with whenPolicyFails what holds meanwhile'
       const message = `${problem}, and never chose a policy for this key; ${right}`
       throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })
     }

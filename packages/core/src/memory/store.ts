@@ -16,8 +16,9 @@ import { type Bounds, MemoryTable, marksIn } from './table.js'
 
 export interface MemoryStoreOptions {
   /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
-   *  least make room; an exhausted key never does. Default 100,000. A key takes about 35 bytes
-   *  beside its text, 80 for a sliding window. */
+   *  least make room; an exhausted key never does. When all are exhausted, new keys share one
+   *  counter and may be refused: limit by address first, or raise this. Default 100,000. A key
+   *  takes about 35 bytes beside its text, 80 for a sliding window. */
   readonly maxKeys?: number | undefined
   /** How keys are told apart.
    *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256

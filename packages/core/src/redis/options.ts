@@ -28,18 +28,18 @@ export interface RedisStoreOptions extends ResilientOptions {
    *  share. */
   readonly clock?: Clock | undefined
   /**
-   * For a Cluster: keys share this many hash tags, spread over the slots, and decisions of one
-   * turn of the event loop whose keys share one travel in one call. 2 to 1,024; 16 is good for up
-   * to 6 masters. It is part of every key, so a change forgets what was counted. Default: each key
-   * has its own, so load spreads best and hardly any calls are shared.
+   * For a Cluster: keys share this many hash tags, spread over the slots. Decisions of one turn of
+   * the event loop whose keys share a tag travel in one call. 2 to 1,024; 16 is good for up to 6
+   * masters. It is part of every key, so a change forgets what was counted. Default: each key has
+   * its own, so load spreads best and hardly any calls are shared.
    */
   readonly hashTags?: number | undefined
   /**
    * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of
-   * which 128 bits are kept. Who sees the keys of the server, its log or a client's traces, which
-   * hold all arguments, learns nothing of users and addresses; a hash without a secret could be
-   * guessed. All processes need the same one, and another one forgets what was counted. Default:
-   * keys are readable.
+   * which 128 bits are kept. Keys of the server, its log and the traces of a client, which hold all
+   * arguments, then say nothing of users and addresses. (A hash without a secret could be guessed.)
+   * All processes need the same one, and another one forgets what was counted. Default: keys are
+   * readable.
    */
   readonly hashKeys?: string | undefined
   /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were

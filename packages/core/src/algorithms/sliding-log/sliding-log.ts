@@ -8,7 +8,7 @@ const MAX_ENTRIES = 100_000
 
 /**
  * Never more than `limit` units in any window, exactly: the log of what was taken, in whole
- * milliseconds. Costs about 23 bytes in Redis per unit of the limit and key, so it is for limits up
+ * milliseconds. Costs about 20 bytes in Redis per unit of the limit and key, so it is for limits up
  * to some thousands; `slidingWindow` is as strict at a fraction of the memory.
  *
  * A changed limit keeps what was taken, and when; another window is another counter.

@@ -10,9 +10,9 @@ export interface SlidingWindowOptions extends WindowOptions {
 
 /**
  * Never more than `limit` units in any window. Units taken in the same part of the window come back
- * together, up to one part later than in `slidingLog`: at least parts / (parts + 1) of the limit
- * can be used in the long run, 98.4 % by default. A key holds at most parts + 1 entries whatever
- * the limit; where `limit` needs no more than that, times are exact to the millisecond.
+ * together, up to one part later than in `slidingLog`. So at least parts / (parts + 1) of the limit
+ * can be used in the long run, 98.4 % by default. A key holds at most parts + 1 entries, whatever
+ * the limit. Where `limit` needs no more than that, times are exact to the millisecond.
  *
  * A changed limit keeps what was taken, and when; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME

@@ -57,7 +57,7 @@ function optionsOf(options: unknown): Options {
 }
 
 /**
- * A host that swallows packets is tried for no longer. Most need well below a second, also with TLS
+ * A host that drops packets is tried for no longer. Most need well below a second, also with TLS
  * and far away.
  */
 const LONGEST_CONNECT_MS = 5_000

@@ -76,7 +76,7 @@ function attemptOf(client: RedisLike): Promise<void> {
 
 /**
  * A connection on which nothing has come for so long, though something was asked, is given up: to a
- * host that swallows packets it would last for many minutes. ioredis's `socketTimeout` does the
+ * host that drops packets it would last for many minutes. ioredis's `socketTimeout` does the
  * same with a timer and a listener for each write, which costs a lone call a tenth of its time.
  */
 export const SILENCE_MS = 1_000

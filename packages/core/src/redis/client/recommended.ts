@@ -8,7 +8,7 @@
  *   counted later
  * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
  *   would count twice
- * - connectTimeout 500 (ms): a host that swallows packets is given up, so that a Sentinel is asked
+ * - connectTimeout 500 (ms): a host that drops packets is given up, so that a Sentinel is asked
  *   again. (A connection that falls silent is given up by Weir itself, after a second.)
  * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
  *   to 5 s
@@ -34,10 +34,9 @@ export const recommendedRedisOptions: {
 const { enableOfflineQueue, retryStrategy, ...ofNodes } = recommendedRedisOptions
 
 /**
- * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both of ioredis's
- * levels; and what ioredis retries itself (a node that is still connecting, a slot on its way)
- * after 10 ms, since its 100 ms would use up the deadline, and four times: then a call for several
- * keys of a slot on its way is made anew for each.
+ * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same options, at both levels of
+ * ioredis. Redirections that ioredis retries itself wait 10 ms instead of 100, which would use up
+ * the deadline. It retries four times; then a call for several keys is made for each key.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false
