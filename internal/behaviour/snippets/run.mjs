@@ -73,6 +73,16 @@ async function surround() {
 
 Object.assign(globalThis, {
   assert,
+  // The first decisions of a busy machine may be made without Redis.
+  async eventually(check) {
+    for (const endMs = Date.now() + 10_000; ; await setTimeout(20)) {
+      try {
+        return await check()
+      } catch (error) {
+        if (Date.now() > endMs) throw error
+      }
+    }
+  },
   async ask(path, init) {
     // A snippet may begin to listen later.
     while (servers.length === 0) await setTimeout(10)

@@ -13,6 +13,8 @@ declare const key: string
 
 /** Of the checks that follow some snippets, in comments. */
 declare const assert: typeof import('node:assert/strict')
+/** Waits until a check of it passes. */
+declare function eventually(check: () => Promise<void>): Promise<void>
 /** Asks the server that listens. */
 declare function ask(path: string, init?: RequestInit): Promise<Response>
 
