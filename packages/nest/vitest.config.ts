@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { platforms } from './test/platforms.mjs'
 
 // The tests import '@weir/nest', so that internal/nest-versions/* can run them on a built copy with
 // another Nest.
@@ -12,5 +13,10 @@ export default defineConfig({
       { find: /^@weir\/nest\/testing$/, replacement: source('testing') },
     ],
   },
-  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'], testTimeout: 15_000 },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include: ['test/*.test.ts'],
+    testTimeout: 15_000,
+    projects: platforms(),
+  },
 })

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { platforms } from '../../../packages/nest/test/platforms.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 // The tests of @weir/nest, with every package that they import taken from this folder: another
@@ -10,7 +11,7 @@ export default defineConfig({
     setupFiles: ['../../../tools/quiet.mjs'],
     dir: '../../../packages/nest/test',
     include: ['**/*.test.ts'],
-    exclude: ['public-types.test.ts'],
     testTimeout: 15_000,
+    projects: platforms(['**/public-types.test.ts']),
   },
 })

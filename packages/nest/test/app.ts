@@ -10,6 +10,9 @@ import { onTestFinished } from 'vitest'
 
 export type Platform = 'express' | 'fastify'
 
+/** Where a test does not say which. */
+const PLATFORM = (process.env.WEIR_NEST_PLATFORM ?? 'express') as Platform
+
 export interface StartOptions {
   readonly platform?: Platform
   /** Of Express's `trust proxy`, or Fastify's `trustProxy`. */
@@ -36,7 +39,7 @@ export async function start(
   metadata: ModuleMetadata,
   options: StartOptions = {},
 ): Promise<Running> {
-  const { platform = 'express', trust, prepare } = options
+  const { platform = PLATFORM, trust, prepare } = options
   const fastify = () =>
     new FastifyAdapter({ ...(trust !== undefined && { trustProxy: trust as string }) })
   const adapter = platform === 'express' ? new ExpressAdapter() : fastify()
