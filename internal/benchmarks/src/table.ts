@@ -52,8 +52,8 @@ function samplesOf(table: Table, subject: string, metric: string): readonly numb
 
 /**
  * The figure as a multiple of another subject's: the median of the rounds' ratios, since the
- * machine is as fast or as slow for all turns of a round. Of samples that are not of the same
- * rounds, the ratio of the medians.
+ * machine is as fast or as slow for all turns of a round. The ratio of the medians where samples are
+ * not of the same rounds, or a base is not above 0, as what is added to a bare server may be.
  */
 export function multiple(
   table: Table,
@@ -63,7 +63,7 @@ export function multiple(
 ): number | undefined {
   const [own, other] = [samplesOf(table, subject, metric), samplesOf(table, base, metric)]
   if (own === undefined || other === undefined) return undefined
-  return own.length === other.length
+  return own.length === other.length && other.every((value) => value > 0)
     ? median(own.map((value, round) => value / (other[round] as number)))
     : median(own) / median(other)
 }

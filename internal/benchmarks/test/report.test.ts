@@ -64,10 +64,12 @@ test("a ratio is the median of the rounds' ratios, for a round is slow or fast f
       { subject: 'floor', kind: 'floor', samples: { us: [1, 10, 3] } },
       { subject: 'Weir', kind: 'weir', samples: { us: [2, 20, 30] } },
       { subject: 'once', kind: 'peer', samples: { us: [6] } },
+      { subject: 'added', kind: 'peer', samples: { us: [-1, 4, 5] } },
     ],
   }
   expect(multiple(uneven, 'Weir', 'floor', 'us')).toBe(2)
   expect(multiple(uneven, 'once', 'floor', 'us')).toBe(2)
+  expect(multiple(uneven, 'Weir', 'added', 'us')).toBe(5)
   expect(multiple(uneven, 'nobody', 'floor', 'us')).toBeUndefined()
 })
 
