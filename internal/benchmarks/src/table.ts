@@ -52,8 +52,8 @@ function samplesOf(table: Table, subject: string, metric: string): readonly numb
 
 /**
  * The figure as a multiple of another subject's: the median of the rounds' ratios, since the
- * machine is as fast or as slow for all turns of a round. The ratio of the medians where samples are
- * not of the same rounds, or a base is not above 0, as what is added to a bare server may be.
+ * machine is as fast or as slow for all turns of a round. The ratio of the medians where samples
+ * are not of the same rounds, or a base is not above 0, as what is added to a bare server may be.
  */
 export function multiple(
   table: Table,
