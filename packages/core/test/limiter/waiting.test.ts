@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
   leakyBucket,
@@ -209,17 +209,16 @@ test('a timeout of just the wait that was named is enough', async () => {
 
 test('many wait with one signal, and Node warns of no leak', async () => {
   const warned = vi.spyOn(process, 'emitWarning')
+  onTestFinished(() => warned.mockRestore())
   const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
   await limiter.consume('k')
-  const { signal, abort } = ((controller) => ({
-    signal: controller.signal,
-    abort: () => controller.abort(),
-  }))(new AbortController())
+  const controller = new AbortController()
+  const { signal } = controller
   const waiting = Promise.allSettled(
     Array.from({ length: 20 }, () => limiter.wait('k', { signal })),
   )
   await Promise.resolve()
-  abort()
+  controller.abort()
   expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true)
   expect(warned).not.toHaveBeenCalled()
 })
