@@ -5,7 +5,7 @@
 //   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { constants } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
@@ -36,6 +36,8 @@ async function main() {
   if (task === 'start') return start()
   if (task !== 'test') return turbo(task, ...rest)
   env.REDIS_SERVER_BIN = redisServerBinary()
+  // More at once would keep each other from the CPU, and deadlines are real.
+  env.TURBO_CONCURRENCY ??= String(availableParallelism() + 1)
   say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
   return turbo('build', 'test', '--continue=dependencies-successful', ...rest)
 }

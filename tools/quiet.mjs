@@ -1,6 +1,21 @@
-// A setup file of every test run: a warning of the process that no test asked for is an error, so
-// that the tests' output says what matters. A test whose target is a warning takes it at its
-// source: vi.spyOn(process, 'emitWarning').
+// A setup file of every test run.
+//
+// A warning of the process that no test asked for is an error, so that the tests' output says what
+// matters. A test whose target is a warning takes it at its source:
+// vi.spyOn(process, 'emitWarning').
+//
+// On a busy machine a test may take long, and so may what it waits for: vitest's defaults are 5 s
+// and 1 s.
+import { expect, vi } from 'vitest'
+
+const WAIT_MS = 20_000
+const TEST_MS = 120_000
+
+vi.setConfig({ testTimeout: TEST_MS, hookTimeout: TEST_MS })
+const { waitFor } = vi
+const { poll } = expect
+vi.waitFor = (callback, options = {}) => waitFor(callback, { timeout: WAIT_MS, ...options })
+expect.poll = (callback, options = {}) => poll(callback, { timeout: WAIT_MS, ...options })
 
 const once = Symbol.for('weir.quiet')
 

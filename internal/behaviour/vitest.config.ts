@@ -4,7 +4,6 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
-    testTimeout: 30_000,
     // Loading three majors of Nest takes longer than most files do; they share nothing else.
     isolate: false,
     // For the clients that wait in real time.

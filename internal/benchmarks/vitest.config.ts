@@ -6,7 +6,6 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
-    testTimeout: 60_000,
     fileParallelism: false,
   },
 })

@@ -10,7 +10,6 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include,
-    testTimeout: 120_000,
     maxConcurrency: 3,
     fileParallelism: false,
   },

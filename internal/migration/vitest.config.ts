@@ -4,6 +4,5 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs', 'test/clock.ts'],
     include: ['test/*.test.ts'],
-    testTimeout: 15_000,
   },
 })

@@ -4,7 +4,5 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
   },
 })

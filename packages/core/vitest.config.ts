@@ -15,7 +15,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/redis/**'],
-          testTimeout: 30_000,
         },
       },
       {
@@ -23,9 +22,9 @@ export default defineConfig({
         test: {
           name: 'redis',
           include: ['test/redis/*.test.ts'],
+          // They share a server, and some count what it does.
+          fileParallelism: false,
           globalSetup: ['@weir/testkit/vitest', './test/redis/no-key-for-ever.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
         },
       },
     ],

@@ -16,7 +16,6 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
-    testTimeout: 15_000,
     projects: platforms(),
   },
 })

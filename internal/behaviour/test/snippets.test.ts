@@ -80,7 +80,7 @@ async function runOf(snippets: readonly Snippet[], ports: string): Promise<strin
     child.stderr.on('data', (chunk) => {
       output += chunk
     })
-    const late = setTimeout(() => child.kill(), 25_000)
+    const late = setTimeout(() => child.kill(), 80_000)
     const code = await new Promise((end) =>
       child.on('close', (status, signal) => end(status ?? signal)),
     )
@@ -104,7 +104,7 @@ beforeAll(async () => {
   ])
   servers = [redis, cluster, sentinel]
   ports = `6379:${redis.port},7000:${cluster.ports[0]},26379:${sentinel.sentinelPorts[0]}`
-}, 60_000)
+})
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })

@@ -1,11 +1,13 @@
-// The fault matrix in its short form: the same rows and the same figures as `pnpm faults`, in less
-// time.
+// The fault matrix in its short form: the first row of each number, with the same figures as
+// `pnpm faults`, in less time.
 import { describe, expect, type TestContext, test } from 'vitest'
 import { judge, judgeAgain, type Verdict } from '../src/judge.js'
 import { SHORT } from '../src/outage.js'
 import { line } from '../src/report.js'
 import { idOf, type Row } from '../src/row.js'
-import { rows } from '../src/rows.js'
+import { rows as all } from '../src/rows.js'
+
+const rows = all.filter(({ number }, i) => all.findIndex((first) => first.number === number) === i)
 
 /**
  * Rows run three at once, and on a machine with little to spare one may keep the other from being
@@ -23,7 +25,7 @@ async function passes(row: Row, { skip }: TestContext): Promise<void> {
 }
 
 function told(verdict: Verdict): void {
-  if (verdict.note !== undefined) console.warn(line(verdict))
+  if (verdict.note !== undefined) console.log(line(verdict))
   if (verdict.state !== 'passed') expect.fail(line(verdict))
 }
 
@@ -45,7 +47,7 @@ test('rows that were skipped pass by themselves', { timeout: 15 * 60_000 }, asyn
   const failed: string[] = []
   for (const verdict of unjudged) {
     const again = await judgeAgain(verdict, SHORT)
-    console.warn(line(again))
+    console.log(line(again))
     if (again.state !== 'passed') failed.push(line(again))
   }
   expect(failed.join('\n')).toBe('')

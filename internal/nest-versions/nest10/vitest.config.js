@@ -11,7 +11,6 @@ export default defineConfig({
     setupFiles: ['../../../tools/quiet.mjs'],
     dir: '../../../packages/nest/test',
     include: ['**/*.test.ts'],
-    testTimeout: 15_000,
     projects: platforms(['**/public-types.test.ts']),
   },
 })

@@ -299,7 +299,7 @@ describe('GHSA-984p-xq9m-4rjw (express-brute), nostream #467: parallel requests 
     const script = join(import.meta.dirname, 'fixtures/site.mjs')
     children = Array.from({ length: 4 }, () => fork(script, [server.url]))
     ports = await Promise.all(children.map(async (child) => (await once(child, 'message'))[0]))
-  }, 20_000)
+  })
   afterAll(async () => {
     for (const child of children) child.kill()
     await server?.stop()

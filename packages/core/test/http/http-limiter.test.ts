@@ -434,7 +434,7 @@ describe('keys', () => {
     const start = performance.now()
     for (const part of ['1', ':', 'a:', '1.', '%', ' '])
       await send({ user: `1:1:${part.repeat(500_000 / part.length)}z` })
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(performance.now() - start).toBeLessThan(20_000)
   })
 })
 
@@ -833,7 +833,7 @@ describe('what is placed on the request', () => {
     const set = vi.spyOn(fake, 'setHeader')
     const start = performance.now()
     for (let i = 0; i < 10_000; i += 1) await send(request, response)
-    expect(performance.now() - start).toBeLessThan(2_000)
+    expect(performance.now() - start).toBeLessThan(20_000)
     set.mockRestore()
     // Of each limiter there is one decision, the one that binds.
     expect(request.rateLimit?.all).toHaveLength(1)

@@ -81,7 +81,7 @@ beforeAll(async () => {
       return shards.every(([, , [host]]) => host === 'hidden.test')
     })
   }
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all([server, sentinel, hidden].map((each) => each.stop()))
   rmSync(folder, { recursive: true })

@@ -52,7 +52,7 @@ let server: RedisServer
 let cluster: RedisCluster
 beforeAll(async () => {
   ;[server, cluster] = await Promise.all([startRedis(), startCluster({ masters: 2, replicas: 2 })])
-}, 60_000)
+})
 afterAll(() => Promise.all([server.stop(), cluster.stop()]))
 
 const open: (() => unknown)[] = []

@@ -151,7 +151,7 @@ test('the loop over plain requests and the driver answer and write alike', async
         expect(ofLoop.map(({ state }) => state)).toEqual(ofDriver.map(({ state }) => state))
         ofLoop.forEach(({ ttlMs }, i) => {
           // Real time goes by between the two.
-          expect(Math.abs(ttlMs - (ofDriver[i]?.ttlMs as number))).toBeLessThan(400)
+          expect(Math.abs(ttlMs - (ofDriver[i]?.ttlMs as number))).toBeLessThan(3_000)
         })
       }
     },

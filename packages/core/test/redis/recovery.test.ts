@@ -1082,7 +1082,7 @@ test('a reset was judged late because the event loop was held up', async () => {
 test('a decision over several slots waited for each of them', async () => {
   const { client } = twoShards()
   const hung: RedisLike = { ...client, callBuffer: () => new Promise(() => {}) }
-  const store = storeOn(hung, { deadlineMs: 100 })
+  const store = storeOn(hung, { deadlineMs: 1_000 })
   const limiter = new RateLimiter({
     name: newName(),
     store,
@@ -1092,24 +1092,24 @@ test('a decision over several slots waited for each of them', async () => {
   })
   const startedMs = performance.now()
   expect((await limiter.consume('k')).degraded).toBe(true)
-  expect(performance.now() - startedMs).toBeLessThan(250)
+  expect(performance.now() - startedMs).toBeLessThan(4_000)
 })
 
 test('calls that were split had their whole time anew', async () => {
   const store = storeOn(
     clientBy(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 80))
+      await new Promise((resolve) => setTimeout(resolve, 1_600))
       throw new Error(
         'Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request',
       )
     }),
-    { deadlineMs: 100 },
+    { deadlineMs: 2_000 },
   )
   const limiter = new RateLimiter({ name: newName(), store, policy })
   const startedMs = performance.now()
   const decisions = await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
   expect(decisions.map(({ degraded }) => degraded)).toEqual([true, true, true])
-  expect(performance.now() - startedMs).toBeLessThan(150)
+  expect(performance.now() - startedMs).toBeLessThan(3_100)
 })
 
 test('a clock that steps back is not taken for lost data', async () => {

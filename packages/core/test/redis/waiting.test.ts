@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startRedis()
   client = await patientClient(server.port)
   processes = await Promise.all(Array.from({ length: PROCESSES }, started))
-}, 60_000)
+})
 afterAll(async () => {
   client.disconnect()
   for (const each of processes) each.kill()
