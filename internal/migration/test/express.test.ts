@@ -468,7 +468,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
         sendCommand: (...[command, ...args]) => redis.call(command as string, ...args) as never,
       }),
     }),
-    here: ({ redis }) => ({ store: redisStore(redis, { prefix: 'here' }) }),
+    here: ({ redis }) => ({ store: redisStore(redis, { deadlineMs: 20_000, prefix: 'here' }) }),
     seen: ['200', '429'],
   },
   passOnStoreError: [

@@ -59,7 +59,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
     {
       title: 'redis',
       there: ({ redis }) => ({ driver: 'redis', db: redis, max: 2 }),
-      here: ({ redis }) => ({ store: redisStore(redis), limit: 2 }),
+      here: ({ redis }) => ({ store: redisStore(redis, { deadlineMs: 20_000 }), limit: 2 }),
       asks: [{}, { after: 1 }, { after: 1 }],
       seen: ['200', '200', '429'],
     },
@@ -67,7 +67,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       title: 'redis, its log',
       there: ({ redis }) => ({ driver: 'redis', db: redis, max: 2 }),
       here: ({ redis }) => ({
-        store: redisStore(redis),
+        store: redisStore(redis, { deadlineMs: 20_000 }),
         policy: slidingLog({ limit: 2, window: '1m' }),
       }),
       asks: [{}, { after: 1 }, { after: 1 }],
@@ -161,7 +161,10 @@ const options: Record<keyof Options, Rows<There, Here>> = {
   ],
   namespace: {
     there: ({ redis }) => ({ driver: 'redis', db: redis, namespace: 'api' }),
-    here: ({ redis }) => ({ store: redisStore(redis, { prefix: 'app' }), name: 'api' }),
+    here: ({ redis }) => ({
+      store: redisStore(redis, { deadlineMs: 20_000, prefix: 'app' }),
+      name: 'api',
+    }),
     asks: [{}, { after: 1 }],
     seen: ['200', '429'],
   },

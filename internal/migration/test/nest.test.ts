@@ -348,7 +348,7 @@ const forRoot: Record<`forRoot: ${keyof ThereOptions}`, Rows<There, Here>> = {
   'forRoot: storage': [
     {
       there: ({ redis }) => ({ storage: new ThrottlerStorageRedisService(redis) }),
-      here: ({ redis }) => ({ store: redisStore(redis) }),
+      here: ({ redis }) => ({ store: redisStore(redis, { deadlineMs: 20_000 }) }),
       asks: [a, a],
       seen: ['200', '429'],
     },
