@@ -1,6 +1,7 @@
 // Runs core's tests over what the packages support: Node 20 (or whichever runs this) and the
 // newest, Redis and Valkey, ioredis 5 and 6. All 8 combinations, or with --short the one that
-// differs from a plain `npm test` in everything, and its Redis tests only. Needs a build.
+// differs from a plain `npm test` in everything, and of its tests those in which scripts, commands
+// and clients differ the most. Needs a build.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,6 +25,20 @@ const valkey = valkeyServerBinary()
 const all = [present, newest].flatMap((node) =>
   [redis, valkey].flatMap((server) => ['6', '5'].map((ioredis) => ({ node, server, ioredis }))),
 )
+/** Of test/redis. */
+const SHORT = [
+  'client-options',
+  'conformance.test',
+  'drivers',
+  'moving-slot',
+  'one-write',
+  'permissions',
+  'plain-loop',
+  'recovery',
+  'script-flush',
+  'start-up',
+  'waiting',
+]
 const failed = (short ? all.slice(-1) : all).filter((combination) => !passes(combination))
 process.exitCode = failed.length === 0 ? 0 : 1
 
@@ -34,17 +49,25 @@ function passes({ node, server, ioredis }) {
   const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${client}`
   console.log(`\nmatrix: ${title}`)
   const vitest = join(core, 'node_modules', 'vitest', 'vitest.mjs')
-  const { status } = spawnSync(node, [vitest, 'run', ...(short ? ['--project', 'redis'] : [])], {
-    cwd: core,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      // Processes that the tests start shall be of the same Node.
-      PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
-      REDIS_SERVER_BIN: server,
-      IOREDIS_MAJOR: ioredis,
+  const { status } = spawnSync(
+    node,
+    [
+      vitest,
+      'run',
+      ...(short ? ['--project', 'redis', ...SHORT.map((name) => `test/redis/${name}`)] : []),
+    ],
+    {
+      cwd: core,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        // Processes that the tests start shall be of the same Node.
+        PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+        REDIS_SERVER_BIN: server,
+        IOREDIS_MAJOR: ioredis,
+      },
     },
-  })
+  )
   console.log(`matrix: ${status === 0 ? 'passed' : 'FAILED'}: ${title}`)
   return status === 0
 }

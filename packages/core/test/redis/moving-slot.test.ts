@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 test('requests for keys of a slot on its way were all decided locally', async () => {
-  const store = redisStore(client, { hashTags: 2, instances: 1, deadlineMs: 1_000 })
+  const store = redisStore(client, { hashTags: 2, instances: 1, deadlineMs: 10_000 })
   const limiter = new RateLimiter({
     name: 'moving',
     store,
@@ -40,7 +40,7 @@ test('requests for keys of a slot on its way were all decided locally', async ()
   await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(fromId))
   await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(toId))
   for (const name of names.slice(0, Math.floor(names.length / 2))) {
-    await from.command('MIGRATE', '127.0.0.1', to.port, String(name), 0, 1_000)
+    await from.command('MIGRATE', '127.0.0.1', to.port, String(name), 0, 10_000)
   }
   for (let round = 0; round < 10; round += 1) {
     const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
