@@ -200,6 +200,22 @@ export function denied(result: StoreResult, waitMs: number): StoreResult {
   return { ...result, granted: 0, policies }
 }
 
+/** Takes those out of a list for which it holds, and returns them. */
+export function takeOut<Item>(list: Item[], holds: (item: Item) => boolean): Item[] {
+  const out: Item[] = []
+  let kept = 0
+  for (const item of list) {
+    if (holds(item)) {
+      out.push(item)
+    } else {
+      list[kept] = item
+      kept += 1
+    }
+  }
+  list.length = kept
+  return out
+}
+
 /** A timer that is never early. Those who are waited for keep the process alive. */
 export class Alarm {
   readonly #time: Time

@@ -325,6 +325,7 @@ function fleet(time: VirtualTime, latencyMs = 5) {
     })
   return {
     store,
+    layer,
     calls,
     process,
     get mostUnderWay() {
@@ -494,6 +495,38 @@ describe('the line of a bucket', () => {
     const late = waits(time, waiting, 1, 50)
     await time.advance(100)
     expect(late.noted).toMatchObject({ granted: 0, atMs: 80 })
+  })
+
+  test('takes as long for each who joins or passes, however many wait', async () => {
+    let looks = 0
+    const looksOf = async (length: number): Promise<number[]> => {
+      const time = virtualTime()
+      const { layer } = fleet(time, 0)
+      const target = { policySet, key: 'k' }
+      const line = new TurnLine(layer, time, target, () => {})
+      const join = () => {
+        const request = {
+          ...consuming(policySet),
+          get costs() {
+            looks += 1
+            return [1]
+          },
+        }
+        const waiter = { request, untilMs: Infinity, hasLeft: false, decided() {}, failed() {} }
+        line.join(waiter)
+      }
+      for (let i = 0; i < length; i += 1) join()
+      await time.advance(20)
+      looks = 0
+      join()
+      await time.advance(20)
+      const joining = looks
+      looks = 0
+      await time.advance(100)
+      expect(line.size).toBe(length - 1)
+      return [joining, looks]
+    }
+    expect(await looksOf(500)).toEqual(await looksOf(10))
   })
 
   test('in several processes: nobody is early, nothing is lost, and no more calls than needed', async () => {

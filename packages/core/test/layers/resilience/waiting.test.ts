@@ -12,7 +12,9 @@ import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/s
 import { virtualTime } from '../../virtual-time.js'
 import { memoryIn } from '../requests.js'
 
-const QUEUE = makePolicySet('line', [leakyBucket({ capacity: 1, leak: 10, every: '1s' })])
+const QUEUE = makePolicySet('line', [
+  leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' }),
+])
 const LOG = makePolicySet('log', [slidingLog({ limit: 10, window: '1h' })])
 
 function world(deadlineMs = 100) {
@@ -97,6 +99,23 @@ describe('waiting', () => {
     expect(asked.find(({ mode }) => mode === 'cancel')).toMatchObject({ costs: [1] })
     const { untilUs, nowUs } = memory.decide({ mode: 'peek', target, costs: [0], count: 1 })
     expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(100_000)
+  })
+
+  test('whose replies come too late together are all cancelled in the store', async () => {
+    const { state, time, memory, wait } = world()
+    const target = { policySet: QUEUE, key: 'k' }
+    state.latencyMs = 150
+    const all = [1, 2, 3].map(() => wait(QUEUE))
+    await time.advance(140)
+    const inLineMs = () => {
+      const { untilUs, nowUs } = memory.decide({ mode: 'peek', target, costs: [0], count: 1 })
+      return ((untilUs[0] as number) - nowUs) / 1_000
+    }
+    expect(inLineMs()).toBeGreaterThan(100)
+    state.latencyMs = 2
+    await time.advance(20)
+    expect(inLineMs()).toBeLessThanOrEqual(0)
+    await time.settle(Promise.all(all))
   })
 
   test('that is left while the store is away changes no local quota', async () => {
