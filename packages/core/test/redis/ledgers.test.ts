@@ -31,7 +31,7 @@ import {
 } from './differential/ledgers.js'
 import { patientStore } from './patient.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 2_000)
+const STEPS = Number(process.env.WEIR_STEPS ?? 1_000)
 const SEED = Number(process.env.WEIR_SEED ?? 1)
 const STEPS_OF_WALK = 50
 const LIMIT = 6
