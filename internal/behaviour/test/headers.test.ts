@@ -101,6 +101,26 @@ describe.each(servers)('$name', (kind) => {
     expect(line(answer, 'x-ratelimit-reset')).toBe('1')
   })
 
+  test('openai: by the names of policies, with spans as its clients read them', async () => {
+    const policy = [
+      slidingWindow({ name: 'requests', limit: 60, window: '1m' }),
+      slidingWindow({ name: 'tokens', limit: 10_000, window: '1h' }),
+      fixedWindow({ name: 'money', limit: 100, window: '1d' }),
+    ]
+    const cost = { tokens: 500 }
+    const { url } = await serve(kind, { limiters: [{ store, policy, cost, headers: 'openai' }] })
+    const answer = await ask(url)
+    const shown = [...answer.lines.keys()].filter((name) => name.includes('ratelimit')).sort()
+    expect(shown.map((name) => [name, line(answer, name)])).toEqual([
+      ['x-ratelimit-limit-requests', '60'],
+      ['x-ratelimit-limit-tokens', '10000'],
+      ['x-ratelimit-remaining-requests', '59'],
+      ['x-ratelimit-remaining-tokens', '9500'],
+      ['x-ratelimit-reset-requests', '1m0s'],
+      ['x-ratelimit-reset-tokens', '1h1m0s'],
+    ])
+  })
+
   test('several formats at once; the first writes what they share', async () => {
     const answer = await second(['draft-8', 'draft-6', 'legacy'])
     expect(line(answer, 'ratelimit-policy')).toContain('"burst";q=4;w=2')

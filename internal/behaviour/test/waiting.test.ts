@@ -1,7 +1,7 @@
 // Requests that wait for their turn instead of being refused, and costs that are known when the
 // response has ended.
 
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import { Readable } from 'node:stream'
 import {
   leakyBucket,
@@ -34,6 +34,16 @@ function waited({ placed }: Exchange): Reply {
   return { body: String(placed?.waitedMs) }
 }
 
+/** However busy the machine is. */
+const PATIENT = { timeout: 20_000 }
+
+/** A request that is not waited for. */
+function leaver(url: string): ClientRequest {
+  const sent = request(url, { agent: false }).on('error', () => {})
+  sent.end()
+  return sent
+}
+
 let redis: RedisServer
 beforeAll(async () => {
   redis = await startRedis()
@@ -42,14 +52,16 @@ afterAll(() => redis.stop())
 
 describe.each(servers)('$name', (kind) => {
   test('are delayed until then, and never before; the decision says for how long', async () => {
-    const limiters = [{ name: 'l', policy: queue, wait: '2s' } as const]
+    // On a clock that stands still turns are reserved one after the other, whenever requests come.
+    const store = memoryStore({ clock: fakeClock() })
+    const limiters = [{ name: 'l', store, policy: queue, wait: '2s' } as const]
     const { url } = await serve(kind, { limiters, handler: waited })
     const startMs = performance.now()
     const answers = await Promise.all([0, 1, 2, 3].map(() => ask(url)))
     expect(performance.now() - startMs).toBeGreaterThan(299)
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     const waits = answers.map(({ body }) => Number(body)).toSorted((a, b) => a - b)
-    expect(waits[3]).toBeGreaterThan(waits[0] as number)
+    for (const [i, ms] of waits.entries()) expect(ms).toBeGreaterThanOrEqual(100 * i)
     expect(answers[3]?.headers['retry-after']).toBeUndefined()
     expect(answers[3]?.headers.ratelimit).toContain('"queue";r=0')
   })
@@ -63,29 +75,27 @@ describe.each(servers)('$name', (kind) => {
 
   test('wait for windows and for several policies, too', async () => {
     const policy = [slidingLog({ name: 'log', limit: 2, window: '80ms' }), queue]
-    const { url } = await serve(kind, { limiters: [{ name: 'l', policy, wait: '2s' }] })
+    const { url } = await serve(kind, { limiters: [{ name: 'l', policy, wait: '20s' }] })
     const answers = await Promise.all([0, 1, 2].map(() => ask(url)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
   test('of a client that leaves give their turn back, and reach no handler', async () => {
-    const store = memoryStore()
+    // A turn a minute, on a clock that stands still: nobody passes before it has left.
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
     const handler = vi.fn(waited)
-    const policy = leakyBucket({ name: 'p', capacity: 1, leak: 5, every: '1s', maxWait: '10s' })
-    const limiters = [{ name: 'l', store, policy, wait: '10s' } as const]
+    const policy = leakyBucket({ name: 'p', capacity: 1, leak: 1, every: '1m', maxWait: '10m' })
+    const limiters = [{ name: 'l', store, policy, wait: '10m' } as const]
     const { url } = await serve(kind, { limiters, handler })
     await ask(url)
     const line = new RateLimiter({ name: 'l', store, policy, shared: true })
-    const turn = async () => (await line.peek('127.0.0.1')).resetAfterMs
-    const leaving = times(5).map(() => {
-      const sent = request(url, { agent: false }).on('error', () => {})
-      sent.end()
-      return sent
-    })
-    // Five turns of 200 ms are reserved.
-    await vi.waitFor(async () => expect(await turn()).toBeGreaterThan(900))
+    const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
+    const leaving = times(5).map(() => leaver(url))
+    await expect.poll(turnMs, PATIENT).toBe(6 * 60_000)
     for (const sent of leaving) sent.destroy()
-    await vi.waitFor(async () => expect(await turn()).toBeLessThan(300))
+    await expect.poll(turnMs, PATIENT).toBe(60_000)
+    clock.advance(60_000)
     expect((await ask(url)).status).toBe(200)
     expect(handler).toHaveBeenCalledTimes(2)
   })
@@ -101,42 +111,59 @@ describe.each(servers)('$name', (kind) => {
     await ask(url)
     const limiter = new RateLimiter({ name: 'a', store, policy: first, shared: true })
     const left = async () => (await limiter.peek('127.0.0.1')).remaining
-    const sent = request(url, { agent: false }).on('error', () => {})
-    sent.end()
-    await vi.waitFor(async () => expect(await left()).toBe(8))
+    const sent = leaver(url)
+    await expect.poll(left, PATIENT).toBe(8)
     sent.destroy()
-    await vi.waitFor(async () => expect(await left()).toBe(9))
+    await expect.poll(left, PATIENT).toBe(9)
   })
 
-  test('stand in one line with those of other servers on the same Redis, until they leave', async () => {
-    const name = kind.name.replaceAll(' ', '-')
-    const policy = leakyBucket({ name, capacity: 1, leak: 5, every: '1s', maxWait: '20s' })
-    const clients = [0, 1].map(() => new Redis({ port: redis.port, ...recommendedRedisOptions }))
-    const stores = clients.map((client) => redisStore(client, { deadlineMs: 5_000 }))
-    onTestFinished(async () => {
-      for (const store of stores) await store.close()
-      for (const client of clients) client.disconnect()
+  describe('stand in one line with those of other servers on the same Redis', () => {
+    /** Two servers, each with a client of its own, on a clock that stands still. */
+    async function fleet(every: '1m' | '100ms') {
+      const name = `${kind.name.replaceAll(' ', '-')}-${every}`
+      const policy = leakyBucket({ name, capacity: 1, leak: 1, every, maxWait: '1h' })
+      const clients = [0, 1].map(() => {
+        const client = new Redis({
+          ...recommendedRedisOptions,
+          port: redis.port,
+          connectTimeout: 5_000,
+        })
+        return client.on('error', () => {})
+      })
+      await Promise.all(clients.map((client) => new Promise((done) => client.once('ready', done))))
+      const clock = fakeClock()
+      const stores = clients.map((client) => {
+        return redisStore(client, { clock, deadlineMs: 20_000, whenUnavailable: 'throw' })
+      })
+      onTestFinished(async () => {
+        for (const store of stores) await store.close()
+        for (const client of clients) client.disconnect()
+      })
+      const urls: string[] = []
+      for (const store of stores)
+        urls.push((await serve(kind, { limiters: [{ store, policy, wait: '1h' }] })).url)
+      const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
+      const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
+      await ask(urls[0] as string)
+      return { urls, turnMs }
+    }
+
+    test('until they leave', async () => {
+      const { urls, turnMs } = await fleet('1m')
+      const leaving = times(20).map(() => leaver(urls[1] as string))
+      await expect.poll(turnMs, PATIENT).toBe(21 * 60_000)
+      for (const sent of leaving) sent.destroy()
+      await expect.poll(turnMs, PATIENT).toBe(60_000)
     })
-    const urls: string[] = []
-    for (const store of stores)
-      urls.push((await serve(kind, { limiters: [{ store, policy, wait: '20s' }] })).url)
-    const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
-    const turn = async () => (await line.peek('127.0.0.1')).resetAfterMs
-    await ask(urls[0] as string)
-    const leaving = times(20).map(() => {
-      const sent = request(urls[1] as string, { agent: false }).on('error', () => {})
-      sent.end()
-      return sent
+
+    test('until their turn', async () => {
+      const { urls } = await fleet('100ms')
+      const startMs = performance.now()
+      const answers = await Promise.all([...urls, ...urls].map((url) => ask(url)))
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      // The fourth turn after the one that was taken before.
+      expect(performance.now() - startMs).toBeGreaterThan(399)
     })
-    // 20 turns of 200 ms, seen from the other server.
-    await vi.waitFor(async () => expect(await turn()).toBeGreaterThan(2_500))
-    for (const sent of leaving) sent.destroy()
-    await vi.waitFor(async () => expect(await turn()).toBeLessThan(500))
-    const startMs = performance.now()
-    const answers = await Promise.all([...urls, ...urls].map((url) => ask(url)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    // Three turns after the first.
-    expect(performance.now() - startMs).toBeGreaterThan(599)
   })
 
   test('are not delayed in shadow mode', async () => {
@@ -193,7 +220,7 @@ describe.each(servers)('$name', (kind) => {
     ])('%s', async (_, actual, tokens) => {
       const { url, left } = await gateway(() => actual)
       expect((await ask(url)).status).toBe(200)
-      await expect.poll(left).toEqual([9, tokens])
+      await expect.poll(left, PATIENT).toEqual([9, tokens])
     })
 
     test('after a stream, and after one that broke off', async () => {
@@ -211,9 +238,9 @@ describe.each(servers)('$name', (kind) => {
         (exchange) => ({ body: Readable.from(streamed(exchange)) }),
       )
       await ask(url)
-      await expect.poll(left).toEqual([9, 995])
+      await expect.poll(left, PATIENT).toEqual([9, 995])
       await expect(ask(`${url}/broken`)).rejects.toThrow()
-      await expect.poll(left).toEqual([8, 992])
+      await expect.poll(left, PATIENT).toEqual([8, 992])
       expect(outcomes.map(({ finished }) => finished)).toEqual([true, false])
     })
 
@@ -226,12 +253,11 @@ describe.each(servers)('$name', (kind) => {
         },
       )
       await ask(`${url}/error`)
-      await expect.poll(left).toEqual([9, 500])
-      const sent = request(url, { agent: false }).on('error', () => {})
-      sent.end()
-      await vi.waitFor(async () => expect(await left()).toEqual([8, 400]))
+      await expect.poll(left, PATIENT).toEqual([9, 500])
+      const sent = leaver(url)
+      await expect.poll(left, PATIENT).toEqual([8, 400])
       sent.destroy()
-      await vi.waitFor(() => expect(outcomes).toHaveLength(2))
+      await expect.poll(() => outcomes.length, PATIENT).toBe(2)
       expect(await left()).toEqual([8, 400])
     })
 
@@ -241,8 +267,8 @@ describe.each(servers)('$name', (kind) => {
       const wrong = [Number.NaN, { tokens: -1 }, { words: 3 }, 'many', null]
       const { url, left, outcomes } = await gateway(({ url: path }) => wrong[Number(path.slice(1))])
       for (const i of wrong.keys()) await ask(`${url}/${i}`)
-      await vi.waitFor(() => expect(outcomes).toHaveLength(5))
-      await expect.poll(left).toEqual([5, 500])
+      await expect.poll(() => outcomes.length, PATIENT).toBe(5)
+      await expect.poll(left, PATIENT).toEqual([5, 500])
       const codes = warn.mock.calls.map(([, options]) => (options as { code?: string }).code)
       expect(codes).toEqual(['WEIR_SETTLE_FAILED'])
     })

@@ -14,6 +14,8 @@ export interface Row {
   readonly pass: string
   /** It needs the whole machine. */
   readonly alone?: true
+  /** The short form of the matrix leaves it out. */
+  readonly fullOnly?: true
   /** Why it is not judged with leases: what its checks look at is what leases change. */
   readonly notWithLeases?: string
   run(stage: Stage, length: Length): Promise<readonly Check[]>

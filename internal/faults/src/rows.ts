@@ -12,9 +12,9 @@ import { processes } from './rows/processes.js'
 import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
 import { topology } from './rows/topology.js'
+import { waitingAndSettling } from './rows/waiting.js'
 
-/** In the order of their numbers; rows without one come last, in the order given here. */
-export const rows: readonly Row[] = [
+const all: readonly Row[] = [
   none,
   ...outages,
   ...flapping,
@@ -33,7 +33,18 @@ export const rows: readonly Row[] = [
   hostileKeys,
   resharding,
   cutRecovery,
-].sort((a, b) => place(a) - place(b))
+]
+
+/** The short form takes the first row of each number. */
+const plain = all.map((row, i): Row => {
+  const isFirst = all.findIndex(({ number }) => number === row.number) === i
+  return isFirst ? row : { ...row, fullOnly: true }
+})
+
+/** In the order of their numbers; rows without one come last, in the order given here. */
+export const rows: readonly Row[] = [...plain, ...waitingAndSettling(plain)].sort(
+  (a, b) => place(a) - place(b),
+)
 
 function place({ number }: Row): number {
   const parsed = Number.parseInt(number, 10)

@@ -20,8 +20,9 @@ const { values } = parseArgs({
 })
 
 const wanted = values.rows?.split(',').map((id) => id.trim())
-const named = rows.filter(({ number, variant }) => {
-  return wanted === undefined || wanted.includes(number) || wanted.includes(`${number} ${variant}`)
+const named = rows.filter((row) => {
+  if (wanted === undefined) return !(values.short && row.fullOnly)
+  return wanted.some((each) => row.number === each || ` ${idOf(row)}`.endsWith(` ${each}`))
 })
 if (named.length === 0) {
   console.error(`no such rows: ${values.rows}`)

@@ -2,8 +2,7 @@
 // yet.
 import { freePort, type RedisServer } from '@weir/testkit'
 import { type Check, countAtLeast } from '../checks.js'
-import type { Job } from '../client/protocol.js'
-import { type Fault, KEY, LIMIT, load, RATE, type Run, underFault, WINDOW_MS } from '../outage.js'
+import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
 import {
@@ -161,7 +160,6 @@ const coldStart: Outage = {
 function rowOf(
   { upAtStart, provoke, judge, ...row }: Outage,
   client: 'recommended' | 'plain',
-  changes: Partial<Job> = {},
 ): Row {
   return {
     ...row,
@@ -171,7 +169,7 @@ function rowOf(
       if (upAtStart === false) await wire.set('refuse')
       const scene = { stage, server, wire }
       const course = upAtStart === false ? { ...length, warmUpMs: 0 } : length
-      const job = load(wire.port, { client, awaitReady: upAtStart !== false, ...changes })
+      const job = load(wire.port, { client, awaitReady: upAtStart !== false })
       const run = await underFault(stage, course, [job], provoke(scene, length.faultMs), wire)
       return judge(run, scene)
     },
@@ -194,51 +192,6 @@ function plain(outage: Outage): Row {
   )
 }
 
-/** What waits: 50 a second pass, and four times as many ask. */
-const LINE = { capacity: 10, leak: 50, every: '1s', maxWait: '1s' }
-const TIMEOUT_MS = 500
-/** The bucket lets so many pass in a window of the matrix. */
-const PASSES = LINE.capacity + (LINE.leak * WINDOW_MS) / 1_000
-
-/**
- * Waiting ends in time: by its timeout, and a deadline of the call. Who had a turn in Redis passes
- * beside those who wait here then.
- */
-function waiting(outage: Outage): Row {
-  const row = {
-    ...outage,
-    variant: 'waiting',
-    must: 'wait on, in time',
-    pass: 'max <= timeout + 150 ms; over <= 2L and those in line',
-    judge: (run: Run) => {
-      const passed = run.samples.map((sample) => ({ ...sample, at: sample.at + sample.ms }))
-      const most = 2 * PASSES + (LINE.leak * TIMEOUT_MS) / 1_000
-      return [slowest(run, TIMEOUT_MS + 150), over({ ...run, samples: passed }, most), ...sane(run)]
-    },
-  }
-  const policy = { make: 'leakyBucket', options: { name: 'line', ...LINE } }
-  return rowOf(row, 'recommended', { does: 'wait', policy, ratePerSecond: 4 * LINE.leak })
-}
-
-/** Settlements end in time; what is in flight beyond its estimate comes on top of the limit. */
-function settling(outage: Outage): Row {
-  const row = {
-    ...outage,
-    variant: 'settling',
-    must: 'settle, or let the estimate stand',
-    pass: 'max <= 500 ms + 2 x 150 ms; over <= 2L and what is in flight',
-    judge: (run: Run) => [
-      slowest(run, SETTLED_MS + 300),
-      over(run, 2 * LIMIT + (RATE * SETTLED_MS) / 1_000),
-      ...sane(run),
-    ],
-  }
-  return rowOf(row, 'recommended', { does: 'settle' })
-}
-
-/** After which time a decision is settled. */
-const SETTLED_MS = 500
-
 function absent(port: number): RedisServer {
   return { port } as RedisServer
 }
@@ -248,6 +201,4 @@ export const outages: readonly Row[] = [
     rowOf(outage, 'recommended'),
   ),
   ...[kill, stop, blackHole, coldStart].map(plain),
-  ...[kill, stop, restart, latency200].map(waiting),
-  ...[kill, stop, restart, latency200].map(settling),
 ]

@@ -73,7 +73,7 @@ export function storeClosed(): StoreError {
 
 /**
  * Any value as short, quoted, printable ASCII: keys and options come from outside and must not
- * forge log lines. Of an object, what it is.
+ * forge log lines. Of an object, what it is; of a URL its scheme, as it may have a password.
  */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
@@ -123,7 +123,8 @@ function kindOf(value: Described): string {
 
 function printable(text: string): string {
   const cut = text.length > 64 ? `${text.slice(0, 64)}…` : text
-  return cut.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
+  const open = cut.replace(/([a-z][a-z0-9+.-]*:\/\/)\S+/gi, '$1…')
+  return open.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
     return unit === '"' || unit === '\\'
       ? `\\${unit}`
       : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

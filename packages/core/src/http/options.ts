@@ -265,8 +265,8 @@ export function headerFormats(
   const formats = headers === false ? [] : Array.isArray(headers) ? headers : [headers]
   for (const format of formats) {
     if (!isHeaderFormat(format)) {
-      const right =
-        "give 'draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta', an array of them, or false"
+      const all = "'draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta', 'openai'"
+      const right = `give ${all}, an array of them, or false`
       throw rangeError('WEIR_INVALID_OPTION', `headers has ${quote(format)}; ${right}`)
     }
   }

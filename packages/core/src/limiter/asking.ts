@@ -6,7 +6,7 @@
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layers/layer.js'
 import type { StoreResult } from '../store.js'
-import { Alarm, askSafely, denied, giveBack, type Line, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, giveBack, type Line, takeOut, type Waiter } from './waiting.js'
 
 /** Waiters that ask in one, at the most. */
 const MOST = 1_000
@@ -44,10 +44,10 @@ export class AskLine implements Line {
   left(waiter: Waiter): void {
     const wasFirst = this.#waiters[0] === waiter
     // Several may have left at once.
-    const staying = this.#waiters.filter(({ hasLeft }) => !hasLeft)
-    this.#waiters.splice(0, this.#waiters.length, ...staying)
+    takeOut(this.#waiters, ({ hasLeft }) => hasLeft)
+    const [first] = this.#waiters
     // Those behind it may have less to wait for.
-    if (staying.length === 0 || (wasFirst && !isAlike(staying[0], waiter)))
+    if (first === undefined || (wasFirst && !isAlike(first, waiter)))
       this.#alarm.set(Number.POSITIVE_INFINITY)
     this.#ask()
   }
@@ -120,11 +120,8 @@ export class AskLine implements Line {
     const last = this.#last
     if (last === undefined || atMs === Number.POSITIVE_INFINITY) return
     const nowMs = this.#time.nowMs()
-    const late = this.#waiters.filter((waiter) => !canWait(waiter, atMs))
-    for (const waiter of late) {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+    for (const waiter of takeOut(this.#waiters, (each) => !canWait(each, atMs)))
       waiter.decided(denied(costing(last, waiter), Math.max(1, atMs - nowMs)))
-    }
   }
 
   #failed(asked: Waiter, error: unknown): void {

@@ -107,8 +107,8 @@ export interface DecideOptions {
 }
 
 export interface WaitOptions extends DecideOptions {
-  /** How long to wait at the most. Default: as long as it takes; for a turn of a bucket, its
-   *  `maxWait`, which also cuts what is longer. */
+  /** How long to wait at the most; 0: be allowed at once, or denied. Default: as long as it takes;
+   *  for a turn of a bucket, its `maxWait`, which also cuts what is longer. */
   readonly timeout?: Duration | undefined
   /** Ends the wait: the promise then rejects with its reason, and the turn goes to others. */
   readonly signal?: AbortSignal | undefined
@@ -156,9 +156,7 @@ export class RateLimiter {
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   readonly #waiting: Waiting
   #isClosed = false
-  /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
-   *  default is true. */
-  enabled = true
+  #isEnabled = true
 
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
    *  WEIR_INVALID_POLICY */
@@ -193,6 +191,17 @@ export class RateLimiter {
     if (!shared) warnOfNamesake(this.#fixed, store)
   }
 
+  /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
+   *  For an emergency; the default is true. */
+  get enabled(): boolean {
+    return this.#isEnabled
+  }
+
+  set enabled(enabled: boolean) {
+    this.#isEnabled = enabled
+    if (!enabled) this.#waiting.release()
+  }
+
   /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
   consume(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised('consume', key, options)
@@ -215,12 +224,13 @@ export class RateLimiter {
     const { cost: given, timeout, signal } = options ?? {}
     const key = checkedKey(of)
     const cost = given === undefined ? 1 : checkedCosts(given)
-    const timeoutMs =
-      timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout, 'timeout')
+    let timeoutMs = timeout === 0 ? 0 : Number.POSITIVE_INFINITY
+    if (timeout !== undefined && timeout !== 0) timeoutMs = durationMs(timeout, 'timeout')
     if (signal !== undefined) checkSignal(signal)
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), waitedMs: 0 }
+    const off = unlimitedDecision(this.name, key, DISABLED, true)
+    if (!this.enabled) return { ...off, waitedMs: 0 }
     const known = this.#resolveFor('wait', key, options)
     // In the same turn where that is possible: first come, first served.
     const resolved = isPromise(known) ? await known : known
@@ -228,12 +238,14 @@ export class RateLimiter {
     // A policy function may have taken its time.
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
+    if (!this.enabled) return { ...off, waitedMs: 0 }
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
     const request = requestOf(target, costs, resolved)
     const limited = { ...request, atLeast: 1 }
     const { result, waitedMs } = await this.#waiting.wait({ request: limited, timeoutMs, signal })
+    if (result === undefined) return { ...off, waitedMs }
     const decision = this.#watched('consume', decisionOf(request, result)) as Decision
     return { ...decision, waitedMs }
   }

@@ -10,7 +10,7 @@ import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layers/layer.js'
 import type { StoreResult, Target } from '../store.js'
-import { Alarm, askSafely, denied, type Line, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, type Line, takeOut, type Waiter } from './waiting.js'
 
 /** Units that were reserved at once, or what is left of them. */
 interface Run {
@@ -24,6 +24,11 @@ interface Run {
   readonly cameMs: number
 }
 
+interface Placed {
+  readonly waiter: Waiter
+  readonly place: number
+}
+
 export class TurnLine implements Line {
   readonly #layer: Layer
   readonly #time: Time
@@ -31,13 +36,19 @@ export class TurnLine implements Line {
   readonly #policy: Policy
   readonly #ended: () => void
   /** Those whose turns are reserved, in the order in which they came. */
-  readonly #waiters: { readonly waiter: Waiter; readonly place: number }[] = []
+  readonly #waiters: Placed[] = []
   /** Sorted by when they are due. */
   readonly #row: Run[] = []
+  /** Those whose reservations are on their way, but for those who have left. */
+  readonly #asking: Set<Waiter> = new Set()
   readonly #alarm: Alarm
   #places = 0
-  /** Those whose reservations are on their way; they may have left. */
-  readonly #asking: Set<Waiter> = new Set()
+  #calls = 0
+  // Lines may be long, so that these are counted and not summed up: units of `#row`, of `#waiters`
+  // and of `#asking`.
+  #reserved = 0
+  #waitedFor = 0
+  #askedFor = 0
 
   /** @param ended called when nobody waits and nothing is on its way */
   constructor(layer: Layer, time: Time, target: Target, ended: () => void) {
@@ -50,7 +61,7 @@ export class TurnLine implements Line {
   }
 
   get size(): number {
-    return this.#waiters.length + this.#asking.size
+    return this.#waiters.length + this.#calls
   }
 
   join(waiter: Waiter): void {
@@ -61,14 +72,16 @@ export class TurnLine implements Line {
     const atMs = this.#time.nowMs()
     // Where others have left behind what it needs, nothing need be asked. So a client that comes
     // and goes all the time asks for less and less, and what it left behind is cancelled.
-    const isNext = [...this.#asking].every(({ hasLeft }) => hasLeft)
+    const isNext = this.#asking.size === 0
     const isEnough = cost > 0 && this.#spare >= cost
-    if (isNext && isEnough && this.#dueMs(this.#wanted + cost) <= waiter.untilMs) {
-      this.#waiters.push({ waiter, place })
+    if (isNext && isEnough && this.#dueMs(this.#waitedFor + cost) <= waiter.untilMs) {
+      this.#insert(this.#waiters.length, waiter, place)
       this.#goOn()
       return
     }
+    this.#calls += 1
     this.#asking.add(waiter)
+    this.#askedFor += cost
     const patienceMs = Math.min(waiter.untilMs - atMs, this.#policy.maxWaitMs)
     askSafely(
       this.#layer,
@@ -76,14 +89,16 @@ export class TurnLine implements Line {
       { ...waiter.request, maxWaitMs: Math.max(0, Math.ceil(patienceMs)) },
       {
         decided: (result) => {
-          this.#asking.delete(waiter)
+          this.#calls -= 1
+          this.#hasAsked(waiter)
           // The call itself is on top of the time that it would wait.
           waiter.untilMs += this.#time.nowMs() - atMs
           this.#answered(waiter, place, result)
           this.#goOn()
         },
         failed: (error) => {
-          this.#asking.delete(waiter)
+          this.#calls -= 1
+          this.#hasAsked(waiter)
           if (!waiter.hasLeft) waiter.failed(error)
           this.#goOn()
         },
@@ -91,11 +106,22 @@ export class TurnLine implements Line {
     )
   }
 
-  left(): void {
-    // Several may have left at once; the reservations of some may be on their way.
-    const staying = this.#waiters.filter(({ waiter }) => !waiter.hasLeft)
-    this.#waiters.splice(0, this.#waiters.length, ...staying)
+  left(waiter: Waiter): void {
+    // Its reservation may be on its way.
+    this.#hasAsked(waiter)
+    // Several may have left at once.
+    for (const gone of takeOut(this.#waiters, (each) => each.waiter.hasLeft))
+      this.#waitedFor -= costOf(gone.waiter)
     this.#goOn()
+  }
+
+  #hasAsked(waiter: Waiter): void {
+    if (this.#asking.delete(waiter)) this.#askedFor -= costOf(waiter)
+  }
+
+  #insert(at: number, waiter: Waiter, place: number): void {
+    this.#waiters.splice(at, 0, { waiter, place })
+    this.#waitedFor += costOf(waiter)
   }
 
   #answered(waiter: Waiter, place: number, result: StoreResult): void {
@@ -108,32 +134,26 @@ export class TurnLine implements Line {
     this.#add(result, cost)
     if (waiter.hasLeft) return
     // Replies may overtake each other.
-    const before = this.#waiters.filter((each) => each.place < place)
-    const units = before.reduce((sum, each) => sum + costOf(each.waiter), cost)
+    let at = this.#waiters.length
+    let units = this.#waitedFor + cost
+    for (; at > 0 && (this.#waiters[at - 1] as Placed).place > place; at -= 1)
+      units -= costOf((this.#waiters[at - 1] as Placed).waiter)
     const nowMs = this.#time.nowMs()
     const dueMs = this.#dueMs(units)
     // Behind the others it may have to wait for longer; they move up to what it was given.
     if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
-    else this.#waiters.splice(before.length, 0, { waiter, place })
+    else this.#insert(at, waiter, place)
   }
 
-  /** Units of all who wait, those included whose reservations are on their way. */
-  get #wanted(): number {
-    let units = 0
-    for (const { waiter } of this.#waiters) units += costOf(waiter)
-    for (const waiter of this.#asking) if (!waiter.hasLeft) units += costOf(waiter)
-    return units
-  }
-
-  /** Units that nobody waits for. */
+  /** Units that nobody waits for, those included whose reservations are on their way. */
   get #spare(): number {
-    return this.#row.reduce((sum, { units }) => sum + units, -this.#wanted)
+    return this.#reserved - this.#waitedFor - this.#askedFor
   }
 
   #goOn(): void {
     this.#pass()
     // What is on its way stands on all that was reserved, so until then there is nothing to cancel.
-    if (this.#asking.size === 0) this.#cancelSpare()
+    if (this.#calls === 0) this.#cancelSpare()
     if (this.size === 0) this.#ended()
   }
 
@@ -143,8 +163,10 @@ export class TurnLine implements Line {
     while (this.#waiters.length === 0 && this.#row.length > 0) {
       const run = this.#row[0] as Run
       const early = Math.floor((run.dueMs - nowMs) / this.#policy.unitMs) + 1
-      run.units = Math.min(run.units, Math.max(0, early))
-      if (run.units > 0) return
+      const units = Math.min(run.units, Math.max(0, early))
+      this.#reserved -= run.units - units
+      run.units = units
+      if (units > 0) return
       this.#row.shift()
     }
   }
@@ -158,19 +180,20 @@ export class TurnLine implements Line {
     let at = this.#row.length
     while (at > 0 && (this.#row[at - 1] as Run).dueMs > dueMs) at -= 1
     this.#row.splice(at, 0, { units, dueMs, untilUs, result, cameMs })
+    this.#reserved += units
   }
 
   /** When the last of the first so many units of the row is due. */
   #dueMs(units: number): number {
-    let left = units
-    let latestMs = Number.NEGATIVE_INFINITY
-    for (const run of this.#row) {
-      const behind = Math.max(0, run.units - left)
-      latestMs = Math.max(latestMs, run.dueMs - behind * this.#policy.unitMs)
-      left -= run.units
-      if (left <= 0) return latestMs
-    }
-    return latestMs
+    const row = this.#row
+    // From the nearer end: who joins a line stands at its end, and who passes at its beginning.
+    const isNearEnd = 2 * units > this.#reserved
+    let at = isNearEnd ? row.length - 1 : 0
+    let behind = isNearEnd ? this.#reserved - units : (row[0] as Run).units - units
+    for (; behind < 0 && at < row.length - 1; behind += (row[at] as Run).units) at += 1
+    for (; behind >= (row[at] as Run).units && at > 0; at -= 1) behind -= (row[at] as Run).units
+    const dueMs = (row[at] as Run).dueMs - behind * this.#policy.unitMs
+    return Math.max(dueMs, row[at - 1]?.dueMs ?? dueMs)
   }
 
   /** Lets those pass whose units are due. */
@@ -188,12 +211,14 @@ export class TurnLine implements Line {
         return
       }
       this.#waiters.shift()
+      this.#waitedFor -= units
       first.waiter.decided(this.#taken(units))
     }
   }
 
   /** Takes the first units of the row. Returns what the store has said of the last of them. */
   #taken(units: number): StoreResult {
+    this.#reserved -= units
     for (let left = units; ; ) {
       const run = this.#row[0] as Run
       if (run.units > left) {
@@ -231,10 +256,13 @@ export class TurnLine implements Line {
       const units = Math.min(spare, run.units)
       this.#cancel(run, units)
       spare -= units
+      this.#reserved -= units
       if (units === run.units) this.#row.pop()
       else {
         run.untilUs = this.#untilUs(run, units)
-        run.dueMs -= units * this.#policy.unitMs
+        const dueMs = run.dueMs - units * this.#policy.unitMs
+        // The row stays sorted.
+        run.dueMs = Math.max(dueMs, this.#row.at(-2)?.dueMs ?? dueMs)
         run.units -= units
       }
     }

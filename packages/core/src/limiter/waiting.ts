@@ -2,6 +2,7 @@
 // turns are reserved in the store (turns.ts); of everything else, the first in line asks when it
 // may pass (asking.ts).
 
+import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
@@ -15,8 +16,8 @@ export interface Waiter {
   /** When it must not wait any longer, in ms of the process; it may be `Infinity`. */
   untilMs: number
   hasLeft: boolean
-  /** Ends the wait. */
-  decided(result: StoreResult): void
+  /** Ends the wait; without a result it passes, as nothing limits any more. */
+  decided(result?: StoreResult): void
   failed(error: unknown): void
 }
 
@@ -46,7 +47,8 @@ export interface WaitRequest {
 }
 
 export interface Waited {
-  readonly result: StoreResult
+  /** Undefined: it was released. */
+  readonly result: StoreResult | undefined
   readonly waitedMs: number
 }
 
@@ -94,15 +96,30 @@ export class Waiting {
 
   /** Rejects all who wait. */
   close(error: () => Error): void {
+    this.#endAll((waiter) => waiter.failed(error()))
+  }
+
+  /** Lets all pass who wait. */
+  release(): void {
+    this.#endAll((waiter) => waiter.decided())
+  }
+
+  #endAll(end: (waiter: Waiter) => void): void {
     const all = [...this.#waiters]
     // All of them first: nobody is to move up.
-    for (const [waiter] of all) waiter.failed(error())
+    for (const [waiter] of all) end(waiter)
     for (const [, leave] of all) leave()
   }
 
   #join(waiter: Waiter): void {
     const { maxWaiting, lineFor } = this.#options
-    const { target } = waiter.request
+    const { target, costs } = waiter.request
+    const { policies } = target.policySet
+    // What can never pass is denied, whatever line there is.
+    if (costs.some((cost, i) => cost > (policies[i] as Policy).limit)) {
+      this.#turnAway(waiter, false)
+      return
+    }
     const lines = this.#linesOf(target.policySet)
     const id = idOf(target)
     const known = lines.get(id)
@@ -117,7 +134,7 @@ export class Waiting {
     line.join(waiter)
   }
 
-  /** Too many wait. Where others do it is not to pass them; else it may pass at once. */
+  /** For who is not to wait. Where others do it is not to pass them; else it may pass at once. */
   #turnAway(waiter: Waiter, isBehind: boolean): void {
     const { request } = waiter
     const asked: StoreRequest = isBehind ? { ...request, mode: 'peek' } : request
@@ -181,6 +198,22 @@ export function denied(result: StoreResult, waitMs: number): StoreResult {
     return { ...each, remaining: 0, retryAfterMs }
   })
   return { ...result, granted: 0, policies }
+}
+
+/** Takes those out of a list for which it holds, and returns them. */
+export function takeOut<Item>(list: Item[], holds: (item: Item) => boolean): Item[] {
+  const out: Item[] = []
+  let kept = 0
+  for (const item of list) {
+    if (holds(item)) {
+      out.push(item)
+    } else {
+      list[kept] = item
+      kept += 1
+    }
+  }
+  list.length = kept
+  return out
 }
 
 /** A timer that is never early. Those who are waited for keep the process alive. */

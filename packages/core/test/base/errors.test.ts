@@ -7,10 +7,12 @@ import {
   memoryStore,
   RateLimiter,
   recommendedRedisOptions,
+  redisStore,
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
 
+const SECRET = 'redis://admin:hunter2@redis.inside:6379'
 const policy = tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: '1s' })
 const client = new Redis({ ...recommendedRedisOptions, lazyConnect: true })
 
@@ -34,11 +36,28 @@ test.each<[unknown, string]>([
   [function keyOf() {}, 'a function keyOf'],
   [() => 1, 'a function'],
   [new TypeError('gone'), 'TypeError: gone'],
+  ['redis://user:secret@host:6379/0', '"redis://…"'],
+  [' REDISS://:secret@host', '" REDISS://…"'],
+  [`redis+sentinel://${'u'.repeat(80)}:secret@host`, '"redis+sentinel://…"'],
+  [new URL('redis://user:secret@host'), 'a URL'],
+  [['redis://user:secret@host'], '["redis://…"]'],
+  [new Error('no answer of redis://user:secret@host'), 'Error: no answer of redis://…'],
   [new Map(), 'a Map'],
   [Object.create(null), '{}'],
   [Symbol('s'), 'Symbol(s)'],
 ])('%o is %s', (value, text) => {
   expect(quote(value)).toBe(text)
+})
+
+test.each([
+  ['a store', () => new RateLimiter({ policy, store: SECRET as never })],
+  ['options', () => new RateLimiter(SECRET as never)],
+  ['a client', () => redisStore(SECRET as never)],
+  ['a policy', () => new RateLimiter({ policy: SECRET as never })],
+  ['an option of a store', () => memoryStore({ [SECRET]: 1 } as never)],
+])('no message shows the password of a URL that was given as %s', (_, make) => {
+  expect(make).toThrow(expect.objectContaining({ code: expect.stringMatching(/^WEIR_/) }))
+  expect(make).not.toThrow(/hunter2|admin|inside/)
 })
 
 test('whatever is quoted is short printable ASCII', () => {

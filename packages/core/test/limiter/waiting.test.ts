@@ -147,9 +147,66 @@ describe('a limiter', () => {
       expect(await limiter.wait('k')).toMatchObject({ allowed: true, waitedMs: 0 })
   })
 
+  test('lets who waits pass as soon as it is switched off, and gives the turns back', async () => {
+    const window = fixedWindow({ limit: 100, window: '1h' })
+    for (const policies of [[policy], [policy, window]]) {
+      const limiter = new RateLimiter({ policy: policies })
+      await limiter.consume('k')
+      const timers = vi.getTimerCount()
+      const waiting = [1, 2, 3].map(() => limiter.wait('k'))
+      await vi.advanceTimersByTimeAsync(50)
+      limiter.enabled = false
+      for (const each of waiting)
+        expect(await each).toMatchObject({ allowed: true, waitedMs: 50, limit: Infinity })
+      expect(vi.getTimerCount()).toBe(timers)
+      limiter.enabled = true
+      expect((await limiter.peek('k')).policies[0]?.resetAfterMs).toBe(50)
+    }
+  })
+
+  test('lets those pass, too, whose policy was still looked up when it was switched off', async () => {
+    const limiter = new RateLimiter({ policy: async () => policy })
+    await limiter.consume('k')
+    const waiting = limiter.wait('k')
+    limiter.enabled = false
+    expect(await waiting).toMatchObject({ allowed: true, waitedMs: 0 })
+  })
+
+  test.each([
+    ['a bucket', [policy]],
+    ['a window', [fixedWindow({ limit: 1, window: '100ms' })]],
+    ['several policies', [policy, slidingLog({ limit: 100, window: '1h' })]],
+  ])('with a timeout of 0, allows at once or denies, as it is said of %s', async (_, given) => {
+    const limiter = new RateLimiter({ policy: given })
+    expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
+    const denied = { allowed: false, waitedMs: 0, retryAfterMs: 100 }
+    expect(await limiter.wait('k', { timeout: 0 })).toMatchObject(denied)
+    // Nor does it pass those who wait.
+    void limiter.wait('k')
+    await vi.advanceTimersByTimeAsync(50)
+    expect((await limiter.wait('k', { timeout: 0 })).allowed).toBe(false)
+    await vi.advanceTimersByTimeAsync(150)
+    expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
+  })
+
+  test.each([
+    ['a bucket', [policy]],
+    ['a window', [fixedWindow({ limit: 1, window: '1h' })]],
+    ['several policies', [slidingLog({ limit: 5, window: '1h' }), policy]],
+  ])('denies at once what can never pass, whatever line there is: %s', async (_, given) => {
+    const limiter = new RateLimiter({ policy: given, maxWaiting: { perKey: 1 } })
+    await limiter.consume('k')
+    const first = limiter.wait('k', { timeout: '2h' })
+    const never = await limiter.wait('k', { cost: 2, timeout: '2h' })
+    expect(never).toMatchObject({ allowed: false, waitedMs: 0, retryAfterMs: Infinity })
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect((await first).allowed).toBe(true)
+  })
+
   test.each([
     ['a timeout that is no duration', { timeout: 'soon' as '1s' }, 'WEIR_INVALID_DURATION'],
-    ['a timeout of 0', { timeout: 0 }, 'WEIR_INVALID_DURATION'],
+    ['a timeout below 0', { timeout: -1 }, 'WEIR_INVALID_DURATION'],
+    ['a timeout of 0 as a text', { timeout: '0s' as '1s' }, 'WEIR_INVALID_DURATION'],
     ['a timeout that is NaN', { timeout: Number.NaN }, 'WEIR_INVALID_DURATION'],
     ['a signal that is none', { signal: {} as AbortSignal }, 'WEIR_INVALID_OPTION'],
     ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
@@ -268,6 +325,7 @@ function fleet(time: VirtualTime, latencyMs = 5) {
     })
   return {
     store,
+    layer,
     calls,
     process,
     get mostUnderWay() {
@@ -293,7 +351,7 @@ describe('the line of a bucket', () => {
     waiting.wait({ request: consuming(policySet, cost), timeoutMs, signal }).then(
       ({ result }: Waited) => {
         noted.atMs = Math.round(time.nowMs())
-        noted.granted = result.granted
+        noted.granted = result?.granted ?? 0
       },
       (error: unknown) => {
         noted.error = error
@@ -439,6 +497,38 @@ describe('the line of a bucket', () => {
     expect(late.noted).toMatchObject({ granted: 0, atMs: 80 })
   })
 
+  test('takes as long for each who joins or passes, however many wait', async () => {
+    let looks = 0
+    const looksOf = async (length: number): Promise<number[]> => {
+      const time = virtualTime()
+      const { layer } = fleet(time, 0)
+      const target = { policySet, key: 'k' }
+      const line = new TurnLine(layer, time, target, () => {})
+      const join = () => {
+        const request = {
+          ...consuming(policySet),
+          get costs() {
+            looks += 1
+            return [1]
+          },
+        }
+        const waiter = { request, untilMs: Infinity, hasLeft: false, decided() {}, failed() {} }
+        line.join(waiter)
+      }
+      for (let i = 0; i < length; i += 1) join()
+      await time.advance(20)
+      looks = 0
+      join()
+      await time.advance(20)
+      const joining = looks
+      looks = 0
+      await time.advance(100)
+      expect(line.size).toBe(length - 1)
+      return [joining, looks]
+    }
+    expect(await looksOf(500)).toEqual(await looksOf(10))
+  })
+
   test('in several processes: nobody is early, nothing is lost, and no more calls than needed', async () => {
     for (let seed = 1; seed <= 30; seed += 1) {
       const time = virtualTime(seed)
@@ -463,7 +553,7 @@ describe('the line of a bucket', () => {
           .then(
             ({ result }) => {
               settled += 1
-              if (result.granted > 0) passed.push({ atMs: time.nowMs(), cost })
+              if ((result?.granted ?? 0) > 0) passed.push({ atMs: time.nowMs(), cost })
             },
             () => {
               settled += 1
@@ -522,7 +612,7 @@ describe('a line that asks', () => {
       waiting.wait({ request, timeoutMs: 1, signal: undefined }),
     )
     await time.advance(1_000)
-    const granted = (await Promise.all(all)).map(({ result }) => result.granted)
+    const granted = (await Promise.all(all)).map(({ result }) => result?.granted)
     expect(granted).toEqual([1, 1, 1, 1])
   })
 
@@ -539,8 +629,8 @@ describe('a line that asks', () => {
     await store.reset({ policySet, key: 'k' })
     const impatient = wait(100)
     await time.advance(100)
-    expect((await first).result.granted).toBe(1)
-    expect((await impatient).result.granted).toBe(1)
+    expect((await first).result?.granted).toBe(1)
+    expect((await impatient).result?.granted).toBe(1)
   })
 
   test('goes on after a layer that throws', async () => {
@@ -575,7 +665,7 @@ describe('a line that asks', () => {
       broken = false
       const passed = wait()
       await time.advance(1_000)
-      expect((await passed).result.granted).toBe(1)
+      expect((await passed).result?.granted).toBe(1)
     }
   })
 
@@ -625,7 +715,7 @@ describe('a line that asks', () => {
     other.abort()
     const { result, waitedMs } = await time.settle(second)
     await gone
-    expect(result.granted).toBe(1)
+    expect(result?.granted).toBe(1)
     expect(waitedMs).toBe(5)
     expect(left()).toBe(0)
   })
@@ -643,14 +733,14 @@ describe('a line that asks', () => {
     ] as const) {
       void waiting
         .wait({ request: consuming(policySet, cost), timeoutMs, signal: undefined })
-        .then(({ result }) => ended.push([cost, result.granted, Math.round(time.nowMs())]))
+        .then(({ result }) => ended.push([cost, result?.granted ?? 0, Math.round(time.nowMs())]))
     }
     await time.advance(4_000)
     expect(ended).toEqual([
       [4, 1, 5],
+      [9, 0, 5],
       [4, 0, 10],
       [4, 1, 1_010],
-      [9, 0, 1_015],
       [1, 1, 2_015],
     ])
   })
@@ -675,6 +765,6 @@ describe('a line that asks', () => {
     const wait = (cost: number) =>
       line.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })
     await expect(wait(1)).rejects.toThrow('away')
-    expect((await wait(2)).result.granted).toBe(1)
+    expect((await wait(2)).result?.granted).toBe(1)
   })
 })

@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { RateLimiter } from '../../src/limiter/limiter.js'
-import { patientClient, patientStore } from './patient.js'
+import { patientClient } from './patient.js'
 import { QUEUE, WINDOW } from './waiters/policies.js'
-import type { WaitJob, WaitReport } from './waiters/waiters.js'
+import { IN_LINE, type Passed, type WaitJob, type WaitReport } from './waiters/waiters.js'
 
 const PROCESSES = 4
 const script = fileURLToPath(new URL('waiters/start.mjs', import.meta.url))
@@ -37,11 +36,24 @@ async function started(): Promise<ChildProcess> {
   return child
 }
 
+/** Sends a job; resolves to the first message that is right. */
+function told(
+  child: ChildProcess,
+  job: Omit<WaitJob, 'port'>,
+  isRight: (message: unknown) => boolean,
+): Promise<unknown> {
+  return new Promise((resolve) => {
+    child.on('message', function hear(message) {
+      if (!isRight(message)) return
+      child.off('message', hear)
+      resolve(message)
+    })
+    child.send({ port: server.port, ...job })
+  })
+}
+
 async function waits(child: ChildProcess, job: Omit<WaitJob, 'port'>): Promise<WaitReport> {
-  const reported = once(child, 'message')
-  child.send({ port: server.port, ...job })
-  const [report] = await reported
-  return report as WaitReport
+  return (await told(child, job, (message) => message !== IN_LINE)) as WaitReport
 }
 
 async function scripts(): Promise<number> {
@@ -54,16 +66,21 @@ async function scripts(): Promise<number> {
 describe('200 waiters in 4 processes on one bucket', () => {
   const each = { policy: 'queue', waiters: 50 } as const
 
+  /** Nobody before its turn, and no two turns nearer to each other than the bucket says. */
+  function areInTurn(passed: readonly Passed[]): void {
+    for (const { turnMs, atMs } of passed) expect(atMs).toBeGreaterThanOrEqual(turnMs - 0.1)
+    const turns = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
+    for (let i = 1; i < turns.length; i += 1)
+      expect((turns[i] as number) - (turns[i - 1] as number)).toBeGreaterThan(9.99)
+  }
+
   test('pass at their turns on the clock of Redis, in its order, with few calls', async () => {
     const job = { ...each, key: 'all', leavers: 0 }
     const reports = await Promise.all(processes.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
     expect(reports.flatMap(({ errors }) => errors)).toEqual([])
     expect(passed.length).toBe(200)
-    for (const { turnMs, atMs } of passed) expect(atMs).toBeGreaterThanOrEqual(turnMs - 0.1)
-    const turns = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
-    for (let i = 1; i < turns.length; i += 1)
-      expect((turns[i] as number) - (turns[i - 1] as number)).toBeGreaterThan(9.99)
+    areInTurn(passed)
     expect(await scripts()).toBeLessThanOrEqual(200)
   })
 
@@ -75,26 +92,26 @@ describe('200 waiters in 4 processes on one bucket', () => {
     )
     const passed = reports.flatMap((report) => report.passed)
     expect(reports.flatMap(({ errors }) => errors)).toEqual([])
-    expect(passed.length).toBe(180)
-    for (const { turnMs, atMs } of passed) expect(atMs).toBeGreaterThanOrEqual(turnMs - 0.1)
-    const turns = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
-    for (let i = 1; i < turns.length; i += 1)
-      expect((turns[i] as number) - (turns[i - 1] as number)).toBeGreaterThan(9.99)
-    expect(await scripts()).toBeLessThanOrEqual(220)
+    // On a busy machine some may have passed before they could leave.
+    const left = reports.reduce((sum, report) => sum + report.left, 0)
+    expect(left).toBeLessThanOrEqual(20)
+    expect(passed.length).toBe(200 - left)
+    areInTurn(passed)
+    expect(await scripts()).toBeLessThanOrEqual(200 + 20 + PROCESSES)
   })
 
   test('are blocked for no longer than its reservations by a process that was killed', async () => {
     const job = { ...each, key: 'killed', leavers: 0 }
     const [victim, ...others] = processes as [ChildProcess, ...ChildProcess[]]
-    victim.send({ port: server.port, ...job })
-    const limiter = new RateLimiter({ name: 'waiters', store: storeOf(), policy: QUEUE })
-    while ((await limiter.peek('killed')).resetAfterMs < 300) await pause(2)
+    await told(victim, job, (message) => message === IN_LINE)
     victim.kill('SIGKILL')
     const reports = await Promise.all(others.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
     expect(passed.length).toBe(150)
-    const { resetAfterMs } = await limiter.peek('killed')
-    expect(resetAfterMs).toBeLessThanOrEqual(QUEUE.windowMs)
+    // Of all 200 turns of 10 ms the killed process has 50.
+    for (const { turnMs, askedMs } of passed)
+      expect(turnMs - askedMs).toBeLessThanOrEqual(200 * QUEUE.windowMs)
+    areInTurn(passed)
     processes[0] = await started()
   })
 })
@@ -102,7 +119,6 @@ describe('200 waiters in 4 processes on one bucket', () => {
 describe('waiters for a window', () => {
   test('never pass beyond its limit, and each process has one call under way', async () => {
     const job = { policy: 'window', waiters: 20, key: 'window', leavers: 0 } as const
-    const limiter = new RateLimiter({ name: 'waiters', store: storeOf(), policy: WINDOW })
     const reports = await Promise.all(processes.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
     expect(passed.length).toBe(80)
@@ -110,16 +126,8 @@ describe('waiters for a window', () => {
     const grants = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
     for (let i = WINDOW.limit; i < grants.length; i += 1)
       expect((grants[i] as number) - (grants[i - WINDOW.limit] as number)).toBeGreaterThan(498)
-    // Of 80 each window passes 20: every process asks a few times in each.
-    expect(await scripts()).toBeLessThanOrEqual(60)
-    expect((await limiter.peek('window')).remaining).toBeGreaterThanOrEqual(0)
+    // Each process asks at the most once for each instant at which something is free.
+    const instants = new Set(grants).size
+    expect(await scripts()).toBeLessThanOrEqual(PROCESSES * (instants + 4))
   })
 })
-
-function storeOf() {
-  return patientStore(client, { prefix: 'waiters' })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}

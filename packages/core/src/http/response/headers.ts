@@ -5,6 +5,7 @@
 import type { Policy } from '../../algorithms/policy.js'
 import { bindsMore } from '../../limiter/decision.js'
 import type { PolicyResult } from '../../store.js'
+import { spanText } from './span.js'
 
 /**
  * How headers show limits.
@@ -16,10 +17,13 @@ import type { PolicyResult } from '../../store.js'
  * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's
  *   clients read it
  * - `legacy-delta`: the same with `-Reset` as seconds from now
+ * - `openai`: `X-RateLimit-Limit-Requests`, `-Remaining-Requests` and `-Reset-Requests` of a policy
+ *   that is named `requests`, and the same of one that is named `tokens`, as clients of OpenAI's
+ *   API read it: `-Reset` is the time until nothing counts any more, such as `120ms` or `6m0s`
  *
  * Where a form has room for one policy only, it shows the binding one.
  */
-export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta'
+export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta' | 'openai'
 
 /**
  * Every header that a limiter may send. Browsers hide them from pages of other origins unless they
@@ -37,6 +41,12 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'X-RateLimit-Limit-Requests',
+  'X-RateLimit-Remaining-Requests',
+  'X-RateLimit-Reset-Requests',
+  'X-RateLimit-Limit-Tokens',
+  'X-RateLimit-Remaining-Tokens',
+  'X-RateLimit-Reset-Tokens',
   'Retry-After',
 ])
 
@@ -199,6 +209,23 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   ],
   legacy: [...LEGACY, { name: 'x-ratelimit-reset', write: resetEpochOf }],
   'legacy-delta': [...LEGACY, { name: 'x-ratelimit-reset', write: resetOf }],
+  openai: [...fieldsNamed('requests'), ...fieldsNamed('tokens')],
+}
+
+/** The fields of policies of one name; of several limiters, those of the one that binds. */
+function fieldsNamed(name: string): readonly Field[] {
+  const field = (what: string, write: (result: PolicyResult) => string): Field => ({
+    name: `x-ratelimit-${what}-${name}`,
+    write(all) {
+      const items = all.filter(({ result }) => result.policy.name === name)
+      return items.length === 0 ? undefined : write(bindingOf(items).result)
+    },
+  })
+  return [
+    field('limit', ({ limit }) => String(integer(limit))),
+    field('remaining', ({ remaining }) => String(integer(remaining))),
+    field('reset', ({ resetAfterMs }) => spanText(Math.min(resetAfterMs, MAX_SECONDS * 1_000))),
+  ]
 }
 
 /** The item that binds; of equals the first. */

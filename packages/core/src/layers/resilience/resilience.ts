@@ -37,6 +37,8 @@ export class Resilience implements Layer {
     return this.#lastSeen[length]
   })
   #hasAnswered = false
+  /** What cancels turns that came too late. */
+  readonly #unwanted: LayerRequest[] = []
   #isClosed = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
@@ -136,7 +138,13 @@ export class Resilience implements Layer {
 
   /** Nobody wants the turn that a reply gives. */
   #cancel(request: LayerRequest, result: StoreResult): void {
-    if (result.granted > 0) this.#send(cancelling(request, result), IGNORED)
+    if (result.granted === 0) return
+    this.#unwanted.push(cancelling(request, result))
+    if (this.#unwanted.length > 1) return
+    // Of all replies of a turn of the event loop the last first, as later turns stand on earlier.
+    this.#options.time.soon(() => {
+      for (const cancel of this.#unwanted.splice(0).reverse()) this.#send(cancel, IGNORED)
+    })
   }
 
   /** The store has said that it cannot decide, or cannot be asked. */

@@ -33,7 +33,14 @@ import {
 import { asWritten, FakeResponse, limitOn } from '../exchange.js'
 
 const HOUR = 3_600_000
-const ALL: readonly HeaderFormat[] = ['draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta']
+const ALL: readonly HeaderFormat[] = [
+  'draft-8',
+  'draft-7',
+  'draft-6',
+  'legacy',
+  'legacy-delta',
+  'openai',
+]
 
 type Figures = Partial<Omit<PolicyResult, 'policy'>>
 
@@ -572,6 +579,62 @@ describe('several limiters on one request', () => {
   })
 })
 
+describe('openai', () => {
+  const requests = slidingWindow({ name: 'requests', limit: 60, window: '1m' })
+  const tokens = slidingWindow({ name: 'tokens', limit: 10_000, window: '1m' })
+  const money = fixedWindow({ name: 'money', limit: 5_000, window: '1d' })
+  const all = [
+    figuresOf(requests, { remaining: 59, resetAfterMs: 60_000 }),
+    figuresOf(tokens, { remaining: 9_497, resetAfterMs: 120.5 }),
+    figuresOf(money, { remaining: 4_000, resetAfterMs: HOUR }),
+  ]
+  const ofTokens = {
+    'X-RateLimit-Limit-Tokens': '10000',
+    'X-RateLimit-Remaining-Tokens': '9497',
+    'X-RateLimit-Reset-Tokens': '121ms',
+  }
+
+  test('shows policies named requests and tokens, and no others', () => {
+    expect(told([decisionOf(true, all)], ['openai'])).toEqual({
+      'X-RateLimit-Limit-Requests': '60',
+      'X-RateLimit-Remaining-Requests': '59',
+      'X-RateLimit-Reset-Requests': '1m0s',
+      ...ofTokens,
+    })
+    expect(told([decisionOf(true, all.slice(1))], ['openai'])).toEqual(ofTokens)
+    expect(told([decisionOf(true, all)], ['openai'], ['requests'])).toEqual(ofTokens)
+    expect(told([decisionOf(true, all.slice(2))], ['openai'])).toEqual({})
+  })
+
+  test('of several limiters with a policy of that name shows the one that binds', () => {
+    const own = slidingWindow({ name: 'tokens', limit: 500, window: '1h' })
+    const second = [figuresOf(own, { remaining: 0, retryAfterMs: 9, resetAfterMs: 2 * HOUR })]
+    expect(told([decisionOf(true, all), decisionOf(false, second)], ['openai'])).toMatchObject({
+      'X-RateLimit-Limit-Requests': '60',
+      'X-RateLimit-Limit-Tokens': '500',
+      'X-RateLimit-Remaining-Tokens': '0',
+      'X-RateLimit-Reset-Tokens': '2h0m0s',
+    })
+  })
+
+  test.each([
+    [0, '0ms'],
+    [0.2, '1ms'],
+    [120, '120ms'],
+    [999.5, '1s'],
+    [1_000, '1s'],
+    [8_001, '9s'],
+    [59_001, '1m0s'],
+    [360_000, '6m0s'],
+    [3_599_999, '1h0m0s'],
+    [5_025_000, '1h23m45s'],
+    [Number.POSITIVE_INFINITY, '596h31m23s'],
+  ])('writes %s ms as Go writes spans: %s', (resetAfterMs, text) => {
+    const decision = decisionOf(true, [figuresOf(requests, { remaining: 1, resetAfterMs })])
+    expect(told([decision], ['openai'])['X-RateLimit-Reset-Requests']).toBe(text)
+  })
+})
+
 describe('Retry-After', () => {
   test.each([
     [1, 1],
@@ -603,7 +666,10 @@ describe('Retry-After', () => {
 })
 
 describe('every field parses', () => {
-  const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
+  const name = fc.oneof(
+    fc.constantFrom('requests', 'tokens'),
+    fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/),
+  )
   const policy = fc.oneof(
     fc
       .record({
@@ -670,12 +736,15 @@ describe('every field parses', () => {
         const shown = drawn.filter(([, formats]) => formats.length > 0)
         const formats = shown.flatMap(([, own]) => own)
         const [form] = formats.filter((format) => format === 'draft-8' || format === 'draft-7')
+        const named = shown.flatMap(([{ policies }]) => policies.map(({ policy }) => policy.name))
+        const absent = ['requests', 'tokens'].filter((name) => !named.includes(name))
         expect(
           Object.keys(headers)
             .filter((name) => !name.endsWith('Reset'))
             .sort(),
         ).toEqual(
           fieldsOf(formats)
+            .filter(({ name }) => !absent.some((each) => name.endsWith(each)))
             .map(({ name }) => asWritten(name))
             .filter((name) => !name.endsWith('Reset'))
             .sort(),
@@ -709,6 +778,8 @@ describe('every field parses', () => {
               expect(['limit', 'remaining', 'reset']).toContain(key)
               expect(Number.isInteger(item)).toBe(true)
             }
+          } else if (/Reset-\w+$/.test(name)) {
+            expect(value).toMatch(/^(\d{1,3}ms|(\d{1,3}h)?(\d\d?m)?\d\d?s)$/)
           } else {
             const [item] = parseItem(value)
             expect(Number.isInteger(item)).toBe(true)

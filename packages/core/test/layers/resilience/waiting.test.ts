@@ -12,7 +12,9 @@ import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/s
 import { virtualTime } from '../../virtual-time.js'
 import { memoryIn } from '../requests.js'
 
-const QUEUE = makePolicySet('line', [leakyBucket({ capacity: 1, leak: 10, every: '1s' })])
+const QUEUE = makePolicySet('line', [
+  leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' }),
+])
 const LOG = makePolicySet('log', [slidingLog({ limit: 10, window: '1h' })])
 
 function world(deadlineMs = 100) {
@@ -99,6 +101,23 @@ describe('waiting', () => {
     expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(100_000)
   })
 
+  test('whose replies come too late together are all cancelled in the store', async () => {
+    const { state, time, memory, wait } = world()
+    const target = { policySet: QUEUE, key: 'k' }
+    state.latencyMs = 150
+    const all = [1, 2, 3].map(() => wait(QUEUE))
+    await time.advance(140)
+    const inLineMs = () => {
+      const { untilUs, nowUs } = memory.decide({ mode: 'peek', target, costs: [0], count: 1 })
+      return ((untilUs[0] as number) - nowUs) / 1_000
+    }
+    expect(inLineMs()).toBeGreaterThan(100)
+    state.latencyMs = 2
+    await time.advance(20)
+    expect(inLineMs()).toBeLessThanOrEqual(0)
+    await time.settle(Promise.all(all))
+  })
+
   test('that is left while the store is away changes no local quota', async () => {
     const { state, time, asked, wait } = world()
     await time.settle(wait(QUEUE))
@@ -120,7 +139,7 @@ describe('waiting', () => {
     state.isAway = true
     const others = Array.from({ length: 4 }, () => wait(LOG))
     const results = await time.settle(Promise.all(others))
-    expect(results.every(({ result }) => result.granted === 1)).toBe(true)
+    expect(results.every(({ result }) => result?.granted === 1)).toBe(true)
     state.isAway = false
     await time.advance(5_000)
     expect(used(LOG)).toBe(10)

@@ -11,13 +11,17 @@ export interface WaitJob {
   readonly policy: 'queue' | 'window'
   readonly key: string
   readonly waiters: number
-  /** Of these, how many leave after 100 ms. */
+  /** Of these, how many leave as soon as all turns are reserved. */
   readonly leavers: number
 }
 
+/** What is sent once all turns are reserved, or asked for. */
+export const IN_LINE = 'in line'
+
 /** One that passed. */
 export interface Passed {
-  /** When its turn was, and when it passed, in ms of Redis's clock. */
+  /** When it asked, when its turn was, and when it passed, in ms of Redis's clock. */
+  readonly askedMs: number
   readonly turnMs: number
   readonly atMs: number
 }
@@ -41,14 +45,18 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
   process.send?.('ready')
 }
 
-/** How far Redis's clock is ahead of this process's, at the least. */
+/**
+ * How far Redis's clock is ahead of this process's, at the most: whatever the machine does, nobody
+ * is taken to be earlier than he was.
+ */
 async function aheadMs(client: Redis): Promise<number> {
-  let least = Number.NEGATIVE_INFINITY
+  let most = Number.POSITIVE_INFINITY
   for (let i = 0; i < 20; i += 1) {
+    const askedMs = performance.now()
     const [seconds, us] = await client.time()
-    least = Math.max(least, Number(seconds) * 1_000 + Number(us) / 1_000 - performance.now())
+    most = Math.min(most, Number(seconds) * 1_000 + Number(us) / 1_000 - askedMs)
   }
-  return least
+  return most
 }
 
 async function wait(client: Redis, job: WaitJob): Promise<WaitReport> {
@@ -69,18 +77,19 @@ async function wait(client: Redis, job: WaitJob): Promise<WaitReport> {
       const decision = await limiter.wait(key, { timeout: '20s', signal })
       const atMs = performance.now() + ahead
       if (!decision.allowed) throw new Error(`denied, again in ${decision.retryAfterMs} ms`)
-      const { untilUs } = (decision.receipt as unknown as { result: StoreResult }).result
-      passed.push({ turnMs: (untilUs[0] as number) / 1_000 - QUEUE.windowMs, atMs })
+      const { untilUs, nowUs } = (decision.receipt as unknown as { result: StoreResult }).result
+      const turnMs = (untilUs[0] as number) / 1_000 - QUEUE.windowMs
+      passed.push({ askedMs: nowUs / 1_000, turnMs, atMs })
     } catch (error) {
       if (signal.aborted) left += 1
       else errors.push(String(error))
     }
   })
-  if (leavers > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const each = Math.max(1, Math.floor(waiters / leavers))
-    for (let i = 0; i < leavers; i += 1) controllers[waiters - 1 - i * each]?.abort()
-  }
+  // Replies come in the order of requests, so this one comes after all turns are reserved.
+  await limiter.peek(key)
+  process.send?.(IN_LINE)
+  const each = Math.max(1, Math.floor(waiters / Math.max(1, leavers)))
+  for (let i = 0; i < leavers; i += 1) controllers[waiters - 1 - i * each]?.abort()
   await Promise.all(all)
   return { passed, left, errors }
 }

@@ -1,0 +1,112 @@
+// Waiting and settling under the faults of other rows: the same servers and the same faults, with
+// clients that wait for a turn or settle what they consumed.
+import { type Check, countAtMost } from '../checks.js'
+import type { Job, Sample } from '../client/protocol.js'
+import { admissions, mostInAnyWindow } from '../figures.js'
+import { LIMIT, POLICY, RATE, runOf, WINDOW_MS } from '../outage.js'
+import type { Row } from '../row.js'
+import { sane, slowest } from '../verdicts.js'
+
+/** A way of using a limiter, and what must come of it whatever the fault. */
+interface Use {
+  readonly name: 'waiting' | 'settling'
+  readonly must: string
+  readonly pass: string
+  does(job: Job): Partial<Job>
+  readonly slowestMs: number
+  /** When a request was admitted, and how many may be in any window, of one key. */
+  admittedAt(sample: Sample): number
+  most(ratePerSecond: number): number
+}
+
+/** How long clients wait for a turn, and after which time they settle. */
+const TIMEOUT_MS = 500
+const SETTLED_MS = 500
+
+/** A quarter of those who ask passes. */
+function line(ratePerSecond: number) {
+  return { capacity: 10, leak: Math.floor(ratePerSecond / 4), every: '1s', maxWait: '1s' }
+}
+
+function ratePerKey({ ratePerSecond, keys }: Job): number {
+  return ratePerSecond / keys.length
+}
+
+/**
+ * Waiting ends in time: by its timeout, and a deadline of the call. Who had a turn in Redis passes
+ * beside those who wait here then.
+ */
+const waiting: Use = {
+  name: 'waiting',
+  must: 'wait on, in time',
+  pass: 'max <= timeout + 150 ms; over <= 2L and those in line',
+  does: (job) => ({
+    does: 'wait',
+    policy: { make: 'leakyBucket', options: { name: 'line', ...line(ratePerKey(job)) } },
+  }),
+  slowestMs: TIMEOUT_MS + 150,
+  admittedAt: ({ at, ms }) => at + ms,
+  most(ratePerSecond) {
+    const { capacity, leak } = line(ratePerSecond)
+    return 2 * (capacity + (leak * WINDOW_MS) / 1_000) + (leak * TIMEOUT_MS) / 1_000
+  },
+}
+
+/** Settlements end in time; what is in flight beyond its estimate comes on top of the limit. */
+const settling: Use = {
+  name: 'settling',
+  must: 'settle, or let the estimate stand',
+  pass: 'max <= 500 ms + 2 x 150 ms; over <= 2L and what is in flight',
+  does: () => ({ does: 'settle', policy: POLICY }),
+  slowestMs: SETTLED_MS + 300,
+  admittedAt: ({ at }) => at,
+  most: (ratePerSecond) => 2 * LIMIT + (ratePerSecond * SETTLED_MS) / 1_000,
+}
+
+function under(row: Row, use: Use): Row {
+  const { number, variant, fault, alone, fullOnly } = row
+  return {
+    number,
+    variant: variant === undefined ? use.name : `${variant} ${use.name}`,
+    fault,
+    must: use.must,
+    pass: use.pass,
+    ...(alone && { alone }),
+    ...((fullOnly || !IN_SHORT.includes(number)) && { fullOnly: true }),
+    async run(stage, length) {
+      let ratePerSecond = RATE
+      stage.instead((job) => {
+        ratePerSecond = ratePerKey(job)
+        return use.does(job)
+      })
+      // What it says of its own clients does not hold of these.
+      await row.run(stage, length)
+      const run = runOf(stage.reports, { from: 0, to: 0 }, 0)
+      const keys = new Set(run.samples.map(({ key }) => key))
+      const admitted = [...keys].map((own) => {
+        const samples = run.samples.filter(({ key }) => key === own)
+        const passed = samples.map((sample) => ({ ...sample, at: use.admittedAt(sample) }))
+        return mostInAnyWindow(admissions(passed), WINDOW_MS)
+      })
+      const checks: Check[] = [
+        slowest(run, use.slowestMs),
+        countAtMost('over', Math.max(...admitted), use.most(ratePerSecond)),
+      ]
+      return [...checks, ...sane(run)]
+    },
+  }
+}
+
+/** Of servers, connections, scripts, keys and topology; not of crowds, floods and shutdowns. */
+const FAULTS = '2 3 4 5 5b 6 7 8 9 10 11 12 13 14 15 16 21 22'.split(' ')
+/** Those of which CI judges waiting and settling, too. */
+const IN_SHORT = ['2', '3', '5', '10']
+const NOT_OF_THIS = ['plain client', 'policies on two']
+
+/** Of each fault in these rows, one with waiting and one with settling. */
+export function waitingAndSettling(rows: readonly Row[]): readonly Row[] {
+  const chosen = rows.filter(
+    ({ number, variant = '' }) => FAULTS.includes(number) && !NOT_OF_THIS.includes(variant),
+  )
+  return chosen.flatMap((row) => [under(row, waiting), under(row, settling)])
+}
