@@ -3,7 +3,7 @@
 // local quota), starting from what was last seen of a key, so that a switch gives nobody a new
 // budget.
 
-import { type Policy, withLimit } from '../../algorithms/policy.js'
+import { type Policy, policyAt, withLimit } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { idOf } from '../../base/key-text.js'
@@ -115,6 +115,7 @@ export class Fallback {
     if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
     const id = this.#idOf(target)
     let admitted = this.#admitted.get(id)
+    if (admitted !== undefined) dropExpired(admitted, this.#clock.nowUs())
     // An entry may be of a request that failed by itself, long ago: the store has gone on counting.
     if (seen !== undefined && seen.nowUs > (admitted?.seen?.nowUs ?? Number.NEGATIVE_INFINITY)) {
       this.#start(target, quota, seen, admitted?.units)
@@ -242,6 +243,13 @@ function localTarget(target: Target, { places, policySet }: Quota): Target {
   return { ...partOfTarget(target, places), policySet }
 }
 
+/** Units that no longer count are not counted with those of the next window. */
+function dropExpired({ units, untilUs, isOnItsWay }: Admitted, nowUs: number): void {
+  for (let i = 0; i < units.length && !isOnItsWay; i += 1) {
+    if ((untilUs[i] ?? nowUs) <= nowUs) units[i] = 0
+  }
+}
+
 function mostOf({ units }: Admitted): number {
   return Math.max(...units)
 }
@@ -277,7 +285,8 @@ function wholeResult(
   const placed = policies.map((own, place): PolicyResult => {
     const each = result.policies[places.indexOf(place)]
     if (each === undefined) return own
-    const { policy, limit } = own
+    const { limit } = own
+    const policy = policyAt(own.policy, result.nowUs)
     const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
     const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
     return { ...each, policy, limit, retryAfterMs }
