@@ -3,8 +3,8 @@
 // A period begins when the local clock first shows its beginning, or jumps past it. So a day is 23
 // or 25 hours long where the clock is put forward or back, a day that a zone has skipped is no
 // period at all, and a clock that is put back past midnight does not begin the day a second time.
-// An hour begins at every full hour of the local clock, and where the clock is changed: the hour
-// that comes twice is two hours.
+// An hour begins at every full hour of the local clock, and where the clock is changed: one that
+// comes twice is two hours.
 
 import { Recent } from './cache.js'
 

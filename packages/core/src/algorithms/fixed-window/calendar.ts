@@ -97,7 +97,6 @@ function unknownZone(timeZone: unknown): Error {
 function calendarKernel(periodAt: PeriodAt): Kernel {
   return {
     ...fixedWindow,
-    id: 'calendar1',
     periodAt: (nowUs) => periodAt(Math.floor(nowUs / 1_000)),
     prepare: ([limit]) => fixedWindow.prepare([limit, 0, 0]),
     read(scratch, cells, offset, nowUs) {

@@ -24,7 +24,7 @@ const scripts = new Map<string, Script>()
  */
 export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
-  const id = kernels.map((kernel) => kernel.id).join()
+  const id = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`)).join()
   let script = scripts.get(id)
   if (script === undefined) {
     script = scriptFrom(kernels)
