@@ -155,7 +155,7 @@ const MAX_INTEGER = 999_999_999_999_999
 function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
   const ms = effectiveMs(bindingOf(items))
   if (ms === undefined) return undefined
-  return String(Math.ceil((Date.now() + ms) / 1_000))
+  return String(seconds(Date.now() + ms))
 }
 
 function dictionary7(items: readonly HeaderItem[]): string {

@@ -245,8 +245,9 @@ function localTarget(target: Target, { places, policySet }: Quota): Target {
 
 /** Units that no longer count are not counted with those of the next window. */
 function dropExpired({ units, untilUs, isOnItsWay }: Admitted, nowUs: number): void {
-  for (let i = 0; i < units.length && !isOnItsWay; i += 1) {
-    if ((untilUs[i] ?? nowUs) <= nowUs) units[i] = 0
+  const nowMs = Math.floor(nowUs / 1_000)
+  for (let i = 0; i < untilUs.length && !isOnItsWay; i += 1) {
+    if (Math.floor((untilUs[i] as number) / 1_000) <= nowMs) units[i] = 0
   }
 }
 
