@@ -26,14 +26,15 @@ export interface Policy {
   /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
    *  `Infinity`: unlimited. */
   readonly limit: number
-  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. Of a
-   *  calendar period its usual length (a month: 31 days), and in a decision that of the very
+  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. Of
+   *  a calendar period its usual length (a month: 31 days), and in a decision that of the very
    *  period. */
   readonly windowMs: number
   /**
    * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`; of a
-   * calendar period, `'month@Europe/Berlin'` or `'week-monday@UTC'`. Part of the counter's identity: policies of one name, algorithm and time scale share what was used,
-   * whatever their limits; others do not.
+   * calendar period, `'month@Europe/Berlin'` or `'week-monday@UTC'`. Part of the counter's
+   * identity: policies of one name, algorithm and time scale share what was used, whatever their
+   * limits; others do not.
    */
   readonly timeScale: string
   /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by

@@ -7,9 +7,9 @@ import { calendarWindow, isCalendarUnit } from './calendar.js'
 import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
-  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a period of the calendar:
-   *  `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's first request,
-   *  a `'day'` at midnight. */
+  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a period of the
+   *  calendar: `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's
+   *  first request, a `'day'` at midnight. */
   readonly window: Duration | CalendarUnit
   /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False,
    *  the default: a key's window starts with its first request. */

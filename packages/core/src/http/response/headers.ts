@@ -233,7 +233,7 @@ export function retryAfterSeconds(ms: number): number | undefined {
 
 /**
  * The units of HTTP: whole seconds that never come too early. Also where that is beyond the 24.8
- * days of a timer: who is refused for a month is told so.
+ * days of a timer: a month is said to be a month.
  */
 function seconds(ms: number): number {
   return integer(Math.ceil(ms / 1_000))
