@@ -115,7 +115,7 @@ export class Fallback {
     if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
     const id = this.#idOf(target)
     let admitted = this.#admitted.get(id)
-    if (admitted !== undefined) dropExpired(admitted, this.#clock.nowUs())
+    if (admitted !== undefined) this.#dropExpired(admitted)
     // An entry may be of a request that failed by itself, long ago: the store has gone on counting.
     if (seen !== undefined && seen.nowUs > (admitted?.seen?.nowUs ?? Number.NEGATIVE_INFINITY)) {
       this.#start(target, quota, seen, admitted?.units)
@@ -143,12 +143,26 @@ export class Fallback {
   /**
    * The store has counted this: what was admitted here, or what was then decided here.
    * @param times below 0: the store had given back that many
+   * @param untilUs until when it counts there: what is over by now was not of these units
    */
-  counted({ target, costs }: LayerRequest, times: number): void {
+  counted({ target, costs }: LayerRequest, times: number, untilUs?: readonly number[]): void {
     const admitted = this.#admitted.get(this.#idOf(target))
     if (admitted === undefined) return
-    take(admitted.units, costs, times)
+    const nowUs = this.#dropExpired(admitted)
+    const counting = costs.map((cost, i) => (isOver(untilUs?.[i], nowUs) ? 0 : cost))
+    take(admitted.units, counting, times)
     if (mostOf(admitted) === 0) this.giveUp(admitted)
+  }
+
+  /** Units that no longer count are not counted with those of the next window. Returns the time; a
+   *  clock of a user's may fail, and then nothing is over. */
+  #dropExpired({ units, untilUs }: Admitted): number {
+    let nowUs = 0
+    try {
+      nowUs = this.#clock.nowUs()
+    } catch {}
+    for (let i = 0; i < units.length; i += 1) if (isOver(untilUs[i], nowUs)) units[i] = 0
+    return nowUs
   }
 
   /** What is to be counted of the targets chosen and is not on its way, most units first. */
@@ -243,12 +257,8 @@ function localTarget(target: Target, { places, policySet }: Quota): Target {
   return { ...partOfTarget(target, places), policySet }
 }
 
-/** Units that no longer count are not counted with those of the next window. */
-function dropExpired({ units, untilUs, isOnItsWay }: Admitted, nowUs: number): void {
-  const nowMs = Math.floor(nowUs / 1_000)
-  for (let i = 0; i < untilUs.length && !isOnItsWay; i += 1) {
-    if (Math.floor((untilUs[i] as number) / 1_000) <= nowMs) units[i] = 0
-  }
+function isOver(untilUs: number | undefined, nowUs: number): boolean {
+  return untilUs !== undefined && Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
 }
 
 function mostOf({ units }: Admitted): number {
