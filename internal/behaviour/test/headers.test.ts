@@ -146,13 +146,30 @@ describe.each(servers)('$name', (kind) => {
     expect(wait).toBe(3_600)
   })
 
-  test('a wait of a month is told as the longest that clients can sleep', async () => {
+  test('a wait of two months is told in full', async () => {
     const policy = fixedWindow({ name: 'monthly', limit: 1, window: '60d' })
     const { url } = await serve(kind, { limiters: [{ store, policy }] })
     await ask(url)
     const answer = await ask(url)
-    expect(Number(line(answer, 'retry-after'))).toBeLessThanOrEqual(2_147_483)
-    expect(listOf(answer, 'ratelimit')[0]?.[1].t).toBe(Number(line(answer, 'retry-after')))
+    const wait = Number(line(answer, 'retry-after'))
+    expect(wait).toBeGreaterThan(59 * 86_400)
+    expect(wait).toBeLessThanOrEqual(60 * 86_400)
+    expect(listOf(answer, 'ratelimit')[0]?.[1].t).toBe(wait)
+  })
+
+  test('a quota of the month is shown with the length and the end of that month', async () => {
+    const clock = fakeClock(Date.UTC(2026, 1, 10))
+    const policy = fixedWindow({ name: 'monthly', limit: 1, window: 'month' })
+    const limiter = { store: memoryStore({ clock }), name: 'plans', policy }
+    const { url } = await serve(kind, { limiters: [limiter] })
+    const answers = [await ask(url), await ask(url)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 429])
+    for (const answer of answers) {
+      expect(line(answer, 'ratelimit-policy')).toBe(`"monthly";q=1;w=${28 * 86_400}`)
+      expect(line(answer, 'ratelimit')).toBe(`"monthly";r=0;t=${19 * 86_400}`)
+    }
+    const waits = answers.map(({ headers }) => headers['retry-after'])
+    expect(waits).toEqual([undefined, String(19 * 86_400)])
   })
 
   test('hidden policies are counted and enforced but not mentioned', async () => {

@@ -61,10 +61,22 @@ test.each([
   ],
   [
     () => {
-      const none: Undefined<FixedWindowOptions> = { name: undefined, aligned: undefined }
+      const none: Undefined<FixedWindowOptions> = {
+        name: undefined,
+        aligned: undefined,
+        timeZone: undefined,
+        weekStart: undefined,
+      }
       return fixedWindow({ ...numbers, ...none })
     },
     'fixed-window-5-per-1m',
+  ],
+  [
+    () => {
+      const none = { aligned: undefined, timeZone: undefined, weekStart: undefined }
+      return fixedWindow({ limit: 5, window: 'week', ...none })
+    },
+    'fixed-window-5-per-week-monday-UTC',
   ],
   [
     () => {

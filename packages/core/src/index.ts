@@ -13,6 +13,7 @@ export {
 } from './algorithms/sliding-log/sliding-window.js'
 export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
+export type { CalendarUnit, WeekDay } from './base/calendar.js'
 export type { Clock } from './base/clock.js'
 export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'

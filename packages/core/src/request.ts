@@ -2,7 +2,7 @@
 // results.
 
 import type { Reading } from './algorithms/driver.js'
-import type { Policy } from './algorithms/policy.js'
+import { type Policy, policyAt } from './algorithms/policy.js'
 import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
 import type { PolicyResult, PolicySet, Store, StoreRequest, StoreResult, Target } from './store.js'
@@ -90,7 +90,7 @@ export function resultOf(
     const { left, waitMs, resetUs } = readings[i] as Reading
     untilUs[i] = nowUs + resetUs
     policies[i] = {
-      policy,
+      policy: policy.kernel?.periodAt === undefined ? policy : policyAt(policy, nowUs),
       cost: costs[i] as number,
       limit: policy.limit,
       remaining: left,

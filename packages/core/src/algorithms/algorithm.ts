@@ -2,6 +2,8 @@
 // file beside it. The two must do the same operations on the same doubles in the same order;
 // test/redis/differential holds them to it.
 
+import type { Period } from '../base/calendar.js'
+
 /**
  * The numbers of one state. A kernel of fixed size shares one array with other keys; the log has an
  * array a key.
@@ -32,6 +34,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
+  /** Of windows that are periods of a calendar: the one at a time. To Redis its start and end, in
+   *  ms, are the span and the detail of the policy's numbers. */
+  readonly periodAt?: (nowUs: number) => Period
   /** Scratch space for a policy of these numbers. */
   prepare(numbers: PolicyNumbers): S
   /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are

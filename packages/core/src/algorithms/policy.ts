@@ -26,12 +26,15 @@ export interface Policy {
   /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
    *  `Infinity`: unlimited. */
   readonly limit: number
-  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. */
+  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. Of
+   *  a calendar period its usual length (a month: 31 days), and in a decision that of the very
+   *  period. */
   readonly windowMs: number
   /**
-   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`. Part of
-   * the counter's identity: policies of one name, algorithm and time scale share what was used,
-   * whatever their limits; others do not.
+   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`; of a
+   * calendar period, `'month@Europe/Berlin'` or `'week-monday@UTC'`. Part of the counter's
+   * identity: policies of one name, algorithm and time scale share what was used, whatever their
+   * limits; others do not.
    */
   readonly timeScale: string
   /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by
@@ -82,7 +85,8 @@ export function makePolicy(parts: PolicyParts): Policy {
   const { algorithm, limit, timeScale } = parts
   if (parts.name !== undefined)
     return finished(parts, checkedName(parts.name, 'policy name'), undefined)
-  return finished(parts, `${algorithm}-${limit}-per-${timeScale}`, `${algorithm}-${timeScale}`)
+  const scale = timeScale.replace(/[^\w.-]+/g, '-')
+  return finished(parts, `${algorithm}-${limit}-per-${scale}`, `${algorithm}-${scale}`)
 }
 
 function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
@@ -121,6 +125,23 @@ export function withLimit(policy: Policy, limit: number): Policy {
   const { kernel, name } = policy
   const [, span, detail] = policy.numbers
   return finished({ ...policy, limit, kernel, numbers: [limit, span, detail] }, name, undefined)
+}
+
+const ofPeriods = memoized((_: Policy) => new Map<number, Policy>())
+
+/** The policy as it is at a time: of calendar periods, with the length of the one then. */
+export function policyAt(policy: Policy, nowUs: number): Policy {
+  const { kernel, numbers, name, nameWithoutLimit } = policy
+  const period = kernel?.periodAt?.(nowUs)
+  if (period === undefined) return policy
+  const windowMs = period.endMs - period.startMs
+  const known = ofPeriods(policy)
+  let at = known.get(windowMs)
+  if (at === undefined) {
+    at = finished({ ...policy, windowMs, kernel, numbers }, name, nameWithoutLimit)
+    known.set(windowMs, at)
+  }
+  return at
 }
 
 /** The policy, of the same name, with other parts. For functions of an algorithm only. */

@@ -26,7 +26,7 @@ export function windowPolicy<Options extends WindowOptions>(
   algorithm: Algorithm,
   kernel: Kernel,
   options: Options,
-  known: readonly (keyof Options & string)[],
+  known: readonly string[],
   detailOf: (limit: number, windowMs: number) => number,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {

@@ -31,7 +31,8 @@ export function durationMs(duration: Duration, what = 'duration'): number {
   const ms = typeof duration === 'string' ? parse(duration) : duration
   if (Number.isInteger(ms) && ms >= 1 && ms <= MAX_DURATION_MS) return ms
   const type = typeof duration === 'string' ? 'string' : 'number'
-  throw invalid('WEIR_INVALID_DURATION', what, duration, RIGHT, type)
+  const isCalendar = /^(hour|day|week|month|year)s?$/.test(String(duration))
+  throw invalid('WEIR_INVALID_DURATION', what, duration, isCalendar ? CALENDAR : RIGHT, type)
 }
 
 /**
@@ -45,6 +46,9 @@ export function duration(text: string | number): number {
 
 const RIGHT =
   "whole milliseconds (60000) or a text such as '250ms', '10s', '5m', '1h', '1d'; 1 ms to 3650 days"
+
+const CALENDAR =
+  "a duration such as '1d', or for a period of the calendar fixedWindow({ limit, window: 'month' })"
 
 function parse(text: string): number {
   const [, count, given] = /^(\d{1,15})(ms|[smhd])$/.exec(text) ?? []

@@ -169,7 +169,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
     }
     const isSpentLater = spentAfterUs >= LEAST_US && spent > 0
     if (isSpentLater) {
-      const laterUs = untilUs.map((until) => until + spentAfterUs)
+      const laterUs = laterOf(lease)
       const reconcile = { ...tell(spent), mode: 'reconcile', untilUs: laterUs } as const
       next.ask({ ...reconcile, isForStore: true }, IGNORED)
     }
@@ -209,15 +209,24 @@ function isPlain({ mode, costs, atLeast }: LayerRequest): boolean {
   return mode === 'consume' && atLeast === undefined && areOne(costs)
 }
 
+/** Until when units count that are spent now: as if they had been taken now. A window with one end
+ *  ends when it does. */
+function laterOf({ result, spentAfterUs }: Lease): number[] {
+  return result.untilUs.map((untilUs, i) => {
+    const hasOneEnd = result.policies[i]?.policy.kernel?.traits.hasOneEnd
+    return hasOneEnd ? untilUs : untilUs + spentAfterUs
+  })
+}
+
 /** The answer to the unit that was spent last, as it stood before those that are left. */
-function spentOf({ result, left, spentAfterUs }: Lease): StoreResult {
+function spentOf(lease: Lease): StoreResult {
+  const { result, left, spentAfterUs } = lease
   const policies = result.policies.map((each) => {
     const remaining = each.remaining + left
     return { ...each, remaining, retryAfterMs: remaining > 0 ? 0 : each.retryAfterMs }
   })
   const nowUs = result.nowUs + spentAfterUs
-  // A unit counts for as long as if it had been taken now.
-  const untilUs = result.untilUs.map((until) => until + spentAfterUs)
+  const untilUs = laterOf(lease)
   return { ...result, granted: 1, nowUs, untilUs, policies, source: 'local', sentAtMs: undefined }
 }
 

@@ -103,6 +103,14 @@ const windows: AlgorithmEntry = {
       make: (limit, times = 1) =>
         fixedWindow({ name: 'fixed', limit, window: times * 420_000, aligned: true }),
     },
+    {
+      label: 'fixed window, of the calendar',
+      limit: 7,
+      make: (limit, times = 1) => {
+        const window = (['day', 'week', 'month'] as const)[times - 1] ?? 'year'
+        return fixedWindow({ name: 'fixed', limit, window, timeZone: 'America/New_York' })
+      },
+    },
   ],
 }
 

@@ -1,13 +1,25 @@
-import { durationText } from '../../base/duration.js'
+import type { CalendarUnit, WeekDay } from '../../base/calendar.js'
+import { type Duration, durationText } from '../../base/duration.js'
 import { invalid } from '../../base/errors.js'
 import type { Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
+import { calendarWindow, isCalendarUnit } from './calendar.js'
 import { fixedWindow as kernel } from './kernel.js'
 
-export interface FixedWindowOptions extends WindowOptions {
+export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
+  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a period of the
+   *  calendar: `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's
+   *  first request, a `'day'` at midnight. */
+  readonly window: Duration | CalendarUnit
   /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False,
    *  the default: a key's window starts with its first request. */
   readonly aligned?: boolean | undefined
+  /** Of a calendar period: whose clock and calendar, by a name that `Intl` of this process knows,
+   *  such as `'Europe/Berlin'`. Default `'UTC'`. The counter's identity has it as it is written, so
+   *  two names of one zone are two counters. */
+  readonly timeZone?: string | undefined
+  /** Of the period `'week'`: its first day. Default `'monday'`. */
+  readonly weekStart?: WeekDay | undefined
 }
 
 /**
@@ -19,8 +31,15 @@ export interface FixedWindowOptions extends WindowOptions {
  * counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
+ * @example fixedWindow({ limit: 10_000, window: 'month', timeZone: 'Europe/Berlin' })
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
+  if (isCalendarUnit(options?.window)) return calendarWindow(options, options.window)
+  for (const name of ['timeZone', 'weekStart'] as const) {
+    if (options?.[name] === undefined) continue
+    const right = "it with a period of the calendar, such as window: 'month'"
+    throw invalid('WEIR_INVALID_POLICY', `fixed-window: ${name}`, options[name], right)
+  }
   const detailOf = (): number => {
     const { aligned = false } = options
     if (typeof aligned === 'boolean') return aligned ? 1 : 0
@@ -30,5 +49,6 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   // apart.
   const scaleOf = (windowMs: number): string =>
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
-  return windowPolicy('fixed-window', kernel, options, ['aligned'], detailOf, scaleOf)
+  const known = ['aligned', 'timeZone', 'weekStart'] as const
+  return windowPolicy('fixed-window', kernel, options as WindowOptions, known, detailOf, scaleOf)
 }

@@ -1,9 +1,11 @@
 -- Fixed window. Formula, bound and units: kernel.ts, the twin of this file.
 -- The build adds the list of the functions, and `correct`, which is that of the mode.
+-- A window that is a period of a calendar has start and end as its last two numbers.
 -- Key: STRING 'count:end', end in Unix ms.
 
 return function(limit, span, aligned)
   local now = floor(us / 1000)
+  if aligned > 1 then span = aligned - now end
   local new = aligned == 1 and (floor(now / span) + 1) * span or now + span
   local count, finish, running, dirty
 

@@ -7,12 +7,18 @@
 // under an injected clock. Another limit on the same state: count and end of the running window
 // stay. An end more than one span ahead, after a step of the clock, is set anew and the count kept.
 
-import { type Kernel, MAX_UNITS, type PolicyNumbers } from '../algorithm.js'
+import { type Kernel, MAX_UNITS, type PolicyNumbers, type Scratch } from '../algorithm.js'
 import { fixedWindowLua } from '../lua.generated.js'
 
-type WindowScratch = ReturnType<typeof prepare>
+export interface WindowScratch extends Scratch {
+  spanMs: number
+  aligned: boolean
+  nowMs: number
+  count: number
+  endMs: number
+}
 
-function prepare([limit, spanMs, aligned]: PolicyNumbers) {
+function prepare([limit, spanMs, aligned]: PolicyNumbers): WindowScratch {
   return { limit, spanMs, aligned: aligned === 1, nowMs: 0, count: 0, endMs: 0, dirty: false }
 }
 

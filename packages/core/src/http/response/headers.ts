@@ -159,25 +159,13 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
   return ms === undefined ? undefined : String(seconds(ms))
 }
 
-/**
- * The units of HTTP: whole seconds that never come too early, whole units. Beyond 2^31 ms Node's
- * timers fire at once, so a client that waits that long would retry at once: 24.8 days are the
- * most.
- */
-const MAX_SECONDS = 2_147_483
 /** The largest integer of a structured field. */
 const MAX_INTEGER = 999_999_999_999_999
-
-/**
- * A minute less than a timer can wait for: clients that read an epoch add a second or two to it
- * (Octokit), and a timer that overflows fires at once.
- */
-const MAX_EPOCH_MS = (MAX_SECONDS - 60) * 1_000
 
 function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
   const ms = effectiveMs(bindingOf(items))
   if (ms === undefined) return undefined
-  return String(Math.ceil((Date.now() + Math.min(ms, MAX_EPOCH_MS)) / 1_000))
+  return String(seconds(Date.now() + ms))
 }
 
 function dictionary7(items: readonly HeaderItem[]): string {
@@ -270,8 +258,12 @@ export function retryAfterSeconds(ms: number): number | undefined {
   return Number.isFinite(ms) ? Math.max(1, seconds(ms)) : undefined
 }
 
+/**
+ * The units of HTTP: whole seconds that never come too early. Also where that is beyond the 24.8
+ * days of a timer: a month is said to be a month.
+ */
 function seconds(ms: number): number {
-  return Math.min(MAX_SECONDS, Math.ceil(ms / 1_000))
+  return integer(Math.ceil(ms / 1_000))
 }
 
 function integer(units: number): number {

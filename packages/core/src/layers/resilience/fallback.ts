@@ -3,7 +3,7 @@
 // local quota), starting from what was last seen of a key, so that a switch gives nobody a new
 // budget.
 
-import { type Policy, withLimit } from '../../algorithms/policy.js'
+import { type Policy, policyAt, withLimit } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { idOf } from '../../base/key-text.js'
@@ -115,6 +115,7 @@ export class Fallback {
     if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
     const id = this.#idOf(target)
     let admitted = this.#admitted.get(id)
+    if (admitted !== undefined) this.#dropExpired(admitted)
     // An entry may be of a request that failed by itself, long ago: the store has gone on counting.
     if (seen !== undefined && seen.nowUs > (admitted?.seen?.nowUs ?? Number.NEGATIVE_INFINITY)) {
       this.#start(target, quota, seen, admitted?.units)
@@ -142,12 +143,26 @@ export class Fallback {
   /**
    * The store has counted this: what was admitted here, or what was then decided here.
    * @param times below 0: the store had given back that many
+   * @param untilUs until when it counts there: what is over by now was not of these units
    */
-  counted({ target, costs }: LayerRequest, times: number): void {
+  counted({ target, costs }: LayerRequest, times: number, untilUs?: readonly number[]): void {
     const admitted = this.#admitted.get(this.#idOf(target))
     if (admitted === undefined) return
-    take(admitted.units, costs, times)
+    const nowUs = this.#dropExpired(admitted)
+    const counting = costs.map((cost, i) => (isOver(untilUs?.[i], nowUs) ? 0 : cost))
+    take(admitted.units, counting, times)
     if (mostOf(admitted) === 0) this.giveUp(admitted)
+  }
+
+  /** Units that no longer count are not counted with those of the next window. Returns the time; a
+   *  clock of a user's may fail, and then nothing is over. */
+  #dropExpired({ units, untilUs }: Admitted): number {
+    let nowUs = 0
+    try {
+      nowUs = this.#clock.nowUs()
+    } catch {}
+    for (let i = 0; i < units.length; i += 1) if (isOver(untilUs[i], nowUs)) units[i] = 0
+    return nowUs
   }
 
   /** What is to be counted of the targets chosen and is not on its way, most units first. */
@@ -242,6 +257,10 @@ function localTarget(target: Target, { places, policySet }: Quota): Target {
   return { ...partOfTarget(target, places), policySet }
 }
 
+function isOver(untilUs: number | undefined, nowUs: number): boolean {
+  return untilUs !== undefined && Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
+}
+
 function mostOf({ units }: Admitted): number {
   return Math.max(...units)
 }
@@ -277,7 +296,8 @@ function wholeResult(
   const placed = policies.map((own, place): PolicyResult => {
     const each = result.policies[places.indexOf(place)]
     if (each === undefined) return own
-    const { policy, limit } = own
+    const { limit } = own
+    const policy = policyAt(own.policy, result.nowUs)
     const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
     const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
     return { ...each, policy, limit, retryAfterMs }

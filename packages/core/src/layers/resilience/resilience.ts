@@ -126,14 +126,14 @@ export class Resilience implements Layer {
     if (isForStore === true || this.#isClosed) return
     // What was given up as not counted has been.
     if (mode === 'reconcile') this.#noted(request, result)
-    if (mode === 'settle') this.#fallback.counted(chargeOf(request), result.granted)
+    const { granted, untilUs } = result
+    if (mode === 'settle') this.#fallback.counted(chargeOf(request), granted, untilUs)
     // Whoever waits was given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#cancel(request, result)
     else if (mode === 'consume' || mode === 'penalty')
-      this.#fallback.counted(request, result.granted)
+      this.#fallback.counted(request, granted, untilUs)
     // What the store has given back must not be given back a second time either.
-    else if (mode === 'refund' || mode === 'cancel')
-      this.#fallback.counted(request, -result.granted)
+    else if (mode === 'refund' || mode === 'cancel') this.#fallback.counted(request, -granted)
   }
 
   /** Nobody wants the turn that a reply gives. */
@@ -202,7 +202,8 @@ export class Resilience implements Layer {
     this.#hasAnswered = true
     if (mode === 'reset') return
     this.#fallback.noted(result.nowUs)
-    if (mode === 'reconcile' && isForStore !== true) this.#fallback.counted(request, 1)
+    if (mode === 'reconcile' && isForStore !== true)
+      this.#fallback.counted(request, 1, request.untilUs)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)

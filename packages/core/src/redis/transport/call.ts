@@ -18,6 +18,8 @@ export interface PreparedScript {
   readonly script: Script
   readonly names: KeyNames
   readonly policyNumbers: readonly string[]
+  /** Some of the numbers are those of a calendar period, which depends on the time. */
+  readonly hasPeriods: boolean
   /** For the readings of one request after the other: what would be thrown away at once needs no
    *  objects of its own. */
   readonly readings: readonly Reading[]
@@ -29,6 +31,7 @@ export function prepareScript(format: KeyFormat, policySet: PolicySet): Prepared
     script: scriptOf(policySet),
     names: keyNames(format, policySet),
     policyNumbers: policySet.policies.flatMap(({ numbers }) => numbers.map(String)),
+    hasPeriods: policySet.policies.some(({ kernel }) => kernel?.periodAt !== undefined),
     readings: policySet.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
   }
 }
@@ -61,14 +64,21 @@ export interface Call {
   node: RedisNode | undefined
   args: readonly string[]
   sentAtMs: number
+  /** Of calendar periods, if the clock is not injected: the server's time, as it is guessed or, the
+   *  second time, as the server has named it. */
+  periodUs?: number
+  isSecond?: boolean
 }
 
 /** The arguments begin with the name of the script and the number of the keys. */
 const HEAD = 2
 
 /** The arguments of EVALSHA. */
-export function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] {
-  const { script, names, policyNumbers } = prepared
+export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call): string[] {
+  const { script, names, hasPeriods } = prepared
+  const policyNumbers = hasPeriods
+    ? numbersAt(prepared, nowUs ?? (periodUs as number))
+    : prepared.policyNumbers
   const args = [script.sha, '']
   // As in driver.lua.
   const reserves = mode === 'reserve' || mode === 'preview'
@@ -106,14 +116,27 @@ export function argumentsOf({ prepared, mode, nowUs, entries }: Call): string[] 
   return args
 }
 
+/** The numbers of policies as they are at a time. */
+function numbersAt({ policySet }: PreparedScript, nowUs: number): readonly string[] {
+  return policySet.policies.flatMap(({ numbers: [limit, span, detail], kernel }) => {
+    const period = kernel?.periodAt?.(nowUs)
+    const { startMs = span, endMs = detail } = period ?? {}
+    return [String(limit), String(startMs), String(endMs)]
+  })
+}
+
 /** The arguments of EVAL, for a server that does not know the script. */
 export function withSource({ prepared, args }: Call): string[] {
   return [prepared.script.source, ...args.slice(1)]
 }
 
-/** @throws {Error} if a proxy or another server has answered something else */
+/**
+ * The numbers of a reply. One alone is the server's time: it lies in other calendar periods.
+ * @throws {Error} if a proxy or another server has answered something else
+ */
 export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
   const numbers = unpackNumbers(packed as Buffer)
+  if (numbers.length === 1 && prepared.hasPeriods) return numbers
   if (numbers.length < 1 + entries.length * (1 + 3 * prepared.readings.length))
     throw new Error(`a reply of ${numbers.length} numbers`)
   return numbers

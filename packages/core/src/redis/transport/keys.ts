@@ -62,7 +62,7 @@ export interface KeyNames {
 export function keyNames(format: KeyFormat, policySet: PolicySet): KeyNames {
   const parts = policySet.policies.map((policy) => {
     const name = `}:${policySet.name}:${policy.name}:`
-    const counter = counterOf(policy)
+    const counter = encodePart(counterOf(policy))
     return { name, counter, tail: name + counter }
   })
   return { format, head: `${format.prefix}:{`, parts }

@@ -24,7 +24,7 @@ const scripts = new Map<string, Script>()
  */
 export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
-  const id = kernels.map((kernel) => kernel.id).join()
+  const id = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`)).join()
   let script = scripts.get(id)
   if (script === undefined) {
     script = scriptFrom(kernels)
@@ -33,7 +33,7 @@ export function scriptOf({ policies }: PolicySet): Script {
   return script
 }
 
-function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua'>[]): Script {
+function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[]): Script {
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
@@ -41,8 +41,27 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua'>[]): Script {
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
   const numbers = `local numbers = ${NUMBERS * kernels.length}\n`
-  const source = [numbers, now, ...shared, loop, later, ...definitions, list, driverLua].join('')
+  const guards = kernels.map(({ periodAt }, i) => (periodAt === undefined ? '' : guard(i)))
+  const source = [
+    numbers,
+    now,
+    ...guards,
+    ...shared,
+    loop,
+    later,
+    ...definitions,
+    list,
+    driverLua,
+  ].join('')
   return { source, sha: createHash('sha1').update(source).digest('hex') }
+}
+
+/** Outside of the period that a policy was given: the time and nothing else, so that the call is
+ *  made again with the period of that time. */
+function guard(place: number): string {
+  const [start, end] = [NUMBERS * place + 2, NUMBERS * place + 3]
+  const isOutside = `us < ARGV[${start}] * 1000 or us >= ARGV[${end}] * 1000`
+  return `\nif ${isOutside} then return cmsgpack.pack({ us }) end\n`
 }
 
 /** Where the prologue looks a function up. */

@@ -46,6 +46,8 @@ export function redisTransport(
   const gathered = batching(dispatch, { format, nodes, time, clock })
   const check = permissions(connection, prefix, deadlineMs, time)
   const failed = (error: unknown) => check(error, () => PEERS_TAG)
+  /** How far the server's clock is ahead of `nowMs`: by this process's until it has answered. */
+  let aheadUs = time.nowUs() - time.nowMs() * 1_000
   const heartbeat = new Heartbeat(connection, { prefix, time, failed })
 
   /** Sends calls, those to one node in one write. */
@@ -95,7 +97,14 @@ export function redisTransport(
       return
     }
     node.inFlight += 1
+    exchange(call, send)
+  }
+
+  function exchange(call: Call, send: Send): void {
+    const { prepared, isSecond } = call
     call.sentAtMs = time.nowMs()
+    if (prepared.hasPeriods && isSecond !== true)
+      call.periodUs = Math.floor(call.sentAtMs * 1_000 + aheadUs)
     try {
       const args = argumentsOf(call)
       call.args = args
@@ -127,12 +136,31 @@ export function redisTransport(
       refused(call, error)
       return
     }
+    if (call.prepared.hasPeriods) {
+      const [nowUs] = numbers as [number]
+      aheadUs = nowUs - time.nowMs() * 1_000
+      if (numbers.length === 1) {
+        askAgain(call, nowUs)
+        return
+      }
+    }
     const node = call.node as RedisNode
     node.inFlight -= 1
     const foreign = answer(call, numbers)
     if (foreign !== undefined) noted(node, foreign)
     // The first reply starts it, unless the number of peers was given as an option.
     if (instances === undefined) heartbeat.start()
+  }
+
+  /** The server is in other calendar periods than those it was given. */
+  function askAgain(call: Call, nowUs: number): void {
+    if (call.isSecond) {
+      refused(call, new Error('the clock of the server left a calendar period twice in a call'))
+      return
+    }
+    call.isSecond = true
+    call.periodUs = nowUs
+    exchange(call, connection.call)
   }
 
   function refused(call: Call, error: unknown): void {

@@ -22,14 +22,17 @@ import {
   fixedWindow,
   gcra,
   leakyBucket,
+  memoryStore,
   type Policy,
   type PolicyResult,
+  RateLimiter,
   slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
   unlimited,
 } from '../../../src/index.js'
+import { fakeClock } from '../../../src/testing/index.js'
 import { asWritten, FakeResponse, limitOn } from '../exchange.js'
 
 const HOUR = 3_600_000
@@ -206,11 +209,11 @@ describe('r and t', () => {
     ],
     ['a limit of 0', none, { remaining: 0, retryAfterMs: Infinity }, false, 'r=0'],
     [
-      'a wait beyond what timers can',
+      'a wait of a month',
       fixed,
       { remaining: 0, retryAfterMs: 30 * 24 * HOUR },
       false,
-      'r=0;t=2147483',
+      'r=0;t=2592000',
     ],
     ['more left than the limit', fixed, { remaining: 101, resetAfterMs: 1_000 }, true, 'r=101;t=1'],
     ['less than nothing left', fixed, { remaining: -3, retryAfterMs: 1_000 }, true, 'r=0;t=1'],
@@ -408,7 +411,7 @@ describe('formats', () => {
     const month = decisionOf(false, [
       figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR }),
     ])
-    expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802147424')
+    expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802592001')
     vi.useRealTimers()
   })
 
@@ -635,6 +638,36 @@ describe('openai', () => {
   })
 })
 
+describe('a quota of the month', () => {
+  const clock = fakeClock(Date.UTC(2026, 1, 3, 12))
+  const policy = fixedWindow({ name: 'monthly', limit: 2, window: 'month' })
+  const limiter = new RateLimiter({ name: 'm', store: memoryStore({ clock }), policy })
+  const rest = 25.5 * 86_400
+
+  test('has the length of the very month, and its end', async () => {
+    const allowed = await limiter.consume('k')
+    expect(told([allowed])).toMatchObject({
+      'RateLimit-Policy': `"monthly";q=2;w=${28 * 86_400}`,
+      RateLimit: `"monthly";r=1;t=${rest}`,
+    })
+    clock.set(Date.UTC(2026, 3, 1))
+    expect(told([await limiter.consume('k')])).toMatchObject({
+      'RateLimit-Policy': `"monthly";q=2;w=${30 * 86_400}`,
+      RateLimit: `"monthly";r=1;t=${30 * 86_400}`,
+    })
+  })
+
+  test('is waited for to its end, beyond what a timer can', async () => {
+    clock.set(Date.UTC(2026, 0, 1))
+    await limiter.consume('late', { cost: 2 })
+    const denied = await limiter.consume('late')
+    const headers = told([denied], ['draft-8', 'legacy'])
+    expect(headers).toMatchObject({ RateLimit: `"monthly";r=0;t=${31 * 86_400}` })
+    const untilMs = Number(headers['X-RateLimit-Reset']) * 1_000
+    expect(untilMs).toBeGreaterThan(Date.now() + 30 * 86_400_000)
+  })
+})
+
 describe('Retry-After', () => {
   test.each([
     [1, 1],
@@ -642,8 +675,8 @@ describe('Retry-After', () => {
     [1_000, 1],
     [1_001, 2],
     [640_000, 640],
-    [30 * 24 * HOUR, 2_147_483],
-    [Number.MAX_SAFE_INTEGER, 2_147_483],
+    [30 * 24 * HOUR, 2_592_000],
+    [Number.MAX_SAFE_INTEGER, 9_007_199_254_741],
   ])('of %d ms is %d s', (ms, seconds) => {
     expect(retryAfterSeconds(ms)).toBe(seconds)
   })
@@ -658,8 +691,7 @@ describe('Retry-After', () => {
         const seconds = retryAfterSeconds(ms) as number
         expect(Number.isInteger(seconds)).toBe(true)
         expect(seconds).toBeGreaterThanOrEqual(1)
-        expect(seconds).toBeLessThanOrEqual(2_147_483)
-        if (seconds < 2_147_483) expect(seconds * 1_000).toBeGreaterThanOrEqual(ms)
+        expect(seconds * 1_000).toBeGreaterThanOrEqual(ms)
       }),
     )
   })

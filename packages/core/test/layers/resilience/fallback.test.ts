@@ -265,3 +265,32 @@ test('policy sets that came and went are not kept for ever', async () => {
   expect(policySets.filter((policySet) => policySet.deref() !== undefined).length).toBeLessThan(5)
   fallback.close()
 })
+
+test.each<[string, Policy]>([
+  ['the calendar', fixedWindow({ limit: 10, window: 'day', timeZone: 'Asia/Kolkata' })],
+  ['a minute', fixedWindow({ limit: 10, window: '1m', aligned: true })],
+])('what was admitted in a window of %s is not counted in the next one', (_, policy) => {
+  const endMs = Date.parse('2026-05-20T18:30Z')
+  const clock = fakeClock(endMs - 500)
+  const fallback = fallbackOf(() => ALONE, clock)
+  const policySet = makePolicySet('p', [policy])
+  for (let i = 0; i < 7; i += 1) expect(passes(fallback, policySet, 'k')).toBe(true)
+  expect(allDue(fallback)).toMatchObject([{ units: [7], untilUs: [endMs * 1_000] }])
+  clock.set(endMs)
+  // Last seen in the next window, where others have taken 8 of 10.
+  const seen = { nowUs: endMs * 1_000, remaining: [2], untilUs: [(endMs + 60_000) * 1_000] }
+  const admitted = [1, 2, 3].filter(() => passes(fallback, policySet, 'k', seen))
+  expect(admitted).toEqual([1, 2])
+  expect(allDue(fallback)).toMatchObject([{ units: [2] }])
+  fallback.close()
+})
+
+test('a decision without the store has the length of the very month', () => {
+  const clock = fakeClock(Date.UTC(2026, 1, 10))
+  const fallback = fallbackOf(() => ALONE, clock)
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: 'month' })])
+  const { policies } = fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000)
+  expect(policies[0]?.policy.windowMs).toBe(28 * 86_400_000)
+  expect(policies[0]?.resetAfterMs).toBe(19 * 86_400_000)
+  fallback.close()
+})

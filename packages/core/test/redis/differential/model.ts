@@ -11,6 +11,8 @@ import {
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../../../src/algorithms/policy.js'
 import { algorithms } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
@@ -20,11 +22,16 @@ export interface Twin {
   readonly kernels: Readonly<Record<KernelName, Kernel>>
 }
 
+/** Days of a zone that changes its clock. */
+export const calendarDay = (name: string, limit: number): Policy =>
+  fixedWindow({ name, limit, window: 'day', timeZone: 'America/Havana' })
+
 export const twin: Twin = {
   decide,
-  kernels: Object.fromEntries(
-    Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel]),
-  ),
+  kernels: {
+    ...Object.fromEntries(Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel])),
+    calendar: calendarDay('day', 1).kernel as Kernel,
+  },
 }
 
 /** One group, as both drivers take it. */

@@ -12,6 +12,7 @@ import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-windo
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import type { PolicyFactory } from '../../../src/testing/algorithms.js'
 import { algorithms } from '../../../src/testing/algorithms.js'
+import { calendarDay } from './model.js'
 
 export interface WalkRecipe {
   /** Version by version, the policies. The n-th of each version have one name, kernel and time
@@ -91,9 +92,9 @@ export interface Cost {
   readonly n: number
 }
 
-/** The algorithms, by the names of their folders. */
+/** The algorithms, by the names of their folders; and fixed windows of the calendar. */
 export type KernelName = string
-export const kernelNames: readonly KernelName[] = Object.keys(algorithms)
+export const kernelNames: readonly KernelName[] = [...Object.keys(algorithms), 'calendar']
 
 /** A policy in a form that prints. */
 export function drawnOf(policy: Policy): DrawnPolicy {
@@ -184,6 +185,10 @@ const policies: Readonly<Record<string, Versions>> = {
       fc.tuple(span, fc.boolean(), times(limit, count)),
       ([window, aligned, limits]) =>
         limits.map((most) => fixedWindow({ name, limit: most, window, aligned })),
+    ),
+  calendar: (name, count) =>
+    drawn('calendar', times(limit, count), (limits) =>
+      limits.map((most) => calendarDay(name, most)),
     ),
   'sliding-log': (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))

@@ -1,0 +1,110 @@
+// Windows that are periods of a calendar: hours, days, weeks, months or years of a time zone. The
+// arithmetic and the state are those of a fixed window, whose window is what is left of the period.
+//
+// `Intl` is not to be had in Redis, so the process says which period it is, by the last time that
+// the server told it. A script that finds its own clock outside of that period changes nothing and
+// names its time, and is asked once more with the period of that time (redis/transport).
+
+import { Recent } from '../../base/cache.js'
+import {
+  type CalendarUnit,
+  LENGTHS_MS,
+  type PeriodAt,
+  periodsOf,
+  WEEK_DAYS,
+  type WeekDay,
+} from '../../base/calendar.js'
+import { invalid } from '../../base/errors.js'
+import { checkedOptions } from '../../base/options.js'
+import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { checkedCount, makePolicy, type Policy } from '../policy.js'
+import { fixedWindow, type WindowScratch } from './kernel.js'
+
+/** What `fixedWindow` is given for a period of a calendar. */
+interface CalendarOptions {
+  readonly name?: string | undefined
+  readonly limit: number
+  readonly aligned?: unknown
+  readonly timeZone?: string | undefined
+  readonly weekStart?: WeekDay | undefined
+}
+
+/** Whether a window is a period of a calendar. */
+export function isCalendarUnit(window: unknown): window is CalendarUnit {
+  return typeof window === 'string' && Object.hasOwn(LENGTHS_MS, window)
+}
+
+const KNOWN = ['name', 'limit', 'window', 'timeZone', 'weekStart']
+
+/** `fixedWindow` for a period of a calendar. */
+export function calendarWindow(options: CalendarOptions, unit: CalendarUnit): Policy {
+  const { aligned, ...rest } = options
+  if (aligned !== undefined) {
+    const right = `nothing: with window: '${unit}' the window is always that of the calendar`
+    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, right)
+  }
+  checkedOptions(rest, 'fixed-window()', KNOWN, 'WEIR_INVALID_POLICY')
+  const { name, timeZone = 'UTC', weekStart } = options
+  if (weekStart !== undefined && (unit !== 'week' || !WEEK_DAYS.includes(weekStart))) {
+    const right = unit === 'week' ? `one of ${WEEK_DAYS.join(', ')}` : "it with window: 'week'"
+    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: weekStart', weekStart, right, 'string')
+  }
+  const limit = checkedCount(options.limit, 'fixed-window: limit', MAX_UNITS)
+  const { kernel, timeScale } = kernelOf(unit, timeZone, weekStart ?? 'monday')
+  return makePolicy({
+    name,
+    algorithm: 'fixed-window',
+    limit,
+    windowMs: LENGTHS_MS[unit],
+    timeScale,
+    unitMs: 0,
+    maxWaitMs: 0,
+    kernel,
+    numbers: [limit, 0, 0],
+  })
+}
+
+interface Made {
+  readonly kernel: Kernel
+  readonly timeScale: string
+}
+
+/** By time scale: policies may be made for each request. */
+const made = new Recent<Made>(1_000)
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY */
+function kernelOf(unit: CalendarUnit, timeZone: string, weekStart: WeekDay): Made {
+  if (typeof timeZone !== 'string') throw unknownZone(timeZone)
+  // As written: that two names mean one zone may change with the data of zones.
+  const timeScale = `${unit === 'week' ? `week-${weekStart}` : unit}@${timeZone}`
+  const known = made.get(timeScale)
+  if (known !== undefined) return known
+  try {
+    const one = { kernel: calendarKernel(periodsOf(unit, timeZone, weekStart)), timeScale }
+    made.set(timeScale, one)
+    return one
+  } catch {
+    throw unknownZone(timeZone)
+  }
+}
+
+function unknownZone(timeZone: unknown): Error {
+  const right = "a time zone that Intl of this process knows, such as 'Europe/Berlin' or 'UTC'"
+  return invalid('WEIR_INVALID_POLICY', 'fixed-window: timeZone', timeZone, right, 'string')
+}
+
+/** Numbers: limit; to Redis also start and end of the period, in ms. */
+function calendarKernel(periodAt: PeriodAt): Kernel {
+  return {
+    ...fixedWindow,
+    periodAt: (nowUs) => periodAt(Math.floor(nowUs / 1_000)),
+    prepare: ([limit]) => fixedWindow.prepare([limit, 0, 0]),
+    read(scratch, cells, offset, nowUs) {
+      const nowMs = Math.floor(nowUs / 1_000)
+      const window = scratch as WindowScratch
+      // Ends later than the period's are brought forward to it; the count stays.
+      window.spanMs = periodAt(nowMs).endMs - nowMs
+      fixedWindow.read(window, cells, offset, nowUs)
+    },
+  }
+}

@@ -1,0 +1,168 @@
+// Periods of the calendar in a time zone, as `Intl` of this process knows it.
+//
+// A period begins when the local clock first shows its beginning, or jumps past it. So a day is 23
+// or 25 hours long where the clock is put forward or back, a day that a zone has skipped is no
+// period at all, and a clock that is put back past midnight does not begin the day a second time.
+// An hour begins at every full hour of the local clock, and where the clock is changed: one that
+// comes twice is two hours.
+
+import { Recent } from './cache.js'
+
+export type CalendarUnit = 'hour' | 'day' | 'week' | 'month' | 'year'
+export type WeekDay =
+  | 'sunday'
+  | 'monday'
+  | 'tuesday'
+  | 'wednesday'
+  | 'thursday'
+  | 'friday'
+  | 'saturday'
+
+/** In ms since the Unix epoch; the end is the start of the next one. */
+export interface Period {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** The period that an instant lies in. */
+export type PeriodAt = (ms: number) => Period
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** How long a period is at the most, but for changes of the clock. */
+export const LENGTHS_MS: Readonly<Record<CalendarUnit, number>> = {
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 31 * DAY_MS,
+  year: 366 * DAY_MS,
+}
+
+export const WEEK_DAYS: readonly WeekDay[] = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+]
+
+/** Local time less UTC at an instant, in ms. */
+type OffsetAt = (ms: number) => number
+
+/** A format takes some 50 us to make, and policies may be made for each request. */
+const offsets = new Recent<OffsetAt>(200)
+
+/** @throws {RangeError} if `Intl` does not know the zone */
+function offsetsOf(timeZone: string): OffsetAt {
+  const known = offsets.get(timeZone)
+  if (known !== undefined) return known
+  const number = 'numeric'
+  const date = { year: number, month: number, day: number } as const
+  const time = { hour: number, minute: number, second: number, hourCycle: 'h23' } as const
+  const system = { calendar: 'gregory', numberingSystem: 'latn' } as const
+  const options = { timeZone, ...system, ...date, ...time } as const
+  const format = new Intl.DateTimeFormat('en-US', options)
+  const offsetAt = (ms: number): number => {
+    const wholeMs = Math.floor(ms / 1_000) * 1_000
+    const [month = 0, day, year = 0, hour, minute, second] = format
+      .format(wholeMs)
+      .split(/\D+/)
+      .map(Number)
+    return Date.UTC(year, month - 1, day, hour, minute, second) - wholeMs
+  }
+  offsets.set(timeZone, offsetAt)
+  return offsetAt
+}
+
+/**
+ * The periods of a zone. The last one is remembered, so that asking again costs nothing.
+ * @throws {RangeError} if `Intl` does not know the zone
+ */
+export function periodsOf(unit: CalendarUnit, timeZone: string, weekStart: WeekDay): PeriodAt {
+  const offsetAt = offsetsOf(timeZone)
+  const steps = unit === 'hour' ? undefined : stepsOf(unit, WEEK_DAYS.indexOf(weekStart))
+  let last: Period = { startMs: 0, endMs: 0 }
+  return (ms) => {
+    if (ms < last.startMs || ms >= last.endMs)
+      last = steps === undefined ? hourAt(ms, offsetAt) : periodAt(ms, offsetAt, steps)
+    return last
+  }
+}
+
+/** Local times, in ms as if they were UTC. */
+interface Steps {
+  /** The beginning of the period that a local time lies in. */
+  floor(localMs: number): number
+  /** The beginning of the next one. */
+  next(startMs: number): number
+}
+
+function stepsOf(unit: Exclude<CalendarUnit, 'hour'>, firstDay: number): Steps {
+  if (unit === 'month' || unit === 'year') {
+    const months = unit === 'month' ? 1 : 12
+    const begin = (localMs: number, later: number): number => {
+      const date = new Date(localMs)
+      const month = months === 1 ? date.getUTCMonth() : 0
+      return Date.UTC(date.getUTCFullYear(), month + later)
+    }
+    return { floor: (localMs) => begin(localMs, 0), next: (startMs) => begin(startMs, months) }
+  }
+  const lengthMs = LENGTHS_MS[unit]
+  // The epoch was a Thursday.
+  const phaseMs = unit === 'week' ? ((firstDay + 3) % 7) * DAY_MS : 0
+  return {
+    floor: (localMs) => Math.floor((localMs - phaseMs) / lengthMs) * lengthMs + phaseMs,
+    next: (startMs) => startMs + lengthMs,
+  }
+}
+
+function periodAt(ms: number, offsetAt: OffsetAt, { floor, next }: Steps): Period {
+  let localMs = floor(ms + offsetAt(ms))
+  let startMs = firstAt(localMs, offsetAt)
+  for (;;) {
+    localMs = next(localMs)
+    const endMs = firstAt(localMs, offsetAt)
+    // Past the end where the clock was put back over it.
+    if (ms < endMs) return { startMs, endMs }
+    startMs = endMs
+  }
+}
+
+function hourAt(ms: number, offsetAt: OffsetAt): Period {
+  const offsetMs = offsetAt(ms)
+  const startMs = Math.floor((ms + offsetMs) / HOUR_MS) * HOUR_MS - offsetMs
+  const endMs = startMs + HOUR_MS
+  return {
+    startMs: offsetAt(startMs) === offsetMs ? startMs : changeBetween(startMs, ms, offsetAt),
+    endMs: offsetAt(endMs - 1) === offsetMs ? endMs : changeBetween(ms, endMs - 1, offsetAt),
+  }
+}
+
+/** The first instant at which the local clock shows a time, or has jumped past it. */
+function firstAt(localMs: number, offsetAt: OffsetAt): number {
+  // No offset is as large as a day, and no zone has changed its clock twice within two.
+  const fromMs = localMs - DAY_MS
+  const toMs = localMs + DAY_MS
+  const before = offsetAt(fromMs)
+  const after = offsetAt(toMs)
+  if (before === after) return localMs - before
+  const changeMs = changeBetween(fromMs, toMs, offsetAt)
+  if (localMs - before < changeMs) return localMs - before
+  return Math.max(changeMs, localMs - after)
+}
+
+/** When the offset becomes another than it is at `fromMs`, which it is at `toMs`. */
+function changeBetween(fromMs: number, toMs: number, offsetAt: OffsetAt): number {
+  const offsetMs = offsetAt(fromMs)
+  let low = fromMs
+  let high = toMs
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle) === offsetMs) low = middle
+    else high = middle
+  }
+  return high
+}
