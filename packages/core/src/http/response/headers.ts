@@ -202,7 +202,7 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
 
 /** The fields of policies of one name; of several limiters, those of the one that binds. */
 function fieldsNamed(name: string): readonly Field[] {
-  const field = (what: string, write: (result: PolicyResult) => string): Field => ({
+  const field = (what: string, write: (result: PolicyResult) => string | undefined): Field => ({
     name: `x-ratelimit-${what}-${name}`,
     write(all) {
       const items = all.filter(({ result }) => result.policy.name === name)
@@ -212,7 +212,7 @@ function fieldsNamed(name: string): readonly Field[] {
   return [
     field('limit', ({ limit }) => String(integer(limit))),
     field('remaining', ({ remaining }) => String(integer(remaining))),
-    field('reset', ({ resetAfterMs }) => spanText(Math.min(resetAfterMs, MAX_SECONDS * 1_000))),
+    field('reset', ({ resetAfterMs: ms }) => (Number.isFinite(ms) ? spanText(ms) : undefined)),
   ]
 }
 
