@@ -5,39 +5,35 @@ export interface Check {
   readonly value: string
   readonly bound: string
   readonly ok: boolean
-  /** A time depends on the machine being free; a count never does. */
-  readonly kind: 'count' | 'time'
   /** The same in every row: worth telling only when it fails. */
   readonly routine?: boolean
 }
 
 export function countAtMost(what: string, value: number, bound: number): Check {
-  return { what, value: String(value), bound: `<= ${bound}`, ok: value <= bound, kind: 'count' }
+  return { what, value: String(value), bound: `<= ${bound}`, ok: value <= bound }
 }
 
 export function countAtLeast(what: string, value: number, bound: number): Check {
-  return { what, value: String(value), bound: `>= ${bound}`, ok: value >= bound, kind: 'count' }
+  return { what, value: String(value), bound: `>= ${bound}`, ok: value >= bound }
 }
 
 export function exactly(what: string, value: number, bound: number): Check {
-  return { what, value: String(value), bound: String(bound), ok: value === bound, kind: 'count' }
+  return { what, value: String(value), bound: String(bound), ok: value === bound }
 }
 
 /** Nothing of the kind; tells the first few if there is. */
 export function none(what: string, found: readonly string[]): Check {
   const shown = [...new Set(found)].slice(0, 3).join(' | ').slice(0, 300)
   const value = found.length === 0 ? '0' : `${found.length}: ${shown}`
-  return { what, value, bound: '0', ok: found.length === 0, kind: 'count', routine: true }
+  return { what, value, bound: '0', ok: found.length === 0, routine: true }
 }
 
 export function msAtMost(what: string, value: number, bound: number): Check {
-  // What never came would not have come on a quiet machine either.
-  const kind = value === Number.POSITIVE_INFINITY ? 'count' : 'time'
-  return { what, value: ms(value), bound: `<= ${ms(bound)}`, ok: value <= bound, kind }
+  return { what, value: ms(value), bound: `<= ${ms(bound)}`, ok: value <= bound }
 }
 
 export function msAtLeast(what: string, value: number, bound: number): Check {
-  return { what, value: ms(value), bound: `>= ${ms(bound)}`, ok: value >= bound, kind: 'time' }
+  return { what, value: ms(value), bound: `>= ${ms(bound)}`, ok: value >= bound }
 }
 
 export function shareAtMost(what: string, value: number, bound: number): Check {
@@ -46,13 +42,7 @@ export function shareAtMost(what: string, value: number, bound: number): Check {
     value: percent(value),
     bound: `<= ${percent(bound)}`,
     ok: value <= bound,
-    kind: 'time',
   }
-}
-
-/** A time that no machine is busy enough to excuse. */
-export function firm(check: Check): Check {
-  return { ...check, kind: 'count' }
 }
 
 export function routine(check: Check): Check {

@@ -1,14 +1,5 @@
 // Checks that many rows share, on the log of a run.
-import {
-  type Check,
-  countAtMost,
-  exactly,
-  firm,
-  msAtMost,
-  none,
-  routine,
-  shareAtMost,
-} from './checks.js'
+import { type Check, countAtMost, exactly, msAtMost, none, routine, shareAtMost } from './checks.js'
 import type { Sample, Stall } from './client/protocol.js'
 import {
   admissions,
@@ -58,10 +49,8 @@ export function sane({ reports, samples }: Run): Check[] {
       'left listeners',
       reports.flatMap(({ closing }) => closing?.leftListeners ?? []),
     ),
-    routine(
-      firm(msAtMost('close()', worst(reports.map(({ closing }) => closing?.closeMs)), 1_000)),
-    ),
-    routine(firm(msAtMost('exit', worst(reports.map(({ exitMs }) => exitMs)), EXIT_MS))),
+    routine(msAtMost('close()', worst(reports.map(({ closing }) => closing?.closeMs)), 1_000)),
+    routine(msAtMost('exit', worst(reports.map(({ exitMs }) => exitMs)), EXIT_MS)),
   ]
 }
 
@@ -137,7 +126,6 @@ export function isAsUsual({ degraded, error, ms }: Sample): boolean {
 export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
   return {
     ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound),
-    kind: 'time',
   }
 }
 
