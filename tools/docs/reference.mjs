@@ -235,12 +235,14 @@ function typeText(symbol) {
   const node = nodesOf(symbol).find(
     (each) => each.type && !/^(never|undefined)$/.test(each.type.getText()),
   )
-  const written = node?.parameters
-    ? node
-        .getText()
-        .replace(/^\w+\??/, '')
-        .replace(/\): (?=[^)]*$)/, ') => ')
-    : (node?.type.getText() ?? checker.typeToString(checker.getTypeOfSymbol(symbol)))
+  const isAccessor = (symbol.flags & SymbolFlags.GetAccessor) !== 0
+  const written =
+    node?.parameters && !isAccessor
+      ? node
+          .getText()
+          .replace(/^\w+\??/, '')
+          .replace(/\): (?=[^)]*$)/, ') => ')
+      : (node?.type.getText() ?? checker.typeToString(checker.getTypeOfSymbol(symbol)))
   const plain = written
     .replace(/([\w'\])>])\n\s+(?=(readonly )?\w+\??:)/g, '$1; ')
     .replace(/\s+/g, ' ')

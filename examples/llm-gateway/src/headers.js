@@ -1,5 +1,6 @@
 // @ts-check
-// Limits in the headers that clients of OpenAI's API read.
+// Limits in the headers that clients of OpenAI's API read. A middleware sends them by itself, with
+// `headers: 'openai'`.
 
 const SHOWN = ['requests', 'tokens']
 

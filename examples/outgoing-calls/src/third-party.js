@@ -6,19 +6,19 @@ import { createServer } from 'node:http'
 
 /** @param {number} limit calls in any second */
 export async function startThirdParty(limit) {
-  /** When calls arrived, of the last second. @type {number[]} */
-  let lately = []
+  /** When calls arrived. @type {number[]} */
+  const arrivals = []
   const counts = { calls: 0, complaints: 0, most: 0 }
   /** Jobs that were done, in the order in which they were. @type {string[]} */
   const done = []
 
   const server = createServer((req, res) => {
     const now = performance.now()
-    lately = lately.filter((at) => at > now - 1_000)
-    lately.push(now)
+    arrivals.push(now)
+    const lately = arrivals.filter((at) => at > now - 1_000).length
     counts.calls += 1
-    counts.most = Math.max(counts.most, lately.length)
-    if (lately.length > limit) {
+    counts.most = Math.max(counts.most, lately)
+    if (lately > limit) {
       counts.complaints += 1
       return res.writeHead(429).end()
     }
@@ -31,6 +31,7 @@ export async function startThirdParty(limit) {
   return {
     url: `http://127.0.0.1:${port}`,
     counts,
+    arrivals,
     done,
     close() {
       server.close()

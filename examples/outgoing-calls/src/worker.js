@@ -11,7 +11,7 @@ import { outgoing } from './outgoing.js'
 const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', recommendedRedisOptions)
 client.on('error', (error) => console.error('redis:', error.message))
 // Who waits for seconds can wait for Redis, too. Without it each process has its part of the rate.
-const store = redisStore(client, { deadlineMs: 2_000 })
+const store = redisStore(client, { deadlineMs: 10_000 })
 const limiter = outgoing(store)
 
 process.on('message', async (message) => {

@@ -75,9 +75,10 @@ function under(row: Row, use: Use): Row {
     ...((fullOnly || !IN_SHORT.includes(number)) && { fullOnly: true }),
     async run(stage, length) {
       let ratePerSecond = RATE
-      stage.instead((job) => {
+      stage.instead(({ ratePerSecond: most, ...others }) => {
+        const job = { ...others, ratePerSecond: Math.min(most, RATE) }
         ratePerSecond = ratePerKey(job)
-        return use.does(job)
+        return { ...job, ...use.does(job) }
       })
       // What it says of its own clients does not hold of these.
       await row.run(stage, length)

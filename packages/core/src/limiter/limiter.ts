@@ -230,7 +230,7 @@ export class RateLimiter {
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
     const off = unlimitedDecision(this.name, key, DISABLED, true)
-    if (!this.enabled) return { ...off, waitedMs: 0 }
+    if (!this.#isEnabled) return { ...off, waitedMs: 0 }
     const known = this.#resolveFor('wait', key, options)
     // In the same turn where that is possible: first come, first served.
     const resolved = isPromise(known) ? await known : known
@@ -238,7 +238,7 @@ export class RateLimiter {
     // A policy function may have taken its time.
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.enabled) return { ...off, waitedMs: 0 }
+    if (!this.#isEnabled) return { ...off, waitedMs: 0 }
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
@@ -261,7 +261,8 @@ export class RateLimiter {
     const key = checkedKey(of)
     checkUnits('n', n, MAX_UNITS)
     checkUnits('atLeast', atLeast, n)
-    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
+    if (!this.#isEnabled)
+      return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
     const resolved = isPromise(known) ? await known : known
     const { policySet, ownKeys } = resolved
@@ -457,7 +458,7 @@ export class RateLimiter {
     const key = checkedKey(of)
     const { cost: given = 1 } = options ?? NO_OPTIONS
     const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
-    if (!this.enabled) return unlimitedDecision(this.name, key, DISABLED, true)
+    if (!this.#isEnabled) return unlimitedDecision(this.name, key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
