@@ -30,9 +30,10 @@ const MAX_DURATION_MS = 3_650 * 86_400_000
 export function durationMs(duration: Duration, what = 'duration'): number {
   const ms = typeof duration === 'string' ? parse(duration) : duration
   if (Number.isInteger(ms) && ms >= 1 && ms <= MAX_DURATION_MS) return ms
-  const type = typeof duration === 'string' ? 'string' : 'number'
-  const isCalendar = /^(hour|day|week|month|year)s?$/.test(String(duration))
-  throw invalid('WEIR_INVALID_DURATION', what, duration, isCalendar ? CALENDAR : RIGHT, type)
+  if (typeof duration !== 'string')
+    throw invalid('WEIR_INVALID_DURATION', what, duration, RIGHT, 'number')
+  const right = /^(hour|day|week|month|year)s?$/.test(duration) ? CALENDAR : RIGHT
+  throw invalid('WEIR_INVALID_DURATION', what, duration, right, 'string')
 }
 
 /**

@@ -6,7 +6,8 @@ import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { Model } from '../redis/differential/model.js'
+import type { Kernel } from '../../src/algorithms/algorithm.js'
+import { Model, twin } from '../redis/differential/model.js'
 import {
   type KernelName,
   kernelNames,
@@ -42,7 +43,10 @@ function weight({ versions, calls }: Walk): number {
 /** Those of the walks in which a policy is on the kernel; all, if none is named. */
 export function walksOn(taken: readonly Walk[], kernel: KernelName | undefined): readonly Walk[] {
   if (kernel === undefined) return taken
-  return taken.filter(({ versions }) => versions[0]?.some((policy) => policy.kernel === kernel))
+  const { id } = twin.kernels[kernel] as Kernel
+  return taken.filter(({ versions }) =>
+    versions[0]?.some((policy) => twin.kernels[policy.kernel]?.id === id),
+  )
 }
 
 /**

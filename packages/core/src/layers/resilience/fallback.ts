@@ -36,6 +36,8 @@ export interface Admitted {
   /** What was last seen of it in the store, before. */
   seen: Seen | undefined
   untilUs: readonly number[]
+  /** Until when those counted that no longer do. */
+  readonly overUs: number[]
   /** A request to count it in the store is under way. */
   isOnItsWay: boolean
 }
@@ -143,26 +145,32 @@ export class Fallback {
   /**
    * The store has counted this: what was admitted here, or what was then decided here.
    * @param times below 0: the store had given back that many
-   * @param untilUs until when it counts there: what is over by now was not of these units
+   * @param untilUs until when it counts there: it may be of units whose window is over
    */
   counted({ target, costs }: LayerRequest, times: number, untilUs?: readonly number[]): void {
     const admitted = this.#admitted.get(this.#idOf(target))
     if (admitted === undefined) return
-    const nowUs = this.#dropExpired(admitted)
-    const counting = costs.map((cost, i) => (isOver(untilUs?.[i], nowUs) ? 0 : cost))
+    this.#dropExpired(admitted)
+    const counting = costs.map((cost, i) => {
+      return isOver(untilUs?.[i], admitted.overUs[i] as number) ? 0 : cost
+    })
     take(admitted.units, counting, times)
     if (mostOf(admitted) === 0) this.giveUp(admitted)
   }
 
-  /** Units that no longer count are not counted with those of the next window. Returns the time; a
-   *  clock of a user's may fail, and then nothing is over. */
-  #dropExpired({ units, untilUs }: Admitted): number {
+  /** Units that no longer count are not counted with those of the next window. */
+  #dropExpired({ units, untilUs, overUs }: Admitted): void {
     let nowUs = 0
     try {
       nowUs = this.#clock.nowUs()
-    } catch {}
-    for (let i = 0; i < units.length; i += 1) if (isOver(untilUs[i], nowUs)) units[i] = 0
-    return nowUs
+    } catch {
+      // A clock of a user's that went wrong: nothing is known to be over.
+    }
+    for (let i = 0; i < untilUs.length; i += 1) {
+      if (!isOver(untilUs[i], nowUs)) continue
+      units[i] = 0
+      overUs[i] = untilUs[i] as number
+    }
   }
 
   /** What is to be counted of the targets chosen and is not on its way, most units first. */
@@ -218,7 +226,8 @@ export class Fallback {
     if (this.keys >= MAX_KEYS) this.#forgetExpired()
     if (this.keys >= MAX_KEYS || target.key.length > LONGEST_KEY) return undefined
     const units = target.policySet.policies.map(() => 0)
-    const admitted = { id, target, units, seen, untilUs: [], isOnItsWay: false }
+    const overUs = units.map(() => 0)
+    const admitted = { id, target, units, seen, untilUs: [], overUs, isOnItsWay: false }
     this.#admitted.set(id, admitted)
     return admitted
   }

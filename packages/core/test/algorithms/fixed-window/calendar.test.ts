@@ -87,6 +87,22 @@ test.each<[string, () => Policy]>([
   expect(make).toThrow("fixedWindow({ limit, window: 'month' })")
 })
 
+test.each(['+05:30', 'GMT', 'EST5EDT', 'US/Pacific'])(
+  'the zone %s is one if Intl has it',
+  (timeZone) => {
+    const inIntl = (() => {
+      try {
+        return new Intl.DateTimeFormat('en-US', { timeZone }) !== undefined
+      } catch {
+        return false
+      }
+    })()
+    const make = () => fixedWindow({ limit: 5, window: 'day', timeZone })
+    if (!inIntl) expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_POLICY' }))
+    else expect(make().timeScale).toBe(`day@${timeZone}`)
+  },
+)
+
 describe('a policy that is made of another', () => {
   const policy = fixedWindow({ limit: 10, window: 'month', timeZone: 'Asia/Tokyo' })
   const atUs = Date.UTC(2026, 1, 10) * 1_000

@@ -294,3 +294,21 @@ test('a decision without the store has the length of the very month', () => {
   expect(policies[0]?.resetAfterMs).toBe(19 * 86_400_000)
   fallback.close()
 })
+
+test('a late reply is of the window in which the store has counted', () => {
+  const endMs = Date.UTC(2026, 5, 1)
+  const clock = fakeClock(endMs - 500)
+  const fallback = fallbackOf(() => ALONE, clock)
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: 'month' })])
+  const request = consuming(policySet, 'k')
+  const nextMs = Date.UTC(2026, 6, 1)
+  for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
+  clock.set(endMs)
+  for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
+  // Counted in May: that is over, and the units of June are yet to be counted.
+  fallback.counted(request, 2, [endMs * 1_000 + 123])
+  expect(allDue(fallback)).toMatchObject([{ units: [3] }])
+  fallback.counted(request, 2, [nextMs * 1_000 + 123])
+  expect(allDue(fallback)).toMatchObject([{ units: [1] }])
+  fallback.close()
+})
