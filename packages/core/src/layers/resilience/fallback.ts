@@ -122,6 +122,7 @@ export class Fallback {
     }
     admitted ??= this.#remember(id, target, seen)
     const part = { ...partOfRequest(request, places), target: localTarget(target, quota) }
+    if (part.keep !== undefined) part.keep = keptOf(part.keep, request, quota)
     const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
     if (admitted !== undefined && result.granted > 0 && mode !== 'peek') {
       const costs = request.costs.map((cost, i) => (places.includes(i) ? cost : 0))
@@ -242,6 +243,19 @@ function localTarget(target: Target, { places, policySet }: Quota): Target {
   return { ...partOfTarget(target, places), policySet }
 }
 
+/** This process's part of what must remain, rounded up, so that the parts of all are enough. */
+function keptOf(
+  keep: readonly number[],
+  { target }: LayerRequest,
+  { places, policySet }: Quota,
+): readonly number[] {
+  return keep.map((kept, i) => {
+    const whole = target.policySet.policies[places[i] as number]?.limit as number
+    const part = policySet.policies[i]?.limit as number
+    return whole > 0 ? Math.ceil((kept * part) / whole) : 0
+  })
+}
+
 function mostOf({ units }: Admitted): number {
   return Math.max(...units)
 }
@@ -278,8 +292,9 @@ function wholeResult(
     const each = result.policies[places.indexOf(place)]
     if (each === undefined) return own
     const { policy, limit } = own
-    const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
-    const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
+    const isFar = each.retryAfterMs === Number.POSITIVE_INFINITY
+    const isLater = isFar && each.cost + (request.keep?.[place] ?? 0) <= limit
+    const retryAfterMs = isLater ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
     return { ...each, policy, limit, retryAfterMs }
   })
   const until = untilUs.map((none, place) => result.untilUs[places.indexOf(place)] ?? none)
