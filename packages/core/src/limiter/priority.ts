@@ -69,5 +69,7 @@ export function checkReserve(reserve: unknown): void {
 
 /** Whole units, rounded up; what is above a whole one by the error of doubles alone is that one. */
 function unitsOf(fraction: number, limit: number): number {
-  return Math.min(limit, Math.ceil(Number((fraction * limit).toPrecision(15))))
+  const units = fraction * limit
+  const isWhole = units - Math.floor(units) <= 2 * Number.EPSILON * units
+  return isWhole ? Math.floor(units) : Math.ceil(units)
 }
