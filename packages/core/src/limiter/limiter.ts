@@ -83,8 +83,8 @@ export interface RateLimiterOptions {
   /** True: another limiter of this name on this store is meant to share its counters, so do not
    *  warn. */
   readonly shared?: boolean | undefined
-  /** How many may wait in this process: under a key, and in all. More are denied at once. Default
-   *  1,000 and 10,000. */
+  /** How many may wait in this process: of a class under a key, and in all. More are denied at
+   *  once. Default 1,000 and 10,000. */
   readonly maxWaiting?: MaxWaiting | undefined
   /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
    *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no

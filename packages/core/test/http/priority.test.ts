@@ -28,7 +28,7 @@ function nameOf(): string {
 }
 
 async function passed(options: Partial<LimitOptions<FakeRequest>>, users: readonly string[]) {
-  const { send } = limitOn({ name: nameOf(), policy, reserve, ...options })
+  const { send } = limitOn({ name: nameOf(), policy, reserve, ...options } as typeof options)
   const count = new Map<string, number>()
   for (const user of users) {
     if ((await send({ user })) === undefined) count.set(user, (count.get(user) ?? 0) + 1)
