@@ -23,6 +23,9 @@ export type Asked<Req, Rest extends unknown[], Value> = (
   ...rest: Rest
 ) => Awaitable<Value>
 
+/** One of the names in `reserve`, or the class that there always is. */
+type ClassName<Class extends string> = NoInfer<Class> | 'critical'
+
 /** All options but what is allowed. */
 export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends string = string>
   extends Omit<RateLimiterOptions, 'policy' | 'reserve'>,
@@ -52,11 +55,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  each. Where it gives anything else, the request is of the class that leaves most, with a
    *  warning. Take it from what the server knows: a client's header must not choose. Default: none,
    *  which leaves nothing. */
-  readonly priority?:
-    | NoInfer<Class>
-    | 'critical'
-    | Asked<Req, Rest, NoInfer<Class> | 'critical'>
-    | undefined
+  readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
   /** How long a request may be delayed, until it may pass, instead of being refused; one that would
    *  have to wait longer is refused at once. Of a fixed bucket that decides alone and does not say
    *  `maxWait`, it is the `maxWait`, if it is longer than the time in which all comes back. 0, the

@@ -53,7 +53,7 @@ import {
   storeOf,
   warnOfNamesake,
 } from './policy-set.js'
-import { checkReserve, Priorities, type Reserve } from './priority.js'
+import { checkReserve, Priorities } from './priority.js'
 import { TurnLine } from './turns.js'
 import { Waiting } from './waiting.js'
 
@@ -90,7 +90,7 @@ export interface RateLimiterOptions {
    *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no
    *  more when 80 are used, and `batch` when 50 are. The class `'critical'` always exists, and
    *  leaves nothing unless it is named here. Default: no other classes. */
-  readonly reserve?: Reserve | undefined
+  readonly reserve?: Readonly<Record<string, number>> | undefined
 }
 
 export interface MaxWaiting {
@@ -116,9 +116,6 @@ export interface DecideOptions {
    *  of 0 is granted all the same. Default: none, which leaves nothing. */
   readonly priority?: string | undefined
 }
-
-/** Options of what takes or gives back units whatever is left. */
-type Correction = Pick<DecideOptions, 'cost' | 'policy'>
 
 export interface WaitOptions extends DecideOptions {
   /** How long to wait at the most. Default: as long as it takes; for a turn of a bucket, its
@@ -320,8 +317,8 @@ export class RateLimiter {
    * @example await limiter.refund('u42', { cost: 2 })
    */
   async refund(decision: Decision, options?: Pick<DecideOptions, 'cost'>): Promise<void>
-  async refund(key: Key, options?: Correction): Promise<void>
-  async refund(of: Decision | Key, options?: Correction): Promise<void> {
+  async refund(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<void>
+  async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
     if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
     await this.#ask('refund', of, options)
   }
@@ -365,7 +362,7 @@ export class RateLimiter {
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
    *  afterwards. */
-  async penalty(key: Key, options?: Correction): Promise<Decision> {
+  async penalty(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<Decision> {
     return this.#ask('penalty', key, options)
   }
 

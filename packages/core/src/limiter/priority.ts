@@ -6,9 +6,6 @@ import { invalid, quote } from '../base/errors.js'
 import type { PolicySet } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 
-/** By the names of classes, the fraction of each limit that they leave. From 0 to 1. */
-export type Reserve = Readonly<Record<string, number>>
-
 /** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
 const CRITICAL = 'critical'
 
@@ -19,7 +16,7 @@ export class Priorities {
   readonly #keepsOf: (policySet: PolicySet) => ReadonlyMap<string, readonly number[]>
 
   /** @param reserve as `checkReserve` has checked it */
-  constructor(reserve: Reserve = {}) {
+  constructor(reserve: Readonly<Record<string, number>> = {}) {
     const reserves = new Map([[CRITICAL, 0], ...Object.entries(reserve)])
     this.#reserves = reserves
     this.#keepsOf = memoized(({ policies }) => {
@@ -54,7 +51,10 @@ export class Priorities {
   }
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION or WEIR_INVALID_NAME unless a `Reserve` */
+/**
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION or WEIR_INVALID_NAME unless it has a fraction
+ * for each class
+ */
 export function checkReserve(reserve: unknown): void {
   const right = 'fractions from 0 to 1 by the names of classes, as in { normal: 0.2, batch: 0.5 }'
   if (typeof reserve !== 'object' || reserve === null || Array.isArray(reserve))
