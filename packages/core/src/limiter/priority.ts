@@ -52,8 +52,8 @@ export class Priorities {
 }
 
 /**
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION or WEIR_INVALID_NAME unless it has a fraction
- * for each class
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION or WEIR_INVALID_NAME unless it has fractions
+ * by the names of classes
  */
 export function checkReserve(reserve: unknown): void {
   const right = 'fractions from 0 to 1 by the names of classes, as in { normal: 0.2, batch: 0.5 }'
