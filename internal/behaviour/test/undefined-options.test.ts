@@ -132,6 +132,7 @@ test('of a limiter, of its policies and of its methods', async () => {
     onDecision: undefined,
     shared: undefined,
     maxWaiting: undefined,
+    reserve: undefined,
   }
   const use: Undefined<PolicyUse> = {
     key: undefined,
@@ -139,14 +140,15 @@ test('of a limiter, of its policies and of its methods', async () => {
     whenUnavailable: undefined,
     tag: undefined,
   }
-  const call: Undefined<DecideOptions> = { cost: undefined, policy: undefined }
+  const call: Undefined<DecideOptions> = { cost: undefined, policy: undefined, priority: undefined }
   const limiter = new RateLimiter({ policy: [{ policy: fixedWindow(numbers), ...use }], ...none })
   expect(limiter.name).toBe('default')
   const decision = await limiter.consume('k', call)
   expect(decision).toMatchObject({ remaining: 4, key: 'k' })
   await limiter.refund(decision, { cost: undefined })
-  expect(await limiter.penalty('k', call)).toMatchObject({ remaining: 4 })
-  await limiter.refund('k', call)
+  const correction = { cost: undefined, policy: undefined }
+  expect(await limiter.penalty('k', correction)).toMatchObject({ remaining: 4 })
+  await limiter.refund('k', correction)
   await limiter.consume('k')
   await limiter.reset('k', { policy: undefined })
   expect(await limiter.peek('k', call)).toMatchObject({ remaining: 5 })
@@ -165,6 +167,8 @@ const ALL: Undefined<HttpOptions<never>> = {
   onDecision: undefined,
   shared: undefined,
   maxWaiting: undefined,
+  reserve: undefined,
+  priority: undefined,
   key: undefined,
   onMissingKey: undefined,
   cost: undefined,

@@ -93,8 +93,7 @@ export interface StoreRequest {
   readonly count: number
   /**
    * To consume or peek: grant nothing unless at least this many of `count` fit. Where it is given,
-   * the store itself decides, not what remembers its answers; with `maxWaitMs` or `keep` it always
-   * is.
+   * the store itself decides, not what remembers its answers; with `maxWaitMs` it always is.
    */
   readonly atLeast?: number | undefined
   /**
@@ -104,8 +103,8 @@ export interface StoreRequest {
    */
   readonly maxWaitMs?: number | undefined
   /**
-   * Units that must remain, for each policy; what costs 0 ignores it. What remains to the request
-   * and how long it has to wait are said accordingly.
+   * To consume or peek: units that must remain, for each policy; what costs 0 ignores it. What
+   * remains to the request and how long it has to wait are said accordingly.
    */
   readonly keep?: readonly number[] | undefined
   /**

@@ -40,12 +40,15 @@ declare global {
  * Options of `rateLimit`. Functions are called as `(req, res)`, `onDenied` as `(decision, req, res,
  * next)`, `body` as `(decision, req, res)`, `refundWhen` and `settle` as `(req, outcome, res)`.
  */
-export type RateLimitOptions<Req extends Request = Request> = RateLimitSettings<Req> &
-  Allowance<Req, [Response]>
+export type RateLimitOptions<
+  Req extends Request = Request,
+  Class extends string = string,
+> = RateLimitSettings<Req, Class> & Allowance<Req, [Response]>
 
-/** All options but what is allowed: for settings that several limiters share. */
-export interface RateLimitSettings<Req extends Request = Request>
-  extends HttpSettings<Req, [Response, NextFunction], [Response]> {}
+/** All options but what is allowed: for settings that several limiters share. `Class`: the names of
+ *  the classes of `reserve`. */
+export interface RateLimitSettings<Req extends Request = Request, Class extends string = string>
+  extends HttpSettings<Req, [Response, NextFunction], [Response], Class> {}
 
 /** The middleware. Generic, so that routes go on to infer their parameters from their paths. */
 export interface RateLimitHandler {
@@ -63,11 +66,11 @@ export interface RateLimitHandler {
  * and refused with 429 and a problem document. Errors of the store and of the options' functions go
  * to `next`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
- * WEIR_INVALID_NAME
+ * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
  */
-export function rateLimit<Req extends Request = Request>(
-  options: RateLimitOptions<Req>,
+export function rateLimit<Req extends Request = Request, Class extends string = string>(
+  options: RateLimitOptions<Req, Class>,
 ): RateLimitHandler {
   const { check, limiter } = httpLimiter<Req, Response, [Response]>(options, express)
   const { onDenied } = options

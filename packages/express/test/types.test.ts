@@ -54,6 +54,21 @@ test('requests are inferred, and wrong options do not compile', () => {
     refundWhen: (_req, { status }, res) => status >= 500 || res.hasHeader('x-free'),
     body: (decision, _req, res) => ({ limit: decision.limit, tenant: res.locals.tenant }),
   })
+  const reserve = { normal: 0.2, batch: 0.5 }
+  const byClass = rateLimit({
+    policy: daily,
+    reserve: { normal: 0.2, batch: 0.5 },
+    priority: (req, res) => (res.locals.paid ? 'critical' : req.path === '/' ? 'normal' : 'batch'),
+  })
+  const soon = rateLimit({
+    policy: daily,
+    reserve,
+    priority: async (req) => (req.ip ? 'batch' : 'critical'),
+  })
+  const byText = rateLimit<SignedIn>({ policy: daily, reserve, priority: 'batch' })
+  const inOrder = rateLimit({ priority: () => 'normal', reserve, limit: 1, window: '1m' })
+  const classed: RateLimitHandler[] = [byClass, soon, byText, inOrder]
+  expect(classed).toHaveLength(4)
   const shared: RateLimitSettings = { headers: 'legacy', store: undefined }
   const partial: Partial<RateLimitSettings> = { name: 'shared' }
   const spread = rateLimit({ ...shared, ...partial, limit: 1, window: '1m' })
@@ -98,8 +113,14 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit({ policy: { limit: 1, window: '1m' } }),
     // @ts-expect-error: a bucket has no window
     () => rateLimit({ policy: tokenBucket({ capacity: 1, window: '1m' }) }),
+    // @ts-expect-error: no such class
+    () => rateLimit({ policy: daily, reserve, priority: 'bacth' }),
+    // @ts-expect-error: no such class
+    () => rateLimit({ policy: daily, reserve, priority: (req) => (req.ip ? 'batch' : 'idle') }),
+    // @ts-expect-error: a text is no fraction
+    () => rateLimit({ policy: daily, reserve: { batch: '50%' } }),
     // @ts-expect-error: options are needed
     () => rateLimit(),
   ]
-  expect(wrong).toHaveLength(13)
+  expect(wrong).toHaveLength(16)
 })

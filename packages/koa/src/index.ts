@@ -44,15 +44,19 @@ declare module 'koa' {
  * Options of `rateLimit`. `onDenied` is called as `(decision, ctx, next)`; it sets status and body,
  * or calls `ctx.throw`.
  */
-export type RateLimitOptions<StateT = DefaultState, ContextT = DefaultContext> = RateLimitSettings<
-  StateT,
-  ContextT
-> &
-  Allowance<ParameterizedContext<StateT, ContextT>>
+export type RateLimitOptions<
+  StateT = DefaultState,
+  ContextT = DefaultContext,
+  Class extends string = string,
+> = RateLimitSettings<StateT, ContextT, Class> & Allowance<ParameterizedContext<StateT, ContextT>>
 
-/** All options but what is allowed: for settings that several limiters share. */
-export interface RateLimitSettings<StateT = DefaultState, ContextT = DefaultContext>
-  extends HttpSettings<ParameterizedContext<StateT, ContextT>, [Next]> {}
+/** All options but what is allowed: for settings that several limiters share. `Class`: the names of
+ *  the classes of `reserve`. */
+export interface RateLimitSettings<
+  StateT = DefaultState,
+  ContextT = DefaultContext,
+  Class extends string = string,
+> extends HttpSettings<ParameterizedContext<StateT, ContextT>, [Next], [], Class> {}
 
 /** The middleware, with its limiter. */
 export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext> = Middleware<
@@ -68,12 +72,14 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
  * and refused with 429 and a problem document, without throwing. Errors of the store and of the
  * options' functions are thrown.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
- * WEIR_INVALID_NAME
+ * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example new Koa().use(rateLimit({ limit: 100, window: '1m' }))
  */
-export function rateLimit<StateT = DefaultState, ContextT = DefaultContext>(
-  options: RateLimitOptions<StateT, ContextT>,
-): RateLimitMiddleware<StateT, ContextT> {
+export function rateLimit<
+  StateT = DefaultState,
+  ContextT = DefaultContext,
+  Class extends string = string,
+>(options: RateLimitOptions<StateT, ContextT, Class>): RateLimitMiddleware<StateT, ContextT> {
   type Context = ParameterizedContext<StateT, ContextT>
   const { check, limiter } = httpLimiter<Context, AnyContext>(options, koa)
   const { onDenied } = options

@@ -100,6 +100,7 @@ export function optionsFor<Req>(
   for (const name of [
     'key',
     'cost',
+    'priority',
     'policy',
     'limit',
     'window',

@@ -97,8 +97,9 @@ export function decide(
   nowUs: number,
   readings: readonly Reading[],
 ): number {
-  const { mode, costs, count = 1, atLeast, keep } = request
+  const { mode, costs, count = 1, atLeast } = request
   const judged = mode === 'consume' || mode === 'peek'
+  const keep = judged ? request.keep : undefined
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -113,9 +114,9 @@ export function decide(
       request.maxWaitMs === undefined ? left : reservable(counters, request, left, kept)
     if (within < granted * cost) granted = Math.floor(within / cost)
   }
-  if (atLeast === undefined) {
+  if (atLeast === undefined && keep === undefined) {
     if (mode === 'peek' && granted > 0) granted = count
-  } else if (granted < atLeast) granted = 0
+  } else if (granted < (atLeast ?? 1)) granted = 0
 
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter

@@ -32,3 +32,8 @@ export function idOf({ key, ownKeys }: KeyOrKeys): string {
   if (ownKeys === undefined) return shortName(textOfKey(key))
   return shortName(`\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`)
 }
+
+/** A target's id, among requests of which so much must remain. No key and no list begins so. */
+export function idWithKeep(id: string, keep: readonly number[] | undefined): string {
+  return keep === undefined ? id : `\n${keep.join()} ${id}`
+}

@@ -12,6 +12,7 @@ import type { DecideOptions, RateLimiter } from '../limiter/limiter.js'
 import { type Key, type PolicyInput, type PolicyUse, usesOf } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
 import { type Asked, type LimitOptions, waitMsOf } from './options.js'
+import { prioritySource } from './priority.js'
 import { type TurnLost, waitForTurn } from './wait.js'
 
 /** The decision on a request whose `cost` gave no cost: 1 was charged. */
@@ -41,28 +42,47 @@ export function consumer<Req, Res, Rest extends unknown[]>(
   const { cost = 1, shadow = false } = options
   const names = source.fixed && policyNames(source.fixed, options.name)
   const { of: policyOf } = source
+  const priority = prioritySource(options, limiter.name)
   if (typeof cost !== 'function') checkCost(cost, names)
   const waitMs = waitMsOf(options)
   // What only watches delays nobody.
   const waits = waitMs > 0 && !shadow
-  if (typeof cost !== 'function' && policyOf === undefined && !waits) {
-    const fixed = { cost }
+  const isFixed = typeof cost !== 'function' && typeof priority !== 'function'
+  if (isFixed && policyOf === undefined && !waits) {
+    const fixed = priority === undefined ? { cost } : { cost, priority }
     return (_request, _response, key) => limiter.decide(key, fixed)
   }
 
   const costOf = typeof cost === 'function' ? cost : () => cost
-  return (request, response, key, rest) =>
-    whenKnown<Cost, Consumed>(costOf(request, ...rest), (units) => {
+  function decide(
+    request: Req,
+    response: Res | undefined,
+    key: Key,
+    rest: Rest,
+    ofClass: { readonly priority: string } | undefined,
+  ): Consumed | Promise<Consumed> {
+    return whenKnown<Cost, Consumed>(costOf(request, ...rest), (units) => {
       const isValid = isCost(units, names)
       // A request that makes its own cost invalid must not be free.
       const call: DecideOptions = {
         cost: isValid ? units : 1,
+        ...ofClass,
         ...(policyOf && { policy: () => whenKnown(policyOf(request, ...rest), (input) => input) }),
       }
       if (!isValid) return whenKnown(limiter.decide(key, call), (known) => new InvalidCost(known))
       if (!waits) return limiter.decide(key, call)
       return waitForTurn(limiter, key, { ...call, timeout: waitMs }, response, adapter)
     })
+  }
+
+  if (typeof priority !== 'function') {
+    const ofClass = priority === undefined ? undefined : { priority }
+    return (request, response, key, rest) => decide(request, response, key, rest, ofClass)
+  }
+  return (request, response, key, rest) =>
+    whenKnown<string, Consumed>(priority(request, rest), (known) =>
+      decide(request, response, key, rest, { priority: known }),
+    )
 }
 
 function checkCost(cost: Cost, names: readonly string[] | undefined): void {

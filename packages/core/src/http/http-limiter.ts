@@ -92,10 +92,11 @@ function limiterOf(
   options: LimitSettings<never, never>,
   fixed: PolicyInput | undefined,
 ): RateLimiter {
-  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared, maxWaiting } = options
+  const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
+  const { maxWaiting, reserve } = options
   const policy = fixed ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
-  const limiter = new RateLimiter({ ...settings, policy, maxWaiting })
+  const limiter = new RateLimiter({ ...settings, policy, maxWaiting, reserve })
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

@@ -23,9 +23,12 @@ export type Asked<Req, Rest extends unknown[], Value> = (
   ...rest: Rest
 ) => Awaitable<Value>
 
+/** One of the names in `reserve`, or the class that there always is. */
+type ClassName<Class extends string> = NoInfer<Class> | 'critical'
+
 /** All options but what is allowed. */
-export interface LimitSettings<Req, Rest extends unknown[] = []>
-  extends Omit<RateLimiterOptions, 'policy'>,
+export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends string = string>
+  extends Omit<RateLimiterOptions, 'policy' | 'reserve'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
@@ -44,6 +47,15 @@ export interface LimitSettings<Req, Rest extends unknown[] = []>
   /** Units that a request takes, of each policy, or by the names of policies. Whole, >= 0.
    *  Default 1. A function's result that is no cost is charged as 1 and answered 400. */
   readonly cost?: Cost | Asked<Req, Rest, Cost> | undefined
+  /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
+   *  from 0 to 1, in units rounded up. The class `'critical'` always exists, and leaves nothing
+   *  unless it is named here. */
+  readonly reserve?: Readonly<Record<Class, number>> | undefined
+  /** The class of requests, one of `reserve` or `'critical'`; or a function that gives that of
+   *  each. Where it gives anything else, the request is of the class that leaves most, with a
+   *  warning. Take it from what the server knows: a client's header must not choose. Default: none,
+   *  which leaves nothing. */
+  readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
   /** How long a request may be delayed, until it may pass, instead of being refused; one that would
    *  have to wait longer is refused at once. Of a fixed bucket that decides alone and does not say
    *  `maxWait`, it is the `maxWait`, if it is longer than the time in which all comes back. 0, the
@@ -106,13 +118,20 @@ export type Allowance<Req, Rest extends unknown[] = []> =
   | WithLimit<Req, Rest>
 
 /** All options of `httpLimiter`. */
-export type LimitOptions<Req, Rest extends unknown[] = []> = LimitSettings<Req, Rest> &
-  Allowance<Req, Rest>
+export type LimitOptions<
+  Req,
+  Rest extends unknown[] = [],
+  Class extends string = string,
+> = LimitSettings<Req, Rest, Class> & Allowance<Req, Rest>
 
 /** All options of an adapter but what is allowed. `Answering`: the arguments with which its
  *  `onDenied` can answer. */
-export interface HttpSettings<Req, Answering extends unknown[] = [], Rest extends unknown[] = []>
-  extends LimitSettings<Req, Rest> {
+export interface HttpSettings<
+  Req,
+  Answering extends unknown[] = [],
+  Rest extends unknown[] = [],
+  Class extends string = string,
+> extends LimitSettings<Req, Rest, Class> {
   /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
    *  `Cache-Control` are set, and stay if it lets the request go on. */
   readonly onDenied?:
@@ -125,7 +144,8 @@ export type HttpOptions<
   Req,
   Answering extends unknown[] = [],
   Rest extends unknown[] = [],
-> = HttpSettings<Req, Answering, Rest> & Allowance<Req, Rest>
+  Class extends string = string,
+> = HttpSettings<Req, Answering, Rest, Class> & Allowance<Req, Rest>
 
 const FUNCTIONS = ['key', 'skip', 'onDenied', 'refundWhen', 'settle'] as const
 
@@ -141,6 +161,8 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
   onDecision: true,
   shared: true,
   maxWaiting: true,
+  reserve: true,
+  priority: true,
   key: true,
   onMissingKey: true,
   cost: true,

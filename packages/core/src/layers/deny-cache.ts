@@ -9,7 +9,7 @@
 
 import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
-import { idOf } from '../base/key-text.js'
+import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { PolicySet, StoreResult, Target } from '../store.js'
 import type { Layer, LayerRequest, Pending } from './layer.js'
@@ -17,6 +17,9 @@ import type { Layer, LayerRequest, Pending } from './layer.js'
 const MAX_AGE_US = 1_000_000
 /** For each limiter. */
 const MAX_KEYS = 20_000
+/** For each limiter, of what must remain of its policies: as many as it has classes, for each of
+ *  its policy sets. Denials of more are not remembered. */
+const MAX_KEEPS = 64
 /** A shorter wait is over before it would spare a request; rounding it up could halve a rate. */
 const LEAST_WAIT_MS = 2
 
@@ -33,7 +36,7 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
     ask(request, pending) {
       const { mode, target, atLeast } = request
       if (atLeast !== undefined) {
-        // Who waits, or says more than its costs, is answered by the store.
+        // Who waits, or takes as much as there is, is answered by the store.
         next.ask(request, pending)
         return
       }
@@ -87,7 +90,9 @@ interface Denial {
 }
 
 class Denials {
+  /** By the target, and by what must remain: classes are denied apart from each other. */
   #denials: Recent<Denial> = new Recent(MAX_KEYS)
+  readonly #keeps: Map<string, readonly number[]> = new Map()
   /** Whether a denial may concern policies with keys of their own. */
   #hasOwnKeys = false
   /** When units were last given back or forgotten. */
@@ -98,10 +103,11 @@ class Denials {
     this.#options = options
   }
 
-  /** What the store would answer; undefined: it must be asked. Only a request of the same costs. */
-  answer(id: string, { mode, target, costs, count }: LayerRequest): StoreResult | undefined {
+  /** What the store would answer; undefined: it must be asked. Only a request of the same costs, of
+   *  which as much must remain. */
+  answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
-    const denial = this.#denials.get(id)
+    const denial = this.#denials.get(idWithKeep(id, keep))
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
     for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
     const { clock, time } = this.#options
@@ -111,11 +117,20 @@ class Denials {
   }
 
   /** Remembers a denial by the store; forgets the key after anything that may let it pass. */
-  noted(id: string, { mode, target, costs }: LayerRequest, result: StoreResult): void {
+  noted(id: string, { mode, target, costs, keep }: LayerRequest, result: StoreResult): void {
     const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
     if (gives || mode === 'reset') this.changed(id, target)
-    else if (result.granted === 0) this.#remember(id, target, costs, result)
-    else if (!this.#denials.isEmpty) this.#denials.delete(id)
+    else if (result.granted === 0) {
+      if (this.#knows(keep)) this.#remember(idWithKeep(id, keep), target, costs, result)
+    } else if (!this.#denials.isEmpty) this.#denials.delete(idWithKeep(id, keep))
+  }
+
+  /** Whether denials of what must leave so much are forgotten with the others of their target. */
+  #knows(keep: readonly number[] | undefined): boolean {
+    if (keep === undefined) return true
+    const text = keep.join()
+    if (this.#keeps.size < MAX_KEEPS) this.#keeps.set(text, keep)
+    return this.#keeps.has(text)
   }
 
   /**
@@ -128,6 +143,7 @@ class Denials {
     if (this.#denials.isEmpty) return
     if (ownKeys === undefined && !this.#hasOwnKeys) {
       this.#denials.delete(id)
+      for (const keep of this.#keeps.values()) this.#denials.delete(idWithKeep(id, keep))
       return
     }
     this.#denials = new Recent(MAX_KEYS)

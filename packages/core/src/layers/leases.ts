@@ -205,8 +205,10 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
   }
 }
 
-function isPlain({ mode, costs, atLeast }: LayerRequest): boolean {
-  return mode === 'consume' && atLeast === undefined && areOne(costs)
+/** What must leave something to others takes nothing ahead: what lies unspent would be missing to
+ *  those for whom it was left. */
+function isPlain({ mode, costs, atLeast, keep }: LayerRequest): boolean {
+  return mode === 'consume' && atLeast === undefined && keep === undefined && areOne(costs)
 }
 
 /** Until when units count that are spent now: as if they had been taken now. A window with one end

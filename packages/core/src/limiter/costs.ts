@@ -10,6 +10,8 @@ export type Cost = number | Readonly<Record<string, number>>
 /** A request of a limiter: with the policies as they were given, where that says more. */
 export interface LimiterRequest extends StoreRequest {
   readonly uses?: readonly PolicyUse[] | undefined
+  /** Its class, of which `keep` follows. */
+  readonly priority?: string | undefined
 }
 
 /** A request to consume. */

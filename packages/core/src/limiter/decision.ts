@@ -3,6 +3,7 @@
 import type { Policy } from '../algorithms/policy.js'
 import type { Pending } from '../layers/layer.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
+import type { LimiterRequest } from './costs.js'
 
 interface DecisionBase {
   /** Name of the limiter that decided. */
@@ -25,6 +26,8 @@ interface DecisionBase {
   /** True if the shared store was not asked, because it could not be or the limiter is switched
    *  off: the limit is kept less exactly, or not at all. */
   readonly degraded: boolean
+  /** The class of the request, where it was given one. */
+  readonly priority?: string | undefined
 }
 
 /** A decision that lets the request pass. What it cost has been charged. */
@@ -84,7 +87,16 @@ export class Receipt {
 }
 
 /** The decision that a store's result amounts to. */
-export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
+export function decisionOf(request: LimiterRequest, result: StoreResult): Decision {
+  return ofClass(withoutClass(request, result), request.priority)
+}
+
+/** The decision, with its class. Others have no field of it, which would cost them room. */
+function ofClass(decision: Decision, priority: string | undefined): Decision {
+  return priority === undefined ? decision : Object.assign(decision, { priority })
+}
+
+function withoutClass(request: StoreRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
   const { key, policySet } = request.target
   const { name } = policySet
@@ -128,9 +140,9 @@ export class PendingDecision implements Pending {
   failure: { readonly error: unknown } | undefined
   resolve: ((decision: Decision) => void) | undefined
   reject: ((error: unknown) => void) | undefined
-  readonly request: StoreRequest
+  readonly request: LimiterRequest
 
-  constructor(request: StoreRequest) {
+  constructor(request: LimiterRequest) {
     this.request = request
   }
 
@@ -147,9 +159,11 @@ export class PendingDecision implements Pending {
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */
 export function copyOf(decision: Decision): Decision {
-  const { limiter, key } = decision
-  if (decision.allowed) return allowed(limiter, decision, key, decision, decision.receipt)
-  return denied(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
+  const { limiter, key, priority } = decision
+  const copy = decision.allowed
+    ? allowed(limiter, decision, key, decision, decision.receipt)
+    : denied(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
+  return ofClass(copy, priority)
 }
 
 /** What a decision says of its binding policy. */

@@ -19,13 +19,14 @@ import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkStore, checkWhen, partOfTarget } from '../request.js'
-import type { Mode, Store, Target, WhenUnavailable } from '../store.js'
+import type { Mode, Store, StoreRequest, WhenUnavailable } from '../store.js'
 import { AskLine } from './asking.js'
 import {
   type Cost,
   checkedCosts,
   checkUnits,
   costsOf,
+  type LimiterRequest,
   namedCosts,
   refundedCosts,
   requestOf,
@@ -52,6 +53,7 @@ import {
   storeOf,
   warnOfNamesake,
 } from './policy-set.js'
+import { checkReserve, Priorities } from './priority.js'
 import { TurnLine } from './turns.js'
 import { Waiting } from './waiting.js'
 
@@ -81,9 +83,14 @@ export interface RateLimiterOptions {
   /** True: another limiter of this name on this store is meant to share its counters, so do not
    *  warn. */
   readonly shared?: boolean | undefined
-  /** How many may wait in this process: under a key, and in all. More are denied at once. Default
-   *  1,000 and 10,000. */
+  /** How many may wait in this process: of a class under a key, and in all. More are denied at
+   *  once. Default 1,000 and 10,000. */
   readonly maxWaiting?: MaxWaiting | undefined
+  /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
+   *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no
+   *  more when 80 are used, and `batch` when 50 are. The class `'critical'` always exists, and
+   *  leaves nothing unless it is named here. Default: no other classes. */
+  readonly reserve?: Readonly<Record<string, number>> | undefined
 }
 
 export interface MaxWaiting {
@@ -104,6 +111,10 @@ export interface DecideOptions {
   readonly cost?: Cost | undefined
   /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
+  /** To consume, wait or peek: the class of the request, one of the limiter's `reserve` or
+   *  `'critical'`. What the class leaves to others is not granted, and not said to be left; a cost
+   *  of 0 is granted all the same. Default: none, which leaves nothing. */
+  readonly priority?: string | undefined
 }
 
 export interface WaitOptions extends DecideOptions {
@@ -114,7 +125,7 @@ export interface WaitOptions extends DecideOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface UpToOptions extends Pick<DecideOptions, 'policy'> {
+export interface UpToOptions extends Pick<DecideOptions, 'policy' | 'priority'> {
   /** Take nothing if there are fewer units than these. Whole, from 1 to what is asked for. Default
    *  1. */
   readonly atLeast?: number | undefined
@@ -127,8 +138,8 @@ export interface UpToOptions extends Pick<DecideOptions, 'policy'> {
  * text.
  *
  * Methods throw, and the asynchronous ones reject with:
- * - WEIR_INVALID_KEY, WEIR_INVALID_COST or WEIR_INVALID_OPTION, as TypeError or RangeError, before
- *   the store is asked
+ * - WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION, as TypeError
+ *   or RangeError, before the store is asked
  * - WEIR_POLICY_FAILED if a policy function fails for a key that it has never been asked about, and
  *   `whenPolicyFails` does not say what holds then
  * - WEIR_INVALID_POLICY if the policy is a function of the request, as that of a middleware may be,
@@ -155,6 +166,7 @@ export class RateLimiter {
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   readonly #waiting: Waiting
+  readonly #priorities: Priorities
   #isClosed = false
   #isEnabled = true
 
@@ -170,15 +182,16 @@ export class RateLimiter {
     this.#layer = layerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
+    this.#priorities = new Priorities(options.reserve)
     const layer = this.#layer
     const time = processTime
     this.#waiting = new Waiting({
       layer,
       time,
       maxWaiting: { perKey, total },
-      lineFor: (target, ended) =>
-        this.#reserves(target)
-          ? new TurnLine(layer, time, target, ended)
+      lineFor: (request, ended) =>
+        this.#reserves(request)
+          ? new TurnLine(layer, time, request.target, ended)
           : new AskLine(layer, time, ended),
     })
     const isNamed = name !== undefined
@@ -220,13 +233,14 @@ export class RateLimiter {
    */
   async wait(of: Key, options?: WaitOptions): Promise<WaitDecision> {
     if (options !== undefined)
-      checkedOptions(options, 'wait()', ['cost', 'policy', 'timeout', 'signal'])
-    const { cost: given, timeout, signal } = options ?? {}
+      checkedOptions(options, 'wait()', ['cost', 'policy', 'timeout', 'signal', 'priority'])
+    const { cost: given, timeout, signal, priority } = options ?? {}
     const key = checkedKey(of)
     const cost = given === undefined ? 1 : checkedCosts(given)
     let timeoutMs = timeout === 0 ? 0 : Number.POSITIVE_INFINITY
     if (timeout !== undefined && timeout !== 0) timeoutMs = durationMs(timeout, 'timeout')
     if (signal !== undefined) checkSignal(signal)
+    if (priority !== undefined) this.#priorities.check(priority)
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
     const off = unlimitedDecision(this.name, key, DISABLED, true)
@@ -242,7 +256,7 @@ export class RateLimiter {
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
-    const request = requestOf(target, costs, resolved)
+    const request = this.#priorities.request(requestOf(target, costs, resolved), priority)
     const limited = { ...request, atLeast: 1 }
     const { result, waitedMs } = await this.#waiting.wait({ request: limited, timeoutMs, signal })
     if (result === undefined) return { ...off, waitedMs }
@@ -256,11 +270,13 @@ export class RateLimiter {
    * @example const { granted } = await limiter.consumeUpTo('u42', 100, { atLeast: 10 })
    */
   async consumeUpTo(of: Key, n: number, options?: UpToOptions): Promise<PartialDecision> {
-    if (options !== undefined) checkedOptions(options, 'consumeUpTo()', ['atLeast', 'policy'])
-    const { atLeast = 1 } = options ?? {}
+    if (options !== undefined)
+      checkedOptions(options, 'consumeUpTo()', ['atLeast', 'policy', 'priority'])
+    const { atLeast = 1, priority } = options ?? {}
     const key = checkedKey(of)
     checkUnits('n', n, MAX_UNITS)
     checkUnits('atLeast', atLeast, n)
+    if (priority !== undefined) this.#priorities.check(priority)
     if (!this.#isEnabled)
       return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
@@ -270,7 +286,8 @@ export class RateLimiter {
       const decision = this.#withoutStore(resolved, key)
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
-    const one = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
+    const plain = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
+    const one = this.#priorities.request(plain, priority)
     const result = await promiseOf(this.#layer, { ...one, count: n, atLeast })
     const { granted } = result
     // What it cost, or would have.
@@ -313,7 +330,7 @@ export class RateLimiter {
    * @example await limiter.refund('u42', { cost: 2 })
    */
   async refund(decision: Decision, options?: Pick<DecideOptions, 'cost'>): Promise<void>
-  async refund(key: Key, options?: DecideOptions): Promise<void>
+  async refund(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<void>
   async refund(of: Decision | Key, options?: DecideOptions): Promise<void> {
     if (typeof of === 'object' && of !== null) return this.#refundDecision(of, options)
     await this.#ask('refund', of, options)
@@ -345,7 +362,8 @@ export class RateLimiter {
     receipt.spent = true
     if (costs.every((each) => each === 0)) return
     const { untilUs, nowUs } = result
-    await this.store.decide({ ...request, mode: 'settle', costs, untilUs, seenUs: nowUs })
+    const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
+    await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
   }
 
   /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. The store stays
@@ -357,7 +375,7 @@ export class RateLimiter {
 
   /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
    *  afterwards. */
-  async penalty(key: Key, options?: DecideOptions): Promise<Decision> {
+  async penalty(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<Decision> {
     return this.#ask('penalty', key, options)
   }
 
@@ -390,7 +408,8 @@ export class RateLimiter {
     const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
     receipt.spent = true
     const { untilUs, nowUs } = result
-    await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
+    const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
+    await this.store.decide({ ...request, mode: 'refund', costs, ...receiptOf })
   }
 
   /** What a decision of this limiter was charged; undefined: nothing. */
@@ -417,10 +436,12 @@ export class RateLimiter {
     return receipt
   }
 
-  /** Whether the store reserves turns of a target: where a bucket decides alone. */
-  #reserves({ policySet: { policies } }: Target): boolean {
+  /** Whether the store reserves turns for such requests: where a bucket decides alone, and nothing
+   *  is to be left to others. What is reserved is charged at once, whatever is left then. */
+  #reserves({ target, keep }: StoreRequest): boolean {
+    const { policies } = target.policySet
     const isLone = policies.length === 1 && policies[0]?.kernel?.within !== undefined
-    return isLone && this.store.reserves === true
+    return isLone && this.store.reserves === true && (keep ?? NOTHING).every((kept) => kept === 0)
   }
 
   #closed(): Error {
@@ -454,18 +475,29 @@ export class RateLimiter {
   }
 
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    if (!isOfCall(options)) checkedOptions(options as object, `${mode}()`, ['cost', 'policy'])
+    const takesClass = mode === 'consume' || mode === 'peek'
+    if (!isOfCall(options, takesClass)) {
+      const names = takesClass ? ['cost', 'policy', 'priority'] : ['cost', 'policy']
+      checkedOptions(options as object, `${mode}()`, names)
+    }
     const key = checkedKey(of)
-    const { cost: given = 1 } = options ?? NO_OPTIONS
+    const { cost: given = 1, priority } = options ?? NO_OPTIONS
     const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
+    if (priority !== undefined) this.#priorities.check(priority)
     if (!this.#isEnabled) return unlimitedDecision(this.name, key, DISABLED, true)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
-      return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
-    return this.#askStore(resolved, key, cost, mode)
+      return resolved.then((settled) => this.#askStore(settled, key, cost, mode, priority))
+    return this.#askStore(resolved, key, cost, mode, priority)
   }
 
-  #askStore(resolved: Resolved, key: string, cost: Cost, mode: Mode): Decision | Promise<Decision> {
+  #askStore(
+    resolved: Resolved,
+    key: string,
+    cost: Cost,
+    mode: Mode,
+    priority: string | undefined,
+  ): Decision | Promise<Decision> {
     const { policySet, ownKeys, ownCosts, uses } = resolved
     let costs = cost === 1 ? ONE : [cost as number]
     if (typeof cost === 'object')
@@ -476,9 +508,10 @@ export class RateLimiter {
       costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
     const target = { policySet, key, ownKeys }
     const isPlain = ownCosts === undefined && uses.length === policies.length
-    const request = isPlain
+    let request: LimiterRequest = isPlain
       ? { mode, target, costs, count: 1 }
       : { mode, target, costs, count: 1, uses }
+    if (priority !== undefined) request = this.#priorities.request(request, priority)
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
@@ -561,6 +594,7 @@ const CHECKS: Checks<RateLimiterOptions> = {
       perKey: wholeNumber(0, 1_000_000),
       total: wholeNumber(0, 1_000_000),
     }),
+  reserve: checkReserve,
 }
 
 function checkWhenPolicyFails(given: unknown): void {
@@ -571,6 +605,7 @@ function checkWhenPolicyFails(given: unknown): void {
 const MAX_CHOSEN = 10_000
 const NO_OPTIONS: DecideOptions = {}
 const ONE: readonly number[] = Object.freeze([1])
+const NOTHING: readonly number[] = []
 const DISABLED = unlimited({ name: 'disabled' })
 const UNKNOWN = unlimited({ name: 'policy-failed' })
 const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [] }
@@ -586,8 +621,10 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
 }
 
 /** Not by a list of names, whose methods would take a tenth of a decision in memory. */
-function isOfCall(options: DecideOptions | undefined): boolean {
-  for (const name in options) if (name !== 'cost' && name !== 'policy') return false
+function isOfCall(options: DecideOptions | undefined, takesClass: boolean): boolean {
+  for (const name in options) {
+    if (name !== 'cost' && name !== 'policy' && !(takesClass && name === 'priority')) return false
+  }
   return options === undefined || (typeof options === 'object' && options !== null)
 }
 

@@ -4,10 +4,10 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
-import { idOf } from '../base/key-text.js'
+import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer, type Pending } from '../layers/layer.js'
-import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../store.js'
+import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 
 /** Somebody who waits, or did: whoever has left is not to be decided any more. */
 export interface Waiter {
@@ -21,7 +21,7 @@ export interface Waiter {
   failed(error: unknown): void
 }
 
-/** Those who wait under one key. */
+/** Those of one class who wait under one key. */
 export interface Line {
   /** How many wait, or have asked to. */
   readonly size: number
@@ -34,8 +34,8 @@ export interface WaitingOptions {
   readonly layer: Layer
   readonly time: Time
   readonly maxWaiting: { readonly perKey: number; readonly total: number }
-  /** A line for a target; it says when it has ended. */
-  readonly lineFor: (target: Target, ended: () => void) => Line
+  /** A line for requests like this one; it says when it has ended. */
+  readonly lineFor: (request: StoreRequest, ended: () => void) => Line
 }
 
 /** What somebody asks who would wait. */
@@ -113,22 +113,26 @@ export class Waiting {
 
   #join(waiter: Waiter): void {
     const { maxWaiting, lineFor } = this.#options
-    const { target, costs } = waiter.request
+    const { request } = waiter
+    const { target, costs, keep } = request
     const { policies } = target.policySet
+    const isMore = (cost: number, i: number): boolean =>
+      cost > 0 && cost + (keep?.[i] ?? 0) > (policies[i] as Policy).limit
     // What can never pass is denied, whatever line there is.
-    if (costs.some((cost, i) => cost > (policies[i] as Policy).limit)) {
+    if (costs.some(isMore)) {
       this.#turnAway(waiter, false)
       return
     }
     const lines = this.#linesOf(target.policySet)
-    const id = idOf(target)
+    // One class does not wait behind another.
+    const id = idWithKeep(idOf(target), keep)
     const known = lines.get(id)
     const size = known?.size ?? 0
     if (size >= maxWaiting.perKey || this.#waiters.size >= maxWaiting.total) {
       this.#turnAway(waiter, size > 0)
       return
     }
-    const line: Line = known ?? lineFor(target, () => lines.get(id) === line && lines.delete(id))
+    const line: Line = known ?? lineFor(request, () => lines.get(id) === line && lines.delete(id))
     lines.set(id, line)
     this.#waiters.set(waiter, () => line.left(waiter))
     line.join(waiter)

@@ -202,16 +202,21 @@ const CASES: readonly PolicyCase[] = [
   [
     'what must remain remains, and is not said to be left',
     async ({ store, run }, policy) => {
-      const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
-      const one = { mode: 'consume', target, costs: [1], count: 1, atLeast: 1 } as const
-      const kept = await store.decide({ ...one, count: policy.limit, keep: [2] })
-      same('granted', kept.granted, policy.limit - 2)
-      same('left to it', kept.policies[0]?.remaining, 0)
-      same('no more', (await store.decide({ ...one, keep: [2] })).granted, 0)
-      same('cost 0', (await store.decide({ ...one, costs: [0], keep: [2] })).granted, 1)
-      same('to others', (await store.decide({ ...one, count: 5 })).granted, 2)
-      const { policies } = await store.decide({ ...one, keep: [policy.limit] })
-      same('never', policies[0]?.retryAfterMs, Number.POSITIVE_INFINITY)
+      const policySet = makePolicySet(run, [policy])
+      for (const [key, atLeast] of [['k', 1] as const, ['j', undefined] as const]) {
+        const target = { policySet, key }
+        const one = { mode: 'consume', target, costs: [1], count: 1, atLeast } as const
+        const kept = await store.decide({ ...one, count: policy.limit, keep: [2] })
+        same('granted', kept.granted, policy.limit - 2)
+        same('left to it', kept.policies[0]?.remaining, 0)
+        same('no more', (await store.decide({ ...one, keep: [2] })).granted, 0)
+        const look = await store.decide({ ...one, mode: 'peek', keep: [1] })
+        same('to a higher one', [look.granted, look.policies[0]?.remaining].join(), '1,1')
+        same('cost 0', (await store.decide({ ...one, costs: [0], keep: [2] })).granted, 1)
+        same('to others', (await store.decide({ ...one, count: 5 })).granted, 2)
+        const { policies } = await store.decide({ ...one, keep: [policy.limit] })
+        same('never', policies[0]?.retryAfterMs, Number.POSITIVE_INFINITY)
+      }
     },
   ],
   [

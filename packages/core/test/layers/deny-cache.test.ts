@@ -200,7 +200,46 @@ test('a failure of the store is passed on, and nothing is remembered', async () 
   expect(known()).toBeUndefined()
 })
 
-test('who waits, or says more than its costs, is answered by the store, and leaves nothing behind', async () => {
+test('classes are denied apart from each other, and forgotten together', async () => {
+  const { known, time } = await denied(500)
+  const [batch, normal] = [
+    { ...request, keep: [1] },
+    { ...request, keep: [2] },
+  ]
+  for (const each of [batch, normal]) {
+    expect(known(each)).toBeUndefined()
+    expect(known(each)).toMatchObject({ granted: 0, source: 'local' })
+  }
+  expect(known({ ...request, keep: [0] })).toBeUndefined()
+  for (const each of [request, batch, normal]) expect(known(each)).toBeDefined()
+  await time.advance(1)
+  expect(known({ ...request, mode: 'refund' })).toBeUndefined()
+  for (const each of [request, batch, normal]) expect(known(each)).toBeUndefined()
+})
+
+test('a key that looks like what a class adds to one is another key', async () => {
+  const { known } = await denied(500)
+  known({ ...request, keep: [1] })
+  expect(known({ ...request, target: { ...target, key: '\n1 k' } })).toBeUndefined()
+})
+
+test('what passes in a higher class leaves the denials of a lower one', async () => {
+  const { next, cache, known } = await denied(500)
+  const batch = { ...request, keep: [1] }
+  known(batch)
+  next.answer = (_, pending) => pending.decided(resultOf(0, { granted: 1 }))
+  answerOf(cache, { ...request, keep: [0] })
+  expect(known(batch)).toMatchObject({ granted: 0 })
+})
+
+test('of more than 64 classes, the others are answered by the store', async () => {
+  const { known } = await cacheOver(resultOf(500))
+  for (let kept = 0; kept < 64; kept += 1) known({ ...request, keep: [kept] })
+  expect(known({ ...request, keep: [63] })).toBeDefined()
+  for (let i = 0; i < 2; i += 1) expect(known({ ...request, keep: [64] })).toBeUndefined()
+})
+
+test('who waits, or takes as much as there is, is answered by the store, and leaves nothing behind', async () => {
   const { known } = await denied(500)
   const limited = { ...request, atLeast: 1 }
   expect(known(limited)).toBeUndefined()

@@ -283,6 +283,61 @@ test('a node that comes back empty is given what was seen of it', async () => {
   expect(events.map(([name]) => name)).not.toContain('data-loss')
 })
 
+test('no class takes what it leaves to others, while nodes are well, away and back', async () => {
+  const { time, store, cluster } = worldOf(11)
+  const random = randomFrom(11)
+  /** By key and class, what passed of a limit. */
+  const passed = new Map<string, number>()
+  const CLASSES = ['critical', 'normal', 'batch'] as const
+  const fractions = { critical: 0, normal: 0.2, batch: 0.5 }
+  function ask(target: Target): void {
+    const priority = CLASSES[Math.floor(random() * 3)] as (typeof CLASSES)[number]
+    const keep = target.policySet.policies.map(({ limit }) => limit * fractions[priority])
+    store[LAYER].ask(
+      { ...onTarget(target, 'consume'), keep },
+      {
+        decided({ granted, policies }) {
+          policies.forEach((each, i) => {
+            const whose = target.ownKeys?.[i]?.key ?? target.key
+            const id = `${each.limit} of ${whose} to ${priority}`
+            passed.set(id, (passed.get(id) ?? 0) + granted)
+          })
+        },
+        failed(error) {
+          throw error
+        },
+      },
+    )
+  }
+  async function load(ms: number): Promise<void> {
+    for (const endMs = time.nowMs() + ms; time.nowMs() < endMs; ) {
+      for (let i = 0; i < 3; i += 1) ask({ policySet: users, key: `user-${i % 2}` })
+      const ownKeys = [undefined, { key: 'account', tag: 'account' }]
+      ask({ policySet: pairs, key: `address-${Math.floor(random() * 3)}`, ownKeys })
+      await time.advance(1 + random() * 5)
+    }
+  }
+  const { a, b } = cluster.nodes
+  await load(30)
+  for (const node of [a, b]) node.state = 'refusing'
+  await load(150)
+  for (const node of [a, b]) node.state = 'up'
+  await load(3_000)
+  const of = (limit: number, whose: string) =>
+    CLASSES.map((each) => passed.get(`${limit} of ${whose} to ${each}`) ?? 0)
+  for (const [limit, whose] of [
+    [50, 'user-0'],
+    [50, 'user-1'],
+    [120, 'account'],
+  ] as const) {
+    const [critical, normal, batch] = of(limit, whose) as [number, number, number]
+    expect(critical + normal + batch, whose).toBe(limit)
+    expect(normal + batch, whose).toBeLessThanOrEqual(limit * 0.8)
+    expect(batch, whose).toBeLessThanOrEqual(limit * 0.5)
+    expect(batch, whose).toBeGreaterThan(0)
+  }
+})
+
 test('the same twice is the same to the last decision, and another chance is not', async () => {
   const [one, same, other] = [
     await outage(5, 'silent'),

@@ -30,3 +30,21 @@ test('who waits, or says more than its costs, is answered by the store, and ends
   expect(left).toBeLessThan(1_000)
   leases.close()
 })
+
+test('nothing is taken ahead for a class, and what was taken for others goes back first', () => {
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  const next = new ScriptedLayer((asked, pending) => {
+    pending.decided(memory.decide(asked as StoreRequest))
+  })
+  const leases = withLeases(next, { units: 10, holdMs: 100, time, clock: undefined })
+  const policySet = makePolicySet('p', [slidingLog({ limit: 1_000, window: '1m' })])
+  const ofClass = { ...consuming(policySet, 'k'), keep: [500] }
+  for (let i = 0; i < 50; i += 1) answerOf(leases, ofClass)
+  expect(next.asked.map(({ count }) => count)).toEqual(Array(50).fill(1))
+  for (let i = 0; i < 20; i += 1) answerOf(leases, consuming(policySet, 'k'))
+  expect(next.asked.some(({ count }) => count > 1)).toBe(true)
+  const answer = answerOf(leases, ofClass)
+  expect(answer).toMatchObject({ granted: 1, policies: [{ remaining: 1_000 - 500 - 71 }] })
+  leases.close()
+})

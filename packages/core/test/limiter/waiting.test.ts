@@ -318,7 +318,7 @@ function fleet(time: VirtualTime, latencyMs = 5) {
       layer,
       time,
       maxWaiting: { perKey: 1_000, total: 10_000 },
-      lineFor: (target, ended) =>
+      lineFor: ({ target }, ended) =>
         target.policySet.policies[0]?.kernel?.within
           ? new TurnLine(layer, time, target, ended)
           : new AskLine(layer, time, ended),
@@ -645,8 +645,7 @@ describe('a line that asks', () => {
     }
     for (const lineFor of [
       (_: unknown, ended: () => void) => new AskLine(layer, time, ended),
-      (target: ConstructorParameters<typeof TurnLine>[2], ended: () => void) =>
-        new TurnLine(layer, time, target, ended),
+      ({ target }: StoreRequest, ended: () => void) => new TurnLine(layer, time, target, ended),
     ]) {
       const waiting = new Waiting({
         layer,

@@ -77,6 +77,18 @@ const apart = rateLimit({ limit: 1, window: '1s', store: memoryStore() })
 app.use(apart)
 typed.use(apart)
 
+const reserve = { normal: 0.2, batch: 0.5 }
+app.use(
+  rateLimit({
+    policy: small,
+    reserve,
+    priority: (ctx) => (ctx.state.user?.paid ? 'critical' : ctx.path === '/' ? 'normal' : 'batch'),
+  }),
+)
+typed.use(rateLimit<State, Extras>({ policy: small, reserve, priority: 'batch' }))
+// @ts-expect-error there is no such class
+rateLimit({ policy: small, reserve, priority: (ctx) => (ctx.path === '/' ? 'bacth' : 'normal') })
+
 // Called by hand in another middleware.
 app.use(async (ctx: Context, next) => {
   await apart(ctx, next)

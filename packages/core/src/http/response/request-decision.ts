@@ -132,6 +132,7 @@ class CarriedDecision {
       own.reason = decision.reason
       own.retryAfterMs = decision.retryAfterMs
     }
+    if (decision.priority !== undefined) own.priority = decision.priority
     own.waitedMs = waitedMs
     own.all = all
     own[SETTINGS] = allSettings

@@ -125,6 +125,7 @@ export class Fallback {
     }
     admitted ??= this.#remember(id, target, seen)
     const part = { ...partOfRequest(request, places), target: localTarget(target, quota) }
+    if (part.keep !== undefined) part.keep = keptOf(part.keep, request, quota)
     const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
     if (admitted !== undefined && result.granted > 0 && mode !== 'peek') {
       const costs = request.costs.map((cost, i) => (places.includes(i) ? cost : 0))
@@ -270,6 +271,19 @@ function isOver(untilUs: number | undefined, nowUs: number): boolean {
   return untilUs !== undefined && Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
 }
 
+/** This process's part of what must remain, rounded up, so that the parts of all are enough. */
+function keptOf(
+  keep: readonly number[],
+  { target }: LayerRequest,
+  { places, policySet }: Quota,
+): readonly number[] {
+  return keep.map((kept, i) => {
+    const whole = target.policySet.policies[places[i] as number]?.limit as number
+    const part = policySet.policies[i]?.limit as number
+    return whole > 0 ? Math.ceil((kept * part) / whole) : 0
+  })
+}
+
 function mostOf({ units }: Admitted): number {
   return Math.max(...units)
 }
@@ -307,8 +321,9 @@ function wholeResult(
     if (each === undefined) return own
     const { limit } = own
     const policy = policyAt(own.policy, result.nowUs)
-    const isNever = each.retryAfterMs === Number.POSITIVE_INFINITY && each.cost <= limit
-    const retryAfterMs = isNever ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
+    const isFar = each.retryAfterMs === Number.POSITIVE_INFINITY
+    const isLater = isFar && each.cost + (request.keep?.[place] ?? 0) <= limit
+    const retryAfterMs = isLater ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
     return { ...each, policy, limit, retryAfterMs }
   })
   const until = untilUs.map((none, place) => result.untilUs[places.indexOf(place)] ?? none)

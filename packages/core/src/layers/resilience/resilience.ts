@@ -241,11 +241,12 @@ function cancelling(request: LayerRequest, { untilUs, nowUs }: StoreResult): Lay
 }
 
 /**
- * What remains to everybody, with what must remain: known where the request was granted at once.
+ * What remains to everybody, with what must remain; at the most so much where nothing is left to
+ * the request. Undefined: units that come only later were reserved, too, so it is not known.
  */
 function wholeOf(request: LayerRequest, result: StoreResult): StoreResult | undefined {
   const { keep = [], costs, maxWaitMs } = request
-  if (result.granted === 0 || maxWaitMs !== undefined) return undefined
+  if (maxWaitMs !== undefined && keep.some((kept) => kept > 0)) return undefined
   const policies = result.policies.map((each, i) => {
     const kept = costs[i] === 0 ? 0 : (keep[i] as number)
     return { ...each, remaining: each.remaining + kept }

@@ -2,6 +2,7 @@
 
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
+import { idWithKeep } from '../../base/key-text.js'
 import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne } from '../../request.js'
@@ -22,8 +23,8 @@ const NONE: readonly string[] = []
 
 interface OpenCall extends Call {
   readonly entries: Entry[]
-  /** Those that equal requests join, by key; undefined while there is one entry at the most: a
-   *  request that comes alone needs no Map. */
+  /** Those that equal requests join, by `idOfSingle`; undefined while there is one entry at the
+   *  most: a request that comes alone needs no Map. */
   singles: Map<string, Entry> | undefined
   isOpen: boolean
   /** The next open one of its slot. */
@@ -59,7 +60,8 @@ export function batching(
 
   function ask(request: LayerRequest, pending: Pending): void {
     const { target } = request
-    const mode = request.atLeast === undefined ? request.mode : callModeOf(request)
+    const isPlain = request.atLeast === undefined && request.keep === undefined
+    const mode = isPlain ? request.mode : callModeOf(request)
     let nowUs: number | undefined
     try {
       nowUs = clock?.nowUs()
@@ -127,14 +129,14 @@ export function batching(
 /** Adds a request to a call, as an entry of its own or to an equal one. */
 function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   const { entries } = call
-  const { key } = request.target
   const mayJoin = isSingle(request)
+  const id = mayJoin ? idOfSingle(request) : ''
   if (mayJoin) {
     if (call.singles === undefined) {
       const singles = entries.filter((each) => isSingle(each.request))
-      call.singles = new Map(singles.map((each) => [each.request.target.key, each]))
+      call.singles = new Map(singles.map((each) => [idOfSingle(each.request), each]))
     }
-    const equal = call.singles.get(key)
+    const equal = call.singles.get(id)
     if (equal !== undefined) {
       equal.pendings.push(pending)
       return
@@ -142,14 +144,20 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   }
   const entry = { request, pendings: [pending] }
   entries.push(entry)
-  if (mayJoin) call.singles?.set(key, entry)
+  if (mayJoin) call.singles?.set(id, entry)
 }
 
 /**
  * Whether equal ones may be decided as one. Only of requests of cost 1 do the results of each
  * follow from those of the last: see `rewind` in call.ts.
  */
-function isSingle({ mode, target, untilUs, costs, count, atLeast }: LayerRequest): boolean {
+function isSingle({ mode, target, untilUs, costs, count, atLeast, keep }: LayerRequest): boolean {
   if (mode === 'penalty' || mode === 'reset' || count !== 1 || atLeast !== undefined) return false
+  if (keep !== undefined && mode !== 'consume') return false
   return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
+}
+
+/** What equal requests of a call have in common. Its single ones all have a `keep`, or none has. */
+function idOfSingle({ target, keep }: LayerRequest): string {
+  return idWithKeep(target.key, keep)
 }

@@ -47,9 +47,10 @@ export interface Entry {
 export type CallMode = LayerRequest['mode'] | 'reserve' | 'preview'
 
 /** Requests that say more than their costs are of modes of their own. */
-export function callModeOf({ mode, atLeast }: LayerRequest): CallMode {
-  if (atLeast === undefined) return mode
-  return mode === 'peek' ? 'preview' : 'reserve'
+export function callModeOf({ mode, atLeast, keep }: LayerRequest): CallMode {
+  if (atLeast === undefined && keep === undefined) return mode
+  if (mode === 'peek') return 'preview'
+  return mode === 'consume' ? 'reserve' : mode
 }
 
 /** Requests of one policy set and mode, which are decided in order. */
@@ -107,7 +108,7 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
     for (const cost of costs) args.push(String(cost))
     if (reserves) {
       const { atLeast, maxWaitMs, keep } = request
-      args.push(String(atLeast), String(maxWaitMs ?? ''))
+      args.push(String(atLeast ?? 1), String(maxWaitMs ?? ''))
       for (let i = 0; i < costs.length; i += 1) args.push(String(keep?.[i] ?? 0))
     }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))

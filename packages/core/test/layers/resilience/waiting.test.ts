@@ -42,7 +42,7 @@ function world(deadlineMs = 100) {
     layer,
     time,
     maxWaiting: { perKey: 100, total: 100 },
-    lineFor: (target, ended) =>
+    lineFor: ({ target }, ended) =>
       target.policySet === QUEUE
         ? new TurnLine(layer, time, target, ended)
         : new AskLine(layer, time, ended),

@@ -1,0 +1,75 @@
+// Priority classes: how much of each limit a request of a class has to leave to others.
+
+import { checkedName } from '../algorithms/policy.js'
+import { memoized } from '../base/cache.js'
+import { invalid, quote } from '../base/errors.js'
+import type { PolicySet } from '../store.js'
+import type { LimiterRequest } from './costs.js'
+
+/** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
+const CRITICAL = 'critical'
+
+/** The classes of a limiter. */
+export class Priorities {
+  /** By name, the fraction that is left to others. */
+  readonly #reserves: ReadonlyMap<string, number>
+  readonly #keepsOf: (policySet: PolicySet) => ReadonlyMap<string, readonly number[]>
+
+  /** @param reserve as `checkReserve` has checked it */
+  constructor(reserve: Readonly<Record<string, number>> = {}) {
+    const reserves = new Map([[CRITICAL, 0], ...Object.entries(reserve)])
+    this.#reserves = reserves
+    this.#keepsOf = memoized(({ policies }) => {
+      const keepOf = (fraction: number) => policies.map(({ limit }) => unitsOf(fraction, limit))
+      return new Map([...reserves].map(([name, fraction]) => [name, keepOf(fraction)]))
+    })
+  }
+
+  /** @throws {TypeError | RangeError} WEIR_INVALID_PRIORITY unless it is one of the classes */
+  check(priority: unknown): void {
+    if (this.has(priority)) return
+    const right = [...this.#reserves.keys()].map(quote).join(', ')
+    throw invalid('WEIR_INVALID_PRIORITY', 'priority', priority, right, 'string')
+  }
+
+  has(priority: unknown): priority is string {
+    return this.#reserves.has(priority as string)
+  }
+
+  /** The class that leaves most. */
+  get lowest(): string {
+    let lowest = CRITICAL
+    for (const [name, fraction] of this.#reserves)
+      if (fraction > (this.#reserves.get(lowest) as number)) lowest = name
+    return lowest
+  }
+
+  /** The request as one of a class that `check` has let pass; undefined: of none. */
+  request(request: LimiterRequest, priority: string | undefined): LimiterRequest {
+    if (priority === undefined) return request
+    return { ...request, priority, keep: this.#keepsOf(request.target.policySet).get(priority) }
+  }
+}
+
+/**
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION or WEIR_INVALID_NAME unless it has fractions
+ * by the names of classes
+ */
+export function checkReserve(reserve: unknown): void {
+  const right = 'fractions from 0 to 1 by the names of classes, as in { normal: 0.2, batch: 0.5 }'
+  if (typeof reserve !== 'object' || reserve === null || Array.isArray(reserve))
+    throw invalid('WEIR_INVALID_OPTION', 'reserve', reserve, right)
+  for (const [name, fraction] of Object.entries(reserve)) {
+    checkedName(name, 'a class of reserve')
+    if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) continue
+    const what = `reserve of class "${name}"`
+    throw invalid('WEIR_INVALID_OPTION', what, fraction, 'a fraction from 0 to 1', 'number')
+  }
+}
+
+/** Whole units, rounded up; what is above a whole one by the error of doubles alone is that one. */
+function unitsOf(fraction: number, limit: number): number {
+  const units = fraction * limit
+  const isWhole = units - Math.floor(units) <= 2 * Number.EPSILON * units
+  return isWhole ? Math.floor(units) : Math.ceil(units)
+}
