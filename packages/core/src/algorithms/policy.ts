@@ -49,6 +49,9 @@ export interface Policy {
   readonly nameWithoutLimit: string | undefined
   /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
   readonly signature: string
+  /** What the factory was given: with `algorithm`, all that `policyFrom` needs. Undefined: it was
+   *  derived from another policy. */
+  readonly options: object | undefined
 }
 
 /**
@@ -72,9 +75,11 @@ export function checkedName(name: string, what: string): string {
 }
 
 /** What a factory says of a policy. */
-type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature'> & {
+type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature' | 'options'> & {
   /** As the user named it; undefined: it is named by what it is. */
   readonly name: string | undefined
+  /** What the factory was given. */
+  readonly options?: object | undefined
 }
 
 /** Completes and freezes a policy. For factories only. */
@@ -86,7 +91,7 @@ export function makePolicy(parts: PolicyParts): Policy {
 }
 
 function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
-  const { kernel, numbers, ...shown } = parts
+  const { kernel, numbers, options, ...shown } = parts
   const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   return Object.freeze(
@@ -96,6 +101,7 @@ function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | u
         kernel: { value: kernel },
         numbers: { value: numbers },
         nameWithoutLimit: { value: nameWithoutLimit },
+        options: { value: options },
       },
     ),
   ) as Policy
