@@ -11,6 +11,7 @@ import type { Store } from '../store.js'
 import {
   checkedDefaults,
   checkedOverrideKey,
+  checkNamed,
   checkNotFull,
   MAX_OVERRIDES,
   settingsOf,
@@ -145,7 +146,6 @@ export function livePoliciesIn<Name extends string>(
   }
 
   async function change(field: Field, policy: Policy | undefined): Promise<PolicyAnswer> {
-    if (policy !== undefined) held.check(field, policy)
     const { kind } = field
     const random = (): string => time.random().toString(36).slice(2)
     const answer = await settings.change(name, {
@@ -174,13 +174,20 @@ export function livePoliciesIn<Name extends string>(
     for: policyFor,
     async set(of, policy) {
       checkDeclared(of)
-      return change({ kind: 'policy', name: of }, policy)
+      const field = { kind: 'policy', name: of } as const
+      held.check(field, policy)
+      return change(field, policy)
     },
     async unset(of) {
       checkDeclared(of)
       return change({ kind: 'policy', name: of }, undefined)
     },
-    override: async (key, policy) => change(overrideOf(key, policy?.name), policy),
+    async override(key, policy) {
+      checkNamed(policy, 'policy of an override')
+      const field = overrideOf(key, policy.name)
+      held.check(field, policy)
+      return change(field, policy)
+    },
     async removeOverride(key, of) {
       const [only, ...others] = held.policyNames
       const name = of ?? (others.length === 0 ? only : undefined)

@@ -26,7 +26,8 @@ export function memorySettings(clock: Clock): Settings {
       const { id, version, changes } = keptOf(name)
       const base = { nowUs: clock.nowUs(), id, version }
       if (since === undefined) return { ...base, changes: [...changes] }
-      const isKnown = since.id === id && since.version <= version
+      const isSame = since.id === id || since.version === 0
+      const isKnown = isSame && since.version <= version
       const first = changes[0]?.version ?? version + 1
       if (!isKnown || since.version + 1 < first) return { ...base, changes: undefined }
       return { ...base, changes: changes.filter((each) => each.version > since.version) }

@@ -48,7 +48,7 @@ local known = tonumber(ARGV[3])
 local first = math.max(1, version - ${REMEMBERED_CHANGES - 1})
 local complete = '1'
 if known then
-  if ARGV[2] ~= id or known > version or known + 1 < first then
+  if (ARGV[2] ~= id and known > 0) or known > version or known + 1 < first then
     return { now, id, string.format('%d', version), '' }
   end
   first = known + 1
