@@ -45,6 +45,7 @@ const ROOMS: RegExp[] = [
   /^http\//,
   /^testing\//,
   /^index\.ts$/,
+  /^cli\//,
 ]
 /** Rooms side by side, which know nothing of each other. */
 const BESIDE = [['http', 'testing']]

@@ -1,69 +1,151 @@
-// What `weir limits` does, on any store: for the command line, and its tests.
+// What `weir limits` does with the settings of a store.
 
-import { type Policy, counterOf } from '../algorithms/policy.js'
+import { checkedName, counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
-import { invalid, quote } from '../base/errors.js'
-import { checkKind, checkNamed, checkNotFull, checkedOverrideKey, MAX_OVERRIDES } from '../live/checks.js'
+import { invalid } from '../base/errors.js'
+import {
+  checkedOverrideKey,
+  checkKind,
+  checkNamed,
+  checkNotFull,
+  MAX_OVERRIDES,
+} from '../live/checks.js'
 import { fieldOf, overrideField, policyField } from '../live/fields.js'
 import { LEAD_MS } from '../live/follower.js'
 import type { OverrideKey } from '../live/types.js'
-import type { SettingChange, Settings } from '../settings.js'
-import { checkedName } from '../algorithms/policy.js'
+import type { SettingAnswer, SettingChange, Settings } from '../settings.js'
 
-export const HELP = `weir limits: policies that hold for all processes, kept in Redis
+/** What is said of a field. */
+function title(text: string): string {
+  const field = fieldOf(text)
+  if (field === undefined) return text
+  if (field.kind === 'policy') return field.name
+  const whose = `${JSON.stringify(field.key)}${field.kind === 'prefix' ? '...' : ''}`
+  return `${field.name} of ${whose}`
+}
 
-  weir limits list                           what is set now
-  weir limits history                        the last 100 changes, the latest first
-  weir limits set <name> <policy>            sets a named policy
-  weir limits unset <name>                   back to the default of the application
-  weir limits override <key> <policy>        a policy for one key
-  weir limits override --under <prefix> <policy>    and for all keys that begin so
-  weir limits remove <policy name> <key>     ends an override
-  weir limits remove <policy name> --under <prefix>
+/** @returns lines to print */
+export async function listLimits(settings: Settings, name: string): Promise<string[]> {
+  const { version } = await settings.news(name)
+  const lines = [...(await fieldsOf(settings, name))]
+    .sort()
+    .map(([field, value]) => `${title(field)}  ${printed(value)}`)
+  return [`"${name}", version ${version}`, ...lines]
+}
 
-  --name <name>     the name that livePolicies has in the application; required
-  --redis <url>     default: the environment variable REDIS_URL, or redis://localhost:6379
-  --cluster         the server is one of a Redis Cluster
-  --prefix <text>   as the store's; default weir
-  WEIR_HASH_KEYS    an environment variable: the store's hashKeys, if it has one
+export async function limitsHistory(settings: Settings, name: string): Promise<string[]> {
+  const { changes = [] } = await settings.news(name)
+  return changes.toReversed().map((change) => {
+    const { version, nowUs, field, value, was } = change
+    const at = new Date(nowUs / 1_000).toISOString()
+    return `${version}  ${at}  ${title(field)}  ${told(was)} -> ${told(value)}`
+  })
+}
 
-A policy is JSON: the algorithm, and the options of its factory.
-  '{"algorithm":"token-bucket","name":"api","capacity":20,"refill":10,"every":"1s"}'
-It holds 1.5 seconds after it was set.`
-
-/** @throws {TypeError | RangeError} for what is not right; {StoreError} if the store fails */
-export async function limits(
+/** @throws {TypeError | RangeError} what `policyFrom` throws, and for another kind than is set */
+export async function setLimit(
   settings: Settings,
   name: string,
-  args: readonly string[],
-  under?: string | undefined,
+  of: string,
+  json: string | undefined,
 ): Promise<string[]> {
-  checkedName(name, '--name')
-  const [command, one, two] = args
-  const count = args.length - 1 + (under === undefined ? 0 : 1)
-  switch (command) {
-    case 'list':
-      return list(settings, name)
-    case 'history':
-      return history(settings, name)
-    case 'set': {
-      const policy = readPolicy(two)
-      return change(settings, name, policyField(checkedName(one as string, 'name of the policy')), policy)
-    }
-    case 'unset':
-      return change(settings, name, policyField(checkedName(one as string, 'name of the policy')))
-    case 'override': {
-      const policy = readPolicy(under === undefined ? two : one)
-      const key = under === undefined ? (one as string) : { prefix: under }
-      return change(settings, name, override(settings, policy.name, key), policy)
-    }
-    case 'remove': {
-      const key = under === undefined ? (two as string) : { prefix: under }
-      return change(settings, name, override(settings, checkedName(one as string, 'policy name'), key))
-    }
-    default: {
-      const right = 'list, history, set, unset, override or remove: see weir limits --help'
-      throw invalid('WEIR_INVALID_OPTION', 'command', command, right, 'string')
-    }
+  const field = policyField(checkedName(of, 'name of the policy'))
+  return change(settings, name, field, json === undefined ? undefined : policyFrom(json))
+}
+
+export async function overrideLimit(
+  settings: Settings,
+  name: string,
+  key: OverrideKey,
+  json: string,
+): Promise<string[]> {
+  const policy = policyFrom(json)
+  checkNamed(policy, 'policy')
+  return change(settings, name, overrideOf(settings, policy.name, key), policy)
+}
+
+/** @param of the name of the policies that were overridden */
+export async function removeOverride(
+  settings: Settings,
+  name: string,
+  of: string,
+  key: OverrideKey,
+): Promise<string[]> {
+  const field = overrideOf(settings, checkedName(of, 'name of the overridden policy'), key)
+  return change(settings, name, field, undefined)
+}
+
+function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): string {
+  const { kind, key } = checkedOverrideKey(given)
+  if (hidden === undefined) return overrideField(kind, of, key)
+  if (kind === 'key') return overrideField(kind, of, hidden(key))
+  const right = 'single keys, as the store has hashKeys'
+  throw invalid('WEIR_INVALID_OPTION', '--under', key, right)
+}
+
+async function change(
+  settings: Settings,
+  name: string,
+  field: string,
+  policy: Policy | undefined,
+): Promise<string[]> {
+  if (policy !== undefined) {
+    checkNamed(policy, 'policy')
+    const before = readable((await fieldsOf(settings, name)).get(field) ?? '')
+    if (before !== undefined) checkKind(policy, before, field.startsWith('='))
   }
+  const random = (): string => Math.random().toString(36).slice(2)
+  const answer = await settings.change(name, {
+    id: random() + random(),
+    leadUs: LEAD_MS * 1_000,
+    field,
+    value: policy === undefined ? '' : policyText(policy),
+    most: MAX_OVERRIDES,
+  })
+  checkNotFull(answer, name)
+  return [sentence(answer)]
+}
+
+async function fieldsOf(settings: Settings, name: string): Promise<Map<string, string>> {
+  const fields = new Map<string, string>()
+  let cursor = '0'
+  do {
+    const page = await settings.page(name, cursor)
+    for (const [field, value] of page.fields) fields.set(field, value)
+    cursor = page.next
+  } while (cursor !== '0')
+  return fields
+}
+
+function sentence({ outcome, version, activeUs, ...change }: SettingAnswer): string {
+  const what = `${title(change.field)}: ${told(change.was)} -> ${told(change.value)}`
+  if (outcome === 'same') return `${title(change.field)} is so already, in version ${version}`
+  const at = new Date(activeUs / 1_000).toISOString()
+  return `${what}, version ${version}, from ${at} on${countOf(change)}`
+}
+
+function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>): string {
+  const [before, after] = [readable(was), readable(value)]
+  if (before === undefined || after === undefined) return ''
+  const isSame = counterOf(before) === counterOf(after)
+  return isSame ? '; what was used counts on' : '; another time scale, so the count begins anew'
+}
+
+function readable(text: string): Policy | undefined {
+  try {
+    return text === '' ? undefined : policyFrom(text)
+  } catch {
+    return undefined
+  }
+}
+
+function told(value: string): string {
+  return value === '' ? '(not set)' : printed(value)
+}
+
+/** As JSON has it, but nothing that a terminal would obey. */
+function printed(value: string): string {
+  return value.replace(/[^\x20-\x7e]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
