@@ -5,19 +5,27 @@ import { counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom } from '../algorithms/policy-from.js'
 import type { SettingChange } from '../settings.js'
 import { checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
-import { type Field, fieldOf, policyField } from './fields.js'
+import { type Field, fieldOf } from './fields.js'
 import { type Override, Overrides } from './overrides.js'
 import type { PolicyChange } from './types.js'
+
+interface Entry {
+  readonly value: string
+  readonly field: Field | undefined
+  /** Undefined: none that may be used. */
+  readonly policy: Policy | undefined
+}
 
 export class Held {
   /** Stored values that are refused, by their fields. */
   readonly refused: Set<string> = new Set()
   readonly #defaults: ReadonlyMap<string, Policy>
-  readonly #current: Map<string, Policy>
+  #current: Map<string, Policy>
   /** By the name of the policies that they replace. */
   #overrides: Map<string, Overrides>
   /** Equal texts are one policy. */
   readonly #policies = new Map<string, Policy>()
+  readonly #prepared = new Map<string, Entry>()
   readonly #refuse: (field: string, error: unknown) => void
 
   /** @param refuse is told of each stored value that is refused, once */
@@ -77,7 +85,7 @@ export class Held {
   }
 
   /** A policy of the store. Undefined: there is none that may be used. */
-  read(text: string, value: string): Policy | undefined {
+  #read(text: string, value: string): Policy | undefined {
     const field = fieldOf(text)
     if (field === undefined || !this.#isDeclared(field)) return undefined
     try {
@@ -94,23 +102,36 @@ export class Held {
     }
   }
 
+  /** Does the work of `load` beforehand for some fields, as all at once would hold up requests. */
+  prepare(fields: readonly (readonly [text: string, value: string])[]): void {
+    for (const [text, value] of fields) this.#prepared.set(text, this.#readEntry(text, value))
+  }
+
+  #readEntry(text: string, value: string): Entry {
+    return { value, field: fieldOf(text), policy: this.#read(text, value) }
+  }
+
   /** All that the store has, in place of what there was. */
   load(fields: ReadonlyMap<string, string>): void {
     for (const field of this.refused) if (!fields.has(field)) this.refused.delete(field)
-    for (const [name, byDefault] of this.#defaults) {
-      const value = fields.get(policyField(name))
-      const policy = value === undefined ? byDefault : this.read(policyField(name), value)
-      if (policy !== undefined) this.#current.set(name, policy)
-    }
+    const current = new Map(this.#defaults)
     const overrides = this.#noOverrides()
     for (const [text, value] of fields) {
-      const field = fieldOf(text)
-      if (field === undefined || field.kind === 'policy' || !this.#isDeclared(field)) continue
-      const { kind, key, name } = field
-      const policy = this.read(text, value) ?? this.#overrides.get(name)?.get(kind, key)
-      overrides.get(name)?.set(kind, key, policy)
+      const prepared = this.#prepared.get(text)
+      const isSame = prepared?.value === value
+      const { field, policy } = isSame ? prepared : this.#readEntry(text, value)
+      if (field === undefined || !this.#isDeclared(field)) continue
+      const { kind, name } = field
+      // What cannot be read leaves what was good.
+      if (kind === 'policy') current.set(name, policy ?? (this.#current.get(name) as Policy))
+      else {
+        const known = policy ?? this.#overrides.get(name)?.get(kind, field.key)
+        overrides.get(name)?.set(kind, field.key, known)
+      }
     }
+    this.#current = current
     this.#overrides = overrides
+    this.#prepared.clear()
   }
 
   /** Answers what has changed; undefined: nothing that counts here. */
@@ -119,7 +140,7 @@ export class Held {
     if (field === undefined || !this.#isDeclared(field)) return undefined
     const isRemoved = change.value === ''
     if (isRemoved) this.refused.delete(change.field)
-    const policy = isRemoved ? undefined : this.read(change.field, change.value)
+    const policy = isRemoved ? undefined : this.#read(change.field, change.value)
     if (policy === undefined && !isRemoved) return undefined
     const { kind, name } = field
     if (kind === 'policy') this.#current.set(name, policy ?? this.#like(field))

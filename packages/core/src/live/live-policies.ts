@@ -90,9 +90,7 @@ export function livePoliciesIn<Name extends string>(
     settings,
     name,
     time,
-    prepare(fields) {
-      for (const [field, value] of fields) held.read(field, value)
-    },
+    prepare: (fields) => held.prepare(fields),
     loaded: (fields) => held.load(fields),
     changed(change, lateMs) {
       const applied = held.apply(change)
