@@ -6,8 +6,8 @@
 export interface Settings {
   /** What has changed since a version; all that is remembered where there is none. */
   news(name: string, since?: SettingsVersion): Promise<SettingsNews>
-  /** Some of the fields; the next ones by `next`, until that is `'0'`, which is also the first. What
-   *  changes meanwhile may be in a page or not. */
+  /** Some of the fields; the next ones by `next`, until that is `'0'`, which is also the first.
+   *  What changes meanwhile may be in a page or not. */
   page(name: string, cursor: string): Promise<SettingsPage>
   /** Changes one field for all, atomically. What it already is, is no change. */
   change(name: string, change: SettingRequest): Promise<SettingAnswer>
@@ -69,8 +69,8 @@ export interface SettingRequest {
   readonly most: number
 }
 
-/** What has been changed; with the version before where nothing was: it was so, or there are as many
- *  counted fields as there may be. */
+/** What has been changed; with the version before where nothing was: it was so, or there are as
+ *  many counted fields as there may be. */
 export interface SettingAnswer extends SettingChange {
   readonly outcome: 'changed' | 'same' | 'full'
 }

@@ -150,6 +150,11 @@ export function checkedCount(value: unknown, what: string, most: number, least =
   throw invalid('WEIR_INVALID_POLICY', what, value, right, 'number')
 }
 
+/** Whether both are of one algorithm, and so may be one counter. */
+export function isSameKind(one: Policy, other: Policy): boolean {
+  return one.algorithm === other.algorithm
+}
+
 /**
  * Whether a factory made the value, maybe that of another copy of this package; of one whose
  * numbers mean the same.

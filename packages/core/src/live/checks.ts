@@ -1,6 +1,6 @@
 // What live policies may be: checked where they are handed in, and again where they are read.
 
-import { checkedName, isPolicy, type Policy } from '../algorithms/policy.js'
+import { checkedName, isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import type { SettingAnswer, Settings } from '../settings.js'
@@ -48,7 +48,7 @@ export function checkNamed(policy: Policy, what: string): void {
 export function checkKind(policy: Policy, like: Policy, isOverride: boolean): void {
   // What limits nothing by default may be given a limit, and one key no limit.
   const mayDiffer = like.kernel === undefined || (isOverride && policy.kernel === undefined)
-  const isRight = mayDiffer || policy.algorithm === like.algorithm
+  const isRight = mayDiffer || isSameKind(policy, like)
   if (policy.name === like.name && isRight) return
   const right = `a policy of the name ${quote(like.name)} and the algorithm ${like.algorithm}`
   throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)

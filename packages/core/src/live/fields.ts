@@ -1,6 +1,6 @@
 // How settings name what they hold: `.<name>` is a named policy, `=<policy's name>:<key>` the
-// override of a key, `=<policy's name>*<prefix>` that of all keys that begin so. Keys are JSON, so a
-// field is one line of text whatever they hold.
+// override of a key, `=<policy's name>*<prefix>` that of all keys that begin so. Keys are JSON, so
+// a field is one line of text whatever they hold.
 
 import { isCounted } from '../settings.js'
 

@@ -28,7 +28,7 @@ export class Held {
   readonly #prepared = new Map<string, Entry>()
   readonly #refuse: (field: string, error: unknown) => void
 
-  /** @param refuse is told of each stored value that is refused, once */
+  /** @param refuse called for each stored value that is refused, once */
   constructor(
     defaults: ReadonlyMap<string, Policy>,
     refuse: (field: string, error: unknown) => void,

@@ -1,7 +1,7 @@
 // Policies of keys from anywhere: asked for once, kept for a while, and refreshed while they are
 // used.
 
-import { isPolicy, type Policy } from '../algorithms/policy.js'
+import { isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, quote } from '../base/errors.js'
@@ -115,8 +115,8 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
       const right = 'a policy, or undefined for the default'
       throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
     }
-    const isKind = policy.name !== otherwise.name || policy.algorithm === otherwise.algorithm
-    if (isKind || policy.kernel === undefined || otherwise.kernel === undefined) return policy
+    const isRight = policy.name !== otherwise.name || isSameKind(policy, otherwise)
+    if (isRight || policy.kernel === undefined || otherwise.kernel === undefined) return policy
     const right = `a policy of the default's algorithm, ${otherwise.algorithm}, or another name`
     throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
   }

@@ -92,7 +92,7 @@ export const SETTINGS_CASES: readonly SettingsCase[] = [
     },
   ],
   [
-    'settings: of none, the first changes are told',
+    'settings: who has seen none hears of the first changes',
     async (settings, name) => {
       const { id, version } = await settings.news(name)
       await setter(settings, name)('.a', '1')

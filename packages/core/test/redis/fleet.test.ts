@@ -1,5 +1,5 @@
-// A fleet of four processes under load, on a real Redis and its clock, while its policy changes, one
-// of them is killed, and Redis restarts without its data.
+// A fleet of four processes under load, on a real Redis and its clock, while its policy changes,
+// one of them is killed, and Redis restarts without its data.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

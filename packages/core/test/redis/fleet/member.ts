@@ -1,5 +1,5 @@
-// The side of a child process: asks for one key without end, by a policy that changes meanwhile, and
-// tells of each request that passed.
+// The side of a child process: asks for one key without end, by a policy that changes meanwhile,
+// and says of each request that it passed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
