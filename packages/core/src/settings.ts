@@ -24,6 +24,7 @@ export interface Settings {
   readonly hidden?: ((key: string) => string) | undefined
 }
 
+/** Which settings, and how often they have changed. */
 export interface SettingsVersion {
   /** Made up when the first field is written: another one, other settings. `''`: there are none. */
   readonly id: string
@@ -31,6 +32,7 @@ export interface SettingsVersion {
   readonly version: number
 }
 
+/** What has changed. */
 export interface SettingsNews extends SettingsVersion {
   /** The store's clock, in us since the Unix epoch. */
   readonly nowUs: number
@@ -39,16 +41,23 @@ export interface SettingsNews extends SettingsVersion {
   readonly changes: readonly SettingChange[] | undefined
 }
 
+/** Some of the fields. */
 export interface SettingsPage {
+  /** What to ask the next page by; `'0'`: this was the last. */
   readonly next: string
+  /** Without those that were removed; a field may be in several pages. */
   readonly fields: readonly (readonly [field: string, value: string])[]
 }
 
+/** A change of one field. */
 export interface SettingChange {
+  /** From it on. */
   readonly version: number
-  /** When it was made, and from when it holds, in us of the store's clock. */
+  /** When it was made, in us of the store's clock. */
   readonly nowUs: number
+  /** From when it holds, in us of the store's clock. */
   readonly activeUs: number
+  /** Which field. */
   readonly field: string
   /** `''`: the field was removed. */
   readonly value: string
@@ -56,6 +65,7 @@ export interface SettingChange {
   readonly was: string
 }
 
+/** What is to be changed. */
 export interface SettingRequest {
   /** For settings that are not there yet. */
   readonly id: string
@@ -69,9 +79,9 @@ export interface SettingRequest {
   readonly most: number
 }
 
-/** What has been changed; with the version before where nothing was: it was so, or there are as
- *  many counted fields as there may be. */
+/** What has been changed; with the version before where nothing was. */
 export interface SettingAnswer extends SettingChange {
+  /** `'full'`: there are as many counted fields as there may be. */
   readonly outcome: 'changed' | 'same' | 'full'
 }
 

@@ -29,23 +29,27 @@ export interface LimitsFromOptions {
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
 
+/** What `limitsFrom` makes. */
 export interface LimitsFrom {
   /** For the option `policy` of limiters and middlewares: what holds for a key. At once where the
    *  key is known, else a promise, which never rejects. */
   readonly policy: PolicyOfKey<Policy | Promise<Policy>>
-  /** The same. */
+  /** The same, of a key. */
   for(key: string): Policy | Promise<Policy>
   /** Forgets a key, or all, so that the next request waits for what is loaded then: for a change
    *  that must not take `ttl`. Other processes do not hear of it. */
   forget(key?: string): void
+  /** How it is: for a metric. */
   status(): LimitsFromStatus
 }
 
+/** How a source is. */
 export interface LimitsFromStatus {
   /** Loads that are under way. */
   readonly loading: number
-  /** Since the start: loads, and how many of them failed. */
+  /** Loads since the start. */
   readonly loads: number
+  /** How many of them failed. */
   readonly failures: number
 }
 
@@ -74,12 +78,13 @@ const RETRY_MS = 1_000
  * default, and is repeated a second later at the earliest (or after `ttl`, if that is less).
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
+ * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])
  * const limits = limitsFrom({
  *   load: async (key) => {
- *     const row = await db.limits.find(key)
- *     return row && policyFrom(row.policy)
+ *     const row = rows.get(key) // your database
+ *     return row === undefined ? undefined : policyFrom(row)
  *   },
- *   default: slidingWindow({ name: 'api', limit: 100, window: '1m' }),
+ *   default: slidingWindow({ limit: 100, window: '1m' }),
  *   ttl: '30s',
  * })
  * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })

@@ -3,9 +3,13 @@
 
 import type { Policy } from '../algorithms/policy.js'
 
+/** A policy of one key, or of all keys that begin so. */
 export interface Override {
+  /** Whether `key` is a whole key or a prefix. */
   readonly kind: 'key' | 'prefix'
+  /** The key or the prefix; where the store hashes keys, the hash. */
   readonly key: string
+  /** What holds for it. */
   readonly policy: Policy
 }
 

@@ -30,8 +30,9 @@ export interface PolicyChange {
   readonly policy: Policy | undefined
   /** What was set before. Undefined: nothing was. */
   readonly was: Policy | undefined
-  /** When it was made, and from when it holds, in ms since the Unix epoch, by the store's clock. */
+  /** When it was made, in ms since the Unix epoch, by the store's clock. */
   readonly madeAtMs: number
+  /** From when it holds, by the same clock. */
   readonly activeAtMs: number
   /** True: of another time scale than what held before, so what was used does not count. */
   readonly isNewCounter: boolean
@@ -60,6 +61,7 @@ export interface PolicyOfKey<Answer = Policy> {
   readonly takesKey: true
 }
 
+/** How live policies are. */
 export interface LiveStatus {
   /** Of what holds now: how many changes there have been. 0: the defaults. */
   readonly version: number
@@ -75,6 +77,7 @@ export interface LiveStatus {
   readonly isCurrent: boolean
 }
 
+/** What `livePolicies` makes. */
 export interface LivePolicies<Name extends string = string> {
   /** For the option `policy`: what holds for a key at the moment, overrides included. The same
    *  function each time. */
@@ -89,7 +92,8 @@ export interface LivePolicies<Name extends string = string> {
   /** Gives a key, or all keys with a prefix, a policy in place of those of its name. The key's own
    *  goes before that of a prefix, a longer prefix before a shorter one. At most 10,000. */
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
-  /** @param name of the policies that were overridden; needed where the defaults have several */
+  /** Ends an override. `name`: that of the policies that it replaced, where the defaults have
+   *  several names. */
   removeOverride(key: OverrideKey, name?: string): Promise<PolicyAnswer>
   /** The overrides that hold. */
   overrides(): readonly Override[]
@@ -97,6 +101,7 @@ export interface LivePolicies<Name extends string = string> {
   history(): Promise<readonly PolicyChange[]>
   /** Reads the store now, as is done twice a second. False: it could not be read. */
   refresh(): Promise<boolean>
+  /** How it is: for a health check, or a metric. */
   status(): LiveStatus
   /** Ends the timers. What holds stays. */
   close(): void
