@@ -178,6 +178,8 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     if (own !== undefined) return own
     if (loading.size < maxKeys) return start(id, key)
     // A source that hangs must not fill the memory.
+    const what = `limitsFrom() is loading ${maxKeys} keys already; others get the default meanwhile`
+    warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom is full', what)
     return otherwise
   }
 

@@ -44,7 +44,7 @@ export interface LiveChange extends PolicyChange {
   readonly lateMs: number
 }
 
-/** What `set`, `override` and `remove` answer. */
+/** What `set`, `unset`, `override` and `removeOverride` answer. */
 export interface PolicyAnswer extends PolicyChange {
   /** False: it was so already, and nothing was changed. */
   readonly isChanged: boolean
@@ -77,7 +77,11 @@ export interface LiveStatus {
   readonly isCurrent: boolean
 }
 
-/** What `livePolicies` makes. */
+/**
+ * What `livePolicies` makes. What changes something rejects with WEIR_INVALID_POLICY,
+ * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, as TypeError
+ * or RangeError, and with a `StoreError` if the store does not answer.
+ */
 export interface LivePolicies<Name extends string = string> {
   /** For the option `policy`: what holds for a key at the moment, overrides included. The same
    *  function each time. */

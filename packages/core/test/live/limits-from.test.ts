@@ -157,10 +157,11 @@ test('what answers after its deadline is not used, and does not disturb a later 
 })
 
 test('a flood of keys takes bounded memory, also while the source hangs', async () => {
-  const { time, limits } = bench({ maxKeys: 100, load: () => new Promise(() => {}) })
+  const { time, limits, warned } = bench({ maxKeys: 100, load: () => new Promise(() => {}) })
   for (let i = 0; i < 10_000; i += 1) void limits.for(`u${i}`)
   expect(limits.status()).toMatchObject({ loading: 100, loads: 100 })
   expect(limits.for('u9999')).toBe(byDefault)
+  expect(warned()).toContainEqual([expect.stringContaining('100 keys'), expect.anything()])
   await time.advance(1_000)
   expect(limits.status()).toEqual({ loading: 0, loads: 100, failures: 100 })
   expect(time.timers).toBe(0)
