@@ -237,6 +237,51 @@ test('a process that hears of a change too late says by how much', async () => {
   expect(other.changes[0]?.lateMs).toBe(0)
 })
 
+test('slow and lost replies delay no process by more than 3 s, and no more passes than is allowed', async () => {
+  const { time, store, live } = bench()
+  const fleet = Array.from({ length: 8 }, (_, place) => {
+    let calls = place
+    const slow = behind(store, async () => {
+      await new Promise<void>((resolve) => time.after(time.random() * 400, resolve))
+      calls += 1
+      if (calls % 3 === 0) throw new Error('no reply')
+    })
+    return live(slow)
+  })
+  const limiters = fleet.map((each) => {
+    return new RateLimiter({ name: 'fleet', store, policy: each.policy('free'), shared: true })
+  })
+  const setter = live()
+  let passed = 0
+  /** Each process asks every 10 ms. */
+  async function load(ms: number): Promise<void> {
+    for (let i = 0; i < ms / 10; i += 1) {
+      for (const limiter of limiters) passed += (await limiter.consume('k')).allowed ? 1 : 0
+      await time.advance(10)
+    }
+  }
+  const all = (limit: number) => fleet.every((each) => each.for('free').limit === limit)
+  await load(3_000)
+  expect(passed).toBe(10)
+  for (const [limit, most] of [
+    [40, 40],
+    [15, 40],
+    [60, 60],
+  ] as const) {
+    await setter.set('free', api(limit))
+    await load(3_000)
+    expect(all(limit)).toBe(true)
+    expect(passed).toBe(most)
+  }
+  // Of another time scale: the sum of both.
+  await setter.set('free', api(30, '2m'))
+  await load(3_000)
+  expect(all(30)).toBe(true)
+  expect(passed).toBe(60 + 30)
+  for (const each of fleet) each.close()
+  await time.advance(500)
+})
+
 test('without the store the defaults hold, with one warning, until it can be read', async () => {
   const { time, live, store, warned } = bench()
   let isAway = true
