@@ -10,6 +10,8 @@ export const LEAD_MS = 1_500
 const POLL_MS = 500
 /** Fields that are read in one turn of the event loop. */
 const SLICE = 200
+/** More are not Weir's, and must not fill the memory. */
+const MOST_FIELDS = 50_000
 
 interface FollowerOptions {
   readonly settings: Settings
@@ -133,6 +135,7 @@ export class Follower {
         await new Promise<void>((resolve) => this.#options.time.soon(resolve))
       }
       cursor = page.next
+      if (fields.size > MOST_FIELDS) throw new Error(`there are over ${MOST_FIELDS} fields`)
     } while (cursor !== '0' && !this.#isClosed)
     const after = await settings.news(name, before)
     if (after.changes === undefined) throw new Error(`the settings of "${name}" change too fast`)

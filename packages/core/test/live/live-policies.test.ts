@@ -446,6 +446,19 @@ test('10,000 overrides at the most', async () => {
   expect(await limits.override('u1', api(1))).toMatchObject({ isChanged: true })
 })
 
+test('far more fields than Weir writes are not taken into memory', async () => {
+  const { time, live, store } = bench()
+  const limits = live()
+  await limits.set('free', api(20))
+  await time.advance(2_000)
+  const fields = Array.from({ length: 60_000 }, (_, i) => [`=x:"${i}"`, '{}'] as const)
+  await store.settings?.restore(`plans-${run}`, { id: 'x', version: 9 }, fields)
+  const fresh = live()
+  await time.advance(500)
+  expect(await time.settle(fresh.refresh())).toBe(false)
+  expect(fresh.for('free')).toBe(defaults.free)
+})
+
 test('bad input is refused where it enters, and nothing is stored', async () => {
   const { live, store } = bench()
   const limits = live()
