@@ -104,7 +104,10 @@ export class Held {
 
   /** Does the work of `load` beforehand for some fields, as all at once would hold up requests. */
   prepare(fields: readonly (readonly [text: string, value: string])[]): void {
-    for (const [text, value] of fields) this.#prepared.set(text, this.#readEntry(text, value))
+    for (const [text, value] of fields) {
+      const entry = this.#readEntry(text, value)
+      if (entry.policy !== undefined) this.#prepared.set(text, entry)
+    }
   }
 
   #readEntry(text: string, value: string): Entry {
