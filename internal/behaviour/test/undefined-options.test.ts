@@ -9,7 +9,11 @@ import {
   type GcraOptions,
   gcra,
   type LeakyBucketOptions,
+  type LimitsFromOptions,
+  type LivePoliciesOptions,
   leakyBucket,
+  limitsFrom,
+  livePolicies,
   type MemoryStoreOptions,
   memoryStore,
   type PolicyUse,
@@ -152,6 +156,25 @@ test('of a limiter, of its policies and of its methods', async () => {
   await limiter.consume('k')
   await limiter.reset('k', { policy: undefined })
   expect(await limiter.peek('k', call)).toMatchObject({ remaining: 5 })
+})
+
+test('of policies that change', async () => {
+  const byDefault = fixedWindow({ name: 'a', ...numbers })
+  const none: Undefined<LivePoliciesOptions> = { onChange: undefined, onFailure: undefined }
+  const live = livePolicies(memoryStore(), { name: 'plans', defaults: { byDefault }, ...none })
+  expect(live.policy('byDefault')(undefined)).toBe(byDefault)
+  expect(live.for('byDefault', undefined)).toBe(byDefault)
+  await expect(live.removeOverride('k', undefined)).resolves.toMatchObject({ isChanged: false })
+  live.close()
+  const others: Undefined<LimitsFromOptions> = {
+    ttl: undefined,
+    maxKeys: undefined,
+    deadlineMs: undefined,
+    onFailure: undefined,
+  }
+  const limits = limitsFrom({ load: () => undefined, default: byDefault, ...others })
+  expect(await limits.for('k')).toBe(byDefault)
+  limits.forget(undefined)
 })
 
 test('of addresses', () => {

@@ -5,6 +5,7 @@ export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-
 export { type TokenBucketOptions, tokenBucket } from './algorithms/bucket/token-bucket.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
 export type { Algorithm, Policy } from './algorithms/policy.js'
+export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
 export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
 export {
@@ -43,6 +44,24 @@ export {
   type WaitOptions,
 } from './limiter/limiter.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
+export {
+  type LimitsFrom,
+  type LimitsFromOptions,
+  type LimitsFromStatus,
+  limitsFrom,
+} from './live/limits-from.js'
+export { livePolicies } from './live/live-policies.js'
+export type { Override } from './live/overrides.js'
+export type {
+  LiveChange,
+  LivePolicies,
+  LivePoliciesOptions,
+  LiveStatus,
+  OverrideKey,
+  PolicyAnswer,
+  PolicyChange,
+  PolicyOfKey,
+} from './live/types.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'

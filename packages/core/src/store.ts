@@ -4,8 +4,10 @@
 
 import type { Mode } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
+import type { Settings } from './settings.js'
 
 export type { Mode } from './algorithms/driver.js'
+export type * from './settings.js'
 
 /** Where counters live, and where decisions are made: see docs/recipes/write-a-store.md. */
 export interface Store {
@@ -31,6 +33,8 @@ export interface Store {
    * waits asks again and again, first come first served in each process. Default false.
    */
   readonly reserves?: boolean
+  /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
+  readonly settings?: Settings | undefined
 }
 
 /**

@@ -36,14 +36,16 @@ function importsOf(file: string): string[] {
 const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
-  /^(store|request)\.ts$/,
+  /^(store|request|settings)\.ts$/,
   /^memory\//,
   /^layers\//,
   /^redis\//,
+  /^live\//,
   /^limiter\//,
   /^http\//,
   /^testing\//,
   /^index\.ts$/,
+  /^cli\//,
 ]
 /** Rooms side by side, which know nothing of each other. */
 const BESIDE = [['http', 'testing']]
@@ -120,7 +122,7 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
 })
 
 test('policies, memory store, layers and limiter run without node: modules', async () => {
-  const rooms = /^(base|algorithms|memory|layers|limiter)\/|^(store|request)\.ts$/
+  const rooms = /^(base|algorithms|memory|layers|live|limiter)\/|^(store|request|settings)\.ts$/
   const result = await build({
     logLevel: 'silent',
     build: {

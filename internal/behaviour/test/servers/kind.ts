@@ -108,7 +108,9 @@ export function optionsFor<Req>(
     'onMissingKey',
   ] as const) {
     const given = settings[name]
-    if (typeof given === 'function') options[name] = (request: Req) => given(exchangeOf(request))
+    // One that takes keys is not asked about requests.
+    if (typeof given === 'function' && !('takesKey' in given))
+      options[name] = (request: Req) => given(exchangeOf(request))
   }
   const { refundWhen, settle, body } = settings
   if (refundWhen !== undefined) {

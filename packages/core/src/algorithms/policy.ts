@@ -52,6 +52,9 @@ export interface Policy {
   readonly nameWithoutLimit: string | undefined
   /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
   readonly signature: string
+  /** What the factory was given: with `algorithm`, all that `policyFrom` needs. Undefined: it was
+   *  derived from another policy. */
+  readonly options: object | undefined
 }
 
 /**
@@ -75,9 +78,11 @@ export function checkedName(name: string, what: string): string {
 }
 
 /** What a factory says of a policy. */
-type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature'> & {
+type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature' | 'options'> & {
   /** As the user named it; undefined: it is named by what it is. */
   readonly name: string | undefined
+  /** What the factory was given. */
+  readonly options?: object | undefined
 }
 
 /** Completes and freezes a policy. For factories only. */
@@ -90,7 +95,7 @@ export function makePolicy(parts: PolicyParts): Policy {
 }
 
 function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
-  const { kernel, numbers, ...shown } = parts
+  const { kernel, numbers, options, ...shown } = parts
   const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   return Object.freeze(
@@ -100,6 +105,7 @@ function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | u
         kernel: { value: kernel },
         numbers: { value: numbers },
         nameWithoutLimit: { value: nameWithoutLimit },
+        options: { value: options },
       },
     ),
   ) as Policy
@@ -163,6 +169,11 @@ export function checkedCount(value: unknown, what: string, most: number, least =
   const hint = value === Number.POSITIVE_INFINITY ? ', or use unlimited()' : ''
   const right = `a whole number from ${least} to ${most}${hint}`
   throw invalid('WEIR_INVALID_POLICY', what, value, right, 'number')
+}
+
+/** Whether both are of one algorithm, and so may be one counter. */
+export function isSameKind(one: Policy, other: Policy): boolean {
+  return one.algorithm === other.algorithm
 }
 
 /**

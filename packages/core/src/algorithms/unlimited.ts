@@ -26,5 +26,6 @@ export function unlimited(options: UnlimitedOptions = {}): Policy {
     maxWaitMs: 0,
     kernel: undefined,
     numbers: [0, 0, 0],
+    options,
   })
 }

@@ -44,5 +44,6 @@ export function windowPolicy<Options extends WindowOptions>(
     maxWaitMs: 0,
     kernel,
     numbers: [limit, windowMs, detailOf(limit, windowMs)],
+    options,
   })
 }

@@ -28,6 +28,10 @@ export type WarningCode =
   | 'WEIR_REFUND_FAILED'
   | 'WEIR_SETTLE_FAILED'
   | 'WEIR_SHADOW_FAILED'
+  | 'WEIR_SETTINGS_UNREAD'
+  | 'WEIR_SETTINGS_LOST'
+  | 'WEIR_SETTING_REFUSED'
+  | 'WEIR_SOURCE_FAILED'
 
 const given = new Set<string>()
 

@@ -10,6 +10,7 @@ import type { Cost } from '../limiter/costs.js'
 import type { Decision, WaitDecision } from '../limiter/decision.js'
 import type { DecideOptions, RateLimiter } from '../limiter/limiter.js'
 import { type Key, type PolicyInput, type PolicyUse, usesOf } from '../limiter/policy-set.js'
+import type { PolicyOfKey } from '../live/types.js'
 import type { HttpAdapter } from './adapter.js'
 import { type Asked, type LimitOptions, waitMsOf } from './options.js'
 import { prioritySource } from './priority.js'
@@ -109,8 +110,11 @@ function isUnits(units: unknown): boolean {
 
 /** A policy that is the same for all requests, or a function that gives that of each. */
 export type PolicySource<Req, Rest extends unknown[]> =
-  | { readonly fixed: PolicyInput; readonly of?: undefined }
-  | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput> }
+  | { readonly fixed: PolicyInput; readonly of?: undefined; readonly ofKey?: undefined }
+  | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput>; readonly ofKey?: undefined }
+  | { readonly fixed?: undefined; readonly of?: undefined; readonly ofKey: PolicyOfKey<Chosen> }
+
+type Chosen = PolicyInput | Promise<PolicyInput>
 
 /**
  * What requests may take, from the options `policy` or `limit` and `window`. A bucket that decides
@@ -126,7 +130,10 @@ export function policySource<Req, Rest extends unknown[]>(
     const given = `policy is ${quote(policy)}, limit ${quote(limit)}, window ${quote(window)}`
     throw typeError('WEIR_INVALID_OPTION', `give either policy or limit and window; ${given}`)
   }
-  if (typeof policy === 'function') return { of: policy }
+  if (typeof policy === 'function') {
+    const ofKey = policy as Partial<PolicyOfKey<Chosen>>
+    return ofKey.takesKey === true ? { ofKey: ofKey as PolicyOfKey<Chosen> } : { of: policy }
+  }
   if (policy !== undefined) return { fixed: reserving(policy, waitMsOf(options)) }
   // Named after the limiter, so that other numbers continue from the same count, and headers say
   // what users called it.

@@ -6,8 +6,8 @@
 import { quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
-import { policyOfRequests, RateLimiter } from '../limiter/limiter.js'
-import type { Key, PolicyInput } from '../limiter/policy-set.js'
+import { policyOfRequests, RateLimiter, type RateLimiterOptions } from '../limiter/limiter.js'
+import type { Key } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
 import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
@@ -34,7 +34,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
 ): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
   const source = policySource(options, shown ?? options.name)
-  const limiter = limiterOf(options, source.fixed)
+  const limiter = limiterOf(options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const { respond, refuse } = responder(options, limiter, adapter, shown)
@@ -90,11 +90,11 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
 
 function limiterOf(
   options: LimitSettings<never, never>,
-  fixed: PolicyInput | undefined,
+  own: RateLimiterOptions['policy'] | undefined,
 ): RateLimiter {
   const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
   const { maxWaiting, reserve } = options
-  const policy = fixed ?? policyOfRequests
+  const policy = own ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
   const limiter = new RateLimiter({ ...settings, policy, maxWaiting, reserve })
   warnOfMemoryInCluster(limiter.store)

@@ -11,6 +11,7 @@ import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../store.js'
+import { memorySettings } from './settings.js'
 import { sweeper } from './sweeper.js'
 import { type Bounds, MemoryTable, marksIn } from './table.js'
 
@@ -98,6 +99,7 @@ export function memoryStoreOf({
     local: true,
     recovers: true,
     reserves: true,
+    settings: memorySettings(clock),
     decide(request: StoreRequest): StoreResult {
       mustBeOpen()
       const { target } = request

@@ -42,6 +42,7 @@ export function redisStoreIn(
   return layeredStore(layers.first, layers.resilience, {
     local: false,
     reserves: true,
+    settings: transport.settings,
     async close() {
       layers.leases?.close()
       transport.close()
@@ -56,7 +57,7 @@ const CLOSING_MS = 500
 
 /** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, client. */
 export function layersOver(
-  transport: Omit<RedisTransport, 'close' | 'leave'>,
+  transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
 ): { first: Layer; resilience: Resilience; leases: LeaseLayer | undefined } {

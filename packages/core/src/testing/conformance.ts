@@ -16,6 +16,7 @@ import type { Store, StoreResult } from '../store.js'
 import type { PolicyExample } from './algorithms.js'
 import { policyExamples } from './algorithms.js'
 import { type FakeClock, fakeClock } from './clock.js'
+import { SETTINGS_CASES } from './settings.js'
 import { replayTrace } from './trace.js'
 import { traces } from './traces.generated.js'
 import { mixedWalk, walk } from './walk.js'
@@ -65,7 +66,14 @@ export function storeConformance(
     const run = () => inStore(async (bench) => bench.store.reserves && check(bench))
     return { name, run }
   })
-  return [...perPolicy, ...perTrace, ...general, ...turns]
+  const settings = SETTINGS_CASES.map(([name, check]) => {
+    const run = () =>
+      inStore(
+        async ({ store, run: of, clock }) => store.settings && check(store.settings, of, clock),
+      )
+    return { name, run }
+  })
+  return [...perPolicy, ...perTrace, ...general, ...turns, ...settings]
 }
 
 interface Bench {

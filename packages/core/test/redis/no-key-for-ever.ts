@@ -42,7 +42,8 @@ export async function keysWithoutTtl(server: Ask): Promise<string[]> {
       string[],
     ]
     const ttls = await Promise.all(names.map((name) => server.command('PTTL', name)))
-    forever.push(...names.filter((_, i) => ttls[i] === -1))
+    // Settings are kept until they are removed.
+    forever.push(...names.filter((name, i) => ttls[i] === -1 && !name.includes('{settings:')))
     cursor = next
   } while (cursor !== '0')
   return forever

@@ -78,6 +78,7 @@ export function bucketPolicy<Word extends string>(
     maxWaitMs: waitMs ?? fullMs,
     kernel: bucket,
     numbers: [capacity, span, wait],
+    options,
   })
 }
 

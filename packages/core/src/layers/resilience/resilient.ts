@@ -71,6 +71,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   return layeredStore(resilience, resilience, {
     local: store.local === true,
     reserves: store.reserves === true,
+    settings: store.settings,
     async close() {
       resilience.close()
       const tooLate = new Promise<void>((resolve) => void time.after(CLOSING_MS, resolve))
@@ -87,8 +88,9 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
 export function layeredStore(
   first: Layer,
   resilience: Resilience,
-  { local, reserves, close }: Required<Pick<ResilientStore, 'local' | 'reserves' | 'close'>>,
+  parts: Required<Pick<ResilientStore, 'local' | 'reserves' | 'close'>> & Pick<Store, 'settings'>,
 ): ResilientStore & StoreOfLayers {
+  const { local, reserves, settings, close } = parts
   let isClosed = false
   const decide = (request: LayerRequest): Promise<StoreResult> => promiseOf(layer, request)
   const layer = {
@@ -101,6 +103,7 @@ export function layeredStore(
   return {
     local,
     reserves,
+    settings,
     decide,
     async reset(target) {
       await decide({

@@ -10,8 +10,9 @@
 // are replaced by a hash.
 //
 // Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
-// <prefix>:{instances} (../heartbeat.ts), and <prefix>:{<tag>}:permissions, which is asked for and
-// never written (../client/permissions.ts).
+// <prefix>:{instances} (../heartbeat.ts), settings, <prefix>:{settings:<name>} (../settings.ts),
+// and <prefix>:{<tag>}:permissions, which is asked for and never written
+// (../client/permissions.ts).
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'
@@ -30,6 +31,8 @@ export interface KeyFormat {
   readonly tagged: (text: string) => string
   /** A text as a part of a key outside of the braces. */
   readonly part: (text: string) => string
+  /** Texts are hashed with a secret. */
+  readonly isSecret: boolean
 }
 
 /** @param secret keys appear only as a hash with it */
@@ -38,11 +41,12 @@ export function keyFormat(
   hashTags?: readonly string[] | undefined,
   secret?: string | undefined,
 ): KeyFormat {
-  if (secret === undefined) return { prefix, hashTags, tagged: encodeTag, part: encodePart }
+  if (secret === undefined)
+    return { prefix, hashTags, tagged: encodeTag, part: encodePart, isSecret: false }
   // Half of the hash: 128 bits, so that no two of any number of keys are ever the same.
   const hashed = (text: string): string =>
     createHmac('sha256', secret).update(text, 'utf16le').digest().toString('base64url', 0, 16)
-  return { prefix, hashTags, tagged: hashed, part: hashed }
+  return { prefix, hashTags, tagged: hashed, part: hashed, isSecret: true }
 }
 
 /**

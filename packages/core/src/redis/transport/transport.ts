@@ -4,12 +4,14 @@
 import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'
 import type { Peers } from '../../layers/resilience/peers.js'
+import type { Settings } from '../../settings.js'
 import type { Target } from '../../store.js'
 import type { RedisLike, Send } from '../client/client.js'
 import { connectionOf, SILENCE_MS } from '../client/ioredis.js'
 import { permissions } from '../client/permissions.js'
 import { Heartbeat, PEERS_TAG } from '../heartbeat.js'
 import type { RedisSettings } from '../options.js'
+import { redisSettings } from '../settings.js'
 import { batching } from './batching.js'
 import { answer, argumentsOf, type Call, fail, numbersOf, withSource } from './call.js'
 import { hashTagOf } from './keys.js'
@@ -27,6 +29,7 @@ export interface RedisTransport extends Backend {
   readonly peers: () => Peers
   /** Of a Cluster: the slots of a target's keys. */
   readonly slotsOf: ((target: Target) => readonly number[]) | undefined
+  readonly settings: Settings
   /** Sends what was gathered; what waits for a connection fails. */
   close(): void
   /** Removes this process from the peers that Redis counts. */
@@ -187,6 +190,7 @@ export function redisTransport(
     unready: connection.unready,
     peers: () => instances ?? heartbeat.peers,
     slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,
+    settings: redisSettings(connection, { format, clock, time }),
     close() {
       gathered.flush()
       connection.close()

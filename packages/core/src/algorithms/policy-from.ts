@@ -1,0 +1,83 @@
+// Policies as data: what a factory was given, with the name of the algorithm. What is read from a
+// database or typed by an operator goes through the factory again, so it is checked as code is.
+
+import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import { gcra } from './bucket/gcra.js'
+import { leakyBucket } from './bucket/leaky-bucket.js'
+import { tokenBucket } from './bucket/token-bucket.js'
+import { fixedWindow } from './fixed-window/fixed-window.js'
+import { type Algorithm, isPolicy, type Policy } from './policy.js'
+import { slidingCounter } from './sliding-counter/sliding-counter.js'
+import { slidingLog } from './sliding-log/sliding-log.js'
+import { slidingWindow } from './sliding-log/sliding-window.js'
+import { unlimited } from './unlimited.js'
+
+const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
+  unlimited,
+  'token-bucket': tokenBucket,
+  gcra,
+  'leaky-bucket': leakyBucket,
+  'fixed-window': fixedWindow,
+  'sliding-window': slidingWindow,
+  'sliding-log': slidingLog,
+  'sliding-counter': slidingCounter,
+}
+
+const LONGEST_TEXT = 1_000
+
+/**
+ * The policy that data describes: the options of its factory, and `algorithm`, such as
+ * `'token-bucket'`. An object, or its JSON as text. The factory checks it, as it checks code.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, also for text that is no JSON, names an
+ * option twice or has over 1,000 characters; WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example policyFrom({ algorithm: 'sliding-window', name: 'requests', limit: 100, window: '1m' })
+ * @example policyFrom('{"algorithm":"fixed-window","name":"daily","limit":1000,"window":"1d"}')
+ */
+export function policyFrom(data: string | object): Policy {
+  const given: unknown = typeof data === 'string' ? parsed(data) : data
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    const right = '{ algorithm, ...options of its factory }'
+    throw invalid('WEIR_INVALID_POLICY', 'the description of a policy', data, right)
+  }
+  const { algorithm, ...options } = given as { readonly algorithm?: unknown }
+  if (typeof algorithm === 'string' && Object.hasOwn(FACTORIES, algorithm))
+    return FACTORIES[algorithm as Algorithm](options as never)
+  const right = Object.keys(FACTORIES).join(', ')
+  throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
+}
+
+function parsed(text: string): unknown {
+  const refuse = (problem: string): never => {
+    throw rangeError('WEIR_INVALID_POLICY', `the policy ${quote(text)} ${problem}`)
+  }
+  if (text.length > LONGEST_TEXT) refuse(`has over ${LONGEST_TEXT} characters`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    refuse('is no JSON; give an object of options')
+  }
+  // Of an option that is there twice, JSON.parse takes the last, and a reader may see the first.
+  const names = text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)
+  const count = [...names].filter(([, colon]) => colon === ':').length
+  if (count > Object.keys(value ?? {}).length) refuse('has an option twice, or one within another')
+  return value
+}
+
+/**
+ * A policy as text that `policyFrom` reads.
+ * @throws {TypeError} WEIR_INVALID_POLICY for what no factory has made
+ */
+export function policyText(policy: Policy): string {
+  if (!isPolicy(policy)) {
+    const right = 'tokenBucket({...}), slidingWindow({...}), ...'
+    throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
+  }
+  const text = JSON.stringify({ algorithm: policy.algorithm, ...policy.options })
+  // What was derived from another policy, or changed since: it would be read as something else.
+  if (policy.options === undefined || policyFrom(text).signature !== policy.signature) {
+    const what = `policy ${quote(policy.name)} cannot be stored as data`
+    throw typeError('WEIR_INVALID_POLICY', `${what}; give one that a factory made, as it is`)
+  }
+  return text
+}

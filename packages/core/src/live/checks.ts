@@ -1,0 +1,89 @@
+// What live policies may be: checked where they are handed in, and again where they are read.
+
+import { checkedName, isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
+import { policyText } from '../algorithms/policy-from.js'
+import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import type { SettingAnswer, Settings } from '../settings.js'
+import type { Store } from '../store.js'
+import type { OverrideKey } from './types.js'
+
+/** In memory about 1 kB each, where all are different. */
+export const MAX_OVERRIDES = 10_000
+const MAX_KEY = 512
+
+/** @throws {TypeError} WEIR_INVALID_OPTION for a store that has none */
+export function settingsOf(store: Store): Settings {
+  const { settings } = (store ?? {}) as Partial<Store>
+  if (settings !== undefined) return settings
+  const right = 'redisStore(...), memoryStore(), or one that has settings'
+  throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
+}
+
+/** @throws {RangeError} WEIR_TOO_MANY_OVERRIDES */
+export function checkNotFull({ outcome }: SettingAnswer, name: string): void {
+  if (outcome !== 'full') return
+  const what = `"${name}" has ${MAX_OVERRIDES} overrides, and may have no more`
+  const remedy = 'remove some, use prefixes, or take limits from a database by limitsFrom'
+  throw rangeError('WEIR_TOO_MANY_OVERRIDES', `${what}; ${remedy}`)
+}
+
+/**
+ * The name of an unnamed policy has its numbers in it, and would change with them.
+ * @throws {TypeError} WEIR_INVALID_POLICY
+ */
+export function checkNamed(policy: Policy, what: string): void {
+  if (!isPolicy(policy)) {
+    const right = 'tokenBucket({...}), slidingWindow({...}), ...'
+    throw invalid('WEIR_INVALID_POLICY', what, policy, right)
+  }
+  if (policy.nameWithoutLimit === undefined) return
+  const why = 'has no name, and a count that goes on when numbers change needs one'
+  throw typeError('WEIR_INVALID_POLICY', `${what} ${quote(policy.name)} ${why}; give it a name`)
+}
+
+/**
+ * @param like what has the right name and algorithm
+ * @throws {TypeError} WEIR_INVALID_POLICY
+ */
+export function checkKind(policy: Policy, like: Policy, isOverride: boolean): void {
+  // What limits nothing by default may be given a limit, and one key no limit.
+  const mayDiffer = like.kernel === undefined || (isOverride && policy.kernel === undefined)
+  const isRight = mayDiffer || isSameKind(policy, like)
+  if (policy.name === like.name && isRight) return
+  const right = `a policy of the name ${quote(like.name)} and the algorithm ${like.algorithm}`
+  throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_KEY */
+export function checkedOverrideKey(given: OverrideKey): {
+  readonly kind: 'key' | 'prefix'
+  readonly key: string
+} {
+  const prefix = (given as { prefix?: unknown } | undefined | null)?.prefix
+  const key = typeof given === 'string' ? given : prefix
+  if (typeof key === 'string' && key !== '' && key.length <= MAX_KEY)
+    return { kind: typeof given === 'string' ? 'key' : 'prefix', key }
+  const right = `a text of 1 to ${MAX_KEY} characters, or { prefix: such a text }`
+  throw invalid('WEIR_INVALID_KEY', 'key of an override', given, right, 'string')
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */
+export function checkedDefaults(defaults: object): ReadonlyMap<string, Policy> {
+  const isObject = typeof defaults === 'object' && defaults !== null && !Array.isArray(defaults)
+  const given = new Map(isObject ? Object.entries(defaults as Record<string, Policy>) : [])
+  if (given.size === 0) {
+    const right = 'an object with a policy for each name'
+    throw invalid('WEIR_INVALID_OPTION', 'defaults', defaults, right)
+  }
+  const known = new Map<string, Policy>()
+  for (const [name, policy] of given) {
+    checkedName(name, 'name of a live policy')
+    checkNamed(policy, `the default of ${quote(name)}`)
+    // It can be told, and stored.
+    policyText(policy)
+    const other = known.get(policy.name)
+    if (other !== undefined) checkKind(policy, other, true)
+    if (other === undefined || other.kernel === undefined) known.set(policy.name, policy)
+  }
+  return given
+}

@@ -1,0 +1,33 @@
+// How settings name what they hold: `.<name>` is a named policy, `=<policy's name>:<key>` the
+// override of a key, `=<policy's name>*<prefix>` that of all keys that begin so. Keys are JSON, so
+// a field is one line of text whatever they hold.
+
+import { isCounted } from '../settings.js'
+
+export type Field =
+  | { readonly kind: 'policy'; readonly name: string }
+  | { readonly kind: 'key' | 'prefix'; readonly name: string; readonly key: string }
+
+export function policyField(name: string): string {
+  return `.${name}`
+}
+
+/** @param name of the policy that is overridden */
+export function overrideField(kind: 'key' | 'prefix', name: string, key: string): string {
+  return `=${name}${kind === 'key' ? ':' : '*'}${JSON.stringify(key)}`
+}
+
+/** Undefined: Weir has not written it. */
+export function fieldOf(text: string): Field | undefined {
+  if (!isCounted(text))
+    return text.startsWith('.') ? { kind: 'policy', name: text.slice(1) } : undefined
+  const [, name, mark, json] = /^=([\w.-]+)([:*])(".*")$/.exec(text) ?? []
+  if (name === undefined || json === undefined) return undefined
+  try {
+    const key: unknown = JSON.parse(json)
+    if (typeof key !== 'string') return undefined
+    return { kind: mark === ':' ? 'key' : 'prefix', name, key }
+  } catch {
+    return undefined
+  }
+}

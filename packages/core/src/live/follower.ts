@@ -1,0 +1,192 @@
+// Follows settings of a store: asks twice a second what has changed, and lets each change hold from
+// the instant that the store has set for all processes. What was heard last is kept through any
+// failure, and written back where the store has lost it.
+
+import type { Time } from '../base/time.js'
+import type { SettingChange, Settings, SettingsVersion } from '../settings.js'
+
+/** How long after a change it holds, for all processes to hear of it. */
+export const LEAD_MS = 1_500
+const POLL_MS = 500
+/** Fields that are read in one turn of the event loop. */
+const SLICE = 200
+/** More are not Weir's, and must not fill the memory. */
+const MOST_FIELDS = 50_000
+
+interface FollowerOptions {
+  readonly settings: Settings
+  readonly name: string
+  readonly time: Time
+  /** Some fields, before all of them are `loaded`: to do the work in slices. */
+  readonly prepare: (fields: readonly (readonly [field: string, value: string])[]) => void
+  /** All there is, in place of what there was. */
+  readonly loaded: (fields: ReadonlyMap<string, string>) => void
+  /** A change holds from now on; it should have `lateMs` ago. */
+  readonly changed: (change: SettingChange, lateMs: number) => void
+  /** The store cannot be read. Once, until it can be again. */
+  readonly failed: (error: unknown) => void
+  /** The store has forgotten all, or has others. */
+  readonly lost: (how: 'restored' | 'replaced') => void
+}
+
+interface Pending {
+  readonly change: SettingChange
+  readonly dueMs: number
+}
+
+export class Follower {
+  /** Of what holds now. */
+  version = 0
+  /** When the store was last heard, on the process's own clock; undefined: never. */
+  heardAtMs: number | undefined
+  readonly #options: FollowerOptions
+  #fields = new Map<string, string>()
+  #heard: SettingsVersion | undefined
+  #pending: Pending[] = []
+  /** The store's clock, when it was last heard. */
+  #storeUs = 0
+  #lastPoll: Promise<unknown> = Promise.resolve()
+  #isFailing = false
+  #isClosed = false
+  #cancelPoll = (): void => {}
+  #cancelChange = (): void => {}
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    void this.#every()
+  }
+
+  /** How many changes are known that do not hold yet. */
+  get pending(): number {
+    return this.#pending.length
+  }
+
+  /** Asks now. False: the store could not be read. */
+  refresh(): Promise<boolean> {
+    const poll = this.#lastPoll.then(() => this.#tryPoll())
+    this.#lastPoll = poll
+    return poll
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelPoll()
+    this.#cancelChange()
+  }
+
+  async #every(): Promise<void> {
+    await this.refresh()
+    if (this.#isClosed) return
+    this.#cancelPoll = this.#options.time.after(POLL_MS, () => void this.#every())
+  }
+
+  async #tryPoll(): Promise<boolean> {
+    if (this.#isClosed) return false
+    try {
+      await this.#poll()
+      this.#isFailing = false
+      return true
+    } catch (error) {
+      if (!this.#isFailing && !this.#isClosed) this.#options.failed(error)
+      this.#isFailing = true
+      return false
+    }
+  }
+
+  async #poll(): Promise<void> {
+    const { settings, name } = this.#options
+    const heard = this.#heard
+    if (heard === undefined) return this.#load()
+    const { id, version, nowUs, changes } = await settings.news(name, heard)
+    if (this.#isClosed) return
+    this.#hear(nowUs)
+    const isOther = id !== heard.id && id !== '' && heard.id !== ''
+    const isBehind = heard.version > 0 && !isOther && version < heard.version
+    if (isBehind) return this.#restore(heard)
+    if (isOther) this.#options.lost('replaced')
+    if (changes === undefined) return this.#load()
+    this.#heard = { id, version }
+    this.#queue(changes)
+  }
+
+  #hear(nowUs: number): void {
+    this.#storeUs = nowUs
+    this.heardAtMs = this.#options.time.nowMs()
+  }
+
+  #storeNowUs(): number {
+    const sinceMs = this.#options.time.nowMs() - (this.heardAtMs ?? 0)
+    return this.#storeUs + sinceMs * 1_000
+  }
+
+  /** Reads all, and then what has changed meanwhile. */
+  async #load(): Promise<void> {
+    const { settings, name, prepare, loaded } = this.#options
+    const before = await settings.news(name)
+    const fields = new Map<string, string>()
+    let cursor = '0'
+    do {
+      if (before.version === 0) break
+      const page = await settings.page(name, cursor)
+      for (let at = 0; at < page.fields.length; at += SLICE) {
+        const slice = page.fields.slice(at, at + SLICE)
+        prepare(slice)
+        for (const [field, value] of slice) fields.set(field, value)
+        await new Promise<void>((resolve) => this.#options.time.soon(resolve))
+      }
+      cursor = page.next
+      if (fields.size > MOST_FIELDS) throw new Error(`there are over ${MOST_FIELDS} fields`)
+    } while (cursor !== '0' && !this.#isClosed)
+    const after = await settings.news(name, before)
+    if (after.changes === undefined) throw new Error(`the settings of "${name}" change too fast`)
+    if (this.#isClosed) return
+    this.#hear(after.nowUs)
+    for (const { field, value } of after.changes) put(fields, field, value)
+    // What does not hold yet is as it was, until it does.
+    const known = [...(before.changes ?? []), ...after.changes]
+    const ahead = known.filter(({ activeUs }) => activeUs > after.nowUs)
+    for (const { field, was } of ahead.toReversed()) put(fields, field, was)
+    this.#fields = fields
+    this.#heard = { id: after.id, version: after.version }
+    this.#pending = []
+    this.version = ahead.length === 0 ? after.version : (ahead[0] as SettingChange).version - 1
+    loaded(fields)
+    this.#queue(ahead)
+  }
+
+  async #restore(heard: SettingsVersion): Promise<void> {
+    const { settings, name, lost } = this.#options
+    const fields = new Map(this.#fields)
+    for (const { change } of this.#pending) put(fields, change.field, change.value)
+    if (await settings.restore(name, heard, fields)) lost('restored')
+  }
+
+  #queue(changes: readonly SettingChange[]): void {
+    const nowMs = this.#options.time.nowMs()
+    for (const change of changes) {
+      const waitMs = (change.activeUs - this.#storeNowUs()) / 1_000
+      // If the store's clock has stepped back, its instants may be hours away.
+      this.#pending.push({ change, dueMs: nowMs + Math.min(waitMs, 2 * LEAD_MS) })
+    }
+    this.#apply()
+  }
+
+  #apply(): void {
+    const { time, changed } = this.#options
+    this.#cancelChange()
+    while (this.#pending[0] !== undefined && this.#pending[0].dueMs <= time.nowMs()) {
+      const { change, dueMs } = this.#pending.shift() as Pending
+      put(this.#fields, change.field, change.value)
+      this.version = change.version
+      changed(change, time.nowMs() - dueMs)
+    }
+    const [next] = this.#pending
+    if (next === undefined || this.#isClosed) return
+    this.#cancelChange = time.after(Math.ceil(next.dueMs - time.nowMs()), () => this.#apply())
+  }
+}
+
+function put(fields: Map<string, string>, field: string, value: string): void {
+  if (value === '') fields.delete(field)
+  else fields.set(field, value)
+}

@@ -1,0 +1,202 @@
+// Policies of keys from anywhere: asked for once, kept for a while, and refreshed while they are
+// used.
+
+import { isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
+import { Recent } from '../base/cache.js'
+import { type Duration, durationMs } from '../base/duration.js'
+import { invalid, quote } from '../base/errors.js'
+import { shortName } from '../base/key-hash.js'
+import type { Awaitable } from '../base/maybe-async.js'
+import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
+import { processTime, type Time } from '../base/time.js'
+import { notify, warnOnce } from '../base/warnings.js'
+import type { PolicyOfKey } from './types.js'
+
+export interface LimitsFromOptions {
+  /** The policy of a key, from a database or a service. Undefined: it has none of its own, and gets
+   *  the default. */
+  readonly load: (key: string) => Awaitable<Policy | undefined>
+  /** What limits keys that have no policy of their own, and those that cannot be loaded. */
+  readonly default: Policy
+  /** How long what was loaded is used without asking again. Default `'1m'`. */
+  readonly ttl?: Duration | undefined
+  /** The most keys that are remembered, about, from 2 to 10,000,000. At least half as many are.
+   *  Default 10,000. */
+  readonly maxKeys?: number | undefined
+  /** How long a load may take, in ms, from 1 to 60,000; then it has failed. Default 1,000. */
+  readonly deadlineMs?: number | undefined
+  /** Called when a load fails: it threw, took too long, or gave no policy. */
+  readonly onFailure?: ((error: Error, key: string) => void) | undefined
+}
+
+/** What `limitsFrom` makes. */
+export interface LimitsFrom {
+  /** For the option `policy` of limiters and middlewares: what holds for a key. At once where the
+   *  key is known, else a promise, which never rejects. */
+  readonly policy: PolicyOfKey<Policy | Promise<Policy>>
+  /** The same, of a key. */
+  for(key: string): Policy | Promise<Policy>
+  /** Forgets a key, or all, so that the next request waits for what is loaded then: for a change
+   *  that must not take `ttl`. Other processes do not hear of it. */
+  forget(key?: string): void
+  /** How it is: for a metric. */
+  status(): LimitsFromStatus
+}
+
+/** How a source is. */
+export interface LimitsFromStatus {
+  /** Loads that are under way. */
+  readonly loading: number
+  /** Loads since the start. */
+  readonly loads: number
+  /** How many of them failed. */
+  readonly failures: number
+}
+
+/** What is known of a key. */
+interface Known {
+  readonly policy: Policy
+  readonly staleAtMs: number
+}
+
+const CHECKS: Checks<LimitsFromOptions> = {
+  load: ofType('function'),
+  default: unchecked,
+  ttl: (ttl) => durationMs(ttl as Duration, 'ttl'),
+  maxKeys: wholeNumber(2, 10_000_000),
+  deadlineMs: wholeNumber(1, 60_000),
+  onFailure: ofType('function'),
+}
+
+/** After a failure a key is not asked about for so long, at the most. */
+const RETRY_MS = 1_000
+
+/**
+ * Policies from a database or any other source, by key. A key is loaded once, however many requests
+ * wait for it; later requests are answered from memory, and one of them, when `ttl` has passed,
+ * begins a refresh in the background. A load that fails leaves what was loaded last, or the
+ * default, and is repeated a second later at the earliest (or after `ttl`, if that is less).
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
+ * @example
+ * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])
+ * const limits = limitsFrom({
+ *   load: async (key) => {
+ *     const row = rows.get(key) // your database
+ *     return row === undefined ? undefined : policyFrom(row)
+ *   },
+ *   default: slidingWindow({ limit: 100, window: '1m' }),
+ *   ttl: '30s',
+ * })
+ * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })
+ */
+export function limitsFrom(options: LimitsFromOptions): LimitsFrom {
+  return limitsFromIn(processTime, options)
+}
+
+/** `limitsFrom` in another time than the process's. */
+export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom {
+  checkAll(options, 'limitsFrom()', CHECKS)
+  const { load, default: otherwise, ttl = '1m', maxKeys = 10_000 } = options
+  const { deadlineMs = 1_000, onFailure } = options
+  if (typeof load !== 'function')
+    throw invalid('WEIR_INVALID_OPTION', 'load', load, 'a function of a key')
+  if (!isPolicy(otherwise)) {
+    throw invalid('WEIR_INVALID_POLICY', 'default', otherwise, 'slidingWindow({...}), ...')
+  }
+  const ttlMs = durationMs(ttl)
+  let known = new Recent<Known>(maxKeys)
+  const loading = new Map<string, Promise<Policy>>()
+  let loads = 0
+  let failures = 0
+
+  function keep(id: string, policy: Policy, forMs: number): Policy {
+    known.set(id, { policy, staleAtMs: time.nowMs() + forMs })
+    return policy
+  }
+
+  function checked(policy: Policy | undefined): Policy {
+    if (policy === undefined) return otherwise
+    if (!isPolicy(policy)) {
+      const right = 'a policy, or undefined for the default'
+      throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
+    }
+    const isRight = policy.name !== otherwise.name || isSameKind(policy, otherwise)
+    if (isRight || policy.kernel === undefined || otherwise.kernel === undefined) return policy
+    const right = `a policy of the default's algorithm, ${otherwise.algorithm}, or another name`
+    throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
+  }
+
+  function failed(id: string, key: string, error: unknown): Policy {
+    failures += 1
+    const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
+    warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
+    const cause = error instanceof Error ? error : new Error(quote(error))
+    notify('onFailure', 'limitsFrom', () => onFailure?.(cause, key))
+    return keep(id, known.get(id)?.policy ?? otherwise, Math.min(ttlMs, RETRY_MS))
+  }
+
+  /** One load for all that ask meanwhile. What answers after the deadline is not used. */
+  function start(id: string, key: string): Promise<Policy> {
+    loads += 1
+    const answer = new Promise<Policy>((resolve) => {
+      const settle = (make: () => Policy): void => {
+        cancel()
+        // Given up, or forgotten, meanwhile.
+        const isOwn = loading.get(id) === answer
+        if (isOwn) loading.delete(id)
+        resolve(isOwn ? make() : (known.get(id)?.policy ?? otherwise))
+      }
+      const fail = (error: unknown): void => settle(() => failed(id, key, error))
+      const late = (): void => fail(new Error(`load took longer than ${deadlineMs} ms`))
+      const cancel = time.after(deadlineMs, late, true)
+      const loaded = (policy: Policy | undefined): void => {
+        try {
+          const right = checked(policy)
+          settle(() => keep(id, right, ttlMs))
+        } catch (error) {
+          fail(error)
+        }
+      }
+      // In a turn of its own, so that what load throws at once is a rejection, too.
+      Promise.resolve(key).then(load).then(loaded, fail)
+    })
+    loading.set(id, answer)
+    return answer
+  }
+
+  function of(key: string): Policy | Promise<Policy> {
+    const id = shortName(key)
+    const found = known.get(id)
+    if (found !== undefined) {
+      const isFree = loading.size < maxKeys
+      if (found.staleAtMs <= time.nowMs() && !loading.has(id) && isFree) void start(id, key)
+      // What is in use is not forgotten.
+      known.set(id, found)
+      return found.policy
+    }
+    const own = loading.get(id)
+    if (own !== undefined) return own
+    if (loading.size < maxKeys) return start(id, key)
+    // A source that hangs must not fill the memory.
+    const what = `limitsFrom() is loading ${maxKeys} keys already; others get the default meanwhile`
+    warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom is full', what)
+    return otherwise
+  }
+
+  const ofKey = (key?: unknown): Policy | Promise<Policy> =>
+    typeof key === 'string' ? of(key) : otherwise
+  return {
+    policy: Object.assign(ofKey, { takesKey: true } as const),
+    for: of,
+    forget(key) {
+      if (key === undefined) {
+        known = new Recent(maxKeys)
+        loading.clear()
+        return
+      }
+      known.delete(shortName(key))
+      loading.delete(shortName(key))
+    },
+    status: () => ({ loading: loading.size, loads, failures }),
+  }
+}

@@ -1,0 +1,112 @@
+// What users see of policies that change.
+
+import type { Policy } from '../algorithms/policy.js'
+import type { Override } from './overrides.js'
+
+export interface LivePoliciesOptions<Name extends string = string> {
+  /** What the settings are called in the store: same name on one store, same policies. */
+  readonly name: string
+  /** The policies by the names that `policy` and `set` know, as they are until they are set. Each
+   *  needs a `name` of its own, which is its counter's; policies may share one. */
+  readonly defaults: Readonly<Record<Name, Policy>>
+  /** Called when a change takes effect in this process. */
+  readonly onChange?: ((change: LiveChange) => void) | undefined
+  /** Called when the store cannot be read, has lost the policies, or holds one that is refused. Not
+   *  again until that is over. */
+  readonly onFailure?: ((error: Error) => void) | undefined
+}
+
+/** A change of a policy or an override. */
+export interface PolicyChange {
+  /** Grows by 1 with each change. */
+  readonly version: number
+  /** `'policy'`: a named policy; `'key'`, `'prefix'`: an override. */
+  readonly kind: 'policy' | 'key' | 'prefix'
+  /** Of the named policy; of an override, that of the policy itself. */
+  readonly name: string
+  /** The key or prefix of an override; where the store hashes keys, the hash. */
+  readonly key?: string | undefined
+  /** What holds from then on. Undefined: it was removed, or cannot be read. */
+  readonly policy: Policy | undefined
+  /** What was set before. Undefined: nothing was. */
+  readonly was: Policy | undefined
+  /** When it was made, in ms since the Unix epoch, by the store's clock. */
+  readonly madeAtMs: number
+  /** From when it holds, by the same clock. */
+  readonly activeAtMs: number
+  /** True: of another time scale than what held before, so what was used does not count. */
+  readonly isNewCounter: boolean
+}
+
+/** A change that has taken effect here. */
+export interface LiveChange extends PolicyChange {
+  /** How long after `activeAtMs`; more than some ms: this process heard of it too late. */
+  readonly lateMs: number
+}
+
+/** What `set`, `unset`, `override` and `removeOverride` answer. */
+export interface PolicyAnswer extends PolicyChange {
+  /** False: it was so already, and nothing was changed. */
+  readonly isChanged: boolean
+}
+
+/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). */
+export type OverrideKey = string | { readonly prefix: string }
+
+/** A function for the option `policy` of limiters and middlewares: of the limiter's key. Of what is
+ *  no text it takes no notice. */
+export interface PolicyOfKey<Answer = Policy> {
+  (key?: unknown): Answer
+  /** Middlewares ask it with the key, and not with the request. */
+  readonly takesKey: true
+}
+
+/** How live policies are. */
+export interface LiveStatus {
+  /** Of what holds now: how many changes there have been. 0: the defaults. */
+  readonly version: number
+  /** Changes that are known and do not hold yet. */
+  readonly pending: number
+  /** How many keys and prefixes have a policy of their own. */
+  readonly overrides: number
+  /** Stored values that were refused; what was before them holds. */
+  readonly refused: number
+  /** How long ago the store was heard. Undefined: never; the defaults hold. */
+  readonly heardMsAgo: number | undefined
+  /** False: not heard for so long that a change may hold elsewhere and not here. */
+  readonly isCurrent: boolean
+}
+
+/**
+ * What `livePolicies` makes. What changes something rejects with WEIR_INVALID_POLICY,
+ * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, as TypeError
+ * or RangeError, and with a `StoreError` if the store does not answer.
+ */
+export interface LivePolicies<Name extends string = string> {
+  /** For the option `policy`: what holds for a key at the moment, overrides included. The same
+   *  function each time. */
+  policy(name: Name): PolicyOfKey
+  /** What holds at the moment, for a key or without an override. The same frozen object as long as
+   *  nothing changes. */
+  for(name: Name, key?: string): Policy
+  /** Sets a policy for all processes. It must have the name and the algorithm of the default. */
+  set(name: Name, policy: Policy): Promise<PolicyAnswer>
+  /** Back to the default. */
+  unset(name: Name): Promise<PolicyAnswer>
+  /** Gives a key, or all keys with a prefix, a policy in place of those of its name. The key's own
+   *  goes before that of a prefix, a longer prefix before a shorter one. At most 10,000. */
+  override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
+  /** Ends an override. `name`: that of the policies that it replaced, where the defaults have
+   *  several names. */
+  removeOverride(key: OverrideKey, name?: string): Promise<PolicyAnswer>
+  /** The overrides that hold. */
+  overrides(): readonly Override[]
+  /** The last 100 changes, the latest first, also those that do not hold yet. */
+  history(): Promise<readonly PolicyChange[]>
+  /** Reads the store now, as is done twice a second. False: it could not be read. */
+  refresh(): Promise<boolean>
+  /** How it is: for a health check, or a metric. */
+  status(): LiveStatus
+  /** Ends the timers. What holds stays. */
+  close(): void
+}

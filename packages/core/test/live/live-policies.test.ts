@@ -1,0 +1,498 @@
+// Policies that change while a fleet runs, in virtual time: several processes on one store.
+
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  type LiveChange,
+  type LivePolicies,
+  type MemoryStore,
+  memoryStore,
+  RateLimiter,
+  type Store,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+} from '../../src/index.js'
+import { livePolicies, livePoliciesIn } from '../../src/live/live-policies.js'
+import { type VirtualTime, virtualTime } from '../virtual-time.js'
+
+const defaults = {
+  free: slidingWindow({ name: 'api', limit: 10, window: '1m' }),
+  pro: slidingWindow({ name: 'api', limit: 100, window: '1m' }),
+  'log-in': fixedWindow({ name: 'log-in', limit: 5, window: '1h' }),
+}
+type Name = keyof typeof defaults
+const api = (limit: number, window: '1m' | '2m' = '1m') =>
+  slidingWindow({ name: 'api', limit, window })
+
+interface Bench {
+  readonly time: VirtualTime
+  readonly store: MemoryStore
+  readonly warned: () => readonly string[]
+  live(store?: Store): LivePolicies<Name> & {
+    readonly changes: LiveChange[]
+    readonly failures: Error[]
+  }
+}
+
+let run = 0
+
+function bench(): Bench {
+  const time = virtualTime()
+  const store = memoryStore({ clock: time })
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const open: LivePolicies<Name>[] = []
+  run += 1
+  const name = `plans-${run}`
+  onTestFinished(() => {
+    for (const each of open) each.close()
+    expect(time.timers).toBe(0)
+    warn.mockRestore()
+  })
+  return {
+    time,
+    store,
+    warned: () => warn.mock.calls.map(([, options]) => (options as { code: string }).code),
+    live(own = store) {
+      const changes: LiveChange[] = []
+      const failures: Error[] = []
+      const made = livePoliciesIn(time, own, {
+        name,
+        defaults,
+        onChange: (change) => changes.push(change),
+        onFailure: (error) => failures.push(error),
+      })
+      open.push(made)
+      return Object.assign(made, { changes, failures })
+    },
+  }
+}
+
+/** A store whose settings go through this function first. */
+function behind(store: Store, before: () => Promise<void> | void): Store {
+  const { settings } = store
+  const slow = Object.fromEntries(
+    Object.entries(settings as object).map(([method, call]) => [
+      method,
+      async (...args: unknown[]) => {
+        await before()
+        return (call as (...given: unknown[]) => unknown)(...args)
+      },
+    ]),
+  )
+  return { ...store, settings: slow as unknown as NonNullable<Store['settings']> }
+}
+
+test('a change holds in all processes from one instant, 1.5 s after it was made, and not before', async () => {
+  const { time, live } = bench()
+  const fleet = [live()]
+  for (let i = 0; i < 3; i += 1) {
+    await time.advance(137)
+    fleet.push(live())
+  }
+  await time.advance(2_000)
+  const answer = await (fleet[0] as (typeof fleet)[0]).set('free', api(20))
+  expect(answer).toMatchObject({ version: 1, isChanged: true, isNewCounter: false })
+  expect(answer.activeAtMs - answer.madeAtMs).toBe(1_500)
+  await time.advance(1_499)
+  expect(fleet.map((each) => each.for('free').limit)).toEqual([10, 10, 10, 10])
+  await time.advance(1)
+  expect(fleet.map((each) => each.for('free').limit)).toEqual([20, 20, 20, 20])
+  for (const { changes } of fleet) {
+    expect(changes).toEqual([
+      expect.objectContaining({ version: 1, kind: 'policy', name: 'free', was: undefined }),
+    ])
+    expect(changes[0]?.lateMs).toBe(0)
+  }
+  expect(fleet.map((each) => each.status().version)).toEqual([1, 1, 1, 1])
+})
+
+test('a process that starts within the lead changes at the same instant as the others', async () => {
+  const { time, live } = bench()
+  const first = live()
+  await first.set('pro', api(50))
+  await time.advance(3_000)
+  await first.set('pro', api(70))
+  await first.set('pro', api(80))
+  await time.advance(1_000)
+  const late = live()
+  await time.advance(100)
+  expect([late.for('pro').limit, late.status().version, late.status().pending]).toEqual([50, 1, 2])
+  await time.advance(399)
+  expect(late.for('pro').limit).toBe(50)
+  await time.advance(1)
+  expect([late.for('pro').limit, first.for('pro').limit]).toEqual([80, 80])
+})
+
+test('a policy is the same object until it changes, and a function for each name too', async () => {
+  const { time, live } = bench()
+  const limits = live()
+  const before = limits.for('pro')
+  await time.advance(5_000)
+  expect(limits.for('pro')).toBe(before)
+  expect(limits.policy('pro')).toBe(limits.policy('pro'))
+  await limits.set('free', api(11))
+  await limits.override('u1', api(12))
+  await time.advance(5_000)
+  expect(limits.for('pro')).toBe(before)
+  expect(limits.for('pro', 'u1')).toBe(limits.for('free', 'u1'))
+  expect(Object.isFrozen(limits.for('pro', 'u1'))).toBe(true)
+})
+
+test('what was used counts on where the time scale is equal, and set says where it does not', async () => {
+  const { time, store, live } = bench()
+  const limits = live()
+  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy('free') })
+  for (let i = 0; i < 8; i += 1) await limiter.consume('u1')
+  expect(await limits.set('free', api(20))).toMatchObject({ isNewCounter: false })
+  await time.advance(1_500)
+  expect(await limiter.peek('u1')).toMatchObject({ limit: 20, remaining: 12 })
+  expect(await limits.set('free', api(20, '2m'))).toMatchObject({ isNewCounter: true })
+  await time.advance(1_500)
+  expect(await limiter.peek('u1')).toMatchObject({ limit: 20, remaining: 20 })
+  expect(await limits.unset('free')).toMatchObject({ isNewCounter: true, policy: undefined })
+  await time.advance(1_500)
+  expect(limits.for('free')).toBe(defaults.free)
+  expect((await limiter.peek('u1')).remaining).toBe(2)
+})
+
+test('an override goes before the policy of its name, the key before prefixes, a longer one first', async () => {
+  const { time, live } = bench()
+  const limits = live()
+  await limits.override({ prefix: 'org-7:' }, api(30))
+  await limits.override({ prefix: 'org-7:eu:' }, api(40))
+  await limits.override('org-7:eu:ann', api(50))
+  await limits.override('boss', unlimited({ name: 'api' }))
+  await time.advance(1_500)
+  const limitOf = (key: string) => limits.for('free', key).limit
+  expect(['ann', 'org-7:ann', 'org-7:eu:bob', 'org-7:eu:ann', 'boss'].map(limitOf)).toEqual([
+    10,
+    30,
+    40,
+    50,
+    Number.POSITIVE_INFINITY,
+  ])
+  expect(limits.for('log-in', 'org-7:eu:ann')).toBe(defaults['log-in'])
+  expect(limits.policy('free')({ not: 'a key' })).toBe(defaults.free)
+  expect(limits.overrides()).toHaveLength(4)
+  const gone = await limits.removeOverride('org-7:eu:ann', 'api')
+  expect(gone).toMatchObject({ kind: 'key', key: 'org-7:eu:ann', policy: undefined })
+  await limits.removeOverride({ prefix: 'org-7:eu:' }, 'api')
+  await time.advance(1_500)
+  expect(limitOf('org-7:eu:ann')).toBe(30)
+})
+
+test('the history has the last changes, the latest first', async () => {
+  const { live } = bench()
+  const limits = live()
+  for (let limit = 1; limit <= 120; limit += 1) await limits.set('free', api(limit))
+  const history = await limits.history()
+  expect(history).toHaveLength(100)
+  expect(history[0]).toMatchObject({ version: 120, policy: api(120), was: api(119) })
+  expect(history[99]).toMatchObject({ version: 21 })
+  expect(await limits.set('free', api(120))).toMatchObject({ isChanged: false, version: 120 })
+})
+
+test('who was away for more changes than are remembered reads all', async () => {
+  const { time, live, store } = bench()
+  let isAway = false
+  const away = live(
+    behind(store, () => {
+      if (isAway) throw new Error('no connection')
+    }),
+  )
+  const other = live()
+  await time.advance(1_000)
+  isAway = true
+  for (let i = 0; i < 150; i += 1) await other.override(`u${i}`, api(i))
+  await other.set('pro', api(500))
+  await time.advance(5_000)
+  expect(away.status()).toMatchObject({ version: 0, overrides: 0, isCurrent: false })
+  expect(away.for('pro')).toBe(defaults.pro)
+  expect(away.failures).toHaveLength(1)
+  isAway = false
+  await time.advance(1_000)
+  expect(away.status()).toMatchObject({ version: 151, overrides: 150, isCurrent: true })
+  expect(away.for('pro', 'u7').limit).toBe(7)
+  expect(away.for('pro').limit).toBe(500)
+})
+
+test('a process that hears of a change too late says by how much', async () => {
+  const { time, live, store } = bench()
+  let isAway = false
+  const away = live(
+    behind(store, () => {
+      if (isAway) throw new Error('no connection')
+    }),
+  )
+  const other = live()
+  await time.advance(1_000)
+  isAway = true
+  await other.set('free', api(20))
+  await time.advance(4_000)
+  isAway = false
+  await time.advance(500)
+  expect(away.changes[0]?.lateMs).toBeGreaterThan(2_000)
+  expect(other.changes[0]?.lateMs).toBe(0)
+})
+
+test('slow and lost replies delay no process by more than 3 s, and no more passes than is allowed', async () => {
+  const { time, store, live } = bench()
+  const fleet = Array.from({ length: 8 }, (_, place) => {
+    let calls = place
+    const slow = behind(store, async () => {
+      await new Promise<void>((resolve) => time.after(time.random() * 400, resolve))
+      calls += 1
+      if (calls % 3 === 0) throw new Error('no reply')
+    })
+    return live(slow)
+  })
+  const limiters = fleet.map((each) => {
+    return new RateLimiter({ name: 'fleet', store, policy: each.policy('free'), shared: true })
+  })
+  const setter = live()
+  let passed = 0
+  /** Each process asks every 10 ms. */
+  async function load(ms: number): Promise<void> {
+    for (let i = 0; i < ms / 10; i += 1) {
+      for (const limiter of limiters) passed += (await limiter.consume('k')).allowed ? 1 : 0
+      await time.advance(10)
+    }
+  }
+  const all = (limit: number) => fleet.every((each) => each.for('free').limit === limit)
+  await load(3_000)
+  expect(passed).toBe(10)
+  for (const [limit, most] of [
+    [40, 40],
+    [15, 40],
+    [60, 60],
+  ] as const) {
+    await setter.set('free', api(limit))
+    await load(3_000)
+    expect(all(limit)).toBe(true)
+    expect(passed).toBe(most)
+  }
+  // Of another time scale: the sum of both.
+  await setter.set('free', api(30, '2m'))
+  await load(3_000)
+  expect(all(30)).toBe(true)
+  expect(passed).toBe(60 + 30)
+  for (const each of fleet) each.close()
+  await time.advance(500)
+})
+
+test('without the store the defaults hold, with one warning, until it can be read', async () => {
+  const { time, live, store, warned } = bench()
+  let isAway = true
+  const limits = live(
+    behind(store, () => {
+      if (isAway) throw new Error('no connection')
+    }),
+  )
+  await live().set('free', api(20))
+  expect(await time.settle(limits.refresh())).toBe(false)
+  await time.advance(10_000)
+  expect(limits.for('free')).toBe(defaults.free)
+  expect(limits.status()).toMatchObject({ heardMsAgo: undefined, isCurrent: false })
+  expect(warned().filter((code) => code === 'WEIR_SETTINGS_UNREAD')).toHaveLength(1)
+  isAway = false
+  expect(await time.settle(limits.refresh())).toBe(true)
+  expect(limits.for('free').limit).toBe(20)
+})
+
+/** Changes a field past all checks. */
+async function plant(store: Store, name: string, field: string, value: string): Promise<void> {
+  const change = { id: 'x', leadUs: 0, field, value, most: 10 }
+  await store.settings?.change(name, change)
+}
+
+test.each([
+  'rubbish',
+  '{"algorithm":"sliding-window","name":"api","limit":1,"limit":1000000,"window":"1m"}',
+  '{"algorithm":"sliding-window","name":"api","limit":-1,"window":"1m"}',
+  '{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m","bonus":1}',
+  '{"algorithm":"sliding-window","name":"other","limit":5,"window":"1m"}',
+  '{"algorithm":"sliding-window","limit":5,"window":"1m"}',
+  '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}',
+  '{"algorithm":"unlimited","name":"api"}',
+  '{"algorithm":"constructor","name":"api"}',
+  '[]',
+  'null',
+  `{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m"}${' '.repeat(1_000)}`,
+])('a stored value that does not fit leaves what was good, with a warning: %s', async (value) => {
+  const { time, live, store, warned } = bench()
+  const limits = live()
+  await limits.set('free', api(20))
+  await limits.override('u1', api(30))
+  await time.advance(2_000)
+  const name = `plans-${run}`
+  await plant(store, name, '.free', value)
+  await plant(
+    store,
+    name,
+    '=api:"u1"',
+    value === '{"algorithm":"unlimited","name":"api"}' ? '{}' : value,
+  )
+  await time.advance(2_000)
+  expect([limits.for('free').limit, limits.for('free', 'u1').limit]).toEqual([20, 30])
+  expect(limits.status().refused).toBe(2)
+  expect(warned()).toContain('WEIR_SETTING_REFUSED')
+  const fresh = live()
+  await time.advance(100)
+  expect([fresh.for('free'), fresh.for('free', 'u1')]).toEqual([defaults.free, defaults.free])
+  await limits.set('free', api(25))
+  await limits.removeOverride('u1', 'api')
+  await time.advance(1_500)
+  expect([fresh.for('free').limit, fresh.status().refused]).toEqual([25, 0])
+})
+
+test('fields of other versions of an application are left alone', async () => {
+  const { time, live, store, warned } = bench()
+  const limits = live()
+  const name = `plans-${run}`
+  await plant(store, name, '.enterprise', 'rubbish')
+  await plant(store, name, '=other:"u1"', 'rubbish')
+  await plant(store, name, '=api:u1', 'rubbish')
+  await time.advance(1_000)
+  expect(limits.status()).toMatchObject({ version: 3, refused: 0, overrides: 0 })
+  expect(warned()).toEqual([])
+  expect(limits.changes).toEqual([])
+})
+
+test('what the store has lost is written back by a process that knew it', async () => {
+  const { time, live, warned } = bench()
+  const stores = [memoryStore({ clock: time }), memoryStore({ clock: time })] as const
+  let now: Store = stores[0]
+  const settings = new Proxy({} as NonNullable<Store['settings']>, {
+    get: (_, method) => {
+      const own = now.settings as unknown as Record<string, unknown>
+      return own[method as string]
+    },
+  })
+  const swapped = { ...stores[0], settings }
+  const knows = live(swapped)
+  await knows.set('free', api(20))
+  await knows.override('u1', api(30))
+  await time.advance(2_000)
+  await knows.set('pro', api(70))
+  // Not even what does not hold yet is lost.
+  await time.advance(600)
+  now = stores[1]
+  await time.advance(2_000)
+  const fresh = live(swapped)
+  await time.advance(1_000)
+  for (const each of [knows, fresh]) {
+    expect(each.status()).toMatchObject({ version: 3, overrides: 1 })
+    expect([each.for('free').limit, each.for('pro').limit, each.for('pro', 'u1').limit]).toEqual([
+      20, 70, 30,
+    ])
+  }
+  expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
+  expect(await knows.set('free', api(21))).toMatchObject({ version: 4 })
+})
+
+test('of settings that were lost and set anew, the new ones hold', async () => {
+  const { time, live, warned } = bench()
+  const stores = [memoryStore({ clock: time }), memoryStore({ clock: time })] as const
+  let now: Store = stores[0]
+  const settings = new Proxy({} as NonNullable<Store['settings']>, {
+    get: (_, method) => (now.settings as unknown as Record<string, unknown>)[method as string],
+  })
+  const limits = live({ ...stores[0], settings })
+  await limits.set('free', api(20))
+  await limits.set('pro', api(200))
+  await time.advance(2_000)
+  now = stores[1]
+  await plant(
+    stores[1],
+    `plans-${run}`,
+    '.free',
+    JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit: 7, window: '1m' }),
+  )
+  await time.advance(2_000)
+  expect([limits.for('free').limit, limits.for('pro')]).toEqual([7, defaults.pro])
+  expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
+})
+
+test('an hour that the store’s clock steps back delays a change by 3 s at the most', async () => {
+  const time = virtualTime()
+  let stepUs = 0
+  const clock = { nowUs: () => time.nowUs() + stepUs }
+  const store = memoryStore({ clock })
+  const limits = livePoliciesIn(time, store, { name: 'stepping', defaults })
+  await time.advance(1_000)
+  await limits.set('free', api(20))
+  stepUs = -3_600_000_000
+  await time.advance(3_500)
+  expect(limits.for('free').limit).toBe(20)
+  limits.close()
+})
+
+test('10,000 overrides at the most', async () => {
+  const { time, live, store } = bench()
+  const limits = live()
+  const text = JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit: 1, window: '1m' })
+  const fields = Array.from({ length: 10_000 }, (_, i) => [`=api*"p${i}:"`, text] as const)
+  await store.settings?.restore(`plans-${run}`, { id: 'x', version: 5 }, fields)
+  await time.advance(1_000)
+  expect(limits.status().overrides).toBe(10_000)
+  expect(limits.for('free', 'p9999:x').limit).toBe(1)
+  await expect(limits.override('u1', api(1))).rejects.toMatchObject({
+    code: 'WEIR_TOO_MANY_OVERRIDES',
+  })
+  await limits.override({ prefix: 'p7:' }, api(2))
+  await limits.removeOverride({ prefix: 'p8:' }, 'api')
+  expect(await limits.override('u1', api(1))).toMatchObject({ isChanged: true })
+})
+
+test('far more fields than Weir writes are not taken into memory', async () => {
+  const { time, live, store } = bench()
+  const fields = Array.from({ length: 60_000 }, (_, i) => [`=x:"${i}"`, '{}'] as const)
+  await store.settings?.restore(`plans-${run}`, { id: 'x', version: 9 }, fields)
+  const fresh = live()
+  await time.advance(500)
+  expect(await time.settle(fresh.refresh())).toBe(false)
+  expect(fresh.for('free')).toBe(defaults.free)
+})
+
+test('bad input is refused where it enters, and nothing is stored', async () => {
+  const { live, store } = bench()
+  const limits = live()
+  const right = api(5)
+  const given = (changed: () => Promise<unknown>, code: string) =>
+    expect(changed()).rejects.toMatchObject({ code })
+  const invalid = 'WEIR_INVALID_POLICY'
+  await given(() => limits.set('fre' as Name, right), 'WEIR_INVALID_NAME')
+  await given(() => limits.set('free', slidingWindow({ limit: 5, window: '1m' })), invalid)
+  await given(() => limits.set('free', defaults['log-in']), invalid)
+  await given(() => limits.set('free', gcra({ name: 'api', limit: 5, period: '1m' })), invalid)
+  await given(() => limits.set('free', unlimited({ name: 'api' })), invalid)
+  await given(() => limits.set('free', { limit: 5 } as never), invalid)
+  await given(() => limits.set('free', undefined as never), invalid)
+  await given(() => limits.set('free', { ...right, signature: 'forged' } as never), invalid)
+  await given(() => limits.override('', right), 'WEIR_INVALID_KEY')
+  await given(() => limits.override({ prefix: '' }, right), 'WEIR_INVALID_KEY')
+  await given(() => limits.override('x'.repeat(513), right), 'WEIR_INVALID_KEY')
+  await given(() => limits.override(null as never, right), 'WEIR_INVALID_KEY')
+  await given(() => limits.override('u1', unlimited({ name: 'else' })), 'WEIR_INVALID_NAME')
+  await given(() => limits.removeOverride('u1'), 'WEIR_INVALID_NAME')
+  expect(() => limits.for('fre' as Name)).toThrow('one of "free", "pro", "log-in"')
+  expect(() => limits.policy('fre' as Name)).toThrow('one of "free", "pro", "log-in"')
+  expect(await limits.history()).toEqual([])
+
+  const made =
+    (options: object, own: unknown = store) =>
+    () => {
+      livePolicies(own as Store, options as never).close()
+    }
+  expect(made({ name: 'a', defaults }, {})).toThrow('has settings')
+  expect(made({ name: 'a b', defaults })).toThrow('name of live policies')
+  expect(made({ name: 'a', defaults: {} })).toThrow('a policy for each name')
+  expect(made({ name: 'a', defaults: { a: slidingWindow({ limit: 5, window: '1m' }) } })).toThrow(
+    'give it a name',
+  )
+  const two = { a: right, b: tokenBucket({ name: 'api', capacity: 5, refill: 1, every: '1s' }) }
+  expect(made({ name: 'a', defaults: two })).toThrow('the algorithm sliding-window')
+  expect(made({ name: 'a', defaults, policies: {} })).toThrow('policies')
+})

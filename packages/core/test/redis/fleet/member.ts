@@ -1,0 +1,54 @@
+// The side of a child process: asks for one key without end, by a policy that changes meanwhile,
+// and says of each request that it passed.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../../../src/algorithms/policy.js'
+import { RateLimiter } from '../../../src/limiter/limiter.js'
+import { livePolicies } from '../../../src/live/live-policies.js'
+import type { LivePolicies } from '../../../src/live/types.js'
+import { redisStore } from '../../../src/redis/store.js'
+import type { Store } from '../../../src/store.js'
+import { patientOptions } from '../patient.js'
+
+export const DEFAULT: Policy = fixedWindow({ name: 'api', limit: 100, window: '1h' })
+
+/** What a process tells: after each request that passed, and when what holds has changed. */
+export interface Note {
+  /** The policy's counter and limit by which one passed. */
+  readonly passed?: string
+  readonly version: number
+  readonly limit: number
+  /** Of the last change, in ms after the instant from which it should have held. */
+  readonly lateMs?: number
+}
+
+export function plansOf(store: Store): LivePolicies<'plan'> {
+  return livePolicies(store, { name: 'plans', defaults: { plan: DEFAULT } })
+}
+
+export async function serve(
+  Client: new (port: number, options: typeof patientOptions) => Redis,
+  port: number,
+): Promise<void> {
+  const client = new Client(port, { ...patientOptions, retryStrategy: () => 50 })
+  client.on('error', () => {})
+  const store = redisStore(client, { instances: 4, deadlineMs: 10_000 })
+  const plans = livePolicies(store, {
+    name: 'plans',
+    defaults: { plan: DEFAULT },
+    onChange: ({ lateMs }) => tell({ lateMs }),
+  })
+  function tell(note: Partial<Note>): void {
+    process.send?.({ version: plans.status().version, limit: plans.for('plan').limit, ...note })
+  }
+  const limiter = new RateLimiter({ name: 'fleet', store, policy: plans.policy('plan') })
+  await plans.refresh()
+  tell({})
+  for (;;) {
+    const { allowed, limit, policy } = await limiter.consume('k')
+    if (allowed) tell({ passed: `${policy.timeScale} ${limit}` })
+    await sleep(5)
+  }
+}

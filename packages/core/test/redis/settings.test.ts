@@ -1,0 +1,280 @@
+// Live policies in Redis: how they get from one process to another, and what becomes of them when
+// the server is away, restarts, or will not have them. Time passes when a test says so.
+
+import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  type MockInstance,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
+import { processTime } from '../../src/base/time.js'
+import {
+  type LivePolicies,
+  type RedisLike,
+  type RedisStoreOptions,
+  slidingWindow,
+} from '../../src/index.js'
+import { livePoliciesIn } from '../../src/live/live-policies.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
+import { patientOptions } from './patient.js'
+
+const api = (limit: number) => slidingWindow({ name: 'api', limit, window: '1m' })
+const defaults = { free: api(10), pro: api(100) }
+const SECRET = 'a secret of the tests'
+
+let emitted: MockInstance
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+beforeEach(() => {
+  emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  return () => emitted.mockRestore()
+})
+
+const codes = () => emitted.mock.calls.map(([, options]) => (options as { code: string }).code)
+
+let names = 0
+
+interface Fleet {
+  readonly name: string
+  /** Another process. */
+  join(client: RedisLike): LivePolicies<'free' | 'pro'>
+  /** Lets so much time pass, and each process ask. */
+  step(ms: number): Promise<boolean[]>
+}
+
+/** Processes on one clock, that of the server included. Their timers are the steps. */
+function fleetOf(options: RedisStoreOptions = {}): Fleet {
+  const clock = fakeClock()
+  const nowMs = () => clock.nowUs() / 1_000
+  const time = { ...processTime, nowMs, after: () => () => {} }
+  names += 1
+  const name = `plans-${names}-${Date.now()}`
+  const members: LivePolicies<'free' | 'pro'>[] = []
+  onTestFinished(() => {
+    for (const each of members) each.close()
+  })
+  return {
+    name,
+    join(client) {
+      const store = strictStore(client, { clock, ...options })
+      onTestFinished(() => store.close())
+      const live = livePoliciesIn(time, store, { name, defaults })
+      members.push(live)
+      return live
+    },
+    async step(ms) {
+      // An answer that is on its way would be of another time.
+      await Promise.all(members.map((each) => each.refresh()))
+      clock.advance(ms)
+      return Promise.all(members.map((each) => each.refresh()))
+    },
+  }
+}
+
+async function clientOf(port: number, options: object = {}): Promise<Redis> {
+  const client = new Redis(port, { ...patientOptions, ...options })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  await waitUntil('the client is ready', async () => client.status === 'ready')
+  return client
+}
+
+const places: readonly (readonly [
+  string,
+  () => RedisLike | Promise<RedisLike>,
+  RedisStoreOptions,
+])[] = [
+  ['a single server', singleClient, {}],
+  ['a Cluster', clusterClient, {}],
+  ['a single server with hashed keys', singleClient, { hashKeys: SECRET }],
+  ['a Cluster with hash tags and a prefix', clusterClient, { hashTags: 16, prefix: 'other:app' }],
+  ['a client with a keyPrefix', () => clientOf(server.port, { keyPrefix: 'mine:' }), {}],
+  [
+    'a client that gathers commands',
+    () => clientOf(server.port, { enableAutoPipelining: true }),
+    {},
+  ],
+]
+
+describe.each(places)('on %s', (_, clientAt, options) => {
+  test('a change reaches other processes, those that start later too', async () => {
+    const fleet = fleetOf(options)
+    const client = await clientAt()
+    const [one, two] = [fleet.join(client), fleet.join(client)]
+    expect(await fleet.step(0)).toEqual([true, true])
+    expect(await one.set('free', api(20))).toMatchObject({ version: 1, isNewCounter: false })
+    await one.override('u\n1:{x}', api(30))
+    await fleet.step(1_400)
+    const late = fleet.join(client)
+    await fleet.step(99)
+    const limitsOf = (each: typeof one) => [
+      each.for('free').limit,
+      each.for('pro', 'u\n1:{x}').limit,
+    ]
+    expect([one, two, late].map(limitsOf)).toEqual([
+      [10, 100],
+      [10, 100],
+      [10, 100],
+    ])
+    await fleet.step(1)
+    expect([one, two, late].map(limitsOf)).toEqual([
+      [20, 30],
+      [20, 30],
+      [20, 30],
+    ])
+    expect(await two.history()).toMatchObject([{ version: 2, kind: 'key' }, { version: 1 }])
+    expect(codes()).toEqual([])
+  })
+})
+
+test('with hashed keys nothing in Redis tells whose override it is, and prefixes are refused', async () => {
+  const fleet = fleetOf({ hashKeys: SECRET })
+  const live = fleet.join(singleClient())
+  await live.override('alice@example.org', api(30))
+  await live.removeOverride('alice@example.org')
+  await live.override('alice@example.org', api(40))
+  await fleet.step(1_500)
+  expect(live.for('free', 'alice@example.org').limit).toBe(40)
+  const stored = await singleClient().hgetall(`weir:{settings:${fleet.name}}`)
+  expect(JSON.stringify(stored)).not.toMatch(/alice|example/)
+  await expect(live.override({ prefix: 'alice' }, api(1))).rejects.toMatchObject({
+    code: 'WEIR_INVALID_OPTION',
+  })
+})
+
+test('a key that Weir did not write is left alone, and the defaults hold', async () => {
+  const fleet = fleetOf()
+  const key = `weir:{settings:${fleet.name}}`
+  await singleClient().set(key, 'mine', 'EX', 60)
+  const live = fleet.join(singleClient())
+  expect(await live.refresh()).toBe(false)
+  await expect(live.set('free', api(20))).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  expect(live.for('free')).toBe(defaults.free)
+  await singleClient().del(key)
+  await singleClient().hset(key, 'version', 'seven')
+  expect(await live.refresh()).toBe(false)
+  expect(await singleClient().hgetall(key)).toEqual({ version: 'seven' })
+  await singleClient().del(key)
+  expect(await live.refresh()).toBe(true)
+  expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
+})
+
+test('what was edited by hand, and does not fit, changes nothing', async () => {
+  const fleet = fleetOf()
+  const live = fleet.join(singleClient())
+  await live.set('free', api(20))
+  await fleet.step(1_500)
+  const key = `weir:{settings:${fleet.name}}`
+  await singleClient().hset(key, '.free', '{"limit":1e9}', '=api:"u1"', 'x', '=', 'x', '.', 'x')
+  const fresh = fleet.join(singleClient())
+  await fleet.step(0)
+  expect([live.for('free').limit, fresh.for('free'), fresh.for('free', 'u1')]).toEqual([
+    20,
+    defaults.free,
+    defaults.free,
+  ])
+  await live.set('free', api(30))
+  await fleet.step(1_500)
+  expect([live.for('free').limit, fresh.for('free').limit]).toEqual([30, 30])
+})
+
+test('a server that has lost its data, or its scripts, is given back what was known', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  const [one, two] = [fleet.join(client), fleet.join(client)]
+  for (let i = 0; i < 1_200; i += 1) await one.override(`u${i}`, api(i))
+  await one.set('pro', api(500))
+  await fleet.step(1_500)
+  await client.flushall()
+  await client.script('FLUSH')
+  await fleet.step(500)
+  const fresh = fleet.join(client)
+  await fleet.step(500)
+  for (const each of [one, two, fresh]) {
+    expect(each.status()).toMatchObject({ version: 1_201, overrides: 1_200 })
+    expect([each.for('pro').limit, each.for('pro', 'u1199').limit]).toEqual([500, 1_199])
+  }
+  expect(new Set(codes())).toEqual(new Set(['WEIR_SETTINGS_LOST']))
+  expect(await two.override('u7', api(8))).toMatchObject({ version: 1_202, was: api(7) })
+  await client.del(`weir:{settings:${fleet.name}}`)
+})
+
+test('10,000 overrides are read page by page, and found', async () => {
+  const fleet = fleetOf()
+  const text = (limit: number) =>
+    JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit, window: '1m' })
+  const fields = Array.from({ length: 10_000 }, (_, i) => [`=api:"u${i}"`, text(i)])
+  await singleClient().hset(
+    `weir:{settings:${fleet.name}}`,
+    ...['id', 'x', 'version', '1', 'counted', '10000'],
+    ...fields.flat(),
+  )
+  const live = fleet.join(singleClient())
+  expect(await live.refresh()).toBe(true)
+  expect(live.status()).toMatchObject({ overrides: 10_000, version: 1 })
+  expect([0, 4_321, 9_999].map((i) => live.for('free', `u${i}`).limit)).toEqual([0, 4_321, 9_999])
+})
+
+test('where Redis is away at the start the defaults hold, until it is there', async () => {
+  const fleet = fleetOf()
+  const port = await freePort()
+  const client = new Redis(port, { ...patientOptions, retryStrategy: () => 50 })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const live = fleet.join(client)
+  expect(await live.refresh()).toBe(false)
+  expect(live.for('pro')).toBe(defaults.pro)
+  expect(live.status()).toMatchObject({ version: 0, heardMsAgo: undefined, isCurrent: false })
+  await expect(live.set('pro', api(200))).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
+  const late = await startRedis({ port })
+  onTestFinished(() => late.stop())
+  await waitUntil('it is read', () => live.refresh())
+  expect(await live.set('pro', api(200))).toMatchObject({ version: 1 })
+  await fleet.step(1_500)
+  expect(live.for('pro').limit).toBe(200)
+  client.disconnect()
+})
+
+test('a user that may not is told what to permit, and that is enough', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  await client.call(
+    'ACL',
+    'SETUSER',
+    'live',
+    'on',
+    '>word',
+    'reset',
+    'on',
+    '>word',
+    '~weir:*',
+    '+ping',
+    '+info',
+  )
+  const own = await clientOf(server.port, { username: 'live', password: 'word' })
+  const live = fleet.join(own)
+  const error = await live.set('free', api(20)).catch((failure: Error) => failure)
+  const [, rules = ''] = /ACL SETUSER <user> (.*)$/.exec((error as Error).message) ?? []
+  await client.call('ACL', 'SETUSER', 'live', ...rules.split(' '))
+  expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
+  await live.override('u1', api(1))
+  await live.removeOverride('u1')
+  expect(await fleet.step(1_500)).toEqual([true])
+  expect(live.for('free').limit).toBe(20)
+  await client.del(`weir:{settings:${fleet.name}}`)
+  await fleet.step(1_000)
+  expect(await live.history()).toEqual([])
+  expect(await live.set('free', api(21))).toMatchObject({ version: 4 })
+})
