@@ -111,7 +111,11 @@ function isUnits(units: unknown): boolean {
 /** A policy that is the same for all requests, or a function that gives that of each. */
 export type PolicySource<Req, Rest extends unknown[]> =
   | { readonly fixed: PolicyInput; readonly of?: undefined; readonly ofKey?: undefined }
-  | { readonly fixed?: undefined; readonly of: Asked<Req, Rest, PolicyInput>; readonly ofKey?: undefined }
+  | {
+      readonly fixed?: undefined
+      readonly of: Asked<Req, Rest, PolicyInput>
+      readonly ofKey?: undefined
+    }
   | { readonly fixed?: undefined; readonly of?: undefined; readonly ofKey: PolicyOfKey<Chosen> }
 
 type Chosen = PolicyInput | Promise<PolicyInput>
