@@ -1,8 +1,19 @@
 // A decision, as users see it. A denial is a value like any other; only misuse and failures throw.
 
 import type { Policy } from '../algorithms/policy.js'
+import { decisionChannel } from '../base/channels.js'
 import type { Pending } from '../layers/layer.js'
-import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
+import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
+import {
+  DENIALS,
+  DENIED_UNITS,
+  FAILED,
+  NEAR_LIMIT,
+  PENALTY,
+  REFUNDED,
+  type SetCounters,
+  TAKEN,
+} from './counters.js'
 
 interface DecisionBase {
   /** Name of the limiter that decided. */
@@ -83,12 +94,20 @@ export class Receipt {
   toJSON(): undefined {}
 }
 
-/** The decision that a store's result amounts to. */
+/** The decision that a store's result amounts to. It is counted. */
 export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
+  const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
+  const decision = madeOf(request, result, policies[place] as PolicyResult)
+  const { counters } = request.target.policySet as CountedSet
+  if (counters !== undefined) count(counters, request, result, place)
+  return published(decision, request.mode)
+}
+
+function madeOf(request: StoreRequest, result: StoreResult, binding: PolicyResult): Decision {
+  const { granted, unavailableMs } = result
   const { key, policySet } = request.target
   const { name } = policySet
-  const binding = bindingOf(policies, granted === 0 && unavailableMs === undefined)
   if (granted > 0) return allowed(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
     return denied(name, binding, key, result, 'store-unavailable', unavailableMs)
@@ -96,6 +115,52 @@ export function decisionOf(request: StoreRequest, result: StoreResult): Decision
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
   const reason = isNever ? 'cost-exceeds-limit' : 'limit'
   return denied(name, binding, key, result, reason, retryAfterMs)
+}
+
+/** A policy set of a limiter; those of others have no counters. */
+interface CountedSet extends PolicySet {
+  readonly counters?: SetCounters | undefined
+}
+
+/**
+ * Counts a decision, in the rows and cells of counters.ts: here, as every decision passes through
+ * this file.
+ * @param place of the binding policy
+ */
+function count(
+  { decisions, policies }: SetCounters,
+  { mode, costs }: Pick<StoreRequest, 'mode' | 'costs'>,
+  result: StoreResult,
+  place: number,
+): void {
+  if (mode === 'peek') return
+  if (mode !== 'consume') {
+    for (let i = 0; i < costs.length; i += 1)
+      add(policies[i] as Float64Array, mode === 'penalty' ? PENALTY : REFUNDED, costs[i] as number)
+    return
+  }
+  const isAllowed = result.granted > 0
+  const { remaining, limit, cost, retryAfterMs } = result.policies[place] as PolicyResult
+  const binding = policies[place] as Float64Array
+  const row = result.degraded ? 2 : result.source === 'store' ? 0 : 1
+  if (isAllowed) {
+    add(decisions, row, 1)
+    for (let i = 0; i < costs.length; i += 1)
+      add(policies[i] as Float64Array, TAKEN, costs[i] as number)
+    if (remaining <= limit * NEAR) add(binding, NEAR_LIMIT, 1)
+    return
+  }
+  add(decisions, row + 3, 1)
+  add(binding, DENIED_UNITS, cost)
+  const isNever = retryAfterMs === Number.POSITIVE_INFINITY
+  add(binding, DENIALS + (result.unavailableMs !== undefined ? 2 : isNever ? 1 : 0), 1)
+}
+
+/** The part of a limit that is left when it is near. */
+const NEAR = 0.2
+
+function add(counters: Float64Array, place: number, units: number): void {
+  counters[place] = (counters[place] as number) + units
 }
 
 /** The decision where no policy limits anything. */
@@ -140,9 +205,32 @@ export class PendingDecision implements Pending {
   }
 
   failed(error: unknown): void {
+    if (this.request.mode === 'consume') countFailure(this.request)
     this.failure = { error }
     this.reject?.(error)
   }
+}
+
+/** The store could not decide, and nothing decides instead. */
+export function countFailure({ target }: StoreRequest): void {
+  const { counters } = target.policySet as CountedSet
+  if (counters !== undefined) add(counters.decisions, FAILED, 1)
+}
+
+/** Units that a decision was charged more, or below 0 less, than was counted. */
+export function countCorrection({ target }: StoreRequest, costs: readonly number[]): void {
+  const { counters } = target.policySet as CountedSet
+  counters?.policies.forEach((cells, i) => {
+    const units = costs[i] as number
+    add(cells, units > 0 ? TAKEN : REFUNDED, Math.abs(units))
+  })
+}
+
+/** A decision that no store made. */
+export function published<Made extends Decision>(decision: Made, mode: Mode): Made {
+  if (mode === 'consume' && decisionChannel.hasSubscribers)
+    decisionChannel.publish(Object.freeze(copyOf(decision)))
+  return decision
 }
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */
@@ -204,16 +292,18 @@ function denied(
 }
 
 /**
- * The result that binds: among those of a denied request, one that denied it; of equals the first.
+ * The place of the result that binds: among those of a denied request, one that denied it; of
+ * equals the first.
  */
-function bindingOf(results: readonly PolicyResult[], isDenied: boolean): PolicyResult {
-  let binding = results[0] as PolicyResult
+function bindingPlace(results: readonly PolicyResult[], isDenied: boolean): number {
+  let place = 0
   for (let i = 1; i < results.length; i += 1) {
+    const binding = results[place] as PolicyResult
     const other = results[i] as PolicyResult
     const denies = isDenied && isViolated(other)
-    if (bindsMore(other, denies, binding, isDenied && isViolated(binding))) binding = other
+    if (bindsMore(other, denies, binding, isDenied && isViolated(binding))) place = i
   }
-  return binding
+  return place
 }
 
 /** True if a policy denied the request. */

@@ -31,12 +31,17 @@ import {
   requestOf,
   settledCosts,
 } from './costs.js'
+import { FAILED, LimiterCounters, noteCounters, SWITCHED_OFF, UNLIMITED } from './counters.js'
 import {
+  type Allowed,
   copyOf,
+  countCorrection,
+  countFailure,
   type Decision,
   decisionOf,
   type PartialDecision,
   PendingDecision,
+  published,
   Receipt,
   unlimitedDecision,
   type WaitDecision,
@@ -52,6 +57,7 @@ import {
   storeOf,
   warnOfNamesake,
 } from './policy-set.js'
+import { type LimiterStats, statsOf } from './stats.js'
 import { TurnLine } from './turns.js'
 import { Waiting } from './waiting.js'
 
@@ -155,6 +161,7 @@ export class RateLimiter {
   /** What a policy function said of the keys seen lately. */
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   readonly #waiting: Waiting
+  readonly #counters: LimiterCounters = new LimiterCounters()
   #isClosed = false
   /** False: switched off, so that everything is allowed and nothing counted. For an emergency; the
    *  default is true. */
@@ -184,7 +191,9 @@ export class RateLimiter {
           : new AskLine(layer, time, ended),
     })
     const isNamed = name !== undefined
-    this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable })
+    const counters = this.#counters
+    noteCounters(this, counters)
+    this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable, counters })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
       this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED
     else if (whenPolicyFails !== undefined) this.#otherwise = this.#resolve(whenPolicyFails)
@@ -220,7 +229,7 @@ export class RateLimiter {
     if (signal !== undefined) checkSignal(signal)
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), waitedMs: 0 }
+    if (!this.enabled) return { ...this.#switchedOff(key), waitedMs: 0 }
     const known = this.#resolveFor('wait', key, options)
     // In the same turn where that is possible: first come, first served.
     const resolved = isPromise(known) ? await known : known
@@ -233,7 +242,13 @@ export class RateLimiter {
     const target = { policySet, key, ownKeys }
     const request = requestOf(target, costs, resolved)
     const limited = { ...request, atLeast: 1 }
-    const { result, waitedMs } = await this.#waiting.wait({ request: limited, timeoutMs, signal })
+    const waited = this.#waiting.wait({ request: limited, timeoutMs, signal })
+    const { result, waitedMs } = await waited.catch((error) => {
+      // Who leaves, or is turned away by `close`, got no decision, and the store is well.
+      if (!signal?.aborted && !this.#isClosed) countFailure(request)
+      throw error
+    })
+    this.#counters.waited(this.name, waitedMs)
     const decision = this.#watched('consume', decisionOf(request, result)) as Decision
     return { ...decision, waitedMs }
   }
@@ -249,7 +264,7 @@ export class RateLimiter {
     const key = checkedKey(of)
     checkUnits('n', n, MAX_UNITS)
     checkUnits('atLeast', atLeast, n)
-    if (!this.enabled) return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
+    if (!this.enabled) return { ...this.#switchedOff(key), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
     const resolved = isPromise(known) ? await known : known
     const { policySet, ownKeys } = resolved
@@ -258,7 +273,11 @@ export class RateLimiter {
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
     const one = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
-    const result = await promiseOf(this.#layer, { ...one, count: n, atLeast })
+    const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
+    const result = await asked.catch((error) => {
+      countFailure(one)
+      throw error
+    })
     const { granted } = result
     // What it cost, or would have.
     const units = granted > 0 ? granted : atLeast
@@ -333,6 +352,13 @@ export class RateLimiter {
     if (costs.every((each) => each === 0)) return
     const { untilUs, nowUs } = result
     await this.store.decide({ ...request, mode: 'settle', costs, untilUs, seenUs: nowUs })
+    countCorrection(request, costs)
+  }
+
+  /** What it has counted since it was made, in this process. Asks nothing of the store. */
+  stats(): LimiterStats {
+    const { name, enabled } = this
+    return statsOf({ name, enabled, waiting: this.#waiting.size }, this.#counters)
   }
 
   /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. The store stays
@@ -378,6 +404,10 @@ export class RateLimiter {
     receipt.spent = true
     const { untilUs, nowUs } = result
     await this.store.decide({ ...request, mode: 'refund', costs, untilUs, seenUs: nowUs })
+    countCorrection(
+      request,
+      costs.map((each) => -each),
+    )
   }
 
   /** What a decision of this limiter was charged; undefined: nothing. */
@@ -445,7 +475,7 @@ export class RateLimiter {
     const key = checkedKey(of)
     const { cost: given = 1 } = options ?? NO_OPTIONS
     const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
-    if (!this.enabled) return unlimitedDecision(this.name, key, DISABLED, true)
+    if (!this.enabled) return this.#switchedOff(key, mode)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode))
@@ -457,7 +487,7 @@ export class RateLimiter {
     let costs = cost === 1 ? ONE : [cost as number]
     if (typeof cost === 'object')
       costs = mode === 'refund' ? namedCosts(resolved, cost) : costsOf(resolved, cost)
-    if (policySet === undefined) return this.#withoutStore(resolved, key)
+    if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
     const { policies } = policySet
     if (typeof cost === 'number' && (ownCosts !== undefined || policies.length > 1))
       costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
@@ -475,10 +505,18 @@ export class RateLimiter {
   }
 
   /** Where nothing is counted: there is no limit, or nothing says which. */
-  #withoutStore(resolved: Resolved, key: string): Decision {
+  #withoutStore(resolved: Resolved, key: string, mode: Mode = 'consume'): Decision {
     const { first } = resolved
-    if (resolved === DENIED) return withoutPolicy(this.name, key, first)
-    return unlimitedDecision(this.name, key, first, resolved === ALLOWED)
+    const isUnknown = resolved === DENIED || resolved === ALLOWED
+    if (isUnknown && mode === 'consume') this.#counters.countUnknown(first, resolved === ALLOWED)
+    if (resolved === DENIED) return published(withoutPolicy(this.name, key, first), mode)
+    if (!isUnknown && mode === 'consume') this.#counters.count(UNLIMITED)
+    return published(unlimitedDecision(this.name, key, first, isUnknown), mode)
+  }
+
+  #switchedOff(key: string, mode: Mode = 'consume'): Allowed {
+    if (mode === 'consume') this.#counters.count(SWITCHED_OFF)
+    return published(unlimitedDecision(this.name, key, DISABLED, true), mode)
   }
 
   #resolveFor(
@@ -517,6 +555,7 @@ export class RateLimiter {
       return resolved
     }
     if (this.#otherwise === undefined || !DECIDING.includes(method)) {
+      if (DECIDING.includes(method) && method !== 'peek') this.#counters.count(FAILED)
       const right = 'fix it, or say with whenPolicyFails what holds meanwhile'
       const message = `${problem}, and never chose a policy for this key; ${right}`
       throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })
