@@ -140,6 +140,8 @@ function writeStore(store: string, stats: StoreStats, to: Writers): void {
 
 /** Anybody may have written the store: nothing is written of one that says nonsense. */
 function checkedStore(given: unknown): StoreStats {
+  // It is read at once or not at all; what it rejects with later is nobody's.
+  if (given instanceof Promise) given.catch(() => {})
   const { kind, nodes, instances, unreconciled, events, memory } = (given ??
     {}) as Partial<StoreStats>
   const isRecord = (value: unknown): value is Record<string, unknown> =>

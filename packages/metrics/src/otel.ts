@@ -2,11 +2,11 @@
 // exports. Histograms are recorded, once for each call to a store and for each wait.
 
 import { type Attributes, metrics as api, type Meter, trace } from '@opentelemetry/api'
-import type { Decision } from '@weir/core'
+import type { Decision, StoreCall, Wait } from '@weir/core'
 import { listen, type Unsubscribe } from './channels.js'
 import { collector } from './collect.js'
 import { DEFINITIONS } from './definitions.js'
-import { type Limiters, limitersOf } from './limiters.js'
+import type { Limiters } from './limiters.js'
 import type { Metric, Point } from './metric.js'
 
 export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
@@ -19,13 +19,12 @@ export interface OtelOptions {
 /**
  * Observes limiters, and their stores, with OpenTelemetry. Returns what ends it.
  *
- * The histogram of calls is that of all Redis stores of the process.
+ * The two histograms, of calls and of waits, are those of the whole process.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const stop = observe([limiter])
  */
 export function observe(limiters: Limiters, options: OtelOptions = {}): () => void {
-  const all = limitersOf(limiters)
-  const collect = collector(all)
+  const collect = collector(limiters)
   const { meter = api.getMeter('@weir/metrics') } = options
   const observables = new Map(
     collect().flatMap(({ name, type, unit, help: description }) => {
@@ -48,9 +47,7 @@ export function observe(limiters: Limiters, options: OtelOptions = {}): () => vo
   meter.addBatchObservableCallback(callback, [...observables.values()])
   const ends: Unsubscribe[] = [
     recordCalls(histogramOf(meter, DEFINITIONS.durations)),
-    recordWaits(histogramOf(meter, DEFINITIONS.waits), () => {
-      return new Set(all().map((limiter) => limiter.stats().limiter))
-    }),
+    recordWaits(histogramOf(meter, DEFINITIONS.waits)),
   ]
   return () => {
     meter.removeBatchObservableCallback(callback, [...observables.values()])
@@ -65,14 +62,14 @@ function histogramOf(meter: Meter, { name, unit, help }: Omit<Metric, 'points'>)
 }
 
 function recordCalls(histogram: Histogram): Unsubscribe {
-  return listen('weir:store', ({ durationMs, node }: { durationMs: number; node: string }) => {
+  return listen('weir:store', ({ durationMs, node }: StoreCall) => {
     histogram.record(durationMs / 1_000, { 'weir.node': node })
   })
 }
 
-function recordWaits(histogram: Histogram, namesOf: () => ReadonlySet<string>): Unsubscribe {
-  return listen('weir:wait', ({ waitedMs, limiter }: { waitedMs: number; limiter: string }) => {
-    if (namesOf().has(limiter)) histogram.record(waitedMs / 1_000, { 'weir.limiter': limiter })
+function recordWaits(histogram: Histogram): Unsubscribe {
+  return listen('weir:wait', ({ waitedMs, limiter }: Wait) => {
+    histogram.record(waitedMs / 1_000, { 'weir.limiter': limiter })
   })
 }
 
