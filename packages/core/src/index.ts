@@ -45,7 +45,7 @@ export {
   type WaitOptions,
 } from './limiter/limiter.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
-export type { DecisionStats, LimiterStats, PolicyStats } from './limiter/stats.js'
+export type { DecisionStats, LimiterStats, PolicyStats, UndecidedStats } from './limiter/stats.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'

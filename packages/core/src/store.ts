@@ -74,6 +74,7 @@ export interface NodeStats {
   readonly durations: HistogramStats
 }
 
+/** What a store keeps in this process. */
 export interface MemoryStats {
   /** Keys that are kept. */
   readonly keys: number

@@ -10,7 +10,7 @@ export const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charse
 const UNITS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' }
 
 /** The name of a metric, without the ending `_total` of counters. */
-export function familyName({ name, unit }: Pick<Metric, 'name' | 'unit'>): string {
+function familyName({ name, unit }: Pick<Metric, 'name' | 'unit'>): string {
   const ending = UNITS[unit]
   return name.replace(/\./g, '_') + (ending === undefined ? '' : `_${ending}`)
 }

@@ -9,6 +9,7 @@ export interface StoreCall {
   readonly node: string
   /** `timeout`: it took longer than the deadline of a decision, however it ended. */
   readonly result: 'ok' | 'timeout' | 'error'
+  /** How long it took, with a fraction. */
   readonly durationMs: number
   /** How many requests travelled in it. */
   readonly requests: number

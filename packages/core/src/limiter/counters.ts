@@ -33,7 +33,7 @@ export const SWITCHED_OFF = 7
 export const FAILED = 8
 
 /** Why a decision was denied. */
-export type DenialReason = 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
+type DenialReason = 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
 
 /** What is counted of a policy: units, and decisions that it binds. */
 export const TAKEN = 0
@@ -84,7 +84,9 @@ const WAITS = Object.freeze([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 
 /** How long a `wait` took, as channel `weir:wait` says it. */
 export interface Wait {
+  /** Name of the limiter. */
   readonly limiter: string
+  /** In whole ms. */
   readonly waitedMs: number
 }
 

@@ -4,7 +4,6 @@ import type { HistogramStats } from '../base/histogram.js'
 import {
   DENIALS,
   DENIED_UNITS,
-  type DenialReason,
   type LimiterCounters,
   NEAR_LIMIT,
   OTHERS,
@@ -15,6 +14,7 @@ import {
   ROWS,
   TAKEN,
 } from './counters.js'
+import type { Denied } from './decision.js'
 
 /** What a limiter has counted since it was made, in this process: `limiter.stats()`. */
 export interface LimiterStats {
@@ -30,22 +30,25 @@ export interface LimiterStats {
   /** Of each policy, 200 at the most: those with other names are one, called `_other`. */
   readonly policies: readonly PolicyStats[]
   /** Requests of HTTP on which no decision was made, by why. */
-  readonly undecided: {
-    /** `skip` said so. */
-    readonly skip: number
-    /** Their addresses are on the list `allow`. */
-    readonly allowList: number
-    /** Refused: their addresses are on the list `deny`. */
-    readonly denyList: number
-    /** They were preflights of CORS. */
-    readonly preflight: number
-    /** They had no usable key, and `onMissingKey` lets them pass or refuses them. */
-    readonly noKey: number
-  }
+  readonly undecided: UndecidedStats
   /** Those who wait for their turn now. */
   readonly waiting: number
   /** How long each `wait` took that was decided, also those that were denied. */
   readonly waits: HistogramStats
+}
+
+/** Requests of HTTP on which no decision was made. */
+export interface UndecidedStats {
+  /** `skip` said so. */
+  readonly skip: number
+  /** Their addresses are on the list `allow`. */
+  readonly allowList: number
+  /** Refused: their addresses are on the list `deny`. */
+  readonly denyList: number
+  /** They were preflights of CORS. */
+  readonly preflight: number
+  /** They had no usable key, and `onMissingKey` lets them pass or refuses them. */
+  readonly noKey: number
 }
 
 /** Decisions that have all of this in common. */
@@ -79,7 +82,7 @@ export interface PolicyStats {
   /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */
   readonly windowMs: number | undefined
   /** Decisions that it denied, as the binding policy, by reason. */
-  readonly denials: Readonly<Record<DenialReason, number>>
+  readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
   /** Units: charged, given back, charged as a penalty, and asked for where it denied. */
