@@ -1,5 +1,5 @@
-// A real Prometheus scrapes a real Weir on a real Redis, while it is under load, while Redis hangs, and
-// after Redis has lost its keys. Every wait is for something to be seen, however late it comes.
+// A real Prometheus scrapes a real Weir on a real Redis, while it is under load, while Redis hangs,
+// and after Redis has lost its keys. Every wait is for something to be seen, however late it comes.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

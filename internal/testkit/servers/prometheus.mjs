@@ -1,6 +1,6 @@
-// Finds Prometheus and promtool for the tests, or fetches them: those on PATH, else what was unpacked
-// into .cache, else Debian's and Ubuntu's package, unpacked there without root. As a command it
-// prints the folder of both, alone on its last line.
+// Finds Prometheus and promtool for the tests, or fetches them: those on PATH, else what was
+// unpacked into .cache, else Debian's and Ubuntu's package, unpacked there without root. As a
+// command it prints the folder of both, alone on its last line.
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

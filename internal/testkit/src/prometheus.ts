@@ -1,5 +1,5 @@
-// A real Prometheus, on a port and in a folder of its own, sure to end with the process that started
-// it; and promtool.
+// A real Prometheus, on a port and in a folder of its own, sure to end with the process that
+// started it; and promtool.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// Reads what limiters and their stores have counted. Nothing here is called per decision, and nothing
-// that goes wrong in one of them keeps the others from being read.
+// Reads what limiters and their stores have counted. Nothing here is called per decision, and
+// nothing that goes wrong in one of them keeps the others from being read.
 
 import type { LimiterStats, StoreStats } from '@weir/core'
 import { DEFINITIONS, type Name } from './definitions.js'

@@ -1,5 +1,5 @@
-// What a metric is, whoever it is exported to. Names, units and attributes follow the conventions of
-// OpenTelemetry; prometheus.ts makes names of Prometheus of them.
+// What a metric is, whoever it is exported to. Names, units and attributes follow the conventions
+// of OpenTelemetry; prometheus.ts makes names of Prometheus of them.
 
 import type { HistogramStats } from '@weir/core'
 

@@ -28,7 +28,7 @@ interface HeaderSetter {
 /**
  * Shows the metrics of all limiters of an application's `RateLimitModule` to Prometheus. No limit
  * holds for its route.
- * @example imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' }), MetricsModule.forRoot()]
+ * @example imports: [RateLimitModule.forRoot({ limit: 9, window: '1m' }), MetricsModule.forRoot()]
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: modules of Nest are classes
 export class MetricsModule {

@@ -1,5 +1,5 @@
-// Metrics in the registry of a client library. What it asks of a metric is the same in prom-client 15
-// and in its successor, so neither is needed here.
+// Metrics in the registry of a client library. What it asks of a metric is the same in prom-client
+// 15 and in its successor, so neither is needed here.
 
 import type { Metric } from './metric.js'
 import { cumulative, sampleName } from './text.js'

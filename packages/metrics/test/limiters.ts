@@ -2,7 +2,7 @@
 
 import { fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
 
-/** Names under which `@weir/core` knows its limiters are of this file, so each test gives its own. */
+/** @param name of the test: each has limiters of its own */
 export async function busyLimiters(name: string): Promise<readonly RateLimiter[]> {
   const search = new RateLimiter({
     name: `${name}-search`,

@@ -1,6 +1,6 @@
-// What counting adds to a decision. Limiters always count, so the steps of one are taken here with a
-// policy set that has counters and with one that has none: what a request asks of a memory store, and
-// the decision that is made of the answer.
+// What counting adds to a decision. Limiters always count, so the steps of one are taken here with
+// a policy set that has counters and with one that has none: what a request asks of a memory store,
+// and the decision that is made of the answer.
 
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

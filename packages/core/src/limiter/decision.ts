@@ -98,9 +98,10 @@ export class Receipt {
 export function decisionOf(request: StoreRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
   const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
-  const decision = madeOf(request, result, policies[place] as PolicyResult)
+  const binding = policies[place] as PolicyResult
+  const decision = madeOf(request, result, binding)
   const { counters } = request.target.policySet as CountedSet
-  if (counters !== undefined) count(counters, request, result, place)
+  if (counters !== undefined) count(counters, request, result, binding, place)
   return published(decision, request.mode)
 }
 
@@ -131,29 +132,32 @@ function count(
   { decisions, policies }: SetCounters,
   { mode, costs }: Pick<StoreRequest, 'mode' | 'costs'>,
   result: StoreResult,
+  binding: PolicyResult,
   place: number,
 ): void {
-  if (mode === 'peek') return
   if (mode !== 'consume') {
-    for (let i = 0; i < costs.length; i += 1)
-      add(policies[i] as Float64Array, mode === 'penalty' ? PENALTY : REFUNDED, costs[i] as number)
+    if (mode === 'penalty') addAll(policies, PENALTY, costs)
+    else if (mode !== 'peek') addAll(policies, REFUNDED, costs)
     return
   }
-  const isAllowed = result.granted > 0
-  const { remaining, limit, cost, retryAfterMs } = result.policies[place] as PolicyResult
-  const binding = policies[place] as Float64Array
   const row = result.degraded ? 2 : result.source === 'store' ? 0 : 1
-  if (isAllowed) {
+  const cells = policies[place] as Float64Array
+  if (result.granted > 0) {
     add(decisions, row, 1)
-    for (let i = 0; i < costs.length; i += 1)
-      add(policies[i] as Float64Array, TAKEN, costs[i] as number)
-    if (remaining <= limit * NEAR) add(binding, NEAR_LIMIT, 1)
+    addAll(policies, TAKEN, costs)
+    if (binding.remaining <= binding.limit * NEAR) add(cells, NEAR_LIMIT, 1)
     return
   }
   add(decisions, row + 3, 1)
-  add(binding, DENIED_UNITS, cost)
-  const isNever = retryAfterMs === Number.POSITIVE_INFINITY
-  add(binding, DENIALS + (result.unavailableMs !== undefined ? 2 : isNever ? 1 : 0), 1)
+  add(cells, DENIED_UNITS, binding.cost)
+  let reason = 0
+  if (result.unavailableMs !== undefined) reason = 2
+  else if (binding.retryAfterMs === Number.POSITIVE_INFINITY) reason = 1
+  add(cells, DENIALS + reason, 1)
+}
+
+function addAll(all: readonly Float64Array[], place: number, units: readonly number[]): void {
+  for (let i = 0; i < units.length; i += 1) add(all[i] as Float64Array, place, units[i] as number)
 }
 
 /** The part of a limit that is left when it is near. */
