@@ -7,7 +7,7 @@ import releasePlan from '@changesets/get-release-plan'
 const getReleasePlan = releasePlan.default ?? releasePlan
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const published = ['@weir/core', '@weir/express', '@weir/koa', '@weir/nest']
+const published = ['@weir/core', '@weir/express', '@weir/koa', '@weir/metrics', '@weir/nest']
 
 try {
   const { changesets, releases } = await getReleasePlan(root)

@@ -25,7 +25,7 @@ if (byNpm.status === 0) throw new Error('npm packs, but nothing could install it
 const folder = mkdtempSync(join(tmpdir(), 'weir-pack-'))
 
 try {
-  for (const name of ['core', 'express', 'koa', 'nest']) {
+  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
     const [command, ...args] = pnpmCommand()
     execFileSync(command, [...args, 'pack', '--pack-destination', folder], {
       cwd: join(root, 'packages', name),
@@ -51,6 +51,7 @@ try {
     'koa@3',
     '@nestjs/common@11',
     '@nestjs/core@11',
+    '@opentelemetry/api@1.9',
     'reflect-metadata',
     'rxjs@7',
     'ioredis@6',
@@ -72,7 +73,7 @@ try {
     ...others,
     ...types,
   )
-  for (const name of ['core', 'express', 'koa', 'nest'])
+  for (const name of ['core', 'express', 'koa', 'metrics', 'nest'])
     checkMaps(join(folder, 'node_modules', '@weir', name, 'dist'))
   run('node', 'consumer.cjs')
   run('node', 'consumer.mjs')

@@ -5,8 +5,11 @@ import '@weir/core/http'
 import '@weir/core/testing'
 import { rateLimit } from '@weir/express'
 import { rateLimit as koaLimit } from '@weir/koa'
+import { observe } from '@weir/metrics/otel'
+import { prometheus } from '@weir/metrics/prometheus'
 import express from 'express'
 import 'reflect-metadata'
+import { MetricsModule } from '@weir/metrics/nest'
 import { RateLimitModule } from '@weir/nest'
 
 const limiter = new RateLimiter({
@@ -28,5 +31,8 @@ server.close()
 server.closeAllConnections()
 assert.deepEqual(statuses, [200, 429])
 assert.equal(typeof koaLimit({ limit: 1, window: '1m' }), 'function')
+assert.match(prometheus([limiter]).scrape().body, /outcome="denied"/)
+observe([limiter])()
+assert.ok(MetricsModule.forRoot().module)
 assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)
 console.log('ESM consumer: ok')

@@ -36,6 +36,10 @@ const ENTRIES = {
   koa: '@weir/koa',
   nest: '@weir/nest',
   testing: '@weir/core/testing',
+  metrics: '@weir/metrics',
+  prometheus: '@weir/metrics/prometheus',
+  otel: '@weir/metrics/otel',
+  'nest-metrics': '@weir/metrics/nest',
 }
 
 const FOREIGN = [

@@ -10,6 +10,10 @@ const ENTRIES = {
   express: 'packages/express/src/index.ts',
   koa: 'packages/koa/src/index.ts',
   nest: 'packages/nest/src/index.ts',
+  metrics: 'packages/metrics/src/index.ts',
+  prometheus: 'packages/metrics/src/prometheus.ts',
+  otel: 'packages/metrics/src/otel.ts',
+  'nest-metrics': 'packages/metrics/src/nest.ts',
 }
 
 export function openSource(root) {

@@ -6,6 +6,7 @@
 //   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes
 
 import { fixedWindow, memoryStore, rateLimit, redisStore, tokenBucket } from '@weir/express'
+import { prometheus } from '@weir/metrics/prometheus'
 import express from 'express'
 import { showBurst } from './burst.js'
 import { connectRedis, listen, portFrom } from './start.js'
@@ -28,7 +29,11 @@ const search = rateLimit({
   ],
 })
 
+// For Prometheus: what was decided, by whom, and how the store is.
+const metrics = prometheus([hello, search])
+
 const app = express().disable('x-powered-by')
+app.get('/metrics', metrics.handler)
 app.get('/', hello, (req, res) => {
   res.json({ hello: 'world', left: req.rateLimit?.remaining })
 })
@@ -56,6 +61,7 @@ Listening on ${url} (Ctrl-C ends it). Try:
   curl -i ${url}/                    five in any ten seconds
   curl -i '${url}/search?pages=8'    8 units of a bucket of 20, which refills by 2 a second
   curl -i '${url}/search?pages=30'   more pages, at most 20 units
+  curl '${url}/metrics'              what was decided, for Prometheus
 `)
 
 /** Ends the server and the connection to Redis. With nothing left to do, the process ends. */

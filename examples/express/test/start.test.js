@@ -43,6 +43,8 @@ async function startAndStop(settings) {
   const response = await fetch(url)
   expect(response.status).toBeLessThan(500)
   await response.text()
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  expect(metrics).toContain('weir_limiter_enabled{limiter="hello"} 1')
   child.kill('SIGINT')
   expect(await exit, output).toBe(0)
 }

@@ -35,6 +35,8 @@ import {
 } from '@weir/core'
 import { addressKey, type HttpOptions, type ProxyOptions } from '@weir/core/http'
 import type { AddressOptions } from '@weir/express'
+import { MetricsModule, type MetricsModuleOptions } from '@weir/metrics/nest'
+import { type OtelOptions, observe } from '@weir/metrics/otel'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, serve } from './client.js'
 import type { Settings } from './servers/kind.js'
@@ -125,6 +127,14 @@ test('of stores', async () => {
   })
   const limiter = new RateLimiter({ store: stores[0], policy: slidingWindow(numbers) })
   expect(await limiter.consume('k')).toMatchObject({ allowed: true, degraded: false })
+})
+
+test('of metrics', () => {
+  const otel: Undefined<OtelOptions> = { meter: undefined }
+  const nest: Undefined<MetricsModuleOptions> = { path: undefined }
+  const limiter = new RateLimiter({ policy: slidingWindow(numbers) })
+  observe([limiter], otel)()
+  expect(MetricsModule.forRoot(nest).controllers).toHaveLength(1)
 })
 
 test('of a limiter, of its policies and of its methods', async () => {

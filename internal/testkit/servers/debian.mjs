@@ -33,7 +33,7 @@ export function install(packages) {
 
 /** Where the server of an unpacked kind ('redis' or 'valkey') is, whether it is there or not. */
 export function unpacked(kind) {
-  return join(cache, kind, `${kind}-server`)
+  return join(unpackedFolder(kind), `${kind}-server`)
 }
 
 /**
@@ -44,15 +44,39 @@ export function unpacked(kind) {
  */
 export function unpack(kind, packages) {
   say(`no ${kind}-server found: unpacking the distribution's package into .cache/${kind}`)
-  // Made under a name of its own and then renamed, so that two runs at once do not meet.
-  const folder = join(cache, `${kind}.${process.pid}`)
-  mkdirSync(folder, { recursive: true })
-  try {
-    const options = download(folder, packages)
+  filled(kind, packages, (folder, options) => {
     writeLauncher(folder, kind)
     for (let round = 0; round < 3 && lacksLibraries(folder, kind); round++) {
       download(folder, libraryPackages(folder), [options])
     }
+  })
+  return unpacked(kind)
+}
+
+/**
+ * Unpacks packages whose programs need no libraries beside those of every machine.
+ * @param {string} kind the name of their folder
+ * @param {string[]} packages
+ * @returns {string} the folder, which has usr/bin and the like
+ */
+export function unpackPlain(kind, packages) {
+  say(`unpacking the distribution's ${packages.join(', ')} into .cache/${kind}`)
+  filled(kind, packages, () => {})
+  return unpackedFolder(kind)
+}
+
+/** Where the packages of a kind are, whether they are there or not. */
+export function unpackedFolder(kind) {
+  return join(cache, kind)
+}
+
+/** Makes the folder of a kind, with packages and what `complete` adds. */
+function filled(kind, packages, complete) {
+  // Made under a name of its own and then renamed, so that two runs at once do not meet.
+  const folder = join(cache, `${kind}.${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  try {
+    complete(folder, download(folder, packages))
     rmSync(join(cache, kind), { recursive: true, force: true })
     renameSync(folder, join(cache, kind))
   } catch (error) {
@@ -62,7 +86,6 @@ export function unpack(kind, packages) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  return unpacked(kind)
 }
 
 /** Downloads and unpacks with the first of the apt option sets that works, and returns that set. */

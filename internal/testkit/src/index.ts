@@ -2,6 +2,13 @@ export { serverBinary } from './binary.js'
 export { type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
 export { freePort } from './ports.js'
 export {
+  type Prometheus,
+  type PrometheusOptions,
+  promtool,
+  type Sample,
+  startPrometheus,
+} from './prometheus.js'
+export {
   type FaultyProxy,
   type ProxyMode,
   type ProxyOptions,

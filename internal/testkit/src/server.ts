@@ -59,7 +59,7 @@ export async function startServer(args: Arguments, fixedPort?: number): Promise<
 
 // The shell outlives neither side: it ends with the server, and when the pipe on its standard input
 // closes, which the operating system does even for a killed test runner, it ends the server.
-const guard = `
+export const guard = `
   folder=$1; shift
   exec 3<&0
   "$0" "$@" 3<&- & server=$!

@@ -15,9 +15,11 @@ export {
 export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { CalendarUnit, WeekDay } from './base/calendar.js'
+export type { StoreCall } from './base/calls.js'
 export type { Clock } from './base/clock.js'
 export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
+export type { HistogramStats } from './base/histogram.js'
 export type { WarningCode } from './base/warnings.js'
 export type { StoreHealth } from './layers/resilience/backend.js'
 export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
@@ -27,6 +29,7 @@ export {
   resilient,
 } from './layers/resilience/resilient.js'
 export type { Cost } from './limiter/costs.js'
+export type { Wait } from './limiter/counters.js'
 export type {
   Allowed,
   Decision,
@@ -44,6 +47,7 @@ export {
   type WaitOptions,
 } from './limiter/limiter.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
+export type { DecisionStats, LimiterStats, PolicyStats, UndecidedStats } from './limiter/stats.js'
 export {
   type LimitsFrom,
   type LimitsFromOptions,
@@ -67,4 +71,11 @@ export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
-export type { PolicyResult, Store, WhenUnavailable } from './store.js'
+export type {
+  MemoryStats,
+  NodeStats,
+  PolicyResult,
+  Store,
+  StoreStats,
+  WhenUnavailable,
+} from './store.js'

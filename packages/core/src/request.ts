@@ -7,12 +7,15 @@ import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
 import type { PolicyResult, PolicySet, Store, StoreRequest, StoreResult, Target } from './store.js'
 
+/** @param counters where the limiter counts its decisions; no part of the set's value */
 export function makePolicySet(
   name: string,
   policies: readonly Policy[],
   whenUnavailable?: PolicySet['whenUnavailable'],
+  counters?: object,
 ): PolicySet {
-  return Object.freeze({ name, policies: Object.freeze([...policies]), whenUnavailable })
+  const set = { name, policies: Object.freeze([...policies]), whenUnavailable }
+  return Object.freeze(Object.defineProperty(set, 'counters', { value: counters }))
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a `WhenUnavailable` */

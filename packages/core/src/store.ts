@@ -4,6 +4,7 @@
 
 import type { Mode } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
+import type { HistogramStats } from './base/histogram.js'
 import type { Settings } from './settings.js'
 
 export type { Mode } from './algorithms/driver.js'
@@ -35,6 +36,56 @@ export interface Store {
   readonly reserves?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
   readonly settings?: Settings | undefined
+  /** What it has counted, for metrics: asks nothing of a server. */
+  stats?(): StoreStats
+}
+
+/** What a store has counted since it was made, in this process: `store.stats()`. */
+export interface StoreStats {
+  /** What it keeps its counters in: `redis`, `memory`, or `store` for one of a user's. */
+  readonly kind: string
+  /** The servers behind it; none of a memory store. */
+  readonly nodes: readonly NodeStats[]
+  /** Processes that share the limits, as far as this one knows. */
+  readonly instances: number
+  /** Keys under which something was admitted locally and is yet to be counted in the store. */
+  readonly unreconciled: number
+  /** How often each of its events has happened. */
+  readonly events: Readonly<Record<string, number>>
+  /** What it keeps in this process; undefined: nothing. */
+  readonly memory?: MemoryStats | undefined
+}
+
+/** The calls to one server. */
+export interface NodeStats {
+  /** What the store calls it. */
+  readonly node: string
+  /** Of its circuit breaker. */
+  readonly state: 'closed' | 'open' | 'half-open'
+  /** Calls that wait for its answer. */
+  readonly inFlight: number
+  /**
+   * Calls, by how they ended. `timeout`: later than the deadline of a decision, however it ended.
+   * `notSent` are requests: there was no connection, or too many calls waited.
+   */
+  readonly calls: {
+    readonly ok: number
+    readonly timeout: number
+    readonly error: number
+    readonly notSent: number
+  }
+  /** How long calls took. */
+  readonly durations: HistogramStats
+}
+
+/** What a store keeps in this process. */
+export interface MemoryStats {
+  /** Keys that are kept. */
+  readonly keys: number
+  /** Bytes of the tables that hold them, without the texts of keys. */
+  readonly bytes: number
+  /** Keys that were forgotten before their time, as there were `maxKeys`. */
+  readonly evictions: number
 }
 
 /**

@@ -92,6 +92,11 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return this.named(name, 'RateLimits.get').limiter
   }
 
+  /** All limiters that there are now, also those that share a name: for metrics. */
+  all(): readonly RateLimiter[] {
+    return [...this.limiters]
+  }
+
   /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
    *  called by another library, so the defaults are not meant. */
   of(owner: Type, handler: Handler, isForeign = false): Limits {

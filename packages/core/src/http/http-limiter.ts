@@ -6,6 +6,7 @@
 import { quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
+import { countersOfLimiter } from '../limiter/counters.js'
 import { policyOfRequests, RateLimiter, type RateLimiterOptions } from '../limiter/limiter.js'
 import type { Key } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
@@ -39,7 +40,9 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const { respond, refuse } = responder(options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source, adapter)
-  const identify = identifier(options, limiter.name, adapter)
+  const counters = countersOfLimiter(limiter)
+  counters.isShadow = options.shadow === true
+  const identify = identifier(options, limiter.name, adapter, counters.undecided)
   // Called by the next request, if any. One that comes before a turn of the event loop has passed
   // has made the limiter. On a store of the user's, it counts with the others all the same.
   let notice: (() => void) | undefined

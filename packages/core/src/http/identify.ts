@@ -3,6 +3,7 @@
 import { quote } from '../base/errors.js'
 import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
+import type { UndecidedCounters } from '../limiter/counters.js'
 import { isKey, type Key } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
 import { parseAddress } from './client/address.js'
@@ -29,6 +30,7 @@ export function identifier<Req, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiterName: string,
   adapter: HttpAdapter<Req, never, Rest>,
+  undecided: UndecidedCounters,
 ): Identify<Req, Rest> {
   const { key, skip, onMissingKey, preflight = 'skip', shadow = false } = options
   const skipsPreflights = preflight === 'skip'
@@ -47,8 +49,10 @@ export function identifier<Req, Rest extends unknown[]>(
   }
 
   function withoutKey(request: Req, found: unknown, rest: Rest): Client | Promise<Client> {
-    if (onMissingKey === 'skip') return undefined
-    if (onMissingKey === 'deny') return shadow ? undefined : unidentified()
+    if (onMissingKey === 'skip' || onMissingKey === 'deny') {
+      undecided.noKey += 1
+      return onMissingKey === 'skip' || shadow ? undefined : unidentified()
+    }
     if (typeof onMissingKey === 'function') {
       return whenKnown(onMissingKey(request, ...rest), (other) =>
         isKey(other) ? other : SHARED_KEY,
@@ -59,16 +63,27 @@ export function identifier<Req, Rest extends unknown[]>(
   }
 
   return (request, rest) => {
-    if (skipsPreflights && isPreflight(request, adapter)) return undefined
+    if (skipsPreflights && isPreflight(request, adapter)) {
+      undecided.preflight += 1
+      return undefined
+    }
     // Before anything is awaited: the socket of a client that leaves meanwhile loses its address.
     const address = needsAddress ? addressOf(request) : undefined
     const list = listOf?.(address)
-    if (list === 'deny' && !shadow) return denyListed()
-    if (list === 'allow') return undefined
+    if (list === 'deny' && !shadow) {
+      undecided.denyList += 1
+      return denyListed()
+    }
+    if (list === 'allow') {
+      undecided.allowList += 1
+      return undefined
+    }
     if (skip === undefined) return keyOf(request, address, rest)
-    return whenKnown(skip(request, ...rest), (skipped) =>
-      skipped ? undefined : keyOf(request, address, rest),
-    )
+    return whenKnown(skip(request, ...rest), (skipped) => {
+      if (!skipped) return keyOf(request, address, rest)
+      undecided.skip += 1
+      return undefined
+    })
   }
 }
 

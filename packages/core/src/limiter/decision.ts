@@ -1,9 +1,20 @@
 // A decision, as users see it. A denial is a value like any other; only misuse and failures throw.
 
 import type { Policy } from '../algorithms/policy.js'
+import { decisionChannel } from '../base/channels.js'
 import type { Pending } from '../layers/layer.js'
-import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
+import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './costs.js'
+import {
+  DENIALS,
+  DENIED_UNITS,
+  FAILED,
+  NEAR_LIMIT,
+  PENALTY,
+  REFUNDED,
+  type SetCounters,
+  TAKEN,
+} from './counters.js'
 
 interface DecisionBase {
   /** Name of the limiter that decided. */
@@ -86,21 +97,26 @@ export class Receipt {
   toJSON(): undefined {}
 }
 
-/** The decision that a store's result amounts to. */
-export function decisionOf(request: LimiterRequest, result: StoreResult): Decision {
-  return ofClass(withoutClass(request, result), request.priority)
-}
-
 /** The decision, with its class. Others have no field of it, which would cost them room. */
 function ofClass(decision: Decision, priority: string | undefined): Decision {
   return priority === undefined ? decision : Object.assign(decision, { priority })
 }
 
-function withoutClass(request: StoreRequest, result: StoreResult): Decision {
+/** The decision that a store's result amounts to. It is counted. */
+export function decisionOf(request: LimiterRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
+  const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
+  const binding = policies[place] as PolicyResult
+  const decision = ofClass(madeOf(request, result, binding), request.priority)
+  const { counters } = request.target.policySet as CountedSet
+  if (counters !== undefined) count(counters, request, result, binding, place)
+  return published(decision, request.mode)
+}
+
+function madeOf(request: StoreRequest, result: StoreResult, binding: PolicyResult): Decision {
+  const { granted, unavailableMs } = result
   const { key, policySet } = request.target
   const { name } = policySet
-  const binding = bindingOf(policies, granted === 0 && unavailableMs === undefined)
   if (granted > 0) return allowed(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
     return denied(name, binding, key, result, 'store-unavailable', unavailableMs)
@@ -108,6 +124,55 @@ function withoutClass(request: StoreRequest, result: StoreResult): Decision {
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
   const reason = isNever ? 'cost-exceeds-limit' : 'limit'
   return denied(name, binding, key, result, reason, retryAfterMs)
+}
+
+/** A policy set of a limiter; those of others have no counters. */
+interface CountedSet extends PolicySet {
+  readonly counters?: SetCounters | undefined
+}
+
+/**
+ * Counts a decision, in the rows and cells of counters.ts: here, as every decision passes through
+ * this file.
+ * @param place of the binding policy
+ */
+function count(
+  { decisions, policies }: SetCounters,
+  { mode, costs }: Pick<StoreRequest, 'mode' | 'costs'>,
+  result: StoreResult,
+  binding: PolicyResult,
+  place: number,
+): void {
+  if (mode !== 'consume') {
+    if (mode === 'penalty') addAll(policies, PENALTY, costs)
+    else if (mode !== 'peek') addAll(policies, REFUNDED, costs)
+    return
+  }
+  const row = result.degraded ? 2 : result.source === 'store' ? 0 : 1
+  const cells = policies[place] as Float64Array
+  if (result.granted > 0) {
+    add(decisions, row, 1)
+    addAll(policies, TAKEN, costs)
+    if (binding.remaining <= binding.limit * NEAR) add(cells, NEAR_LIMIT, 1)
+    return
+  }
+  add(decisions, row + 3, 1)
+  add(cells, DENIED_UNITS, binding.cost)
+  let reason = 0
+  if (result.unavailableMs !== undefined) reason = 2
+  else if (binding.retryAfterMs === Number.POSITIVE_INFINITY) reason = 1
+  add(cells, DENIALS + reason, 1)
+}
+
+function addAll(all: readonly Float64Array[], place: number, units: readonly number[]): void {
+  for (let i = 0; i < units.length; i += 1) add(all[i] as Float64Array, place, units[i] as number)
+}
+
+/** The part of a limit that is left when it is near. */
+const NEAR = 0.2
+
+function add(counters: Float64Array, place: number, units: number): void {
+  counters[place] = (counters[place] as number) + units
 }
 
 /** The decision where no policy limits anything. */
@@ -152,9 +217,32 @@ export class PendingDecision implements Pending {
   }
 
   failed(error: unknown): void {
+    if (this.request.mode === 'consume') countFailure(this.request)
     this.failure = { error }
     this.reject?.(error)
   }
+}
+
+/** The store could not decide, and nothing decides instead. */
+export function countFailure({ target }: StoreRequest): void {
+  const { counters } = target.policySet as CountedSet
+  if (counters !== undefined) add(counters.decisions, FAILED, 1)
+}
+
+/** Units that a decision was charged more, or below 0 less, than was counted. */
+export function countCorrection({ target }: StoreRequest, costs: readonly number[]): void {
+  const { counters } = target.policySet as CountedSet
+  counters?.policies.forEach((cells, i) => {
+    const units = costs[i] as number
+    add(cells, units > 0 ? TAKEN : REFUNDED, Math.abs(units))
+  })
+}
+
+/** A decision that no store made. */
+export function published<Made extends Decision>(decision: Made, mode: Mode): Made {
+  if (mode === 'consume' && decisionChannel.hasSubscribers)
+    decisionChannel.publish(Object.freeze(copyOf(decision)))
+  return decision
 }
 
 /** A copy. Field by field: by `...` it takes over two microseconds, more than to decide. */
@@ -218,16 +306,18 @@ function denied(
 }
 
 /**
- * The result that binds: among those of a denied request, one that denied it; of equals the first.
+ * The place of the result that binds: among those of a denied request, one that denied it; of
+ * equals the first.
  */
-function bindingOf(results: readonly PolicyResult[], isDenied: boolean): PolicyResult {
-  let binding = results[0] as PolicyResult
+function bindingPlace(results: readonly PolicyResult[], isDenied: boolean): number {
+  let place = 0
   for (let i = 1; i < results.length; i += 1) {
+    const binding = results[place] as PolicyResult
     const other = results[i] as PolicyResult
     const denies = isDenied && isViolated(other)
-    if (bindsMore(other, denies, binding, isDenied && isViolated(binding))) binding = other
+    if (bindsMore(other, denies, binding, isDenied && isViolated(binding))) place = i
   }
-  return binding
+  return place
 }
 
 /** True if a policy denied the request. */

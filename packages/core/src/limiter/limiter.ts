@@ -32,12 +32,17 @@ import {
   requestOf,
   settledCosts,
 } from './costs.js'
+import { FAILED, LimiterCounters, noteCounters, SWITCHED_OFF, UNLIMITED } from './counters.js'
 import {
+  type Allowed,
   copyOf,
+  countCorrection,
+  countFailure,
   type Decision,
   decisionOf,
   type PartialDecision,
   PendingDecision,
+  published,
   Receipt,
   unlimitedDecision,
   type WaitDecision,
@@ -54,6 +59,7 @@ import {
   warnOfNamesake,
 } from './policy-set.js'
 import { checkReserve, Priorities } from './priority.js'
+import { type LimiterStats, statsOf } from './stats.js'
 import { TurnLine } from './turns.js'
 import { Waiting } from './waiting.js'
 
@@ -167,6 +173,7 @@ export class RateLimiter {
   readonly #chosen: Recent<Resolved> = new Recent(MAX_CHOSEN)
   readonly #waiting: Waiting
   readonly #priorities: Priorities
+  readonly #counters: LimiterCounters = new LimiterCounters()
   #isClosed = false
   #isEnabled = true
 
@@ -195,7 +202,9 @@ export class RateLimiter {
           : new AskLine(layer, time, ended),
     })
     const isNamed = name !== undefined
-    this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable })
+    const counters = this.#counters
+    noteCounters(this, counters)
+    this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable, counters })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
       this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED
     else if (whenPolicyFails !== undefined) this.#otherwise = this.#resolve(whenPolicyFails)
@@ -243,8 +252,7 @@ export class RateLimiter {
     if (priority !== undefined) this.#priorities.check(priority)
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    const off = unlimitedDecision(this.name, key, DISABLED, true)
-    if (!this.#isEnabled) return { ...off, waitedMs: 0 }
+    if (!this.#isEnabled) return { ...this.#switchedOff(key), waitedMs: 0 }
     const known = this.#resolveFor('wait', key, options)
     // In the same turn where that is possible: first come, first served.
     const resolved = isPromise(known) ? await known : known
@@ -252,14 +260,20 @@ export class RateLimiter {
     // A policy function may have taken its time.
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.#isEnabled) return { ...off, waitedMs: 0 }
+    if (!this.#isEnabled) return { ...this.#switchedOff(key), waitedMs: 0 }
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
     const request = this.#priorities.request(requestOf(target, costs, resolved), priority)
     const limited = { ...request, atLeast: 1 }
-    const { result, waitedMs } = await this.#waiting.wait({ request: limited, timeoutMs, signal })
-    if (result === undefined) return { ...off, waitedMs }
+    const waited = this.#waiting.wait({ request: limited, timeoutMs, signal })
+    const { result, waitedMs } = await waited.catch((error) => {
+      // Who leaves, or is turned away by `close`, got no decision, and the store is well.
+      if (!signal?.aborted && !this.#isClosed) countFailure(request)
+      throw error
+    })
+    if (result === undefined) return { ...this.#switchedOff(key), waitedMs }
+    this.#counters.waited(this.name, waitedMs)
     const decision = this.#watched('consume', decisionOf(request, result)) as Decision
     return { ...decision, waitedMs }
   }
@@ -277,8 +291,7 @@ export class RateLimiter {
     checkUnits('n', n, MAX_UNITS)
     checkUnits('atLeast', atLeast, n)
     if (priority !== undefined) this.#priorities.check(priority)
-    if (!this.#isEnabled)
-      return { ...unlimitedDecision(this.name, key, DISABLED, true), granted: n }
+    if (!this.#isEnabled) return { ...this.#switchedOff(key), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
     const resolved = isPromise(known) ? await known : known
     const { policySet, ownKeys } = resolved
@@ -288,7 +301,11 @@ export class RateLimiter {
     }
     const plain = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
     const one = this.#priorities.request(plain, priority)
-    const result = await promiseOf(this.#layer, { ...one, count: n, atLeast })
+    const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
+    const result = await asked.catch((error) => {
+      countFailure(one)
+      throw error
+    })
     const { granted } = result
     // What it cost, or would have.
     const units = granted > 0 ? granted : atLeast
@@ -364,6 +381,13 @@ export class RateLimiter {
     const { untilUs, nowUs } = result
     const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
     await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
+    countCorrection(request, costs)
+  }
+
+  /** What it has counted since it was made, in this process. Asks nothing of the store. */
+  stats(): LimiterStats {
+    const { name, enabled } = this
+    return statsOf({ name, enabled, waiting: this.#waiting.size }, this.#counters)
   }
 
   /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. The store stays
@@ -410,6 +434,10 @@ export class RateLimiter {
     const { untilUs, nowUs } = result
     const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
     await this.store.decide({ ...request, mode: 'refund', costs, ...receiptOf })
+    countCorrection(
+      request,
+      costs.map((each) => -each),
+    )
   }
 
   /** What a decision of this limiter was charged; undefined: nothing. */
@@ -484,7 +512,7 @@ export class RateLimiter {
     const { cost: given = 1, priority } = options ?? NO_OPTIONS
     const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
     if (priority !== undefined) this.#priorities.check(priority)
-    if (!this.#isEnabled) return unlimitedDecision(this.name, key, DISABLED, true)
+    if (!this.#isEnabled) return this.#switchedOff(key, mode)
     const resolved = this.#resolveFor(mode, key, options)
     if (isPromise(resolved))
       return resolved.then((settled) => this.#askStore(settled, key, cost, mode, priority))
@@ -502,7 +530,7 @@ export class RateLimiter {
     let costs = cost === 1 ? ONE : [cost as number]
     if (typeof cost === 'object')
       costs = mode === 'refund' ? namedCosts(resolved, cost) : costsOf(resolved, cost)
-    if (policySet === undefined) return this.#withoutStore(resolved, key)
+    if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
     const { policies } = policySet
     if (typeof cost === 'number' && (ownCosts !== undefined || policies.length > 1))
       costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
@@ -521,10 +549,18 @@ export class RateLimiter {
   }
 
   /** Where nothing is counted: there is no limit, or nothing says which. */
-  #withoutStore(resolved: Resolved, key: string): Decision {
+  #withoutStore(resolved: Resolved, key: string, mode: Mode = 'consume'): Decision {
     const { first } = resolved
-    if (resolved === DENIED) return withoutPolicy(this.name, key, first)
-    return unlimitedDecision(this.name, key, first, resolved === ALLOWED)
+    const isUnknown = resolved === DENIED || resolved === ALLOWED
+    if (isUnknown && mode === 'consume') this.#counters.countUnknown(first, resolved === ALLOWED)
+    if (resolved === DENIED) return published(withoutPolicy(this.name, key, first), mode)
+    if (!isUnknown && mode === 'consume') this.#counters.count(UNLIMITED)
+    return published(unlimitedDecision(this.name, key, first, isUnknown), mode)
+  }
+
+  #switchedOff(key: string, mode: Mode = 'consume'): Allowed {
+    if (mode === 'consume') this.#counters.count(SWITCHED_OFF)
+    return published(unlimitedDecision(this.name, key, DISABLED, true), mode)
   }
 
   #resolveFor(
@@ -563,6 +599,7 @@ export class RateLimiter {
       return resolved
     }
     if (this.#otherwise === undefined || !DECIDING.includes(method)) {
+      if (DECIDING.includes(method) && method !== 'peek') this.#counters.count(FAILED)
       const right = 'fix it, or say with whenPolicyFails what holds meanwhile'
       const message = `${problem}, and never chose a policy for this key; ${right}`
       throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })

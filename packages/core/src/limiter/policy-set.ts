@@ -8,6 +8,7 @@ import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import { checkWhen, makePolicySet } from '../request.js'
 import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
+import type { LimiterCounters } from './counters.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -56,6 +57,8 @@ interface Owner {
   readonly store: Store
   /** For policies that say nothing of it. */
   readonly whenUnavailable: WhenUnavailable | undefined
+  /** What it counts. */
+  readonly counters: LimiterCounters
 }
 
 const stores: WeakMap<PolicySet, Store> = new WeakMap()
@@ -82,7 +85,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
     if (policySet === undefined) {
       const policies = uses.map(({ policy }) => policy)
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? owner.whenUnavailable)
-      policySet = makePolicySet(owner.limiter, policies, when)
+      policySet = makePolicySet(owner.limiter, policies, when, owner.counters.ofSet(policies))
       policySets.set(signature, policySet)
       stores.set(policySet, owner.store)
       warnOfAlgorithms(policySet, owner.store)

@@ -62,6 +62,11 @@ export class Waiting {
     this.#options = options
   }
 
+  /** How many wait. */
+  get size(): number {
+    return this.#waiters.size
+  }
+
   wait({ request, timeoutMs, signal }: WaitRequest): Promise<Waited> {
     const { time } = this.#options
     const sinceMs = time.nowMs()

@@ -50,6 +50,13 @@ export class States {
     this.cells = this.#selected.cells
   }
 
+  /** Of the tables and of states with arrays of their own, without the texts of keys. */
+  get bytes(): number {
+    let bytes = 0
+    for (const segment of this.#segments) bytes += segment?.bytes ?? 0
+    return bytes
+  }
+
   /** Selects the slot of a key, and returns it; -1: it has none. */
   find(key: string): number {
     // The same key again, as of whoever is about to be refused: then there is nothing to work out.
@@ -162,6 +169,9 @@ const HASH = 0
 const UNTIL = 1
 const WORDS = 2
 
+/** Bytes of a reference to a text. */
+const POINTER = 8
+
 /** The text of a key, or the other half of its hash. */
 type Owner = string | number
 
@@ -189,6 +199,13 @@ class Segment {
     this.#owners = form.keepsTexts
       ? new Array(this.places).fill(undefined)
       : new Int32Array(this.places)
+  }
+
+  get bytes(): number {
+    const owners = this.#owners instanceof Int32Array ? 4 : POINTER
+    let bytes = this.cells.byteLength + owners * this.places
+    for (const cells of this.large ?? []) bytes += cells?.byteLength ?? 0
+    return bytes
   }
 
   /** Where the numbers of a place begin in `cells`. */

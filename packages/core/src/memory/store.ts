@@ -10,7 +10,7 @@ import { textOfKey, textOfOwnKey } from '../base/key-text.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { resultOf } from '../request.js'
-import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../store.js'
+import type { PolicySet, Store, StoreRequest, StoreResult, StoreStats, Target } from '../store.js'
 import { memorySettings } from './settings.js'
 import { sweeper } from './sweeper.js'
 import { type Bounds, MemoryTable, marksIn } from './table.js'
@@ -36,6 +36,8 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends Store {
   decide(request: StoreRequest): StoreResult
   reset(target: Target): void
+  /** What it keeps. Looks at every table. */
+  stats(): StoreStats
   close(): void
 }
 
@@ -65,6 +67,7 @@ export function memoryStoreOf({
   const tables = new Map<string, MemoryTable>()
   let preparedOf = memoized(prepare)
   const marks = new Recent<Mark>(MAX_MARKS)
+  const evictions = { count: 0 }
   let closed = false
   const sweeping = sweeper(tables, clock, time, () => {
     // Prepared policy sets may refer to tables that were dropped.
@@ -81,7 +84,7 @@ export function memoryStoreOf({
       // Policy sets have no policy without one: it would limit nothing.
       const kernel = policy.kernel as Kernel
       const id = tableId(policySet, policy)
-      const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marksOf(id))
+      const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marksOf(id), evictions)
       tables.set(id, table)
       table.use(numbers)
       return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
@@ -119,6 +122,16 @@ export function memoryStoreOf({
         marksOf(id).on(keyOf(target, i)).forgottenUs = nowUs
         tables.get(id)?.reset(keyOf(target, i))
       })
+    },
+    stats() {
+      let keys = 0
+      let bytes = 0
+      for (const table of tables.values()) {
+        keys += table.size
+        bytes += table.bytes
+      }
+      const memory = { keys, bytes, evictions: evictions.count }
+      return { kind: 'memory', nodes: [], instances: 1, unreconciled: 0, events: {}, memory }
     },
     close() {
       closed = true

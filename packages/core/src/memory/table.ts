@@ -62,9 +62,15 @@ export class MemoryTable implements Table {
   readonly #log: Cells
   /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
   #victim = -1
+  /** It is not over yet. */
+  #isEviction = false
   readonly marks: Marks
 
-  constructor(kernel: Kernel, bounds: Bounds, marks: Marks) {
+  readonly #evictions: { count: number }
+
+  /** @param evictions counts those who made room before their time */
+  constructor(kernel: Kernel, bounds: Bounds, marks: Marks, evictions = { count: 0 }) {
+    this.#evictions = evictions
     this.#kernel = kernel
     this.#bounds = bounds
     this.marks = marks
@@ -76,6 +82,11 @@ export class MemoryTable implements Table {
 
   get size(): number {
     return this.#states.count
+  }
+
+  /** Of all states, without the texts of keys. */
+  get bytes(): number {
+    return this.#states.bytes
   }
 
   /** Makes numbers known that its states are judged by. */
@@ -117,7 +128,10 @@ export class MemoryTable implements Table {
     const kernel = this.#kernel
     const states = this.#states
     if (known < 0) {
-      if (this.#victim >= 0) states.remove(this.#victim)
+      if (this.#victim >= 0) {
+        states.remove(this.#victim)
+        if (this.#isEviction) this.#evictions.count += 1
+      }
       const isFull = this.#victim < 0 && states.count >= this.#bounds.maxKeys
       states.add(isFull ? OVERFLOW : key)
     }
@@ -168,11 +182,15 @@ export class MemoryTable implements Table {
   #findVictim(overflow: number, nowUs: number): number {
     let victim = -1
     let most = 0
+    this.#isEviction = true
     for (let step = 0; step < CANDIDATES; step += 1) {
       const slot = this.#states.walk()
       if (slot < 0 || slot === overflow) continue
       const left = this.#leftOf(slot, nowUs)
-      if (left === Number.POSITIVE_INFINITY) return slot
+      if (left === Number.POSITIVE_INFINITY) {
+        this.#isEviction = false
+        return slot
+      }
       if (left > most) {
         victim = slot
         most = left

@@ -61,6 +61,7 @@ export function calendarWindow(options: CalendarOptions, unit: CalendarUnit): Po
     maxWaitMs: 0,
     kernel,
     numbers: [limit, 0, 0],
+    options: rest,
   })
 }
 

@@ -1,5 +1,6 @@
 // What resilience needs of the layer that may fail, and what it says of it.
 
+import type { Calls } from '../../base/calls.js'
 import type { Target } from '../../store.js'
 import type { Layer } from '../layer.js'
 import type { BreakerState } from './breaker.js'
@@ -9,12 +10,16 @@ export interface BackendNode {
   readonly name: string
   /** Calls that wait for its answer; undefined: each request is a call. */
   readonly inFlight?: number
+  /** Counts the calls to it. */
+  readonly calls?: Calls
 }
 
 /** The layer that may fail, and what is known of it. */
 export interface Backend {
   /** What errors call it. */
   readonly title: string
+  /** What statistics call it. */
+  readonly kind?: string
   /** Whether it knows the modes `reconcile` and `restore`. */
   readonly recovers: boolean
   /** How many requests may wait for its answer at once; undefined: it does not matter. */

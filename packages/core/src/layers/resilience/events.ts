@@ -39,6 +39,8 @@ export interface EventsOptions {
 export interface Events {
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
   emit<Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]): void
+  /** How often each has happened. */
+  readonly counts: Readonly<Record<keyof StoreEvents, number>>
   /** What happens from now on is no news. */
   close(): void
 }
@@ -53,6 +55,7 @@ export function storeEvents(title: string, options: EventsOptions): Events {
   const lastLineMs = new Map<keyof StoreEvents, number>()
   const away = new Map<string, { cause: unknown; readonly cancel: () => void }>()
   const warned = new Set<string>()
+  const counts = { breaker: 0, fallback: 0, 'key-error': 0, reconciled: 0, 'data-loss': 0 }
   let isOver = false
 
   function warnOf(node: string): void {
@@ -75,6 +78,7 @@ export function storeEvents(title: string, options: EventsOptions): Events {
   }
 
   return {
+    counts,
     on(name, listener) {
       const some = listeners.get(name) ?? new Set()
       listeners.set(name, some)
@@ -83,6 +87,7 @@ export function storeEvents(title: string, options: EventsOptions): Events {
     },
     emit(name, event) {
       if (isOver) return
+      counts[name] += 1
       if (name === 'breaker') changed(event as StoreEvents['breaker'])
       for (const listener of listeners.get(name) ?? [])
         notify('a listener', name, () => listener(event as never))

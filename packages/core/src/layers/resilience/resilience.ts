@@ -6,8 +6,9 @@
 // without the store is in fallback.ts; how a node comes back in recovery.ts.
 
 import { memoized } from '../../base/cache.js'
+import { Calls } from '../../base/calls.js'
 import { storeClosed } from '../../base/errors.js'
-import type { PolicySet, StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { PolicySet, StoreResult, StoreStats, Target, WhenUnavailable } from '../../store.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { BreakerState } from './breaker.js'
@@ -80,6 +81,7 @@ export class Resilience implements Layer {
     const reason = this.#backend.unready()
     // A client that has lost its connection is not queued on.
     if (reason !== undefined) {
+      if (guard.node.calls !== undefined) guard.node.calls.notSent += 1
       guarded.failed(new Error(reason))
       return
     }
@@ -100,6 +102,27 @@ export class Resilience implements Layer {
       nodes,
       instances: this.#options.peers().count,
       localKeys: this.#fallback.keys,
+    }
+  }
+
+  stats(): StoreStats {
+    const { kind = 'store', nodes } = this.#backend
+    return {
+      kind,
+      nodes: nodes.all.map((node) => {
+        const { breaker, inFlight } = this.#recovery.guardOf(node)
+        const { ok, timeout, error, notSent, durations } = node.calls ?? new Calls()
+        return {
+          node: node.name,
+          state: breaker.state,
+          inFlight: node.inFlight ?? inFlight,
+          calls: { ok, timeout, error, notSent },
+          durations: durations.stats(),
+        }
+      }),
+      instances: this.#options.peers().count,
+      unreconciled: this.#fallback.keys,
+      events: { ...this.events.counts },
     }
   }
 

@@ -1,10 +1,11 @@
 // A deadline, a circuit breaker and decisions without the store, for any store.
 
+import { Calls } from '../../base/calls.js'
 import { storeClosed } from '../../base/errors.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
 import { checkStore, checkWhen } from '../../request.js'
-import type { Store, StoreResult, WhenUnavailable } from '../../store.js'
+import type { Store, StoreResult, StoreStats, WhenUnavailable } from '../../store.js'
 import {
   LAYER,
   type Layer,
@@ -36,6 +37,8 @@ export interface ResilientOptions {
 export interface ResilientStore extends Store {
   /** How the store is: for a health check, or a metric. Asks nothing of it. */
   health(): StoreHealth
+  /** What it has counted since it was made, in this process. Asks nothing of it. */
+  stats(): StoreStats
   /** Listens; returns what stops it. What a listener throws becomes a warning. */
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
   /** Ends timers and waits, within a second in any state. */
@@ -62,7 +65,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
   checkStore(store)
   checkAll(options, 'resilient()', RESILIENT_CHECKS)
   const { instances = ALONE, ...settings } = resilientSettings(options)
-  const resilience = new Resilience(backendOf(store), {
+  const resilience = new Resilience(backendOf(store, settings.deadlineMs, time), {
     ...settings,
     clock: undefined,
     peers: () => instances,
@@ -114,6 +117,7 @@ export function layeredStore(
       })
     },
     health: () => resilience.health(),
+    stats: () => resilience.stats(),
     on: (name, listener) => resilience.events.on(name, listener),
     close() {
       isClosed = true
@@ -146,12 +150,31 @@ export function resilientSettings(options: ResilientOptions): ResilientSettings 
 }
 
 /** A store as a backend of one node. */
-function backendOf(store: Store): Backend {
-  const node = { name: 'store' }
+function backendOf(store: Store, deadlineMs: number, time: Time): Backend {
+  const calls = new Calls()
+  const node = { name: 'store', calls }
+  const { name } = node
+  const layer = layerOf(store)
+  const next: Layer = {
+    ask(request, pending) {
+      const sentAtMs = time.nowMs()
+      layer.ask(request, {
+        decided(result) {
+          calls.ended(name, time.nowMs() - sentAtMs, deadlineMs, 1)
+          pending.decided(result)
+        },
+        failed(error) {
+          const why = error ?? new Error('the store gave no reason')
+          calls.ended(name, time.nowMs() - sentAtMs, deadlineMs, 1, why)
+          pending.failed(error)
+        },
+      })
+    },
+  }
   return {
     title: 'the store',
     recovers: store.recovers === true,
-    next: layerOf(store),
+    next,
     nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
     unready: () => undefined,
   }

@@ -1,5 +1,6 @@
 // The Redis nodes behind a client: one, or the masters of a Cluster; and where keys lie on them.
 
+import { Calls } from '../../base/calls.js'
 import type { BackendNode } from '../../layers/resilience/backend.js'
 import type { Target } from '../../store.js'
 import type { Connection } from '../client/client.js'
@@ -8,6 +9,7 @@ import { hashTagOf, type KeyFormat } from './keys.js'
 
 export interface RedisNode extends BackendNode {
   inFlight: number
+  readonly calls: Calls
   /** The last call to it was of one request. */
   wasLone: boolean
 }
@@ -96,7 +98,7 @@ export class Nodes {
   #named(name: string): RedisNode {
     let node = this.#nodes.get(name)
     if (node === undefined) {
-      node = { name, inFlight: 0, wasLone: false }
+      node = { name, inFlight: 0, calls: new Calls(), wasLone: false }
       this.#nodes.set(name, node)
     }
     return node

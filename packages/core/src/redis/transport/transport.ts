@@ -96,6 +96,7 @@ export function redisTransport(
   function ask(call: Call, send: Send): void {
     const node = call.node as RedisNode
     if (node.inFlight >= maxInFlight) {
+      node.calls.notSent += call.entries.length
       fail(call, new Error(`${node.inFlight} calls are in flight already`))
       return
     }
@@ -149,6 +150,7 @@ export function redisTransport(
     }
     const node = call.node as RedisNode
     node.inFlight -= 1
+    node.calls.ended(node.name, time.nowMs() - call.sentAtMs, deadlineMs, call.entries.length)
     const foreign = answer(call, numbers)
     if (foreign !== undefined) noted(node, foreign)
     // The first reply starts it, unless the number of peers was given as an option.
@@ -169,6 +171,9 @@ export function redisTransport(
   function refused(call: Call, error: unknown): void {
     const node = call.node as RedisNode
     node.inFlight -= 1
+    const tookMs = time.nowMs() - call.sentAtMs
+    const why = error ?? new Error('the client gave no reason')
+    node.calls.ended(node.name, tookMs, deadlineMs, call.entries.length, why)
     if (mustSplit(error) && call.entries.length > 1) {
       dispatch(call.entries.map((entry) => ({ ...call, entries: [entry] })))
       return
@@ -183,6 +188,7 @@ export function redisTransport(
 
   return {
     title: 'Redis',
+    kind: 'redis',
     recovers: true,
     maxInFlight,
     next: gathered,

@@ -1,0 +1,289 @@
+// A real Prometheus scrapes a real Weir on a real Redis, while it is under load, while Redis hangs,
+// and after Redis has lost its keys. Every wait is for something to be seen, however late it comes.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  fixedWindow,
+  RateLimiter,
+  rateLimit,
+  recommendedRedisOptions,
+  redisStore,
+  tokenBucket,
+} from '@weir/express'
+import { prometheus } from '@weir/metrics/prometheus'
+import {
+  type Prometheus,
+  promtool,
+  type RedisServer,
+  startPrometheus,
+  startRedis,
+  waitUntil,
+} from '@weir/testkit'
+import express from 'express'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { board, rules } from './files.js'
+
+const SOON_MS = 120_000
+const EVERY_MS = 500
+
+/** The same alerts, in seconds. */
+const shortRules = rules
+  .replace(/\[\d+m\]/g, '[10s]')
+  .replace(/for: \d+[mh]/g, 'for: 1s')
+  .replace(/offset 1[hd]/g, 'offset 10s')
+
+let redis: RedisServer
+let client: Redis
+let store: ReturnType<typeof redisStore>
+let server: Server
+let seen: Prometheus
+let url: string
+
+beforeAll(async () => {
+  // What a store says of its outage is not the subject.
+  vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  redis = await startRedis()
+  client = new Redis(redis.port, { ...recommendedRedisOptions, connectTimeout: 5_000 })
+  client.on('error', () => {})
+  await new Promise((resolve) => client.once('ready', resolve))
+  store = redisStore(client, { deadlineMs: 2_000 })
+  makeLimiters()
+  server = createServer(app())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  url = `http://${target}`
+  seen = await startPrometheus({ targets: [target], rules: shortRules, everyMs: EVERY_MS })
+})
+afterAll(async () => {
+  await seen?.stop()
+  server?.closeAllConnections()
+  server?.close()
+  redis?.kill('SIGCONT')
+  await store?.close()
+  client?.disconnect()
+  await redis?.stop()
+  vi.restoreAllMocks()
+})
+
+let search: RateLimiter
+let strict: RateLimiter
+let inMemory: RateLimiter
+let patient: RateLimiter
+let shadow: ReturnType<typeof rateLimit>
+
+function makeLimiters(): void {
+  const window = '1h'
+  search = new RateLimiter({
+    name: 'search',
+    store,
+    policy: [
+      tokenBucket({ name: 'burst', capacity: 20, refill: 1, every: '1h' }),
+      fixedWindow({ name: 'daily', limit: 1_000, window: '1d' }),
+    ],
+  })
+  const policy = fixedWindow({ limit: 100_000, window })
+  strict = new RateLimiter({ name: 'strict', store, policy, whenUnavailable: 'throw' })
+  inMemory = new RateLimiter({ name: 'in-memory', policy: fixedWindow({ limit: 50, window }) })
+  patient = new RateLimiter({
+    name: 'patient',
+    policy: tokenBucket({ name: 'turns', capacity: 1, refill: 100, every: '1s', maxWait: '1m' }),
+  })
+  shadow = rateLimit({
+    name: 'shadow',
+    store,
+    limit: 3,
+    window,
+    shadow: true,
+    skip: (req) => req.path === '/health',
+  })
+}
+
+function app() {
+  const metrics = prometheus([search, strict, inMemory, patient, shadow])
+  return express()
+    .get('/metrics', metrics.handler)
+    .use(shadow)
+    .get(['/', '/health'], (_, res) => void res.end())
+}
+
+/** What the load generator has seen, by limiter and outcome; and units, by limiter and policy. */
+const counted: Record<string, number> = {}
+
+function count(id: string, by = 1): void {
+  counted[id] = (counted[id] ?? 0) + by
+}
+
+/** Asks once, and counts what comes of it. */
+async function ask(limiter: RateLimiter, key: string, cost = 1): Promise<void> {
+  try {
+    const decision = await limiter.consume(key, { cost })
+    count(`${limiter.name} ${decision.allowed ? 'allowed' : 'denied'}`)
+    if (decision.allowed)
+      for (const { policy } of decision.policies) count(`${limiter.name}/${policy.name}`, cost)
+  } catch {
+    count(`${limiter.name} error`)
+  }
+}
+
+async function load(rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        await ask(search, `user-${i % 5}`, 1 + (i % 3))
+        await ask(strict, `user-${i}`)
+        await ask(inMemory, `user-${i % 2}`)
+      }),
+    )
+    await fetch(url)
+    count(`shadow ${(counted['shadow allowed'] ?? 0) < 3 ? 'allowed' : 'shadow_denied'}`)
+    await fetch(`${url}/health`)
+    await patient.wait('all')
+    count('patient allowed')
+    count('patient/turns')
+  }
+}
+
+/** What was counted, as Prometheus has it: once a scrape has come that was after the load. */
+async function shows(all: Readonly<Record<string, number>>): Promise<void> {
+  let last: unknown
+  await waitUntil(
+    'Prometheus shows all that was counted',
+    async () => {
+      const decisions = await seen.query('sum by (limiter, outcome) (weir_decisions_total) > 0')
+      const units = await seen.query(
+        'sum by (limiter, policy) (weir_units_total{kind="taken"}) > 0',
+      )
+      last = Object.fromEntries([
+        ...decisions.map(({ labels, value }) => [`${labels.limiter} ${labels.outcome}`, value]),
+        ...units.map(({ labels, value }) => [`${labels.limiter}/${labels.policy}`, value]),
+      ])
+      return JSON.stringify(Object.entries(last as object).sort()) === JSON.stringify(sorted(all))
+    },
+    SOON_MS,
+  ).catch(() => {
+    expect(last).toEqual(all)
+  })
+}
+
+function sorted(all: object): unknown {
+  return Object.entries(all).sort()
+}
+
+/** Polls until an alert fires, or is over, while there is load. */
+async function alert(name: string, isFiring: boolean): Promise<void> {
+  await waitUntil(
+    `${name} ${isFiring ? 'fires' : 'is over'}`,
+    async () => {
+      await Promise.all([ask(search, 'probe'), ask(strict, 'probe'), sleep(100)])
+      const states = await seen.alertStates(name)
+      return isFiring ? states.includes('firing') : states.length === 0
+    },
+    SOON_MS,
+  )
+}
+
+test('sums are those of the load generator, to the unit', async () => {
+  await load(10)
+  await shows({ ...counted, 'shadow/shadow': 3 })
+})
+
+test('promtool finds nothing wrong with the metrics', async () => {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const { status, output } = promtool(['check', 'metrics'], text)
+  expect(output).toBe('')
+  expect(status).toBe(0)
+})
+
+test('every query of the board returns data', async () => {
+  const queries = [
+    ...board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+    // Annotations are of what should not be: what they compare is there.
+    ...board.annotations.list.map(({ expr }) => expr.replace(/ > 0$/, '')),
+  ]
+  expect(queries.length).toBeGreaterThan(25)
+  const empty = new Set(queries)
+  // Rates need two scrapes.
+  await waitUntil(
+    'all return data',
+    async () => {
+      for (const expr of empty) {
+        const own = expr
+          .replaceAll('$__rate_interval', '1m')
+          .replace(/=~"\$(job|limiter|policy)"/g, '=~".*"')
+        if ((await seen.query(own)).length > 0) empty.delete(expr)
+      }
+      return empty.size === 0
+    },
+    SOON_MS,
+  ).catch(() => {
+    expect([...empty]).toEqual([])
+  })
+})
+
+test('what every alert compares is there', async () => {
+  const names = new Set([...rules.matchAll(/\bweir_[a-z_]+/g)].map(([name]) => name))
+  expect(names.size).toBeGreaterThan(6)
+  for (const name of names)
+    expect([name, (await seen.query(name)).length > 0]).toEqual([name, true])
+  const labelled = [...rules.matchAll(/\bweir_[a-z_]+\{[^}]+\}/g)].map(([selector]) => selector)
+  for (const selector of labelled)
+    expect([selector, (await seen.query(selector)).length > 0]).toEqual([selector, true])
+})
+
+test('an outage fires WeirDegraded and WeirBreakerOpen, and they clear when it is over', async () => {
+  redis.kill('SIGSTOP')
+  await alert('WeirBreakerOpen', true)
+  await alert('WeirDegraded', true)
+  // Of the limiter that decides without its store, and of the one that fails.
+  const degraded = await seen.query(
+    'sum by (limiter) (weir_decisions_total{source=~"local|none", degraded="true"}) > 0',
+  )
+  const names = degraded.map(({ labels }) => labels.limiter)
+  expect(names).toEqual(expect.arrayContaining(['search', 'strict']))
+  redis.kill('SIGCONT')
+  await alert('WeirBreakerOpen', false)
+  await alert('WeirDegraded', false)
+})
+
+test('sums are right after the outage, too', async () => {
+  await load(2)
+  await shows({ ...counted, 'shadow/shadow': 3 })
+})
+
+test('keys that Redis has lost fire WeirDataLoss', async () => {
+  let keys = 0
+  await waitUntil(
+    'WeirDataLoss fires',
+    async () => {
+      keys += 1
+      await ask(search, `lost-${keys}`)
+      await redis.command('FLUSHALL')
+      await ask(search, `lost-${keys}`)
+      await sleep(100)
+      return (await seen.alertStates('WeirDataLoss')).includes('firing')
+    },
+    SOON_MS,
+  )
+  await alert('WeirDataLoss', false)
+})
+
+test('a limiter that is switched off fires WeirSwitchedOff, and is not taken for degraded', async () => {
+  inMemory.enabled = false
+  await ask(inMemory, 'anybody')
+  await alert('WeirSwitchedOff', true)
+  expect(await seen.query('weir_decisions_total{limiter="in-memory", source="local"} > 0')).toEqual(
+    [],
+  )
+  inMemory.enabled = true
+  await alert('WeirSwitchedOff', false)
+})
+
+test('a scrape during an outage is answered at once, as nothing is asked of Redis', async () => {
+  redis.kill('SIGSTOP')
+  const response = await fetch(`${url}/metrics`)
+  expect(await response.text()).toContain('weir_store_breaker_state')
+  redis.kill('SIGCONT')
+})

@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include: ['test/*.test.ts'],
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+  },
+})

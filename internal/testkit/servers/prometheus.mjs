@@ -1,0 +1,41 @@
+// Finds Prometheus and promtool for the tests, or fetches them: those on PATH, else what was
+// unpacked into .cache, else Debian's and Ubuntu's package, unpacked there without root. As a
+// command it prints the folder of both, alone on its last line.
+import { spawnSync } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
+
+/** @returns {string} a folder with `prometheus` and `promtool`, both of which were seen to run */
+export function prometheusFolder() {
+  const onPath = (process.env.PATH ?? '').split(delimiter)
+  const known = [...onPath, join(unpackedFolder('prometheus'), 'usr/bin')].find(runs)
+  if (known !== undefined) return known
+  const right = 'put prometheus and promtool, 2.42 or later, on PATH'
+  if (!isDebian())
+    throw new Error(`no Prometheus found; the tests run against a real one: ${right}`)
+  const folder = join(unpackPlain('prometheus', ['prometheus']), 'usr/bin')
+  if (!runs(folder))
+    throw new Error(`Prometheus was fetched into ${folder}, and does not run: ${right}`)
+  return folder
+}
+
+function runs(folder) {
+  return ['prometheus', 'promtool'].every((name) => {
+    return folder !== '' && spawnSync(join(folder, name), ['--version']).status === 0
+  })
+}
+
+function isCommand() {
+  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+}
+
+if (isCommand()) {
+  try {
+    console.log(prometheusFolder())
+  } catch (error) {
+    console.error(error.message)
+    process.exitCode = 1
+  }
+}

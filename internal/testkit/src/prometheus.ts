@@ -1,0 +1,138 @@
+// A real Prometheus, on a port and in a folder of its own, sure to end with the process that
+// started it; and promtool.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { packageFolder } from './binary.js'
+import { freePort } from './ports.js'
+import { guard } from './server.js'
+import { waitUntil } from './wait.js'
+
+export interface PrometheusOptions {
+  /** `host:port` of what is scraped at /metrics, under the job `weir`. */
+  readonly targets: readonly string[]
+  /** A file of rules, as text. */
+  readonly rules: string
+  /** How often is scraped, and rules are evaluated. */
+  readonly everyMs: number
+}
+
+/** A series of an answer: its labels, and its value now. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export interface Prometheus {
+  /** What an expression is now. Throws for one that is not valid. */
+  query(expression: string): Promise<readonly Sample[]>
+  /** The states of an alert's instances: `pending` or `firing`; none: it is not active. */
+  alertStates(name: string): Promise<readonly string[]>
+  /** Ends it at once and removes its folder. */
+  stop(): Promise<void>
+}
+
+let folder: string | undefined
+
+/** Where `prometheus` and `promtool` are. */
+function programs(): string {
+  if (folder === undefined) {
+    const own = packageFolder(dirname(fileURLToPath(import.meta.url)))
+    const output = execFileSync(process.execPath, [join(own, 'servers/prometheus.mjs')], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    folder = output.trimEnd().split('\n').at(-1) as string
+  }
+  return folder
+}
+
+/** Runs promtool to its end. */
+export function promtool(
+  args: readonly string[],
+  input = '',
+): { readonly status: number | null; readonly output: string } {
+  const { status, stdout, stderr } = spawnSync(join(programs(), 'promtool'), args, {
+    input,
+    encoding: 'utf8',
+  })
+  return { status, output: stdout + stderr }
+}
+
+export async function startPrometheus(options: PrometheusOptions): Promise<Prometheus> {
+  const { targets, rules, everyMs } = options
+  const own = await mkdtemp(join(tmpdir(), 'weir-prometheus-'))
+  const config = {
+    global: {
+      scrape_interval: `${everyMs}ms`,
+      scrape_timeout: `${everyMs}ms`,
+      evaluation_interval: `${everyMs}ms`,
+    },
+    rule_files: ['rules.yml'],
+    scrape_configs: [{ job_name: 'weir', static_configs: [{ targets }] }],
+  }
+  // JSON is YAML.
+  await writeFile(join(own, 'prometheus.yml'), JSON.stringify(config))
+  await writeFile(join(own, 'rules.yml'), rules)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const args = [
+    `--config.file=${join(own, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(own, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--log.level=warn',
+  ]
+  const command = ['-c', guard, join(programs(), 'prometheus'), own, ...args]
+  const child = spawn('sh', command, { stdio: 'pipe', detached: true })
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8')
+    stream.on('data', (text: string) => {
+      log = (log + text).slice(-5_000)
+    })
+  }
+
+  async function stop(): Promise<void> {
+    // The shell that watches it ends it.
+    child.stdin.end()
+    await exited
+  }
+
+  async function answer(path: string): Promise<unknown> {
+    const response = await fetch(url + path)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
+    return (JSON.parse(text) as { readonly data: unknown }).data
+  }
+
+  try {
+    const ready = async () => child.exitCode !== null || (await fetch(`${url}/-/ready`)).ok
+    await waitUntil(`Prometheus on port ${port}`, ready, 60_000)
+    if (child.exitCode !== null) throw new Error('Prometheus ended')
+  } catch (error) {
+    await stop()
+    throw new Error(`Prometheus did not start:\n${log}`, { cause: error })
+  }
+
+  return {
+    async query(expression) {
+      const data = await answer(`/api/v1/query?query=${encodeURIComponent(expression)}`)
+      const { resultType, result } = data as { resultType: string; result: unknown }
+      if (resultType !== 'vector') throw new Error(`${expression} is a ${resultType}`)
+      return (result as { metric: Sample['labels']; value: [number, string] }[]).map(
+        ({ metric, value }) => ({ labels: metric, value: Number(value[1]) }),
+      )
+    },
+    async alertStates(name) {
+      const { alerts } = (await answer('/api/v1/alerts')) as {
+        alerts: { labels: { alertname: string }; state: string }[]
+      }
+      return alerts.filter(({ labels }) => labels.alertname === name).map(({ state }) => state)
+    },
+    stop,
+  }
+}

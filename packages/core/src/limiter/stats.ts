@@ -1,0 +1,141 @@
+// What a limiter has counted, for those who watch it: plain values, made when they are asked for.
+
+import type { HistogramStats } from '../base/histogram.js'
+import {
+  DENIALS,
+  DENIED_UNITS,
+  type LimiterCounters,
+  NEAR_LIMIT,
+  OTHERS,
+  PENALTY,
+  type PolicyCounters,
+  REASONS,
+  REFUNDED,
+  ROWS,
+  TAKEN,
+} from './counters.js'
+import type { Denied } from './decision.js'
+
+/** What a limiter has counted since it was made, in this process: `limiter.stats()`. */
+export interface LimiterStats {
+  /** Name of the limiter. */
+  readonly limiter: string
+  /** False: it is switched off. */
+  readonly enabled: boolean
+  /** True: its denials are not enforced. */
+  readonly shadow: boolean
+  /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`. Each is counted once, so they may
+   *  be added up. */
+  readonly decisions: readonly DecisionStats[]
+  /** Of each policy, 200 at the most: those with other names are one, called `_other`. */
+  readonly policies: readonly PolicyStats[]
+  /** Requests of HTTP on which no decision was made, by why. */
+  readonly undecided: UndecidedStats
+  /** Those who wait for their turn now. */
+  readonly waiting: number
+  /** How long each `wait` took that was decided, also those that were denied. */
+  readonly waits: HistogramStats
+}
+
+/** Requests of HTTP on which no decision was made. */
+export interface UndecidedStats {
+  /** `skip` said so. */
+  readonly skip: number
+  /** Their addresses are on the list `allow`. */
+  readonly allowList: number
+  /** Refused: their addresses are on the list `deny`. */
+  readonly denyList: number
+  /** They were preflights of CORS. */
+  readonly preflight: number
+  /** They had no usable key, and `onMissingKey` lets them pass or refuses them. */
+  readonly noKey: number
+}
+
+/** Decisions that have all of this in common. */
+export interface DecisionStats {
+  /** `shadow_denied`: it would have been denied. `error`: the promise was rejected, as neither the
+   *  store nor a policy function could say. */
+  readonly outcome: 'allowed' | 'denied' | 'shadow_denied' | 'error'
+  /** Where it was made:
+   *  - `store`: by the store
+   *  - `cache`: by the deny cache, from the store's last answer
+   *  - `lease`: out of a lease
+   *  - `local`: without the store, which could not decide
+   *  - `none`: nothing was counted, as the limiter is switched off, the policy is `unlimited()`, or
+   *    there was an error */
+  readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
+  /** As of the decision; true for errors. */
+  readonly degraded: boolean
+  /** How many. */
+  readonly count: number
+}
+
+/** What was counted of a policy. */
+export interface PolicyStats {
+  /** Its name; `_other` for those beyond 200. */
+  readonly policy: string
+  /** Which algorithm decides. `undefined` of `_other`. */
+  readonly algorithm: string | undefined
+  /** Its limit; of several under one name, such as tiers, of the one made last. `undefined` of
+   *  `_other`. */
+  readonly limit: number | undefined
+  /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */
+  readonly windowMs: number | undefined
+  /** Decisions that it denied, as the binding policy, by reason. */
+  readonly denials: Readonly<Record<Denied['reason'], number>>
+  /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
+  readonly nearLimit: number
+  /** Units: charged, given back, charged as a penalty, and asked for where it denied. */
+  readonly units: {
+    readonly taken: number
+    readonly refunded: number
+    readonly penalty: number
+    readonly denied: number
+  }
+}
+
+/** What is read of the limiter beside its counters. */
+interface Watched {
+  readonly name: string
+  readonly enabled: boolean
+  readonly waiting: number
+}
+
+export function statsOf(
+  { name, enabled, waiting }: Watched,
+  { decisions, policies, undecided, waits, isShadow }: LimiterCounters,
+): LimiterStats {
+  return {
+    limiter: name,
+    enabled,
+    shadow: isShadow,
+    decisions: ROWS.map(({ outcome, source, degraded }, row) => {
+      const shown = isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
+      return { outcome: shown, source, degraded, count: decisions[row] as number }
+    }),
+    policies: [...policies].map(([policy, counters]) => policyStats(policy, counters)),
+    undecided: { ...undecided },
+    waiting,
+    waits: waits.stats(),
+  }
+}
+
+function policyStats(name: string, { policy, cells }: PolicyCounters): PolicyStats {
+  const at = (place: number): number => cells[place] as number
+  const denials = REASONS.map((reason, i) => [reason, at(DENIALS + i)])
+  const isOne = name !== OTHERS
+  return {
+    policy: name,
+    algorithm: isOne ? policy.algorithm : undefined,
+    limit: isOne ? policy.limit : undefined,
+    windowMs: isOne ? policy.windowMs : undefined,
+    denials: Object.fromEntries(denials) as PolicyStats['denials'],
+    nearLimit: at(NEAR_LIMIT),
+    units: {
+      taken: at(TAKEN),
+      refunded: at(REFUNDED),
+      penalty: at(PENALTY),
+      denied: at(DENIED_UNITS),
+    },
+  }
+}

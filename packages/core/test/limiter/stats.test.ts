@@ -1,0 +1,303 @@
+// What limiters count, over the memory store and stores that fail.
+
+import { channel } from 'node:diagnostics_channel'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  type Decision,
+  fixedWindow,
+  type LimiterStats,
+  memoryStore,
+  type PolicyStats,
+  RateLimiter,
+  resilient,
+  type Store,
+  tokenBucket,
+  unlimited,
+} from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { type FakeRequest, limitOn } from '../http/exchange.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Only what was counted. */
+function decisionsOf({ decisions }: LimiterStats): Record<string, number> {
+  const some = decisions.filter(({ count }) => count > 0)
+  return Object.fromEntries(
+    some.map(({ outcome, source, degraded, count }) => {
+      return [`${outcome} ${source}${degraded ? ' degraded' : ''}`, count]
+    }),
+  )
+}
+
+function policyOf(limiter: RateLimiter, name: string): PolicyStats {
+  return limiter.stats().policies.find(({ policy }) => policy === name) as PolicyStats
+}
+
+const failing: Store = {
+  decide() {
+    throw new Error('away')
+  },
+  reset() {},
+}
+
+describe('decisions', () => {
+  const policy = fixedWindow({ name: 'few', limit: 5, window: '1h' })
+
+  test('are counted by outcome, by each method that takes something', async () => {
+    const limiter = new RateLimiter({ policy, store: memoryStore() })
+    await limiter.consume('a')
+    void limiter.decide('a')
+    await limiter.consumeUpTo('a', 2)
+    await limiter.wait('a')
+    await limiter.consume('a')
+    await limiter.consumeUpTo('a', 7)
+    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 4, 'denied store': 2 })
+    expect(policyOf(limiter, 'few').units).toEqual({ taken: 5, refunded: 0, penalty: 0, denied: 2 })
+  })
+
+  test('are not what takes nothing, or is no decision', async () => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.peek('a')
+    await limiter.penalty('a', { cost: 3 })
+    await limiter.refund('a', { cost: 2 })
+    await limiter.reset('a')
+    await expect(limiter.consume('')).rejects.toThrow('key')
+    expect(decisionsOf(limiter.stats())).toEqual({})
+    expect(policyOf(limiter, 'few').units).toEqual({ taken: 0, refunded: 2, penalty: 3, denied: 0 })
+  })
+
+  test('name the policy that denied, and why', async () => {
+    const limiter = new RateLimiter({
+      policy: [policy, fixedWindow({ name: 'fewer', limit: 2, window: '1h' })],
+    })
+    for (let i = 0; i < 5; i += 1) await limiter.consume('a')
+    await limiter.consume('a', { cost: { few: 6 } })
+    const none = { 'store-unavailable': 0, 'policy-failed': 0 }
+    const two = { limit: 3, 'cost-exceeds-limit': 0, ...none }
+    expect(policyOf(limiter, 'fewer').denials).toEqual(two)
+    const one = { limit: 0, 'cost-exceeds-limit': 1, ...none }
+    expect(policyOf(limiter, 'few').denials).toEqual(one)
+    expect(policyOf(limiter, 'few').units).toMatchObject({ taken: 2, denied: 6 })
+    expect(policyOf(limiter, 'fewer').units).toMatchObject({ taken: 2, denied: 3 })
+  })
+
+  test('that leave a fifth of the limit or less are near it', async () => {
+    const limiter = new RateLimiter({
+      policy: fixedWindow({ limit: 10, window: '1h', name: 'ten' }),
+    })
+    for (let i = 0; i < 12; i += 1) await limiter.consume('a')
+    // With 2, 1 and 0 left.
+    expect(policyOf(limiter, 'ten').nearLimit).toBe(3)
+  })
+
+  test('that nothing limits count as such, and those of a limiter that is off apart', async () => {
+    const free = new RateLimiter({ policy: unlimited() })
+    await free.consume('a')
+    await free.peek('a')
+    free.enabled = false
+    await free.consume('a')
+    await free.wait('a')
+    await free.consumeUpTo('a', 3)
+    await free.peek('a')
+    expect(decisionsOf(free.stats())).toEqual({ 'allowed none': 1, 'allowed none degraded': 3 })
+    expect(free.stats().enabled).toBe(false)
+  })
+
+  test('that fail are errors, whichever method asks', async () => {
+    const limiter = new RateLimiter({ policy, store: failing })
+    await expect(limiter.consume('a')).rejects.toThrow('away')
+    expect(() => limiter.decide('a')).toThrow('away')
+    await expect(limiter.wait('a')).rejects.toThrow('away')
+    await expect(limiter.consumeUpTo('a', 2)).rejects.toThrow('away')
+    await expect(limiter.peek('a')).rejects.toThrow('away')
+    expect(decisionsOf(limiter.stats())).toEqual({ 'error none degraded': 4 })
+  })
+
+  test.each(['allow', 'deny', 'local'] as const)(
+    'made without the store are degraded: %s',
+    async (whenUnavailable) => {
+      const store = resilient(failing, { whenUnavailable })
+      const limiter = new RateLimiter({ policy, store })
+      for (let i = 0; i < 3; i += 1) await limiter.consume('a')
+      const outcome = whenUnavailable === 'deny' ? 'denied' : 'allowed'
+      expect(decisionsOf(limiter.stats())).toEqual({ [`${outcome} local degraded`]: 3 })
+      const denials = policyOf(limiter, 'few').denials['store-unavailable']
+      expect(denials).toBe(whenUnavailable === 'deny' ? 3 : 0)
+      await store.close()
+    },
+  )
+
+  test('of a policy function that fails are counted by what comes of them', async () => {
+    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const fails = () => {
+      throw new Error('no tier')
+    }
+    const of = (whenPolicyFails?: 'deny' | 'allow') =>
+      new RateLimiter({ name: `fails-${whenPolicyFails}`, policy: fails, whenPolicyFails })
+    const [throwing, denying, allowing] = [of(), of('deny'), of('allow')]
+    await expect(throwing.consume('a')).rejects.toThrow('no tier')
+    await denying.consume('a')
+    await allowing.consume('a')
+    expect(decisionsOf(throwing.stats())).toEqual({ 'error none degraded': 1 })
+    expect(decisionsOf(denying.stats())).toEqual({ 'denied local degraded': 1 })
+    expect(policyOf(denying, 'policy-failed').denials['policy-failed']).toBe(1)
+    expect(decisionsOf(allowing.stats())).toEqual({ 'allowed local degraded': 1 })
+  })
+
+  test('given back or corrected show in the units, not as decisions', async () => {
+    const limiter = new RateLimiter({
+      policy: fixedWindow({ name: 'w', limit: 100, window: '1h' }),
+    })
+    const [one, two, three] = await Promise.all(
+      [10, 20, 30].map((cost) => limiter.consume('a', { cost })),
+    )
+    await limiter.refund(one as Decision)
+    await limiter.refund(one as Decision)
+    await limiter.settle(two as Decision, 25)
+    await limiter.settle(three as Decision, 12)
+    const units = { taken: 65, refunded: 28, penalty: 0, denied: 0 }
+    expect(policyOf(limiter, 'w').units).toEqual(units)
+    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 3 })
+  })
+})
+
+describe('policies', () => {
+  test('by the thousand are 200 and one for the others, and no unit is lost', async () => {
+    const limiter = new RateLimiter({
+      policy: (key) => fixedWindow({ name: `for-${key}`, limit: 1, window: '1h' }),
+    })
+    for (let i = 0; i < 3_000; i += 1) await limiter.consume(String(i))
+    const { policies } = limiter.stats()
+    expect(policies).toHaveLength(201)
+    const others = policies.at(-1) as PolicyStats
+    expect(others).toMatchObject({ policy: '_other', algorithm: undefined, limit: undefined })
+    expect(policies.reduce((sum, { units }) => sum + units.taken, 0)).toBe(3_000)
+  })
+
+  test('say what they are; of tiers under one name the one that was made last', async () => {
+    const limits: Record<string, number> = { free: 10, paid: 100 }
+    const limiter = new RateLimiter({
+      policy: (key) =>
+        tokenBucket({ name: 'tier', capacity: limits[key] ?? 1, refill: 1, every: 100 }),
+    })
+    await limiter.consume('free')
+    await limiter.consume('paid')
+    const tier = { algorithm: 'token-bucket', limit: 100, windowMs: 10_000 }
+    expect(policyOf(limiter, 'tier')).toMatchObject(tier)
+  })
+})
+
+describe('those who wait', () => {
+  test('are counted while they do, and then by how long they did', async () => {
+    const clock = fakeClock()
+    const limiter = new RateLimiter({
+      policy: fixedWindow({ limit: 1, window: '1h', name: 'one' }),
+      store: memoryStore({ clock }),
+    })
+    const seen: unknown[] = []
+    const note = (message: unknown) => void seen.push(message)
+    channel('weir:wait').subscribe(note)
+    await limiter.wait('a')
+    const leaving = new AbortController()
+    const waits = limiter.wait('a', { signal: leaving.signal })
+    expect(limiter.stats().waiting).toBe(1)
+    leaving.abort(new Error('left'))
+    await expect(waits).rejects.toThrow('left')
+    const { waiting, waits: histogram } = limiter.stats()
+    channel('weir:wait').unsubscribe(note)
+    expect(waiting).toBe(0)
+    expect(histogram.counts.reduce((sum, count) => sum + count)).toBe(1)
+    expect(seen).toEqual([{ limiter: 'default', waitedMs: expect.any(Number) }])
+    // Who leaves got no decision.
+    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 1 })
+    limiter.close()
+  })
+})
+
+describe('over HTTP', () => {
+  test('a limiter in shadow mode says what it would have denied', async () => {
+    const { limiter, send } = limitOn({ limit: 2, window: '1h', shadow: true })
+    for (let i = 0; i < 5; i += 1) expect(await send()).toBeUndefined()
+    const stats = limiter.stats()
+    expect(stats.shadow).toBe(true)
+    expect(decisionsOf(stats)).toEqual({ 'allowed store': 2, 'shadow_denied store': 3 })
+    expect(stats.policies[0]?.denials.limit).toBe(3)
+  })
+
+  test('requests that are not decided are counted by why', async () => {
+    const { limiter, send } = limitOn({
+      allow: ['192.0.2.1'],
+      deny: ['192.0.2.2'],
+      skip: ({ headers }) => headers?.['x-skip'] !== undefined,
+      key: ({ headers }) => headers?.['x-key'],
+      onMissingKey: 'deny',
+    })
+    const address = '192.0.2.3'
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
+    const requests: FakeRequest[] = [
+      { address: '192.0.2.1' },
+      { address: '192.0.2.2' },
+      { address, headers: { 'x-skip': '1' } },
+      { address },
+      { address, method: 'OPTIONS', headers: preflight },
+      { address, headers: { 'x-key': 'u1' } },
+    ]
+    for (const request of requests) await send(request)
+    const { undecided, decisions } = limiter.stats()
+    expect(undecided).toEqual({ skip: 1, allowList: 1, denyList: 1, preflight: 1, noKey: 1 })
+    expect(decisions.reduce((sum, { count }) => sum + count, 0)).toBe(1)
+  })
+})
+
+describe('channel weir:decision', () => {
+  const all: Decision[] = []
+  const note = (message: unknown) => void all.push(message as Decision)
+
+  afterEach(() => {
+    channel('weir:decision').unsubscribe(note)
+    all.length = 0
+  })
+
+  test('has a frozen copy of each decision that takes something', async () => {
+    const policy = fixedWindow({ limit: 2, window: '1h' })
+    const limiter = new RateLimiter({ name: 'watched', policy })
+    channel('weir:decision').subscribe(note)
+    const first = await limiter.consume('a')
+    await limiter.peek('a')
+    await limiter.consume('a', { cost: 2 })
+    await limiter.consume('b', { policy: unlimited() })
+    limiter.enabled = false
+    await limiter.consume('a')
+    expect(all.map(({ allowed, key }) => `${key} ${allowed}`)).toEqual([
+      'a true',
+      'a false',
+      'b true',
+      'a true',
+    ])
+    expect(all[0]).toEqual(first)
+    expect(all[0]).not.toBe(first)
+    expect(all.every(Object.isFrozen)).toBe(true)
+  })
+
+  test('a subscriber that throws changes no decision: Node reports what it threw', async () => {
+    const thrown = new Promise<unknown>((resolve) => {
+      const earlier = process.listeners('uncaughtException')
+      process.removeAllListeners('uncaughtException')
+      process.once('uncaughtException', (error) => {
+        for (const each of earlier) process.on('uncaughtException', each)
+        resolve(error)
+      })
+    })
+    const throws = () => {
+      throw new Error('a subscriber')
+    }
+    channel('weir:decision').subscribe(throws)
+    const limiter = new RateLimiter({ policy: fixedWindow({ limit: 2, window: '1h' }) })
+    const decision = await limiter.consume('a')
+    channel('weir:decision').unsubscribe(throws)
+    expect(decision.allowed).toBe(true)
+    expect(await thrown).toMatchObject({ message: 'a subscriber' })
+  })
+})

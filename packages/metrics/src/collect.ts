@@ -1,0 +1,166 @@
+// Reads what limiters and their stores have counted. Nothing here is called per decision, and
+// nothing that goes wrong in one of them keeps the others from being read.
+
+import type { LimiterStats, StoreStats } from '@weir/core'
+import { DEFINITIONS, type Name } from './definitions.js'
+import { type Limiters, limitersOf, type WatchedLimiter } from './limiters.js'
+import { type Metric, type Writer, written } from './metric.js'
+
+type Writers = Readonly<Record<Name, Writer>>
+
+/** States of a breaker. */
+const STATES = ['closed', 'half-open', 'open']
+
+/**
+ * A function that reads the metrics of limiters and of their stores.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ * @example const all = collector([limiter])()
+ */
+export function collector(limiters: Limiters): () => readonly Metric[] {
+  const all = limitersOf(limiters)
+  const failures = { limiter: 0, store: 0 }
+  const names = storeNames()
+
+  return () => {
+    const entries = Object.entries(DEFINITIONS).map(
+      ([name, definition]) => [name, written(definition)] as const,
+    )
+    const writers = Object.fromEntries(
+      entries.map(([name, { writer }]) => [name, writer]),
+    ) as Writers
+    const stores = new Set<WatchedLimiter['store']>()
+    for (const limiter of limitersNow(all, failures)) {
+      if (!isRead(() => writeLimiter(limiter.stats(), writers))) failures.limiter += 1
+      if (typeof limiter.store?.stats === 'function') stores.add(limiter.store)
+    }
+    for (const store of stores) {
+      const isGood = isRead(() => {
+        const stats = checkedStore(store.stats?.())
+        writeStore(names(store, stats.kind), stats, writers)
+      })
+      if (!isGood) failures.store += 1
+    }
+    for (const [source, count] of Object.entries(failures)) writers.failures.add({ source }, count)
+    return entries.map(([, { metric }]) => metric)
+  }
+}
+
+/** A function of the user's gives them. */
+function limitersNow(
+  all: () => readonly WatchedLimiter[],
+  failures: { limiter: number },
+): readonly WatchedLimiter[] {
+  try {
+    return all()
+  } catch {
+    failures.limiter += 1
+    return []
+  }
+}
+
+function isRead(read: () => void): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Names of stores: what they are, and from the second of a kind on a number. */
+function storeNames(): (store: object, kind: string) => string {
+  const known = new WeakMap<object, string>()
+  const counts = new Map<string, number>()
+  return (store, kind) => {
+    const name = known.get(store)
+    if (name !== undefined) return name
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    const made = count === 1 ? kind : count > MAX_STORES ? `${kind}-other` : `${kind}-${count}`
+    known.set(store, made)
+    return made
+  }
+}
+
+/** Stores of a kind that are told apart. */
+const MAX_STORES = 50
+
+function writeLimiter(stats: LimiterStats, to: Writers): void {
+  const { limiter, enabled, shadow, decisions, policies, undecided, waiting, waits } = stats
+  for (const { outcome, source, degraded, count } of decisions)
+    to.decisions.add({ limiter, outcome, source, degraded: String(degraded) }, count)
+  for (const each of policies) {
+    const { policy, algorithm, limit, windowMs, denials, nearLimit, units } = each
+    const of = { limiter, policy }
+    for (const [reason, count] of Object.entries(denials))
+      to.denials.add({ ...of, reason, enforced: String(!shadow) }, count)
+    for (const [kind, count] of Object.entries(units)) to.units.add({ ...of, kind }, count)
+    to.nearLimit.add(of, nearLimit)
+    if (limit === undefined) continue
+    to.limit.add(of, limit)
+    to.info.add({ ...of, algorithm: String(algorithm), window_ms: String(windowMs) }, 1)
+  }
+  to.enabled.add({ limiter }, enabled ? 1 : 0)
+  to.shadow.add({ limiter }, shadow ? 1 : 0)
+  for (const [reason, count] of Object.entries(undecided))
+    to.undecided.add({ limiter, reason: REASONS[reason as keyof typeof undecided] }, count)
+  to.waiting.add({ limiter }, waiting)
+  to.waits.histogram({ limiter }, waits)
+}
+
+const REASONS = {
+  skip: 'skip',
+  allowList: 'allow_list',
+  denyList: 'deny_list',
+  preflight: 'preflight',
+  noKey: 'no_key',
+} as const satisfies Record<keyof LimiterStats['undecided'], string>
+
+function writeStore(store: string, stats: StoreStats, to: Writers): void {
+  const { nodes, instances, unreconciled, events, memory } = stats
+  for (const { node, state, inFlight, calls, durations } of nodes) {
+    const of = { store, node }
+    const { ok, timeout, error, notSent } = calls
+    for (const [result, count] of Object.entries({ ok, timeout, error, not_sent: notSent }))
+      to.calls.add({ ...of, result }, count)
+    for (const each of STATES) to.breaker.add({ ...of, state: each }, each === state ? 1 : 0)
+    to.inFlight.add(of, inFlight)
+    to.durations.histogram(of, durations)
+  }
+  for (const [event, count] of Object.entries(events)) to.events.add({ store, event }, count)
+  if (nodes.length > 0) {
+    to.instances.add({ store }, instances)
+    to.unreconciled.add({ store }, unreconciled)
+  }
+  if (memory === undefined) return
+  to.keys.add({ store }, memory.keys)
+  to.size.add({ store }, memory.bytes)
+  to.evictions.add({ store }, memory.evictions)
+}
+
+/** Anybody may have written the store: nothing is written of one that says nonsense. */
+function checkedStore(given: unknown): StoreStats {
+  // It is read at once or not at all; what it rejects with later is nobody's.
+  if (given instanceof Promise) given.catch(() => {})
+  const { kind, nodes, instances, unreconciled, events, memory } = (given ??
+    {}) as Partial<StoreStats>
+  const isRecord = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  const areNumbers = (value: unknown): boolean =>
+    isRecord(value) && Object.values(value).every((each) => typeof each === 'number')
+  const areNodes =
+    Array.isArray(nodes) &&
+    nodes.every(({ node, calls, durations, inFlight }) => {
+      const { bounds, counts, sum } = durations
+      const isWhole = bounds.length + 1 === counts.length && typeof sum === 'number'
+      return typeof node === 'string' && areNumbers(calls) && areNumbers({ inFlight }) && isWhole
+    })
+  const isGood =
+    typeof kind === 'string' &&
+    areNodes &&
+    areNumbers({ instances, unreconciled }) &&
+    areNumbers(events) &&
+    (memory === undefined || areNumbers(memory))
+  if (!isGood) throw new TypeError('stats() of a store gave something else')
+  return given as StoreStats
+}

@@ -1,0 +1,94 @@
+// The metrics that there are. docs/metrics.md has a row for each, and a test compares them.
+
+import type { Definition, Join } from './metric.js'
+
+function counter(name: string, unit: string, help: string): Definition {
+  return { name, type: 'counter', unit, help, join: 'sum' }
+}
+
+function gauge(name: string, unit: string, help: string, join: Join = 'sum'): Definition {
+  return { name, type: 'gauge', unit, help, join }
+}
+
+function histogram(name: string, help: string): Definition {
+  return { name, type: 'histogram', unit: 's', help, join: 'sum' }
+}
+
+/** What this package calls them. */
+export type Name =
+  | 'decisions'
+  | 'denials'
+  | 'nearLimit'
+  | 'units'
+  | 'limit'
+  | 'info'
+  | 'enabled'
+  | 'shadow'
+  | 'undecided'
+  | 'waiting'
+  | 'waits'
+  | 'calls'
+  | 'durations'
+  | 'inFlight'
+  | 'breaker'
+  | 'instances'
+  | 'unreconciled'
+  | 'events'
+  | 'keys'
+  | 'size'
+  | 'evictions'
+  | 'failures'
+
+export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
+  decisions: counter('weir.decisions', '{decision}', 'Decisions. Each is counted once.'),
+  denials: counter(
+    'weir.denials',
+    '{denial}',
+    'Denied decisions, by the binding policy and why. Not enforced: in shadow mode.',
+  ),
+  nearLimit: counter(
+    'weir.near_limit',
+    '{decision}',
+    'Allowed decisions that left at most a fifth of the limit of the binding policy.',
+  ),
+  units: counter('weir.units', '{unit}', 'Units taken, given back, taken as a penalty, denied.'),
+  limit: gauge('weir.policy.limit', '{unit}', 'The limit of a policy.', 'last'),
+  info: gauge('weir.policy.info', '1', 'Algorithm and window of a policy. Always 1.', 'last'),
+  enabled: gauge('weir.limiter.enabled', '1', '0: the limiter is switched off.', 'least'),
+  shadow: gauge('weir.limiter.shadow', '1', '1: denials of the limiter are not enforced.', 'least'),
+  undecided: counter(
+    'weir.http.undecided',
+    '{request}',
+    'Requests on which no decision was made, by why.',
+  ),
+  waiting: gauge('weir.waiting', '{request}', 'Requests that wait for their turn now.'),
+  waits: histogram('weir.wait.duration', 'How long requests waited for their turn.'),
+  calls: counter('weir.store.calls', '{call}', 'Calls to a store, by how they ended.'),
+  durations: histogram('weir.store.call.duration', 'How long calls to a store took.'),
+  inFlight: gauge('weir.store.in_flight', '{call}', 'Calls that wait for an answer of the store.'),
+  breaker: gauge('weir.store.breaker.state', '1', '1: the state of the circuit breaker.', 'last'),
+  instances: gauge(
+    'weir.store.instances',
+    '{instance}',
+    'Processes that share the limits, as far as this one knows.',
+    'last',
+  ),
+  unreconciled: gauge(
+    'weir.store.unreconciled',
+    '{key}',
+    'Keys under which something was admitted without the store and is yet to be counted in it.',
+  ),
+  events: counter('weir.store.events', '{event}', 'Events of a store.'),
+  keys: gauge('weir.memory.keys', '{key}', 'Keys that a memory store keeps.'),
+  size: gauge('weir.memory.size', 'By', 'Memory of the tables of a memory store.'),
+  evictions: counter(
+    'weir.memory.evictions',
+    '{key}',
+    'Keys that a memory store forgot before their time, as there were too many.',
+  ),
+  failures: counter(
+    'weir.metrics.failures',
+    '{failure}',
+    'Limiters and stores that could not be read for metrics.',
+  ),
+}

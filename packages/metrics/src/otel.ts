@@ -1,0 +1,102 @@
+// Metrics for OpenTelemetry. Counters and gauges are observable: the SDK asks for them when it
+// exports. Histograms are recorded, once for each call to a store and for each wait.
+
+import { type Attributes, metrics as api, type Meter, trace } from '@opentelemetry/api'
+import type { Decision, StoreCall, Wait } from '@weir/core'
+import { listen, type Unsubscribe } from './channels.js'
+import { collector } from './collect.js'
+import { DEFINITIONS } from './definitions.js'
+import type { Limiters } from './limiters.js'
+import type { Metric, Point } from './metric.js'
+
+export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
+
+export interface OtelOptions {
+  /** What makes the instruments. Default: a meter of the global provider, named `@weir/metrics`. */
+  readonly meter?: Meter | undefined
+}
+
+/**
+ * Observes limiters, and their stores, with OpenTelemetry. Returns what ends it.
+ *
+ * The two histograms, of calls and of waits, are those of the whole process.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ * @example const stop = observe([limiter])
+ */
+export function observe(limiters: Limiters, options: OtelOptions = {}): () => void {
+  const collect = collector(limiters)
+  const { meter = api.getMeter('@weir/metrics') } = options
+  const observables = new Map(
+    collect().flatMap(({ name, type, unit, help: description }) => {
+      if (type === 'histogram') return []
+      const about = { unit, description }
+      const made =
+        type === 'counter'
+          ? meter.createObservableCounter(name, about)
+          : meter.createObservableGauge(name, about)
+      return [[name, made] as const]
+    }),
+  )
+  const callback: Parameters<Meter['addBatchObservableCallback']>[0] = (result) => {
+    for (const { name, points } of collect()) {
+      const observable = observables.get(name)
+      if (observable === undefined) continue
+      for (const point of points) result.observe(observable, point.value, attributesOf(point))
+    }
+  }
+  meter.addBatchObservableCallback(callback, [...observables.values()])
+  const ends: Unsubscribe[] = [
+    recordCalls(histogramOf(meter, DEFINITIONS.durations)),
+    recordWaits(histogramOf(meter, DEFINITIONS.waits)),
+  ]
+  return () => {
+    meter.removeBatchObservableCallback(callback, [...observables.values()])
+    for (const end of ends) end()
+  }
+}
+
+type Histogram = ReturnType<Meter['createHistogram']>
+
+function histogramOf(meter: Meter, { name, unit, help }: Omit<Metric, 'points'>): Histogram {
+  return meter.createHistogram(name, { unit, description: help })
+}
+
+function recordCalls(histogram: Histogram): Unsubscribe {
+  return listen('weir:store', ({ durationMs, node }: StoreCall) => {
+    histogram.record(durationMs / 1_000, { 'weir.node': node })
+  })
+}
+
+function recordWaits(histogram: Histogram): Unsubscribe {
+  return listen('weir:wait', ({ waitedMs, limiter }: Wait) => {
+    histogram.record(waitedMs / 1_000, { 'weir.limiter': limiter })
+  })
+}
+
+/** Names of attributes are global, so they have the prefix that metrics have. */
+function attributesOf({ attributes }: Point): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => {
+      return [`weir.${name}`, name === 'degraded' || name === 'enforced' ? value === 'true' : value]
+    }),
+  )
+}
+
+/**
+ * Says of a decision on the active span that it was denied, or made without the store: an
+ * `onDecision` for limiters. Others leave no trace, and neither do keys.
+ * @example rateLimit({ limit: 100, window: '1m', onDecision: noteOnSpan })
+ */
+export function noteOnSpan(decision: Decision): void {
+  if (decision.allowed && !decision.degraded) return
+  const { limiter, policy, degraded } = decision
+  const attributes: Attributes = {
+    'weir.limiter': limiter,
+    'weir.policy': policy.name,
+    'weir.outcome': decision.allowed ? 'allowed' : 'denied',
+    'weir.degraded': degraded,
+  }
+  if (!decision.allowed && Number.isFinite(decision.retryAfterMs))
+    attributes['weir.retry_after'] = decision.retryAfterMs / 1_000
+  trace.getActiveSpan()?.setAttributes(attributes)
+}

@@ -1,0 +1,85 @@
+// Metrics for Prometheus: a text endpoint of our own, or as metrics in the registry of a client
+// library that the application has already.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { collector } from './collect.js'
+import type { Limiters } from './limiters.js'
+import type { Metric } from './metric.js'
+import { type Registry, registered } from './registry.js'
+import { OPEN_METRICS, TEXT, textOf, wantsOpenMetrics } from './text.js'
+
+export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
+export type { Registry } from './registry.js'
+
+/** What a scrape is answered. */
+export interface Scrape {
+  /** For the header `Content-Type`. */
+  readonly contentType: string
+  /** The metrics as text. */
+  readonly body: string
+}
+
+/** The metrics of limiters, for Prometheus. */
+export interface PrometheusMetrics {
+  /**
+   * Answers a scrape: a handler for Express, and for `node:http`.
+   * @example app.get('/metrics', metrics.handler)
+   */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void
+  /**
+   * The metrics as text; in the format of OpenMetrics if `accept`, the header of a request, prefers
+   * it.
+   * @example const { contentType, body } = metrics.scrape(ctx.get('accept'))
+   */
+  scrape(accept?: string): Scrape
+  /**
+   * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`. Returns
+   * what takes them out again. Throws what the registry throws, such as for a name that it has.
+   * @example metrics.register(promClient.register)
+   */
+  register(registry: Registry): () => void
+}
+
+/**
+ * The metrics of limiters, and of their stores, for Prometheus. They are read when they are asked
+ * for; nothing is called per decision.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ * @example
+ * const metrics = prometheus([rateLimit({ limit: 100, window: '1m' })])
+ * app.get('/metrics', metrics.handler)
+ */
+export function prometheus(limiters: Limiters): PrometheusMetrics {
+  const collect = collector(limiters)
+
+  function scrape(accept?: string): Scrape {
+    const isOpen = wantsOpenMetrics(accept)
+    return { contentType: isOpen ? OPEN_METRICS : TEXT, body: textOf(collect(), isOpen) }
+  }
+
+  return {
+    scrape,
+    handler(request, response) {
+      const { contentType, body } = scrape(request.headers.accept)
+      response.statusCode = 200
+      response.setHeader('Content-Type', contentType)
+      response.setHeader('Cache-Control', 'no-store')
+      response.setHeader('Vary', 'Accept')
+      response.end(body)
+    },
+    register: (registry) => registered(registry, ofOneScrape(collect)),
+  }
+}
+
+/** A registry asks metric by metric: all of one scrape are read at once. */
+function ofOneScrape(collect: () => readonly Metric[]): () => readonly Metric[] {
+  let read: readonly Metric[] | undefined
+  return () => {
+    if (read === undefined) {
+      read = collect()
+      setImmediate(() => {
+        read = undefined
+      })
+    }
+    return read
+  }
+}

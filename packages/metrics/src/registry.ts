@@ -1,0 +1,79 @@
+// Metrics in the registry of a client library. What it asks of a metric is the same in prom-client
+// 15 and in its successor, so neither is needed here.
+
+import type { Metric } from './metric.js'
+import { cumulative, sampleName } from './text.js'
+
+/** What is used of a registry. */
+export interface Registry {
+  registerMetric(metric: never): void
+  removeSingleMetric(name: string): void
+}
+
+interface Value {
+  readonly value: number
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly metricName?: string
+}
+
+export function registered(registry: Registry, collect: () => readonly Metric[]): () => void {
+  const names: string[] = []
+  const remove = (): void => {
+    for (const name of names) registry.removeSingleMetric(name)
+  }
+  try {
+    collect().forEach((metric, i) => {
+      const made = metricOf(metric, () => collect()[i] as Metric)
+      ;(registry.registerMetric as (metric: unknown) => void).call(registry, made)
+      names.push(made.name)
+    })
+  } catch (error) {
+    // All of them or none.
+    remove()
+    throw error
+  }
+  return remove
+}
+
+/** A metric, as registries read it. */
+interface Registered {
+  /** A registry of OpenMetrics takes `_total` off the name, and puts it back for each value. */
+  name: string
+  readonly help: string
+  readonly type: Metric['type']
+  readonly aggregator: 'sum'
+  get(): Promise<object>
+  /** What limiters have counted stays. */
+  reset(): void
+}
+
+function metricOf({ help, type, ...fixed }: Metric, read: () => Metric): Registered {
+  const made: Registered = {
+    name: sampleName({ type, ...fixed }),
+    help,
+    type,
+    aggregator: 'sum',
+    async get() {
+      return { name: made.name, help, type, aggregator: 'sum', values: valuesOf(read()) }
+    },
+    reset() {},
+  }
+  return made
+}
+
+function valuesOf(metric: Metric): Value[] {
+  const name = sampleName(metric)
+  return metric.points.flatMap(({ attributes, value, histogram }): Value[] => {
+    if (histogram === undefined) return [{ value, labels: attributes }]
+    const buckets = cumulative(histogram)
+    const count = buckets.at(-1)?.count ?? 0
+    return [
+      ...buckets.map((bucket) => {
+        const labels = { le: bucket.le, ...attributes }
+        return { labels, value: bucket.count, metricName: `${name}_bucket` }
+      }),
+      { labels: attributes, value: histogram.sum, metricName: `${name}_sum` },
+      { labels: attributes, value: count, metricName: `${name}_count` },
+    ]
+  })
+}

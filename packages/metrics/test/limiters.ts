@@ -1,0 +1,34 @@
+// Limiters that have seen something of everything.
+
+import { fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
+
+/** @param name of the test: each has limiters of its own */
+export async function busyLimiters(name: string): Promise<readonly RateLimiter[]> {
+  const search = new RateLimiter({
+    name: `${name}-search`,
+    store: resilient(memoryStore(), { instances: 3 }),
+    policy: [
+      tokenBucket({ name: 'burst', capacity: 4, refill: 1, every: '1h' }),
+      fixedWindow({ name: 'daily', limit: 100, window: '1d' }),
+    ],
+  })
+  for (let i = 0; i < 6; i += 1) await search.consume('u1')
+  const login = new RateLimiter({
+    name: `${name}-login`,
+    policy: fixedWindow({ limit: 5, window: '1h' }),
+  })
+  for (let i = 0; i < 3; i += 1) await login.consume(`u${i}`)
+  await login.wait('u1')
+  return [search, login]
+}
+
+/** The series of a text of Prometheus. */
+export function seriesOf(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), Number(line.slice(at + 1))]
+    }),
+  )
+}

@@ -1,0 +1,295 @@
+// What Prometheus is shown: the text, and the registries of both client libraries.
+
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import * as successor from '@prometheus-io/client'
+import { fixedWindow, memoryStore, RateLimiter, type Store } from '@weir/core'
+import { rateLimit as expressLimit } from '@weir/express'
+import { rateLimit as koaLimit } from '@weir/koa'
+import express from 'express'
+import Koa from 'koa'
+import * as promClient from 'prom-client'
+import { describe, expect, test } from 'vitest'
+import { collector } from '../src/index.js'
+import { prometheus, type WatchedLimiter } from '../src/prometheus.js'
+import { OPEN_METRICS, TEXT } from '../src/text.js'
+import { busyLimiters, seriesOf } from './limiters.js'
+
+const policy = fixedWindow({ limit: 5, window: '1h' })
+
+async function serving<Result>(
+  listener: Parameters<typeof createServer>[1],
+  use: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const server = createServer(listener as never)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('the text', () => {
+  test('has what was counted, to the unit', async () => {
+    const series = seriesOf(prometheus(await busyLimiters('text')).scrape().body)
+    const decisions = (limiter: string, outcome: string) =>
+      series.get(
+        `weir_decisions_total{limiter="${limiter}",outcome="${outcome}",source="store",degraded="false"}`,
+      )
+    expect(decisions('text-search', 'allowed')).toBe(4)
+    expect(decisions('text-search', 'denied')).toBe(2)
+    expect(decisions('text-login', 'allowed')).toBe(4)
+    const denials = 'limiter="text-search",policy="burst",reason="limit",enforced="true"'
+    expect(series.get(`weir_denials_total{${denials}}`)).toBe(2)
+    expect(series.get('weir_store_instances{store="store"}')).toBe(3)
+    expect(series.get('weir_store_calls_total{store="store",node="store",result="ok"}')).toBe(6)
+    const duration = 'weir_store_call_duration_seconds_count{store="store",node="store"}'
+    expect(series.get(duration)).toBe(6)
+    expect(series.get('weir_wait_duration_seconds_count{limiter="text-login"}')).toBe(1)
+    expect(series.get('weir_memory_keys{store="memory"}')).toBe(3)
+    expect(series.get('weir_policy_limit{limiter="text-search",policy="burst"}')).toBe(4)
+  })
+
+  test('has no key in it', async () => {
+    const key = 'somebody@example.org'
+    const limiter = new RateLimiter({ name: 'private', policy })
+    for (let i = 0; i < 9; i += 1) await limiter.consume(key)
+    expect(prometheus([limiter]).scrape().body).not.toContain('somebody')
+  })
+
+  test('has no series twice: two limiters of one name are one, and each limiter is read once', async () => {
+    const store = memoryStore()
+    const [one, two] = [true, true].map(
+      (shared) => new RateLimiter({ name: 'twice', store, shared, policy }),
+    ) as [RateLimiter, RateLimiter]
+    await one.consume('a')
+    await two.consume('a')
+    two.enabled = false
+    const { body } = prometheus([one, two, one, { limiter: two }]).scrape()
+    const lines = body.split('\n').filter((line) => !line.startsWith('#') && line !== '')
+    const names = lines.map((line) => line.slice(0, line.lastIndexOf(' ')))
+    expect(new Set(names).size).toBe(names.length)
+    const series = seriesOf(body)
+    const of = 'limiter="twice",outcome="allowed",source="store",degraded="false"'
+    expect(series.get(`weir_decisions_total{${of}}`)).toBe(2)
+    expect(series.get('weir_limiter_enabled{limiter="twice"}')).toBe(0)
+  })
+
+  test.each([
+    [undefined, TEXT],
+    ['*/*', TEXT],
+    ['text/plain', TEXT],
+    ['application/openmetrics-text', OPEN_METRICS],
+    ['application/openmetrics-text; version=0.0.1', TEXT],
+    [
+      'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
+      OPEN_METRICS,
+    ],
+    ['text/plain;q=0.9, application/openmetrics-text;q=0.2', TEXT],
+    ['application/openmetrics-text;q=0', TEXT],
+    ['application/openmetrics-text;q=nonsense', TEXT],
+    [`application/openmetrics-text,${'a/b,'.repeat(10_000)}`, TEXT],
+  ])('is of the format that is asked for (%s)', (accept, expected) => {
+    const { contentType, body } = prometheus([]).scrape(accept)
+    expect(contentType).toBe(expected)
+    expect(body.endsWith('# EOF\n')).toBe(expected === OPEN_METRICS)
+    const family = expected === OPEN_METRICS ? 'weir_decisions' : 'weir_decisions_total'
+    expect(body).toContain(`# TYPE ${family} counter\n`)
+  })
+
+  test('escapes what a store of a user says, and writes numbers beyond 2^53', () => {
+    const store = storeSaying({ node: 'a"b\\c\nd', calls: { ok: 2 ** 60, timeout: 1e300 } })
+    const { body } = prometheus([limiterOn(store)]).scrape()
+    expect(body).toContain(`node="a\\"b\\\\c\\nd",result="ok"} ${2 ** 60}\n`)
+    expect(body).toContain('result="timeout"} 1e+300\n')
+    expect(body).toContain('result="error"} 0\n')
+  })
+})
+
+function storeSaying(node: object): Store {
+  const calls = { ok: 0, timeout: 0, error: 0, notSent: 0, ...(node as { calls?: object }).calls }
+  const durations = { bounds: [1], counts: [0, 0], sum: 0 }
+  const all = { state: 'closed', inFlight: 0, durations, ...node, calls }
+  const stats = { kind: 'own', nodes: [all], instances: 1, unreconciled: 0, events: {} }
+  return { ...memoryStore(), stats: () => stats as never }
+}
+
+let limiters = 0
+function limiterOn(store: Store): RateLimiter {
+  limiters += 1
+  return new RateLimiter({ name: `limiter-${limiters}`, store, policy })
+}
+
+describe('what cannot be read is left out and counted, and the rest is shown', () => {
+  const throws = () => {
+    throw new Error('no')
+  }
+  test.each<[string, unknown]>([
+    ['that throws', throws],
+    ['that rejects', async () => throws()],
+    ['that answers nothing', () => undefined],
+    ['that answers null', () => null],
+    ['that answers text', () => 'text'],
+    ['without nodes', () => ({ kind: 'own' })],
+    ['with other nodes', () => ({ ...memoryStore().stats(), nodes: [{ node: 'a' }] })],
+    ['with words for numbers', () => ({ ...memoryStore().stats(), instances: 'many' })],
+    ['with events of its own', () => ({ ...memoryStore().stats(), events: { a: {} } })],
+    [
+      'without a histogram',
+      () => ({ ...memoryStore().stats(), nodes: [{ node: 'a', calls: {} }] }),
+    ],
+  ])('a store %s', (_, stats) => {
+    const bad = limiterOn({ ...memoryStore(), stats } as never)
+    const metrics = prometheus([bad, limiterOn(memoryStore())])
+    metrics.scrape()
+    const series = seriesOf(metrics.scrape().body)
+    expect(series.get('weir_metrics_failures_total{source="store"}')).toBe(2)
+    expect(series.get('weir_memory_keys{store="memory"}')).toBe(0)
+    expect(series.get(`weir_limiter_enabled{limiter="${bad.name}"}`)).toBe(1)
+  })
+
+  test('a limiter, and a function of limiters', () => {
+    const bad: WatchedLimiter = { stats: throws, store: memoryStore() }
+    const good = limiterOn(memoryStore())
+    const series = seriesOf(prometheus([bad, good]).scrape().body)
+    expect(series.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
+    expect(series.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
+    const none = seriesOf(prometheus(throws).scrape().body)
+    expect(none.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
+  })
+})
+
+describe('limiters', () => {
+  test('from an iterator that can be read once are read at every scrape', () => {
+    const limiter = limiterOn(memoryStore())
+    const metrics = prometheus([limiter].values())
+    for (let i = 0; i < 2; i += 1)
+      expect(metrics.scrape().body).toContain(`limiter="${limiter.name}"`)
+  })
+
+  test('of a function are those that there are at the scrape', () => {
+    const all: RateLimiter[] = []
+    const metrics = prometheus(() => all)
+    expect(metrics.scrape().body).not.toContain('limiter=')
+    all.push(limiterOn(memoryStore()))
+    expect(metrics.scrape().body).toContain('limiter=')
+  })
+
+  test.each([undefined, null, 7, {}, [undefined], [{}], ['name'], [{ limiter: 7 }]])(
+    'are refused where they are none: %j',
+    (given) => {
+      expect(() => prometheus(given as never)).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+      )
+    },
+  )
+
+  test('of the other build of this package and of @weir/core are read as well', async () => {
+    const require = createRequire(import.meta.url)
+    const core = require('@weir/core') as typeof import('@weir/core')
+    const other = new core.RateLimiter({
+      name: 'cjs',
+      policy: core.fixedWindow({ limit: 1, window: '1h' }),
+    })
+    await other.consume('a')
+    const { prometheus: twin } =
+      require('@weir/metrics/prometheus') as typeof import('../src/prometheus.js')
+    expect(other).not.toBeInstanceOf(RateLimiter)
+    for (const made of [prometheus, twin])
+      expect(made([other]).scrape().body).toContain(
+        'limiter="cjs",policy="fixed-window-1h",kind="taken"} 1',
+      )
+  })
+})
+
+describe('a registry', () => {
+  const registries = {
+    'prom-client': () => new promClient.Registry(),
+    '@prometheus-io/client': () => new successor.Registry(),
+    'prom-client, OpenMetrics': () => {
+      const registry = new promClient.Registry()
+      registry.setContentType(promClient.Registry.OPENMETRICS_CONTENT_TYPE as never)
+      return registry
+    },
+  }
+  test.each(Object.entries(registries))('of %s shows what the text shows', async (name, make) => {
+    const registry = make()
+    const metrics = prometheus(await busyLimiters(`of-${name.replace(/\W/g, '-')}`))
+    const remove = metrics.register(registry)
+    // Twice: names that a registry changes must stay right.
+    await registry.metrics()
+    const shown = seriesOf(await registry.metrics())
+    const sorted = (series: Map<string, number>) =>
+      [...series]
+        .map(
+          ([id, value]) => `${id.replace(/\{(.*)\}/, (_, all) => all.split(',').sort())} ${value}`,
+        )
+        .sort()
+    expect(sorted(shown)).toEqual(sorted(seriesOf(metrics.scrape().body)))
+    const ids = (await registry.getMetricsAsJSON()).map((metric) => metric.name)
+    expect(ids.length).toBe(collector([])().length)
+    remove()
+    expect(seriesOf(await registry.metrics()).size).toBe(0)
+  })
+
+  test('that has such a name already keeps what it has, and gets nothing', async () => {
+    const registry = new promClient.Registry()
+    new promClient.Gauge({ name: 'weir_waiting', help: 'mine', registers: [registry] })
+    expect(() => prometheus([]).register(registry)).toThrow('weir_waiting')
+    expect((await registry.getMetricsAsJSON()).map(({ name }) => name)).toEqual(['weir_waiting'])
+  })
+})
+
+describe('over HTTP', () => {
+  test('Express answers a scrape', async () => {
+    const limit = expressLimit({ limit: 3, window: '1h', name: 'express' })
+    const app = express()
+      .get('/metrics', prometheus([limit]).handler)
+      .use(limit)
+    app.get('/', (_, res) => void res.end())
+    await serving(app, async (url) => {
+      await fetch(url)
+      const response = await fetch(`${url}/metrics`)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe(TEXT)
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      const of = 'limiter="express",outcome="allowed",source="store",degraded="false"'
+      expect(seriesOf(await response.text()).get(`weir_decisions_total{${of}}`)).toBe(1)
+    })
+  })
+
+  test('Koa answers a scrape', async () => {
+    const limit = koaLimit({ limit: 3, window: '1h', name: 'koa' })
+    const metrics = prometheus([limit])
+    const app = new Koa()
+    app.use((ctx, next) => {
+      if (ctx.path !== '/metrics') return next()
+      const { contentType, body } = metrics.scrape(ctx.get('accept'))
+      ctx.set('Content-Type', contentType)
+      ctx.body = body
+      return undefined
+    })
+    app.use(limit)
+    await serving(app.callback(), async (url) => {
+      await fetch(url)
+      const headers = { accept: 'application/openmetrics-text' }
+      const response = await fetch(`${url}/metrics`, { headers })
+      expect(response.headers.get('content-type')).toBe(OPEN_METRICS)
+      expect(await response.text()).toContain('limiter="koa",outcome="allowed"')
+    })
+  })
+})
+
+test('docs/metrics.md has a row for each metric, and no other', () => {
+  const text = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8')
+  const rows = [...text.matchAll(/^\| `(weir\.[a-z_.]+)` \| (\w+)/gm)].map(([, name, type]) => [
+    name,
+    type,
+  ])
+  const all = collector([])().map(({ name, type }) => [name, type])
+  expect(rows.sort()).toEqual(all.sort())
+})

@@ -1,0 +1,19 @@
+// Metrics of an application: what it may write, and what it may not.
+import { type LimiterStats, memoryStore, RateLimiter, type StoreStats, unlimited } from '@weir/core'
+import { rateLimit } from '@weir/express'
+import { collector, type Metric } from '@weir/metrics'
+import { noteOnSpan, observe } from '@weir/metrics/otel'
+import { prometheus } from '@weir/metrics/prometheus'
+
+const store = memoryStore()
+const limiter = new RateLimiter({ store, policy: unlimited(), onDecision: noteOnSpan })
+const metrics = prometheus([limiter, rateLimit({ limit: 1, window: '1m' })])
+export const body: string = metrics.scrape('text/plain').body
+export const all: readonly Metric[] = collector(() => [limiter])()
+export const stop: () => void = observe([limiter], { meter: undefined })
+export const stats: readonly [LimiterStats, StoreStats] = [limiter.stats(), store.stats()]
+
+// @ts-expect-error a name is no limiter
+prometheus(['api'])
+// @ts-expect-error a store is none either
+prometheus([store])
