@@ -22,6 +22,7 @@ test.each([
   gcra({ limit: 0, period: '1s', burst: 0 }),
   leakyBucket({ name: 'c', capacity: 5, leak: 1, every: '1s' }),
   fixedWindow({ name: 'd', limit: 0, window: '1d', aligned: true }),
+  fixedWindow({ name: 'm', limit: 5, window: 'week', timeZone: 'Asia/Tokyo', weekStart: 'sunday' }),
   slidingWindow({ limit: 100, window: '1m', parts: 10 }),
   slidingLog({ limit: 100, window: '1m' }),
   slidingCounter({ name: 'g', limit: 100, window: '1m' }),
