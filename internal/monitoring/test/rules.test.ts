@@ -7,6 +7,10 @@ import { promtool } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 import { alerts, board, RULES_FILE, rules, runbooks } from './files.js'
 
+const CASES = ['./rules.yml', './days.yml'].map((file) =>
+  fileURLToPath(new URL(file, import.meta.url)),
+)
+
 test('promtool finds nothing wrong with the rules', () => {
   const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', RULES_FILE])
   expect(output).toContain(`${alerts.length} rules found`)
@@ -14,14 +18,13 @@ test('promtool finds nothing wrong with the rules', () => {
 })
 
 test('each alert fires when it should, and not otherwise', () => {
-  const cases = fileURLToPath(new URL('./rules.yml', import.meta.url))
-  const { status, output } = promtool(['test', 'rules', cases])
+  const { status, output } = promtool(['test', 'rules', ...CASES])
   expect(output).toContain('SUCCESS')
   expect(status).toBe(0)
 })
 
 test('each alert has a case in which it fires', () => {
-  const cases = readFileSync(new URL('./rules.yml', import.meta.url), 'utf8')
+  const cases = CASES.map((file) => readFileSync(file, 'utf8')).join('')
   const fired = [...cases.matchAll(/alertname: (\w+)\n\s+exp_alerts:\n/g)].map(([, name]) => name)
   expect([...new Set(fired)].sort()).toEqual([...alerts].sort())
 })
