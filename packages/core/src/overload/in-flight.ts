@@ -1,0 +1,161 @@
+// How many requests are in flight, and how many may be. In memory, of this process alone.
+
+import type { Time } from '../base/time.js'
+import { FIRST_LIMIT, limitLaw } from './law.js'
+
+/** A request that is in flight. */
+export interface Ticket {
+  readonly startMs: number
+}
+
+/** How a request ended: its response was handed over, or its client left before. */
+export type Ending = 'finished' | 'left'
+
+export interface InFlight {
+  /** The most that may be in flight, a whole number. */
+  readonly limit: number
+  /** Requests in flight. */
+  readonly inFlight: number
+  /** Mean response time where nothing queues, in ms; undefined: not known yet. */
+  readonly quietMs: number | undefined
+  /** A ticket, or undefined: there are as many in flight as may be. */
+  enter(): Ticket | undefined
+  /** Once for each ticket. */
+  leave(ticket: Ticket, ending: Ending): void
+}
+
+/** How often windows are looked at, and how late that may be before it is a pause of the process. */
+const TICK_MS = 100
+const PAUSE_MS = 1_000
+/** A window ends with so many responses, or after a while with fewer. */
+const ENOUGH = 100
+const FEW = 20
+const FEW_AFTER_MS = 1_000
+/** A request counts so long: ten seconds, or so many times what is usual. One that is stuck must
+ *  not hold a place for ever. */
+const STUCK_MS = 10_000
+const STUCK_TIMES = 30
+/** A response counts as at most so many times the usual, so that one alone says little. */
+const MOST_TIMES = 10
+/** What began before a change is gone after so many response times. */
+const SETTLE_TIMES = 2
+
+/** @param targetMs the mean response time to keep to; undefined: found out */
+export function inFlightLimit(targetMs: number | undefined, time: Time): InFlight {
+  const law = limitLaw(targetMs)
+  /** The oldest first. */
+  const tickets = new Set<Ticket>()
+  let limit = FIRST_LIMIT
+  /** Of the window before. */
+  let usualMs: number | undefined
+  let isTicking = false
+  let tickMs = 0
+  let settledMs = 0
+  /** The window. */
+  let startMs = 0
+  let sumMs = 0
+  let finished = 0
+  let left = 0
+  let entered = 0
+  let refused = 0
+
+  function begin(nowMs: number): void {
+    startMs = nowMs
+    sumMs = finished = left = entered = refused = 0
+  }
+
+  function settle(nowMs: number): void {
+    settledMs = nowMs + SETTLE_TIMES * (usualMs ?? 0)
+    begin(nowMs)
+  }
+
+  function tick(): void {
+    const nowMs = time.nowMs()
+    const isPaused = nowMs - tickMs > TICK_MS + PAUSE_MS
+    forgetStuck(nowMs)
+    // After a pause everything in flight looks slow.
+    if (isPaused) settle(nowMs)
+    else if (nowMs < settledMs) begin(nowMs)
+    else look(nowMs)
+    tickMs = nowMs
+    isTicking = tickets.size > 0 || entered > 0 || nowMs < settledMs
+    if (isTicking) time.after(TICK_MS, tick)
+  }
+
+  function look(nowMs: number): void {
+    const samples = finished + left
+    const tookMs = nowMs - startMs
+    if (samples < ENOUGH && !(samples >= FEW && tookMs >= FEW_AFTER_MS)) return
+    const meanMs = sumMs / samples
+    const before = usualMs ?? 0
+    usualMs = meanMs
+    const asked = entered + refused
+    const window = {
+      meanMs,
+      goodput: (finished * 1_000) / tookMs,
+      refused: asked === 0 ? 0 : refused / asked,
+      left: left / samples,
+    }
+    const isOther = law.next(window, nowMs)
+    limit = Math.round(law.limit)
+    if (!isOther) return begin(nowMs)
+    usualMs = Math.max(meanMs, before)
+    settle(nowMs)
+    usualMs = meanMs
+  }
+
+  function forgetStuck(nowMs: number): void {
+    const oldest = nowMs - Math.max(STUCK_MS, STUCK_TIMES * (usualMs ?? 0))
+    for (const ticket of tickets) {
+      if (ticket.startMs > oldest) return
+      tickets.delete(ticket)
+    }
+  }
+
+  function wake(): void {
+    isTicking = true
+    tickMs = time.nowMs()
+    begin(tickMs)
+    time.after(TICK_MS, tick)
+  }
+
+  return {
+    get limit() {
+      return limit
+    },
+    get inFlight() {
+      return tickets.size
+    },
+    get quietMs() {
+      return law.quietMs
+    },
+
+    enter() {
+      if (!isTicking) wake()
+      if (tickets.size >= limit) {
+        refused += 1
+        return undefined
+      }
+      entered += 1
+      const ticket = { startMs: time.nowMs() }
+      tickets.add(ticket)
+      return ticket
+    },
+
+    leave(ticket, ending) {
+      // One that is stuck says nothing of the others.
+      if (!tickets.has(ticket)) return
+      const tookMs = time.nowMs() - ticket.startMs
+      const restMs = (usualMs ?? 0) - tookMs
+      if (ending === 'left' && restMs > 0) {
+        // The handler goes on, most likely, though nobody waits for it.
+        time.after(restMs, () => void tickets.delete(ticket))
+        return
+      }
+      tickets.delete(ticket)
+      if (ending === 'left') left += 1
+      else finished += 1
+      sumMs += usualMs === undefined ? tookMs : Math.min(tookMs, MOST_TIMES * usualMs)
+    },
+  }
+}

@@ -1,0 +1,118 @@
+// Which limit of what is in flight a server takes: the most that still adds throughput. By
+// Little's law that is throughput times the latency that responses have where nothing queues (the
+// quiet latency). Neither is known, and both change: so the limit is halved now and then, and
+// whenever responses become much slower. Where throughput stays, what was cut off had only queued.
+// Where it falls, the latency that is left is the quiet one.
+
+/** What was seen while the limit stood. */
+export interface Window {
+  /** Mean time of the responses, in ms. */
+  readonly meanMs: number
+  /** Responses that reached their clients, per second. */
+  readonly goodput: number
+  /** The part of the requests that was refused, from 0 to 1. */
+  readonly refused: number
+  /** The part of the responses whose clients left before, from 0 to 1. */
+  readonly left: number
+}
+
+/** One who lowers the limit to see what it is worth: the level before, and what was seen there. */
+interface Probe {
+  readonly limit: number
+  readonly goodput: number
+  readonly meanMs: number
+  readonly startedMs: number
+}
+
+export const FIRST_LIMIT = 20
+export const LEAST_LIMIT = 2
+export const MOST_LIMIT = 100_000
+
+/** Above throughput x quiet latency, so that there is always somebody to serve, and so that the
+ *  limit grows while nothing queues. */
+const HEADROOM = 1.25
+/** Latencies differ by chance: a smaller change moves nothing. */
+const DEAD_BAND = 0.15
+/** So many times the quiet latency is a queue, or a server that became slower. */
+const SLOW = 2
+/** The part of the throughput below which half of the limit has cost some. */
+const FALLEN = 0.8
+/** The quiet latency is measured anew so often; and at most for such a part of the time. */
+const REFRESH_MS = 15_000
+const PART_OF_PROBES = 1 / 25
+
+export interface LimitLaw {
+  /** Not rounded. */
+  readonly limit: number
+  /** Mean response time without a queue, in ms; undefined: not known yet. */
+  readonly quietMs: number | undefined
+  /** Whether the limit is lowered to measure. */
+  readonly isProbing: boolean
+  /** What a window says of the limit. Returns whether what is seen next is another matter, so that
+   *  the traffic has to settle first. */
+  next(window: Window, nowMs: number): boolean
+}
+
+/** @param targetMs the mean response time to keep to; undefined: found out */
+export function limitLaw(targetMs: number | undefined): LimitLaw {
+  let limit = FIRST_LIMIT
+  let quietMs: number | undefined
+  let probe: Probe | undefined
+  let refreshMs = Number.NEGATIVE_INFINITY
+
+  function set(to: number): void {
+    limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
+  }
+
+  /** Towards the limit at which responses take `wantedMs`. */
+  function approach(wantedMs: number, { meanMs }: Window): void {
+    const ratio = Math.min(HEADROOM, Math.max(0.5, wantedMs / meanMs))
+    if (Math.abs(ratio - 1) > DEAD_BAND) set(limit * (1 + (ratio - 1) / 2))
+  }
+
+  function halve({ goodput, meanMs }: Window, startedMs: number): boolean {
+    probe = { limit, goodput, meanMs, startedMs }
+    set(limit / 2)
+    return true
+  }
+
+  function probed(before: Probe, window: Window, nowMs: number): boolean {
+    const { goodput, meanMs, left } = window
+    const isQueue = meanMs < 0.85 * before.meanMs || left > 0.5
+    const stays = goodput >= FALLEN * before.goodput && isQueue
+    if (stays && limit > LEAST_LIMIT) return halve(window, before.startedMs)
+    quietMs = meanMs
+    probe = undefined
+    // Little's law, where the throughput before is limit / latency.
+    set(before.limit * Math.min(1, meanMs / before.meanMs) * HEADROOM)
+    const tookMs = nowMs - before.startedMs
+    refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
+    return true
+  }
+
+  function next(window: Window, nowMs: number): boolean {
+    if (probe !== undefined) return probed(probe, window, nowMs)
+    const { meanMs, refused } = window
+    if (quietMs === undefined || meanMs < FALLEN * quietMs) quietMs = meanMs
+    // A server that refuses nobody needs no other limit.
+    if (refused === 0) return false
+    if (targetMs !== undefined) approach(targetMs, window)
+    else if (meanMs > SLOW * quietMs || (refused > 0.1 && nowMs >= refreshMs))
+      return halve(window, nowMs)
+    else approach(quietMs * HEADROOM, window)
+    return false
+  }
+
+  return {
+    get limit() {
+      return limit
+    },
+    get quietMs() {
+      return quietMs
+    },
+    get isProbing() {
+      return probe !== undefined
+    },
+    next,
+  }
+}
