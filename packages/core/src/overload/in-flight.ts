@@ -28,8 +28,8 @@ export interface InFlight {
 const TICK_MS = 100
 const PAUSE_MS = 1_000
 /** A window ends with so many responses, or after a while with fewer. */
-const ENOUGH = 100
-const FEW = 20
+const ENOUGH = 200
+const FEW = 40
 const FEW_AFTER_MS = 1_000
 /** A request counts so long: ten seconds, or so many times what is usual. One that is stuck must
  *  not hold a place for ever. */
@@ -38,7 +38,7 @@ const STUCK_TIMES = 30
 /** A response counts as at most so many times the usual, so that one alone says little. */
 const MOST_TIMES = 10
 /** What began before a change is gone after so many response times. */
-const SETTLE_TIMES = 2
+const SETTLE_TIMES = 3
 
 /** @param targetMs the mean response time to keep to; undefined: found out */
 export function inFlightLimit(targetMs: number | undefined, time: Time): InFlight {
@@ -50,10 +50,13 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
   let usualMs: number | undefined
   let isTicking = false
   let tickMs = 0
+  /** What began before a change says nothing of what is now; and how long to wait for its end. */
+  let changedMs = Number.NEGATIVE_INFINITY
   let settledMs = 0
   /** The window. */
   let startMs = 0
   let sumMs = 0
+  let rawSumMs = 0
   let finished = 0
   let left = 0
   let entered = 0
@@ -61,12 +64,18 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
 
   function begin(nowMs: number): void {
     startMs = nowMs
-    sumMs = finished = left = entered = refused = 0
+    sumMs = rawSumMs = finished = left = entered = refused = 0
   }
 
-  function settle(nowMs: number): void {
-    settledMs = nowMs + SETTLE_TIMES * (usualMs ?? 0)
+  function settle(nowMs: number, meanMs: number): void {
+    changedMs = nowMs
+    settledMs = nowMs + SETTLE_TIMES * meanMs
     begin(nowMs)
+  }
+
+  function isSettled(nowMs: number): boolean {
+    const [oldest] = tickets
+    return nowMs >= settledMs || oldest === undefined || oldest.startMs >= changedMs
   }
 
   function tick(): void {
@@ -74,20 +83,21 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     const isPaused = nowMs - tickMs > TICK_MS + PAUSE_MS
     forgetStuck(nowMs)
     // After a pause everything in flight looks slow.
-    if (isPaused) settle(nowMs)
-    else if (nowMs < settledMs) begin(nowMs)
+    if (isPaused) settle(nowMs, usualMs ?? 0)
+    else if (!isSettled(nowMs)) begin(nowMs)
     else look(nowMs)
     tickMs = nowMs
-    isTicking = tickets.size > 0 || entered > 0 || nowMs < settledMs
+    isTicking = tickets.size > 0 || entered > 0
     if (isTicking) time.after(TICK_MS, tick)
   }
 
   function look(nowMs: number): void {
     const samples = finished + left
     const tookMs = nowMs - startMs
-    if (samples < ENOUGH && !(samples >= FEW && tookMs >= FEW_AFTER_MS)) return
+    const isFew = samples < ENOUGH && !(samples >= FEW && tookMs >= FEW_AFTER_MS)
+    if (isFew || tookMs < 1.5 * (usualMs ?? 0)) return
     const meanMs = sumMs / samples
-    const before = usualMs ?? 0
+    const slowerMs = Math.max(rawSumMs / samples, usualMs ?? 0)
     usualMs = meanMs
     const asked = entered + refused
     const window = {
@@ -98,10 +108,8 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     }
     const isOther = law.next(window, nowMs)
     limit = Math.round(law.limit)
-    if (!isOther) return begin(nowMs)
-    usualMs = Math.max(meanMs, before)
-    settle(nowMs)
-    usualMs = meanMs
+    if (isOther) settle(nowMs, slowerMs)
+    else begin(nowMs)
   }
 
   function forgetStuck(nowMs: number): void {
@@ -155,6 +163,7 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
       tickets.delete(ticket)
       if (ending === 'left') left += 1
       else finished += 1
+      rawSumMs += tookMs
       sumMs += usualMs === undefined ? tookMs : Math.min(tookMs, MOST_TIMES * usualMs)
     },
   }

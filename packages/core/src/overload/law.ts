@@ -18,6 +18,8 @@ export interface Window {
 
 /** One who lowers the limit to see what it is worth: the level before, and what was seen there. */
 interface Probe {
+  /** Where it began. */
+  readonly first: number
   readonly limit: number
   readonly goodput: number
   readonly meanMs: number
@@ -35,8 +37,11 @@ const HEADROOM = 1.25
 const DEAD_BAND = 0.15
 /** So many times the quiet latency is a queue, or a server that became slower. */
 const SLOW = 2
+/** Such a part of it is a server that became faster. */
+const FAST = 0.8
 /** The part of the throughput below which half of the limit has cost some. */
 const FALLEN = 0.8
+const FASTER = 2
 /** The quiet latency is measured anew so often; and at most for such a part of the time. */
 const REFRESH_MS = 15_000
 const PART_OF_PROBES = 1 / 25
@@ -59,19 +64,24 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
   let quietMs: number | undefined
   let probe: Probe | undefined
   let refreshMs = Number.NEGATIVE_INFINITY
+  let lastMs = Number.POSITIVE_INFINITY
 
   function set(to: number): void {
     limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
   }
 
   /** Towards the limit at which responses take `wantedMs`. */
-  function approach(wantedMs: number, { meanMs }: Window): void {
+  function approach(wantedMs: number, { meanMs }: Window): boolean {
     const ratio = Math.min(HEADROOM, Math.max(0.5, wantedMs / meanMs))
-    if (Math.abs(ratio - 1) > DEAD_BAND) set(limit * (1 + (ratio - 1) / 2))
+    // One that is far too low grows in whole steps, each of which has to show.
+    const isFar = ratio > 1 + DEAD_BAND
+    if (isFar) set(limit * ratio)
+    else if (ratio > 1 || ratio < 1 - DEAD_BAND) set(limit * (1 + (ratio - 1) / 2))
+    return isFar
   }
 
-  function halve({ goodput, meanMs }: Window, startedMs: number): boolean {
-    probe = { limit, goodput, meanMs, startedMs }
+  function halve({ goodput, meanMs }: Window, startedMs: number, first = limit): boolean {
+    probe = { first, limit, goodput, meanMs, startedMs }
     set(limit / 2)
     return true
   }
@@ -80,9 +90,17 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     const { goodput, meanMs, left } = window
     const isQueue = meanMs < 0.85 * before.meanMs || left > 0.5
     const stays = goodput >= FALLEN * before.goodput && isQueue
-    if (stays && limit > LEAST_LIMIT) return halve(window, before.startedMs)
+    // No queue explains that: the server became faster meanwhile.
+    const isFaster = goodput > FASTER * before.goodput && left < 0.1
+    if (stays && !isFaster && limit > LEAST_LIMIT)
+      return halve(window, before.startedMs, before.first)
     quietMs = meanMs
     probe = undefined
+    if (isFaster) {
+      set(before.first)
+      refreshMs = nowMs
+      return true
+    }
     // Little's law, where the throughput before is limit / latency.
     set(before.limit * Math.min(1, meanMs / before.meanMs) * HEADROOM)
     const tookMs = nowMs - before.startedMs
@@ -93,14 +111,17 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
   function next(window: Window, nowMs: number): boolean {
     if (probe !== undefined) return probed(probe, window, nowMs)
     const { meanMs, refused } = window
-    if (quietMs === undefined || meanMs < FALLEN * quietMs) quietMs = meanMs
+    // One window is fast by chance, two are not.
+    const isFast = quietMs !== undefined && Math.max(meanMs, lastMs) < FAST * quietMs
+    lastMs = meanMs
+    if (quietMs === undefined || isFast) quietMs = meanMs
+    if (isFast) refreshMs = nowMs
     // A server that refuses nobody needs no other limit.
-    if (refused === 0) return false
-    if (targetMs !== undefined) approach(targetMs, window)
-    else if (meanMs > SLOW * quietMs || (refused > 0.1 && nowMs >= refreshMs))
+    if (refused === 0 || isFast) return isFast
+    if (targetMs !== undefined) return approach(targetMs, window)
+    if (meanMs > SLOW * quietMs || (refused > 0.1 && nowMs >= refreshMs))
       return halve(window, nowMs)
-    else approach(quietMs * HEADROOM, window)
-    return false
+    return meanMs > FAST * quietMs && approach(quietMs * HEADROOM, window)
   }
 
   return {
