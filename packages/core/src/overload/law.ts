@@ -102,7 +102,7 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
       return true
     }
     // Little's law, where the throughput before is limit / latency.
-    set(before.limit * Math.min(1, meanMs / before.meanMs) * HEADROOM)
+    set(before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
     const tookMs = nowMs - before.startedMs
     refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
     return true
