@@ -64,6 +64,7 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
   let quietMs: number | undefined
   let probe: Probe | undefined
   let refreshMs = Number.NEGATIVE_INFINITY
+  let isRefusing = false
   let lastMs = Number.POSITIVE_INFINITY
 
   function set(to: number): void {
@@ -116,8 +117,10 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     lastMs = meanMs
     if (quietMs === undefined || isFast) quietMs = meanMs
     if (isFast) refreshMs = nowMs
-    // A server that refuses nobody needs no other limit.
-    if (refused === 0 || isFast) return isFast
+    // A server that refuses nobody needs no other limit. One that begins to has to fill up first.
+    const begins = refused > 0 && !isRefusing
+    isRefusing = refused > 0
+    if (refused === 0 || isFast || begins) return isFast || begins
     if (targetMs !== undefined) return approach(targetMs, window)
     if (meanMs > SLOW * quietMs || (refused > 0.1 && nowMs >= refreshMs))
       return halve(window, nowMs)
