@@ -41,6 +41,7 @@ const ROOMS: RegExp[] = [
   /^layers\//,
   /^redis\//,
   /^limiter\//,
+  /^overload\//,
   /^http\//,
   /^testing\//,
   /^index\.ts$/,
@@ -120,7 +121,7 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
 })
 
 test('policies, memory store, layers and limiter run without node: modules', async () => {
-  const rooms = /^(base|algorithms|memory|layers|limiter)\/|^(store|request)\.ts$/
+  const rooms = /^(base|algorithms|memory|layers|limiter|overload)\/|^(store|request)\.ts$/
   const result = await build({
     logLevel: 'silent',
     build: {
