@@ -8,7 +8,7 @@ import { isPromise } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
-import { inSteps, STEPS, steered } from './factor.js'
+import { inSteps, STEPS, steering } from './factor.js'
 import type { Signal } from './signals.js'
 
 export interface AdaptiveOptions {
@@ -74,8 +74,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   const scaled = new Map<number, Policy>()
   let current = policy
   let factor = warmUpMs > 0 ? min : max
-  /** What the signal alone would make of it. */
-  let steeredTo = max
+  const steered = steering(min, max)
   let usedMs = Number.NEGATIVE_INFINITY
   let lookedMs = Number.NEGATIVE_INFINITY
   let warmFromMs = Number.NEGATIVE_INFINITY
@@ -95,9 +94,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     lookedMs = nowMs
     const load = signal === undefined ? undefined : loadOf(signal, policy.name)
     if (load === undefined || isPause) return
-    // From where it is: it may be lower, as long as it warms up.
-    if (load > 1) steeredTo = steered(factor, load, min, max)
-    else steeredTo = steered(steeredTo, load, min, max)
+    steered.next(load, factor)
   }
 
   function warmed(nowMs: number): number {
@@ -110,7 +107,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     if (nowMs - lookedMs >= LOOK_MS) look(nowMs)
     const most = warmUpMs > 0 ? warmed(nowMs) : max
     usedMs = nowMs
-    const to = most < steeredTo ? inSteps(most, min, max) : steeredTo
+    const to = most < steered.factor ? inSteps(most, min, max) : steered.factor
     if (to === factor) return current
     const before = factor
     factor = to

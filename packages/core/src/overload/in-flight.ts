@@ -49,6 +49,8 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
   /** Of the window before. */
   let usualMs: number | undefined
   let isTicking = false
+  /** Whether there was a request since the last tick. */
+  let isUsed = false
   let tickMs = 0
   /** What began before a change says nothing of what is now; and how long to wait for its end. */
   let changedMs = Number.NEGATIVE_INFINITY
@@ -87,7 +89,8 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     else if (!isSettled(nowMs)) begin(nowMs)
     else look(nowMs)
     tickMs = nowMs
-    isTicking = tickets.size > 0 || entered > 0
+    isTicking = tickets.size > 0 || isUsed
+    isUsed = false
     if (isTicking) time.after(TICK_MS, tick)
   }
 
@@ -140,6 +143,7 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
 
     enter() {
       if (!isTicking) wake()
+      isUsed = true
       if (tickets.size >= limit) {
         refused += 1
         return undefined
