@@ -179,7 +179,7 @@ describe('the policy', () => {
   })
 })
 
-test.each([
+test.each<[of: unknown, options: object, code: string]>([
   [undefined, { signal: () => 1 }, 'WEIR_INVALID_POLICY'],
   [unlimited(), { signal: () => 1 }, 'WEIR_INVALID_POLICY'],
   [[policy], { signal: () => 1 }, 'WEIR_INVALID_POLICY'],
@@ -192,7 +192,7 @@ test.each([
   [policy, { warmUp: '0s' }, 'WEIR_INVALID_DURATION'],
   [policy, { signal: () => 1, factor: 1 }, 'WEIR_INVALID_OPTION'],
 ])('of %o with %o is refused', (of, options, code) => {
-  expect(() => adaptive(of as never, options as never)).toThrow(expect.objectContaining({ code }))
+  expect(() => adaptive(of as never, options as AdaptiveOptions)).toThrow(expect.objectContaining({ code }))
 })
 
 describe('signals', () => {
@@ -228,7 +228,7 @@ describe('signals', () => {
     expect(part).toBeLessThanOrEqual(1)
   })
 
-  test.each([
+  test.each<[() => unknown, string]>([
     [() => responses({}), 'WEIR_INVALID_OPTION'],
     [() => responses({ errors: 0 }), 'WEIR_INVALID_OPTION'],
     [() => responses({ errors: 1.5 }), 'WEIR_INVALID_OPTION'],
