@@ -11,9 +11,9 @@ import { pathToFileURL } from 'node:url'
 import { send } from './requests.js'
 
 const WORKERS = 16
-const MEAN_MS = 40
+const MEAN_MS = 80
 const MOST_PER_SECOND = (WORKERS * 1_000) / MEAN_MS
-const PATIENCE_MS = 2_000
+const PATIENCE_MS = 3_000
 const SLOWER = 5
 
 /**
