@@ -12,8 +12,8 @@ import { inSteps, STEPS, steering } from './factor.js'
 import type { Signal } from './signals.js'
 
 export interface AdaptiveOptions {
-  /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`, or
-   *  a function of your own. Default: none, for `warmUp` alone. */
+  /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
+   *  or a function of your own. Default: none, for `warmUp` alone. */
   readonly signal?: Signal | undefined
   /** The smallest factor, above 0. Default 1/8. */
   readonly min?: number | undefined

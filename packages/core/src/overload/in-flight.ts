@@ -24,7 +24,8 @@ export interface InFlight {
   leave(ticket: Ticket, ending: Ending): void
 }
 
-/** How often windows are looked at, and how late that may be before it is a pause of the process. */
+/** How often windows are looked at, and how late that may be before it is a pause of the
+ *  process. */
 const TICK_MS = 100
 const PAUSE_MS = 1_000
 /** A window ends with so many responses, or after a while with fewer. */

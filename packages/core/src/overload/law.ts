@@ -27,8 +27,8 @@ interface Probe {
 }
 
 export const FIRST_LIMIT = 20
-export const LEAST_LIMIT = 2
-export const MOST_LIMIT = 100_000
+const LEAST_LIMIT = 2
+const MOST_LIMIT = 100_000
 
 /** Above throughput x quiet latency, so that there is always somebody to serve, and so that the
  *  limit grows while nothing queues. */
@@ -41,7 +41,12 @@ const SLOW = 2
 const FAST = 0.8
 /** The part of the throughput below which half of the limit has cost some. */
 const FALLEN = 0.8
+/** So many times the throughput, at half of the limit, is a server that became faster. */
 const FASTER = 2
+/** Such a part of the latency, at half of the limit, is a queue that became shorter. */
+const SHORTER = 0.85
+/** Below that part of the requests, what is refused may be a burst. */
+const BURST = 0.1
 /** The quiet latency is measured anew so often; and at most for such a part of the time. */
 const REFRESH_MS = 15_000
 const PART_OF_PROBES = 1 / 25
@@ -51,8 +56,6 @@ export interface LimitLaw {
   readonly limit: number
   /** Mean response time without a queue, in ms; undefined: not known yet. */
   readonly quietMs: number | undefined
-  /** Whether the limit is lowered to measure. */
-  readonly isProbing: boolean
   /** What a window says of the limit. Returns whether what is seen next is another matter, so that
    *  the traffic has to settle first. */
   next(window: Window, nowMs: number): boolean
@@ -63,15 +66,17 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
   let limit = FIRST_LIMIT
   let quietMs: number | undefined
   let probe: Probe | undefined
+  /** When the quiet latency is to be measured anew. */
   let refreshMs = Number.NEGATIVE_INFINITY
   let isRefusing = false
+  /** The mean of the window before. */
   let lastMs = Number.POSITIVE_INFINITY
 
   function set(to: number): void {
     limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
   }
 
-  /** Towards the limit at which responses take `wantedMs`. */
+  /** Towards the limit at which responses take `wantedMs`. Returns whether that is far. */
   function approach(wantedMs: number, { meanMs }: Window): boolean {
     const ratio = Math.min(HEADROOM, Math.max(0.5, wantedMs / meanMs))
     // One that is far too low grows in whole steps, each of which has to show.
@@ -89,7 +94,8 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
 
   function probed(before: Probe, window: Window, nowMs: number): boolean {
     const { goodput, meanMs, left } = window
-    const isQueue = meanMs < 0.85 * before.meanMs || left > 0.5
+    // Where most clients leave, latencies are theirs.
+    const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
     const stays = goodput >= FALLEN * before.goodput && isQueue
     // No queue explains that: the server became faster meanwhile.
     const isFaster = goodput > FASTER * before.goodput && left < 0.1
@@ -122,7 +128,7 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     isRefusing = refused > 0
     if (refused === 0 || isFast || begins) return isFast || begins
     if (targetMs !== undefined) return approach(targetMs, window)
-    if (meanMs > SLOW * quietMs || (refused > 0.1 && nowMs >= refreshMs))
+    if (meanMs > SLOW * quietMs || (refused > BURST && nowMs >= refreshMs))
       return halve(window, nowMs)
     return meanMs > FAST * quietMs && approach(quietMs * HEADROOM, window)
   }
@@ -133,9 +139,6 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     },
     get quietMs() {
       return quietMs
-    },
-    get isProbing() {
-      return probe !== undefined
     },
     next,
   }

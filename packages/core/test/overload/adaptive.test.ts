@@ -192,7 +192,9 @@ test.each<[of: unknown, options: object, code: string]>([
   [policy, { warmUp: '0s' }, 'WEIR_INVALID_DURATION'],
   [policy, { signal: () => 1, factor: 1 }, 'WEIR_INVALID_OPTION'],
 ])('of %o with %o is refused', (of, options, code) => {
-  expect(() => adaptive(of as never, options as AdaptiveOptions)).toThrow(expect.objectContaining({ code }))
+  expect(() => adaptive(of as never, options as AdaptiveOptions)).toThrow(
+    expect.objectContaining({ code }),
+  )
 })
 
 describe('signals', () => {
