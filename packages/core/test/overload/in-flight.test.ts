@@ -96,30 +96,64 @@ test('clients that hang up at once lower nobody’s limit, and free no place bef
   expect(refusedAt).toBeLessThan(25 * 500 * 0.5)
 })
 
+test('a client that hangs up frees its place after the time of a usual response', () => {
+  const time = simulatedTime(1)
+  const { limit, gate } = limited(time)
+  start(traffic({ isFixed: true, demand: () => 0.5 * MOST, endMs: 5_000 }), time, gate)
+  time.runUntil(5_050)
+  expect(limit.inFlight).toBe(0)
+  const ticket = limit.enter()
+  limit.leave(ticket as NonNullable<typeof ticket>, 'left')
+  expect(limit.inFlight).toBe(1)
+  time.runUntil(5_050 + MEAN_MS + 1)
+  expect(limit.inFlight).toBe(0)
+})
+
 test('where clients leave before their responses come, the limit goes down until they come', () => {
-  // Nobody waits longer than ten usual responses: without a limit, all wait in vain.
-  const impatient = traffic({ patienceMs: 10 * MEAN_MS, endMs: 40_000 })
+  // Nobody waits longer than four usual responses. With twenty in flight for two workers all wait
+  // in vain, as they do without a limit.
+  const impatient = traffic({ workers: 2, demand: () => 300, patienceMs: 4 * MEAN_MS })
   const open = play(impatient, 1, () => () => () => {})
   const held = play(impatient, 1, (time) => limited(time).gate)
-  expect(perSecond(open.run.served, 20_000, 40_000)).toBeLessThan(0.1 * MOST)
-  expect(perSecond(held.run.served, 20_000, 40_000)).toBeGreaterThan(0.85 * MOST)
+  expect(perSecond(open.run.served, 10_000, 30_000)).toBeLessThan(10)
+  expect(perSecond(held.run.served, 10_000, 30_000)).toBeGreaterThan(60)
+})
+
+test('a few responses that nobody reads for nine seconds cost the others little', () => {
+  const good = (slow: number): number => {
+    const outcome = play(traffic(), 1, (time) => {
+      const { limit, gate } = limited(time)
+      for (let i = 0; i < slow; i += 1) {
+        time.after(2_000 + 900 * i, () => {
+          const ticket = limit.enter()
+          if (ticket) time.after(9_000, () => limit.leave(ticket, 'finished'))
+        })
+      }
+      return gate
+    })
+    return outcome.good
+  }
+  expect(good(20)).toBeGreaterThan(0.9 * good(0))
 })
 
 test('a pause of the process does not lower the limit', () => {
-  const time = simulatedTime(1)
-  const { limit, gate } = limited(time)
-  start(traffic({ demand: () => 0.8 * MOST, endMs: 60_000 }), time, gate)
-  time.runUntil(10_000)
-  const before = limit.limit
-  let least = before
-  const look = (): void => {
-    least = Math.min(least, limit.limit)
-    time.after(50, look)
+  const leastAfter = (pauseMs: number): number => {
+    const time = simulatedTime(3)
+    const { limit, gate } = limited(time)
+    start(traffic({ isFixed: true }), time, gate)
+    // Between two measurements.
+    time.runUntil(8_000)
+    time.pause(pauseMs)
+    let least = limit.limit
+    const look = (): void => {
+      least = Math.min(least, limit.limit)
+      time.after(20, look)
+    }
+    look()
+    time.runUntil(8_000 + pauseMs + 2_000)
+    return least
   }
-  time.pause(5_000)
-  look()
-  time.runUntil(40_000)
-  expect(least).toBeGreaterThanOrEqual(before)
+  expect(leastAfter(3_000)).toBeGreaterThan(0.75 * leastAfter(0))
 })
 
 test('a dependency that hangs for half a minute leaves the limit as it was', () => {
