@@ -15,9 +15,9 @@ export interface AdaptiveOptions {
   /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
    *  or a function of your own. Default: none, for `warmUp` alone. */
   readonly signal?: Signal | undefined
-  /** The smallest factor, above 0. Default 1/8. */
+  /** The smallest factor, from 1/32 to `max`. Default 1/8. */
   readonly min?: number | undefined
-  /** The largest factor, at most 1. Default 1. */
+  /** The largest factor, from `min` to 1. Default 1. */
   readonly max?: number | undefined
   /** After a start, and after no use for as long as this, the factor climbs from `min` to `max` in
    *  this time. Default: it starts at `max`. */

@@ -14,8 +14,11 @@ export type Signal = () => number | undefined
 
 /** A signal that has to be told of each response. */
 export interface ResponseSignal extends Signal {
-  /** @param tookMs how long the handler took, in ms
-   *  @param failed whether it failed. Default false */
+  /**
+   * Tells it of a response.
+   * @param tookMs how long the handler took, in ms
+   * @param failed whether it failed. Default false
+   */
   record(tookMs: number, failed?: boolean): void
 }
 

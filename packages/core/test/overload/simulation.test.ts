@@ -1,6 +1,6 @@
 // Overload protection and adaptive policies in front of a simulated server, beside the best fixed
 // limit that a search finds with hindsight. All in virtual time, the same in each run.
-// WEIR_SIMULATE=all runs many more seeds.
+// WEIR_SIMULATE=all runs many more seeds, and says what was the worst of each row.
 
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
