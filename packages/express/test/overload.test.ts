@@ -8,6 +8,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { overload, recordResponses, responses } from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
 
+/** Machines may be busy. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 async function stage(make: typeof express) {
@@ -21,6 +22,8 @@ async function stage(make: typeof express) {
   const site = await serve(app)
   return { guard, signal, held, ...site }
 }
+
+vi.setConfig({ testTimeout: 60_000 })
 
 describe.each(VERSIONS)('%s', (_, make) => {
   test('what is more than may be in flight is refused at once, and the rest is served', async () => {

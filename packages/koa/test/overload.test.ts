@@ -3,7 +3,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { overload, recordResponses, responses } from '../src/index.js'
 import { koas, serve } from './server.js'
 
+/** Machines may be busy. */
 const PATIENT = { timeout: 20_000, interval: 20 }
+
+vi.setConfig({ testTimeout: 60_000 })
 
 describe.each(koas)('%s', (_, App: typeof Koa) => {
   test('what is more than may be in flight is refused at once, and the rest is served', async () => {

@@ -3,7 +3,7 @@
 
 import { type Duration, durationMs } from '../base/duration.js'
 import { checkedOptions } from '../base/options.js'
-import { processTime, type Time } from '../base/time.js'
+import { processTime } from '../base/time.js'
 import { type InFlight, inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
 import { retryAfterSeconds } from './response/headers.js'
@@ -42,14 +42,11 @@ const LONGEST_RETRY_MS = 3_000
  * The limit of what is in flight, for adapters of frameworks.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
-export function overloadGuard(
-  options: OverloadOptions = {},
-  time: Time = processTime,
-): OverloadGuard {
+export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
   checkedOptions(options, 'overload()', ['target'])
   const { target } = options
   const targetMs = target === undefined ? undefined : durationMs(target, 'target')
-  const limit: InFlight = inFlightLimit(targetMs, time)
+  const limit: InFlight = inFlightLimit(targetMs, processTime)
   let refused = 0
   return {
     get limit() {
@@ -68,7 +65,7 @@ export function overloadGuard(
       const ticket = limit.enter()
       if (ticket === undefined) {
         refused += 1
-        return overloaded(time.random() * LONGEST_RETRY_MS)
+        return overloaded(processTime.random() * LONGEST_RETRY_MS)
       }
       afterNodeResponse(response, ({ finished }) =>
         limit.leave(ticket, finished ? 'finished' : 'left'),
