@@ -2,8 +2,14 @@
 // of them, need no conditions. By the types, no option is missing here.
 
 import {
+  type AdaptiveOptions,
+  adaptive,
   type DecideOptions,
   duration,
+  type EventLoopDelayOptions,
+  type EventLoopUtilizationOptions,
+  eventLoopDelay,
+  eventLoopUtilization,
   type FixedWindowOptions,
   fixedWindow,
   type GcraOptions,
@@ -22,8 +28,10 @@ import {
   type RedisLike,
   type RedisStoreOptions,
   type ResilientOptions,
+  type ResponsesOptions,
   redisStore,
   resilient,
+  responses,
   type SlidingWindowOptions,
   slidingCounter,
   slidingLog,
@@ -33,7 +41,13 @@ import {
   unlimited,
   type WindowOptions,
 } from '@weir/core'
-import { addressKey, type HttpOptions, type ProxyOptions } from '@weir/core/http'
+import {
+  addressKey,
+  type HttpOptions,
+  type OverloadOptions,
+  overload,
+  type ProxyOptions,
+} from '@weir/core/http'
 import type { AddressOptions } from '@weir/express'
 import { MetricsModule, type MetricsModuleOptions } from '@weir/metrics/nest'
 import { type OtelOptions, observe } from '@weir/metrics/otel'
@@ -190,6 +204,30 @@ test('of policies that change', async () => {
 test('of addresses', () => {
   const none: Undefined<AddressOptions> = { ipv6Prefix: undefined, nat64: undefined }
   expect(addressKey(none)('2001:db8::1')).toBe('2001:db8::/56')
+})
+
+test('of overload protection, adaptive policies and signals', () => {
+  const guard: Undefined<OverloadOptions> = { target: undefined }
+  expect(overload(guard).limit).toBe(overload().limit)
+  const none: Undefined<AdaptiveOptions> = {
+    signal: undefined,
+    min: undefined,
+    max: undefined,
+    warmUp: undefined,
+    onChange: undefined,
+  }
+  const policy = slidingWindow(numbers)
+  expect(adaptive(policy, { ...none, signal: () => 0 }).factor).toBe(1)
+  expect(adaptive(policy, { ...none, warmUp: '1s' }).factor).toBe(1 / 8)
+  const delay: Undefined<EventLoopDelayOptions> = { target: undefined }
+  const busy: Undefined<EventLoopUtilizationOptions> = { target: undefined }
+  const seen: Undefined<ResponsesOptions> = { latency: undefined, errors: undefined }
+  const signals = [
+    eventLoopDelay(delay),
+    eventLoopUtilization(busy),
+    responses({ ...seen, errors: 1 }),
+  ]
+  for (const signal of signals) expect(['number', 'undefined']).toContain(typeof signal())
 })
 
 const ALL: Undefined<HttpOptions<never>> = {

@@ -67,6 +67,21 @@ export type {
   PolicyOfKey,
 } from './live/types.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
+export {
+  type AdaptiveOptions,
+  type AdaptivePolicy,
+  adaptive,
+} from './overload/adaptive.js'
+export {
+  type EventLoopDelayOptions,
+  type EventLoopUtilizationOptions,
+  eventLoopDelay,
+  eventLoopUtilization,
+  type ResponseSignal,
+  type ResponsesOptions,
+  responses,
+  type Signal,
+} from './overload/signals.js'
 export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
 export type { RedisStoreOptions } from './redis/options.js'

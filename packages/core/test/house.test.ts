@@ -42,6 +42,7 @@ const ROOMS: RegExp[] = [
   /^redis\//,
   /^live\//,
   /^limiter\//,
+  /^overload\//,
   /^http\//,
   /^testing\//,
   /^index\.ts$/,
@@ -122,7 +123,8 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
 })
 
 test('policies, memory store, layers and limiter run without node: modules', async () => {
-  const rooms = /^(base|algorithms|memory|layers|live|limiter)\/|^(store|request|settings)\.ts$/
+  const rooms =
+    /^(base|algorithms|memory|layers|live|limiter|overload)\/|^(store|request|settings)\.ts$/
   const result = await build({
     logLevel: 'silent',
     build: {

@@ -21,10 +21,14 @@ export {
   type AddressOptions,
   addressKey,
   type HeaderFormat,
+  type Overload,
+  type OverloadOptions,
+  overload,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,
   type ResponseOutcome,
+  recordResponses,
 } from '@weir/core/http'
 
 declare global {

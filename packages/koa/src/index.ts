@@ -21,11 +21,14 @@ export {
   type AddressOptions,
   addressKey,
   type HeaderFormat,
+  type OverloadOptions,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,
   type ResponseOutcome,
 } from '@weir/core/http'
+
+export { type OverloadMiddleware, overload, recordResponses } from './overload.js'
 
 /**
  * What the limiters leave in `ctx.state`. Koa's default state has it; add it to a state type of

@@ -6,11 +6,15 @@ export {
   type AddressOptions,
   addressKey,
   type HeaderFormat,
+  type Overload,
+  type OverloadOptions,
+  overload,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type Refusal,
   type RequestDecision,
   type ResponseOutcome,
+  recordResponses,
 } from '@weir/core/http'
 export {
   InjectRateLimiter,

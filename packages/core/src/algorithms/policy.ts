@@ -150,6 +150,18 @@ export function policyAt(policy: Policy, nowUs: number): Policy {
   return at
 }
 
+/**
+ * The policy with a smaller limit and a rate that is as much smaller. Its names and its time scale
+ * stay, so it is the same counter.
+ */
+export function scaledTo(policy: Policy, limit: number): Policy {
+  const { kernel, name, nameWithoutLimit, windowMs } = policy
+  const [, span, detail] = policy.numbers
+  const unitMs = policy.unitMs === 0 ? 0 : windowMs / limit
+  const parts = { ...policy, kernel, limit, unitMs, numbers: [limit, span, detail] as const }
+  return finished(parts, name, nameWithoutLimit)
+}
+
 /** The policy, of the same name, with other parts. For functions of an algorithm only. */
 export function changed(
   policy: Policy,

@@ -17,6 +17,19 @@ export type {
   LimitSettings,
   MaybeKey,
 } from './options.js'
+export {
+  type NodeServerResponse,
+  type Overload,
+  type OverloadGuard,
+  type OverloadOptions,
+  type OverloadState,
+  overload,
+  overloadGuard,
+  overloadHeaders,
+  recordResponse,
+  recordResponses,
+  withState,
+} from './overload.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
 export {
   afterNodeResponse,

@@ -130,6 +130,12 @@ const unavailable: Problem = {
   detail: 'Requests cannot be counted at present, so this one was refused.',
 }
 
+/** More is in flight than the process can serve. */
+export function overloaded(retryAfterMs: number): Refusal {
+  const detail = 'The server has as much to do as it can. Try again later.'
+  return { ...problem({ ...unavailable, detail }, undefined), retryAfterMs }
+}
+
 /** The function `cost` gave no cost for this request. It was charged as 1. */
 export function invalidCost(decision: Decision): Refusal {
   return problem(

@@ -1,0 +1,58 @@
+// @ts-check
+// Sends requests at a rate, whether or not those before have been answered, as clients do.
+import { Agent, request } from 'node:http'
+
+/**
+ * @typedef {object} Sent
+ * @property {number} atMs when it was sent, in ms from the start
+ * @property {number} tookMs
+ * @property {number} status 0: it failed, or its client left
+ */
+
+/**
+ * @param {number} port
+ * @param {object} options
+ * @param {number} options.perSecond
+ * @param {number} options.forMs
+ * @param {number} options.patienceMs after which clients leave
+ * @returns {Promise<Sent[]>}
+ */
+export async function send(port, { perSecond, forMs, patienceMs }) {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 512 })
+  const startMs = performance.now()
+  /** @type {Promise<Sent>[]} */
+  const all = []
+  // Several at a time, since timers are not called that often.
+  for (let nowMs = 0; nowMs < forMs; nowMs = performance.now() - startMs) {
+    const due = Math.floor((nowMs * perSecond) / 1_000) - all.length
+    for (let i = 0; i < due; i += 1) all.push(one(port, agent, patienceMs, startMs))
+    await new Promise((next) => setTimeout(next, 5))
+  }
+  const sent = await Promise.all(all)
+  agent.destroy()
+  return sent
+}
+
+/**
+ * @param {number} port
+ * @param {Agent} agent
+ * @param {number} patienceMs
+ * @param {number} startMs
+ * @returns {Promise<Sent>}
+ */
+function one(port, agent, patienceMs, startMs) {
+  const atMs = performance.now() - startMs
+  return new Promise((settle) => {
+    /** @param {number} status */
+    const end = (status) => {
+      settle({ atMs, tookMs: performance.now() - startMs - atMs, status })
+    }
+    const client = request({ host: '127.0.0.1', port, agent, timeout: patienceMs })
+    client.on('timeout', () => client.destroy())
+    client.on('error', () => end(0))
+    client.on('response', (response) => {
+      response.on('end', () => end(response.statusCode ?? 0)).resume()
+    })
+    client.end()
+  })
+}

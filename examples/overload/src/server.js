@@ -1,0 +1,18 @@
+// @ts-check
+// The server in a process of its own: node src/server.js <workers> <mean ms> <protected?>
+import { createApp } from './app.js'
+
+const [workers = '16', meanMs = '20', isProtected = 'true'] = process.argv.slice(2)
+const { app } = createApp({
+  workers: Number(workers),
+  meanMs: Number(meanMs),
+  isProtected: isProtected === 'true',
+})
+const server = app.listen(0, '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  process.send?.({ port })
+})
+process.once('disconnect', () => {
+  server.close()
+  server.closeAllConnections()
+})

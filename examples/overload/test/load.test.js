@@ -1,0 +1,27 @@
+// @ts-check
+// How much is served is for `npm run load:overload` to say, on a machine that has nothing else to
+// do; what is promised here holds on any.
+
+import { expect, test } from 'vitest'
+import { createApp } from '../src/app.js'
+import { measure } from '../src/load.js'
+
+test('the load runs, and says what became of it in each part', async () => {
+  const parts = await measure(true, 1_500)
+  const names = ['servedPerSecond', 'p50Ms', 'p99Ms', 'refused', 'inVain']
+  expect(parts.map((part) => Object.keys(part))).toEqual([names, names, names])
+}, 60_000)
+
+test('the health check answers before the limit, and says what it is', async () => {
+  const { app, guard, reports } = createApp({ workers: 1, meanMs: 1, isProtected: true })
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((listening) => server.once('listening', listening))
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const health = await fetch(`http://127.0.0.1:${port}/health`)
+  expect(await health.json()).toEqual({ limit: guard.limit, inFlight: 0, refused: 0 })
+  const report = await fetch(`http://127.0.0.1:${port}/reports`)
+  expect(await report.json()).toEqual({ factor: 0.25 })
+  expect(reports.factor).toBe(0.25)
+  server.close()
+  server.closeAllConnections()
+}, 60_000)

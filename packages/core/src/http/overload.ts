@@ -1,0 +1,160 @@
+// Overload protection over HTTP: a limit of what is in flight in this process, in front of all that
+// costs something.
+
+import { type Duration, durationMs } from '../base/duration.js'
+import { checkedOptions } from '../base/options.js'
+import { processTime } from '../base/time.js'
+import { type InFlight, inFlightLimit } from '../overload/in-flight.js'
+import type { ResponseSignal } from '../overload/signals.js'
+import { retryAfterSeconds } from './response/headers.js'
+import { afterNodeResponse, type NodeResponse } from './response/refund.js'
+import { overloaded, type Refusal } from './response/refusal.js'
+
+export interface OverloadOptions {
+  /** The mean response time to keep to under load. Default: found out, so that responses take about
+   *  a quarter longer than without load. */
+  readonly target?: Duration | undefined
+}
+
+/** What overload protection knows of its process. */
+export interface OverloadState {
+  /** The most requests that may be in flight now. */
+  readonly limit: number
+  /** Requests in flight. */
+  readonly inFlight: number
+  /** Requests refused since the start. */
+  readonly refused: number
+  /** Mean response time without load, in ms; undefined: not known yet. */
+  readonly quietMs: number | undefined
+}
+
+/** For adapters: lets requests in, or refuses them. */
+export interface OverloadGuard extends OverloadState {
+  /** Call it once for each request. Undefined: it goes on, and counts until its response has
+   *  ended. */
+  admit(response: NodeResponse): Refusal | undefined
+}
+
+/** Retry-After is chance up to this, so that clients do not come back all at once. */
+const LONGEST_RETRY_MS = 3_000
+
+/**
+ * The limit of what is in flight, for adapters of frameworks.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ */
+export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
+  checkedOptions(options, 'overload()', ['target'])
+  const { target } = options
+  const targetMs = target === undefined ? undefined : durationMs(target, 'target')
+  const limit: InFlight = inFlightLimit(targetMs, processTime)
+  let refused = 0
+  return {
+    get limit() {
+      return limit.limit
+    },
+    get inFlight() {
+      return limit.inFlight
+    },
+    get refused() {
+      return refused
+    },
+    get quietMs() {
+      return limit.quietMs
+    },
+    admit(response) {
+      const ticket = limit.enter()
+      if (ticket === undefined) {
+        refused += 1
+        return overloaded(processTime.random() * LONGEST_RETRY_MS)
+      }
+      afterNodeResponse(response, ({ finished }) =>
+        limit.leave(ticket, finished ? 'finished' : 'left'),
+      )
+      return undefined
+    },
+  }
+}
+
+/** A response of Node, HTTP/1 or HTTP/2, as that of Express is. */
+export interface NodeServerResponse extends NodeResponse {
+  statusCode: number
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+  end(body: string): unknown
+}
+
+type NodeMiddleware = (
+  request: unknown,
+  response: NodeServerResponse,
+  next: (error?: unknown) => void,
+) => void
+
+/** The middleware, and what it knows. */
+export interface Overload extends NodeMiddleware, OverloadState {}
+
+/**
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue.
+ * How many that is, it finds out. Mount it before all others. In memory: no store is asked.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @example app.use(overload())
+ */
+export function overload(options: OverloadOptions = {}): Overload {
+  const guard = overloadGuard(options)
+  const handle: NodeMiddleware = (_request, response, next) => {
+    const refusal = response.headersSent ? undefined : guard.admit(response)
+    if (refusal === undefined) next()
+    else refuse(refusal, response)
+  }
+  return withState(handle, guard)
+}
+
+/** A middleware that shows the state of its guard. For adapters. */
+export function withState<Middleware extends object>(
+  middleware: Middleware,
+  guard: OverloadState,
+): Middleware & OverloadState {
+  const names = ['limit', 'inFlight', 'refused', 'quietMs'] as const
+  for (const name of names) Object.defineProperty(middleware, name, { get: () => guard[name] })
+  return middleware as Middleware & OverloadState
+}
+
+function refuse(refusal: Refusal, response: NodeServerResponse): void {
+  for (const [name, value] of Object.entries(overloadHeaders(refusal)))
+    response.setHeader(name, value)
+  response.statusCode = refusal.status
+  response.end(refusal.body)
+}
+
+/** The headers of a refused request. For adapters. */
+export function overloadHeaders({
+  mediaType,
+  retryAfterMs = 1_000,
+}: Refusal): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': mediaType,
+    'Cache-Control': 'no-store',
+    'Retry-After': String(retryAfterSeconds(retryAfterMs)),
+  }
+}
+
+/**
+ * Tells a signal of each response: how long it took, and whether its status is 500 or above.
+ * Responses whose clients left before are not counted.
+ * @example
+ * const signal = responses({ latency: '200ms' })
+ * app.use(recordResponses(signal))
+ */
+export function recordResponses(signal: ResponseSignal): NodeMiddleware {
+  return (_request, response, next) => {
+    recordResponse(signal, response)
+    next()
+  }
+}
+
+/** Tells a signal of one response, once it has ended. For adapters. */
+export function recordResponse(signal: ResponseSignal, response: NodeResponse): void {
+  const startMs = processTime.nowMs()
+  afterNodeResponse(response, ({ status, finished }) => {
+    if (finished) signal.record(processTime.nowMs() - startMs, status >= 500)
+  })
+}

@@ -1,0 +1,154 @@
+// A policy whose limit follows the load of this process. It runs on no timer: each use looks at the
+// time.
+
+import { isPolicy, type Policy, scaledTo } from '../algorithms/policy.js'
+import { type Duration, durationMs } from '../base/duration.js'
+import { invalid, quote, typeError } from '../base/errors.js'
+import { isPromise } from '../base/maybe-async.js'
+import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
+import { processTime, type Time } from '../base/time.js'
+import { notify, warnOnce } from '../base/warnings.js'
+import { inSteps, STEPS, steering } from './factor.js'
+import type { Signal } from './signals.js'
+
+export interface AdaptiveOptions {
+  /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
+   *  or a function of your own. Default: none, for `warmUp` alone. */
+  readonly signal?: Signal | undefined
+  /** The smallest factor, from 1/32 to `max`. Default 1/8. */
+  readonly min?: number | undefined
+  /** The largest factor, from `min` to 1. Default 1. */
+  readonly max?: number | undefined
+  /** After a start, and after no use for as long as this, the factor climbs from `min` to `max` in
+   *  this time. Default: it starts at `max`. */
+  readonly warmUp?: Duration | undefined
+  /** Called when the factor has changed. What it throws becomes a warning. */
+  readonly onChange?: ((factor: number, before: number) => void) | undefined
+}
+
+/** The policy of now: give it to a limiter as its `policy`. */
+export interface AdaptivePolicy {
+  (): Policy
+  /** The factor at its last use, from `min` to `max`. */
+  readonly factor: number
+}
+
+/** How often the signal is asked. */
+const LOOK_MS = 500
+/** Longer without a look is a pause, of the traffic or of the process: what the signal says of it
+ *  is about the pause. */
+const PAUSE_MS = 2_000
+
+/**
+ * A policy whose limit and rate follow the load of this process: both times a factor from `min` to
+ * `max`, in steps of 1/32, the limit rounded to a whole number from 1. Down fast, up slowly: at the
+ * most halved twice a second, and up by 1/32 as often. The time scale stays, so it is the same
+ * counter whatever the factor. Each process has a factor of its own.
+ *
+ * A signal that throws, or gives no number, changes nothing, with a warning.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @example
+ * const policy = adaptive(tokenBucket({ capacity: 100, refill: 100, every: '1s' }), {
+ *   signal: eventLoopDelay({ target: '50ms' }),
+ *   min: 0.25,
+ * })
+ * const limiter = new RateLimiter({ name: 'api', policy })
+ */
+export function adaptive(policy: Policy, options: AdaptiveOptions): AdaptivePolicy {
+  return adaptiveIn(processTime, policy, options)
+}
+
+/** The same, in a time of its own. */
+export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions): AdaptivePolicy {
+  checkAll(options, 'adaptive()', CHECKS)
+  if (!isPolicy(policy) || policy.kernel === undefined) {
+    const right = 'one policy that has a limit: tokenBucket({...}), slidingWindow({...}), ...'
+    throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
+  }
+  const { signal, min = 1 / 8, max = 1, onChange } = options
+  const warmUpMs = options.warmUp === undefined ? 0 : durationMs(options.warmUp, 'warmUp')
+  if (signal === undefined && warmUpMs === 0)
+    throw typeError('WEIR_INVALID_OPTION', 'adaptive() follows nothing; give signal or warmUp')
+  if (min > max) throw invalid('WEIR_INVALID_OPTION', 'min', min, `at most max, ${max}`, 'number')
+
+  const scaled = new Map<number, Policy>()
+  let current = policy
+  let factor = warmUpMs > 0 ? min : max
+  const steered = steering(min, max)
+  let usedMs = Number.NEGATIVE_INFINITY
+  let lookedMs = Number.NEGATIVE_INFINITY
+  let warmFromMs = Number.NEGATIVE_INFINITY
+  current = at(factor)
+
+  function at(to: number): Policy {
+    if (policy.limit === 0) return policy
+    const limit = Math.max(1, Math.round(policy.limit * to))
+    if (limit === policy.limit) return policy
+    const known = scaled.get(limit) ?? scaledTo(policy, limit)
+    scaled.set(limit, known)
+    return known
+  }
+
+  function look(nowMs: number): void {
+    const isPause = nowMs - lookedMs >= PAUSE_MS
+    lookedMs = nowMs
+    const load = signal === undefined ? undefined : loadOf(signal, policy.name)
+    if (load === undefined || isPause) return
+    steered.next(load, factor)
+  }
+
+  function warmed(nowMs: number): number {
+    if (nowMs - usedMs >= warmUpMs) warmFromMs = nowMs
+    return min + ((max - min) * (nowMs - warmFromMs)) / warmUpMs
+  }
+
+  function use(): Policy {
+    const nowMs = time.nowMs()
+    if (nowMs - lookedMs >= LOOK_MS) look(nowMs)
+    const most = warmUpMs > 0 ? warmed(nowMs) : max
+    usedMs = nowMs
+    const to = most < steered.factor ? inSteps(most, min, max) : steered.factor
+    if (to === factor) return current
+    const before = factor
+    factor = to
+    current = at(to)
+    if (onChange) notify('onChange', policy.name, () => onChange(to, before))
+    return current
+  }
+
+  return Object.defineProperty(use, 'factor', { get: () => factor }) as AdaptivePolicy
+}
+
+/** Undefined where a signal has nothing to say, or nothing that makes sense. */
+function loadOf(signal: Signal, name: string): number | undefined {
+  let load: unknown
+  try {
+    load = signal()
+  } catch (error) {
+    warnOfSignal(name, `threw: ${quote(error)}`)
+    return undefined
+  }
+  if (load === undefined || (typeof load === 'number' && load >= 0)) return load
+  // Nobody waits for it, so it must not end the process.
+  if (isPromise(load)) Promise.resolve(load).catch(() => {})
+  warnOfSignal(name, `gave ${quote(load)}`)
+  return undefined
+}
+
+function warnOfSignal(name: string, what: string): void {
+  const right = 'it must give a number from 0, or undefined; the factor stays as it is'
+  warnOnce('WEIR_SIGNAL_FAILED', name, `the signal of adaptive policy "${name}" ${what}; ${right}`)
+}
+
+function factorBound(value: unknown, name: string): void {
+  if (typeof value === 'number' && value >= 1 / STEPS && value <= 1) return
+  throw invalid('WEIR_INVALID_OPTION', name, value, 'a number from 1/32 to 1', 'number')
+}
+
+const CHECKS: Checks<AdaptiveOptions> = {
+  signal: ofType('function'),
+  min: factorBound,
+  max: factorBound,
+  warmUp: unchecked,
+  onChange: ofType('function'),
+}

@@ -1,0 +1,181 @@
+// A server in a simulation: requests come, workers serve them in the order in which they came, and
+// a limiter in front says which of them come in. Seconds take microseconds, and the same seed runs
+// the same twice.
+
+import type { Time } from '../../src/base/time.js'
+import { randomFrom } from '../virtual-time.js'
+
+/** Time that jumps from one event to the next. */
+export interface SimulatedTime extends Time {
+  /** Calls what is due, until so many ms have passed. */
+  runUntil(endMs: number): void
+  /** The process stands still: time passes and nothing is called. */
+  pause(ms: number): void
+}
+
+interface Event {
+  readonly atMs: number
+  readonly order: number
+  action: (() => void) | undefined
+}
+
+/** Events in a binary heap, the earliest first; of one instant, in the order in which they were
+ *  set. */
+export function simulatedTime(seed: number): SimulatedTime {
+  let nowMs = 0
+  let order = 0
+  const heap: Event[] = []
+  const isBefore = (a: Event, b: Event): boolean =>
+    a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
+
+  function push(event: Event): void {
+    let at = heap.length
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(event, heap[parent] as Event)) break
+      heap[at] = heap[parent] as Event
+      at = parent
+    }
+    heap[at] = event
+  }
+
+  function pop(): Event {
+    const first = heap[0] as Event
+    const last = heap.pop() as Event
+    if (heap.length === 0) return first
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as Event, heap[child] as Event))
+        child += 1
+      if (!isBefore(heap[child] as Event, last)) break
+      heap[at] = heap[child] as Event
+      at = child
+    }
+    heap[at] = last
+    return first
+  }
+
+  return {
+    nowMs: () => nowMs,
+    nowUs: () => Date.UTC(2026, 0, 1) * 1_000 + Math.floor(nowMs * 1_000),
+    random: randomFrom(seed),
+    soon: (action) => push({ atMs: nowMs, order: order++, action }),
+    after(ms, action) {
+      const event: Event = { atMs: nowMs + ms, order: order++, action }
+      push(event)
+      return () => {
+        event.action = undefined
+      }
+    },
+    runUntil(endMs) {
+      while (heap[0] !== undefined && heap[0].atMs <= endMs) {
+        const { atMs, action } = pop()
+        nowMs = Math.max(nowMs, atMs)
+        action?.()
+      }
+      nowMs = Math.max(nowMs, endMs)
+    },
+    pause(ms) {
+      nowMs += ms
+    },
+  }
+}
+
+/** Lets requests in; undefined: refused. What it returns is called when the request has ended. */
+export type Gate = () => ((ending: 'finished' | 'left', tookMs: number) => void) | undefined
+
+export interface Traffic {
+  readonly workers: number
+  /** Mean time of a request in a worker, in ms, at a time. */
+  serviceMs(atMs: number): number
+  readonly isFixed: boolean
+  /** Requests per second, at a time. */
+  demand(atMs: number): number
+  /** Clients leave after so many ms. Default: never. */
+  readonly patienceMs?: number
+  readonly endMs: number
+}
+
+/** A response that reached its client. */
+export interface Served {
+  readonly atMs: number
+  readonly tookMs: number
+}
+
+export interface Run {
+  readonly served: readonly Served[]
+  readonly refused: number
+}
+
+/** Starts the traffic; what was served is there once the time has run. */
+export function start(traffic: Traffic, time: SimulatedTime, gate: Gate): Run {
+  const { workers, serviceMs, isFixed, demand, patienceMs, endMs } = traffic
+  const run = { served: [] as Served[], refused: 0 }
+  const queue: (() => void)[] = []
+  let first = 0
+  let busy = 0
+  const exponential = (mean: number): number => -Math.log(1 - time.random()) * mean
+
+  function serve(begin: () => void): void {
+    busy += 1
+    begin()
+  }
+
+  function done(): void {
+    busy -= 1
+    const next = queue[first]
+    if (next === undefined) return
+    first += 1
+    if (first > 1_000) {
+      queue.splice(0, first)
+      first = 0
+    }
+    serve(next)
+  }
+
+  function arrive(): void {
+    const startMs = time.nowMs()
+    if (startMs > endMs) return
+    time.after(exponential(1_000 / demand(startMs)), arrive)
+    const leave = gate()
+    if (leave === undefined) {
+      run.refused += 1
+      return
+    }
+    let isOver = false
+    const end = (ending: 'finished' | 'left'): void => {
+      if (isOver) return
+      isOver = true
+      const tookMs = time.nowMs() - startMs
+      if (ending === 'finished') run.served.push({ atMs: time.nowMs(), tookMs })
+      leave(ending, tookMs)
+    }
+    if (patienceMs !== undefined) time.after(patienceMs, () => end('left'))
+    const begin = (): void => {
+      const mean = serviceMs(time.nowMs())
+      time.after(isFixed ? mean : exponential(mean), () => {
+        end('finished')
+        done()
+      })
+    }
+    if (busy < workers) serve(begin)
+    else queue.push(begin)
+  }
+
+  time.soon(arrive)
+  return run
+}
+
+/** A gate with a limit that never changes. */
+export function fixedGate(limit: number): Gate {
+  let inFlight = 0
+  return () => {
+    if (inFlight >= limit) return undefined
+    inFlight += 1
+    return () => {
+      inFlight -= 1
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// What load does to a server in the simulation, and what can be said of a run. The best fixed limit
+// is found with hindsight, by trying them.
+
+import {
+  type Gate,
+  type Run,
+  type SimulatedTime,
+  simulatedTime,
+  start,
+  type Traffic,
+} from './plant.js'
+
+export interface Scenario extends Traffic {
+  readonly name: string
+}
+
+type Shape = Pick<Traffic, 'serviceMs' | 'demand'>
+
+/** By what a server of so many workers can serve in a second, and the time of a request. */
+const SHAPES: Readonly<Record<string, (mostPerSecond: number, meanMs: number) => Shape>> = {
+  'three times too much': (most, meanMs) => ({ serviceMs: () => meanMs, demand: () => 3 * most }),
+  steps: (most, meanMs) => ({
+    serviceMs: () => meanMs,
+    demand: (atMs) => (atMs % 20_000 < 8_000 ? 0.5 : 3) * most,
+  }),
+  'a ramp': (most, meanMs) => ({
+    serviceMs: () => meanMs,
+    demand: (atMs) => (0.2 + (2.8 * atMs) / 60_000) * most,
+  }),
+  'a dependency 5 times as slow': (most, meanMs) => ({
+    serviceMs: (atMs) => (isSlow(atMs) ? 5 : 1) * meanMs,
+    demand: () => 3 * most,
+  }),
+  'a dependency 30 times as slow': (most, meanMs) => ({
+    serviceMs: (atMs) => (isSlow(atMs) ? 30 : 1) * meanMs,
+    demand: () => 3 * most,
+  }),
+}
+
+export const SLOW_FROM_MS = 15_000
+export const SLOW_TO_MS = 35_000
+
+function isSlow(atMs: number): boolean {
+  return atMs >= SLOW_FROM_MS && atMs < SLOW_TO_MS
+}
+
+export const shapes: readonly string[] = Object.keys(SHAPES)
+
+export function scenario(
+  name: string,
+  workers: number,
+  isFixed: boolean,
+  meanMs = 20,
+  endMs = 50_000,
+): Scenario {
+  const make = SHAPES[name] as (mostPerSecond: number, meanMs: number) => Shape
+  return { name, workers, isFixed, endMs, ...make((workers * 1_000) / meanMs, meanMs) }
+}
+
+/** The 99th percentile of a response without load, at the slower of two times. */
+export function quietP99(traffic: Traffic, fromMs: number, toMs: number): number {
+  const meanMs = Math.max(traffic.serviceMs(fromMs), traffic.serviceMs(toMs))
+  return traffic.isFixed ? meanMs : meanMs * Math.log(100)
+}
+
+export interface Outcome {
+  readonly run: Run
+  /** Responses in at most twice the quiet 99th percentile. */
+  readonly good: number
+  /** The 99th percentile, in quiet ones. */
+  readonly p99: number
+}
+
+/** @param learntMs from when on the percentile is taken */
+export function play(
+  traffic: Traffic,
+  seed: number,
+  gateOf: (time: SimulatedTime) => Gate,
+  learntMs = 0,
+): Outcome {
+  const time = simulatedTime(seed)
+  const run = start(traffic, time, gateOf(time))
+  time.runUntil(traffic.endMs)
+  const ratios = run.served
+    .filter(({ atMs }) => atMs >= learntMs)
+    .map(({ atMs, tookMs }) => tookMs / quietP99(traffic, atMs - tookMs, atMs))
+    .sort((one, other) => one - other)
+  const good = run.served.filter(
+    ({ atMs, tookMs }) => tookMs <= 2 * quietP99(traffic, atMs - tookMs, atMs),
+  )
+  return { run, good: good.length, p99: ratios[Math.floor(ratios.length * 0.99)] ?? 0 }
+}
+
+/** The most good responses of any of the gates. */
+export function bestOf(
+  traffic: Traffic,
+  gates: readonly ((time: SimulatedTime) => Gate)[],
+): number {
+  return Math.max(...gates.map((gate) => play(traffic, 99, gate).good))
+}
+
+/** How often what is watched turned, by at least a tenth. */
+export function turnsOf(values: readonly number[]): number {
+  let turns = 0
+  let direction = 0
+  let [from = 0] = values
+  for (const value of values) {
+    if (Math.abs(value - from) < 0.1 * from) continue
+    const to = Math.sign(value - from)
+    if (direction !== 0 && to !== direction) turns += 1
+    direction = to
+    from = value
+  }
+  return turns
+}
+
+/** From when on, in ms after `fromMs`, each second has at least such a part of what it could. */
+export function recoveredMs(run: Run, fromMs: number, toMs: number, perSecond: number): number {
+  let recovered = 0
+  for (let atMs = fromMs; atMs + 1_000 <= toMs; atMs += 1_000) {
+    const inSecond = run.served.filter((one) => one.atMs >= atMs && one.atMs < atMs + 1_000).length
+    if (inSecond < perSecond) recovered = atMs + 1_000 - fromMs
+  }
+  return recovered
+}

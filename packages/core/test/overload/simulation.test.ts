@@ -1,0 +1,145 @@
+// Overload protection and adaptive policies in front of a simulated server, beside the best fixed
+// limit that a search finds with hindsight. All in virtual time, the same in each run.
+// WEIR_SIMULATE=all runs many more seeds, and says what was the worst of each row.
+
+import { describe, expect, test } from 'vitest'
+import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
+import { RateLimiter } from '../../src/limiter/limiter.js'
+import { memoryStore } from '../../src/memory/store.js'
+import { adaptiveIn } from '../../src/overload/adaptive.js'
+import { type InFlight, inFlightLimit } from '../../src/overload/in-flight.js'
+import { responses } from '../../src/overload/signals.js'
+import { fixedGate, type Gate, type SimulatedTime, type Traffic } from './plant.js'
+import { bestOf, play, recoveredMs, SLOW_TO_MS, scenario, shapes, turnsOf } from './scenarios.js'
+
+const isWhole = process.env.WEIR_SIMULATE === 'all'
+const seeds = Array.from({ length: isWhole ? 40 : 2 }, (_, i) => i + 1)
+
+function gateOf(limit: InFlight): Gate {
+  return () => {
+    const ticket = limit.enter()
+    return ticket && ((ending) => limit.leave(ticket, ending))
+  }
+}
+
+/** Calls back twice a second. */
+function watch(time: SimulatedTime, look: () => void): void {
+  time.after(500, () => {
+    look()
+    watch(time, look)
+  })
+}
+
+const table = shapes.flatMap((name) =>
+  [16, 48].flatMap((workers) =>
+    [false, true].map((isFixed) => [name, workers, isFixed ? 'fixed' : 'random'] as const),
+  ),
+)
+
+describe('overload protection', () => {
+  test.each(table)(
+    '%s, %i workers, %s times',
+    (name, workers, times) => {
+      // As many requests whatever the workers, which is what a run costs.
+      const meanMs = workers === 16 || name.includes('30') ? 20 : 40
+      const traffic = scenario(name, workers, times === 'fixed', meanMs)
+      const fixed = [1, 1.25, 1.5, 1.8].map((each) => () => fixedGate(Math.round(each * workers)))
+      const best = bestOf(traffic, fixed)
+      for (const seed of seeds) {
+        const limits: number[] = []
+        const outcome = play(
+          traffic,
+          seed,
+          (time) => {
+            const limit = inFlightLimit(undefined, time)
+            watch(time, () => limits.push(limit.limit))
+            return gateOf(limit)
+          },
+          5_000,
+        )
+        const turns = (turnsOf(limits) * 60_000) / traffic.endMs
+        const said = `seed ${seed}: ${outcome.good / best}, p99 ${outcome.p99}, ${turns} turns`
+        // Many seeds meet what few do not.
+        expect(outcome.good / best, said).toBeGreaterThan(isWhole ? 0.8 : 0.9)
+        expect(outcome.p99, said).toBeLessThan(2)
+        expect(turns, said).toBeLessThan(30)
+        if (!name.includes('slow')) continue
+        const most = (1_000 * workers) / traffic.serviceMs(0)
+        const tookMs = recoveredMs(outcome.run, SLOW_TO_MS, traffic.endMs - 5_000, most / 2)
+        expect(tookMs, said).toBeLessThanOrEqual(isWhole ? 10_000 : 5_000)
+      }
+    },
+    120_000,
+  )
+})
+
+describe('an adaptive policy that follows response times', () => {
+  const table = shapes.flatMap((name) =>
+    (isWhole ? [16, 48] : [16]).map((workers) => [name, workers] as const),
+  )
+  const meanMs = 20
+
+  function limiterOf(time: SimulatedTime, policy: Parameters<typeof adaptiveIn>[1]) {
+    const signal = responses({ latency: 1.5 * meanMs })
+    const adaptive = adaptiveIn(time, policy, { signal, min: 1 / 32 })
+    const store = memoryStore({ clock: time })
+    return { limiter: new RateLimiter({ name: 'api', store, policy: adaptive }), signal, adaptive }
+  }
+
+  function policyOf(traffic: Traffic, part: number) {
+    const perSecond = (2 * traffic.workers * 1_000) / meanMs
+    const capacity = Math.round((part * perSecond) / 50)
+    const refill = (perSecond * capacity) / (perSecond / 50)
+    return tokenBucket({ capacity, refill, every: '1s' })
+  }
+
+  const passes = (limiter: RateLimiter): boolean => {
+    const decision = limiter.decide('all')
+    return 'allowed' in decision && decision.allowed
+  }
+
+  test.each(table)(
+    '%s, %i workers',
+    (name, workers) => {
+      const traffic = scenario(name, workers, false, meanMs)
+      const fixed = [0.2, 0.4, 0.45, 0.5].map((part) => (time: SimulatedTime): Gate => {
+        const policy = policyOf(traffic, part)
+        const limiter = new RateLimiter({ store: memoryStore({ clock: time }), policy })
+        return () => (passes(limiter) ? () => {} : undefined)
+      })
+      const best = bestOf(traffic, fixed)
+      for (const seed of seeds.slice(0, isWhole ? 10 : 1)) {
+        const alone = play(traffic, seed, (time) => {
+          const { limiter, signal } = limiterOf(time, policyOf(traffic, 1))
+          return () => (passes(limiter) ? (_, tookMs) => signal.record(tookMs) : undefined)
+        })
+        expect(alone.good / best).toBeGreaterThan(0.8)
+        // What came in before the load showed has queued. With overload protection in front, not.
+        const both = play(
+          traffic,
+          seed,
+          (time) => {
+            const { limiter, signal } = limiterOf(time, policyOf(traffic, 1))
+            const guard = gateOf(inFlightLimit(undefined, time))
+            return () => {
+              const leave = guard()
+              if (leave === undefined) return undefined
+              if (!passes(limiter)) {
+                leave('finished', 0)
+                return undefined
+              }
+              return (ending, tookMs) => {
+                signal.record(tookMs)
+                leave(ending, tookMs)
+              }
+            }
+          },
+          5_000,
+        )
+        expect(both.good / best).toBeGreaterThan(0.9)
+        expect(both.p99).toBeLessThan(2)
+      }
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,70 @@
+// Overload protection over real sockets: as many as may be are in flight, and nobody answers them
+// until the test says so.
+
+import { request } from 'node:http'
+import type express from 'express'
+import type { Response } from 'express'
+import { describe, expect, test, vi } from 'vitest'
+import { overload, recordResponses, responses } from '../src/index.js'
+import { serve, VERSIONS } from './serve.js'
+
+/** Machines may be busy. */
+const PATIENT = { timeout: 20_000, interval: 20 }
+
+async function stage(make: typeof express) {
+  const guard = overload()
+  const signal = responses({ latency: 1_000, errors: 0.5 })
+  const held: Response[] = []
+  const app = make()
+  app.use(guard, recordResponses(signal))
+  app.get('/held', (_req, res) => void held.push(res))
+  app.get('/fails', (_req, res) => void res.sendStatus(500))
+  const site = await serve(app)
+  return { guard, signal, held, ...site }
+}
+
+vi.setConfig({ testTimeout: 60_000 })
+
+describe.each(VERSIONS)('%s', (_, make) => {
+  test('what is more than may be in flight is refused at once, and the rest is served', async () => {
+    const { guard, held, get } = await stage(make)
+    const most = guard.limit
+    expect([most, guard.inFlight, guard.refused]).toEqual([20, 0, 0])
+    const others = Array.from({ length: most }, () => get('/held'))
+    await vi.waitFor(() => expect(held.length).toBe(most), PATIENT)
+    const { status, headers, body } = await get('/held')
+    expect(status).toBe(503)
+    expect(headers).toMatchObject({
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'retry-after': expect.stringMatching(/^[123]$/),
+    })
+    expect(JSON.parse(body)).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+      title: 'Service unavailable',
+      status: 503,
+      detail: 'The server has as much to do as it can. Try again later.',
+    })
+    expect([guard.inFlight, guard.refused]).toEqual([most, 1])
+    for (const res of held) res.send('done')
+    expect((await Promise.all(others)).map((reply) => reply.status)).toEqual(Array(most).fill(200))
+    await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
+  })
+
+  test('a client that leaves frees its place', async () => {
+    const { guard, held, url } = await stage(make)
+    const client = request(`${url}/held`).on('error', () => {})
+    client.end()
+    await vi.waitFor(() => expect(held.length).toBe(1), PATIENT)
+    expect(guard.inFlight).toBe(1)
+    client.destroy()
+    await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
+  })
+
+  test('a signal is told of responses that were served', async () => {
+    const { signal, get } = await stage(make)
+    await get('/fails')
+    // Told once the response has ended, which its client may see before.
+    await vi.waitFor(() => expect(signal()).toBe(2), PATIENT)
+  })
+})

@@ -1,0 +1,47 @@
+// Overload protection for Koa: core/http has all the logic.
+
+import type { ResponseSignal } from '@weir/core'
+import {
+  type OverloadOptions,
+  type OverloadState,
+  overloadGuard,
+  overloadHeaders,
+  recordResponse,
+  withState,
+} from '@weir/core/http'
+import type { Middleware } from 'koa'
+
+/** The middleware, and what it knows. */
+export type OverloadMiddleware = Middleware<unknown, unknown> & OverloadState
+
+/**
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue.
+ * How many that is, it finds out. Use it before all others. In memory: no store is asked.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @example new Koa().use(overload())
+ */
+export function overload(options: OverloadOptions = {}): OverloadMiddleware {
+  const guard = overloadGuard(options)
+  const handle: Middleware<unknown, unknown> = async (ctx, next) => {
+    const refusal = guard.admit(ctx.res)
+    if (refusal === undefined) return next()
+    ctx.status = refusal.status
+    ctx.set(overloadHeaders(refusal))
+    ctx.body = refusal.body
+  }
+  return withState(handle, guard)
+}
+
+/**
+ * Tells a signal of each response: how long it took, and whether its status is 500 or above.
+ * Responses whose clients left before are not counted.
+ * @example
+ * const signal = responses({ latency: '200ms' })
+ * app.use(recordResponses(signal))
+ */
+export function recordResponses(signal: ResponseSignal): Middleware<unknown, unknown> {
+  return (ctx, next) => {
+    recordResponse(signal, ctx.res)
+    return next()
+  }
+}

@@ -1,0 +1,41 @@
+import type Koa from 'koa'
+import { describe, expect, test, vi } from 'vitest'
+import { overload, recordResponses, responses } from '../src/index.js'
+import { koas, serve } from './server.js'
+
+/** Machines may be busy. */
+const PATIENT = { timeout: 20_000, interval: 20 }
+
+vi.setConfig({ testTimeout: 60_000 })
+
+describe.each(koas)('%s', (_, App: typeof Koa) => {
+  test('what is more than may be in flight is refused at once, and the rest is served', async () => {
+    const guard = overload()
+    const signal = responses({ errors: 0.5 })
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const app = new App()
+    app.use(guard).use(recordResponses(signal))
+    app.use(async (ctx) => {
+      await answered
+      ctx.status = 500
+    })
+    const url = await serve(app)
+    const others = Array.from({ length: guard.limit }, () => fetch(url))
+    await vi.waitFor(() => expect(guard.inFlight).toBe(guard.limit), PATIENT)
+    const refused = await fetch(url)
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toMatch(/^[123]$/)
+    expect(refused.headers.get('content-type')).toBe('application/problem+json')
+    expect(refused.headers.get('cache-control')).toBe('no-store')
+    expect(await refused.json()).toMatchObject({ status: 503, title: 'Service unavailable' })
+    expect(guard.refused).toBe(1)
+    answer()
+    const statuses = await Promise.all(others.map(async (other) => (await other).status))
+    expect(statuses).toEqual(Array(guard.limit).fill(500))
+    await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
+    expect(signal()).toBe(2)
+  })
+})
