@@ -151,7 +151,9 @@ test.each([
 })
 
 test('a memory store in a worker of a cluster', async () => {
-  vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ isWorker: true } as never)
+  const real = process.getBuiltinModule
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
+    name.endsWith('cluster') ? { isWorker: true } : real(name)) as never)
   expect(await warningsOf([])).toEqual(['WEIR_MEMORY_IN_CLUSTER'])
 })
 
