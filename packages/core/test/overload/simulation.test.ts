@@ -45,6 +45,7 @@ describe('overload protection', () => {
       const traffic = scenario(name, workers, times === 'fixed', meanMs)
       const fixed = [1, 1.25, 1.5, 1.8].map((each) => () => fixedGate(Math.round(each * workers)))
       const best = bestOf(traffic, fixed)
+      const worst = { good: 9, p99: 0, turns: 0, recoveredMs: 0 }
       for (const seed of seeds) {
         const limits: number[] = []
         const outcome = play(
@@ -63,11 +64,16 @@ describe('overload protection', () => {
         expect(outcome.good / best, said).toBeGreaterThan(isWhole ? 0.8 : 0.9)
         expect(outcome.p99, said).toBeLessThan(2)
         expect(turns, said).toBeLessThan(30)
+        worst.good = Math.min(worst.good, outcome.good / best)
+        worst.p99 = Math.max(worst.p99, outcome.p99)
+        worst.turns = Math.max(worst.turns, turns)
         if (!name.includes('slow')) continue
         const most = (1_000 * workers) / traffic.serviceMs(0)
         const tookMs = recoveredMs(outcome.run, SLOW_TO_MS, traffic.endMs - 5_000, most / 2)
         expect(tookMs, said).toBeLessThanOrEqual(isWhole ? 10_000 : 5_000)
+        worst.recoveredMs = Math.max(worst.recoveredMs, tookMs)
       }
+      if (isWhole) console.log(name, workers, times, worst)
     },
     120_000,
   )
