@@ -59,6 +59,7 @@ const surroundings = {
   store: () => redisStore(globalThis.client),
   limiter: () => new RateLimiter({ name: 'snippet', policy: globalThis.loginPolicy }),
   loginPolicy: () => slidingLog({ limit: 5, window: '15m' }),
+  policy: () => slidingLog({ limit: 100, window: '1m' }),
   myStore: () => memoryStore(),
   key: () => 'u42',
 }

@@ -9,6 +9,7 @@ declare const store: import('@weir/core').RedisStore
 declare const limiter: import('@weir/core').RateLimiter
 declare const decision: import('@weir/core').Decision
 declare const loginPolicy: import('@weir/core').Policy
+declare const policy: import('@weir/core').Policy
 declare const key: string
 
 /** Of the checks that follow some snippets, in comments. */
