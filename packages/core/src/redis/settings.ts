@@ -37,8 +37,11 @@ if now == '' then
   now = string.format('%d%06d', time[1], time[2])
 end
 local head = redis.call('HMGET', key, 'id', 'version')
-local id, version = head[1] or '', tonumber(head[2] or '0')
-if not version then return redis.error_reply('ERR the settings have no version') end
+local id, version = head[1] or '', string.match(head[2] or '0', '^%d+$')
+if not version or #version > 15 then
+  return redis.error_reply('ERR the settings have no version')
+end
+version = tonumber(version)
 `
 
 // ARGV [2] the id known, [3] the version known; '' for none
@@ -160,8 +163,9 @@ export function redisSettings(
       const reply = (await ask(NEWS, name, args)) as string[]
       const [now, id, version, isComplete, ...changes] = reply
       const base = { nowUs: Number(now), id: id as string, version: Number(version) }
-      if (isComplete === '') return { ...base, changes: undefined }
-      return { ...base, changes: changes.map(changeOf) }
+      const readable = changes.map(changeOf).filter(isReadable)
+      const isAll = isComplete !== '' && readable.length === changes.length
+      return { ...base, changes: isAll || since === undefined ? readable : undefined }
     },
     async page(name, cursor) {
       const [next, flat] = (await ask(PAGES, name, [cursor])) as [string, string[]]
@@ -200,6 +204,11 @@ function changeOf(text: string): SettingChange {
   const [version, nowUs, activeUs, field = '', value = '', was = ''] = text.split('\n')
   const numbers = { version: Number(version), nowUs: Number(nowUs), activeUs: Number(activeUs) }
   return { ...numbers, field, value, was }
+}
+
+/** Whether nobody has edited it so that it is no change any more. */
+function isReadable({ nowUs, activeUs }: SettingChange): boolean {
+  return Number.isSafeInteger(nowUs) && Number.isSafeInteger(activeUs)
 }
 
 function textsOf(reply: unknown): unknown {
