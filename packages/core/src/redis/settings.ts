@@ -22,7 +22,8 @@ import type { Connection } from './client/client.js'
 import { isRefusal } from './client/permissions.js'
 import type { KeyFormat } from './transport/keys.js'
 
-/** A call that takes longer has failed; one of many fields may take a little. */
+/** A call that takes longer has failed, unless the store is more patient; one of many fields may
+ *  take a little. */
 const DEADLINE_MS = 1_000
 const RESTORING_MS = 10_000
 /** Fields of a page, about. */
@@ -113,12 +114,13 @@ const COMMANDS = '+evalsha +eval +time +hget +hmget +hset +hdel +hincrby +hscan 
 interface SettingsOptions {
   readonly format: KeyFormat
   readonly clock: Clock | undefined
+  readonly deadlineMs: number
   readonly time: Time
 }
 
 export function redisSettings(
   connection: Connection,
-  { format, clock, time }: SettingsOptions,
+  { format, clock, deadlineMs, time }: SettingsOptions,
 ): Settings {
   const { prefix } = format
   const keyOf = (name: string): string => `${prefix}:{settings:${name}}`
@@ -140,7 +142,7 @@ export function redisSettings(
     source: string,
     name: string,
     args: readonly string[],
-    ms: number = DEADLINE_MS,
+    ms: number = Math.max(DEADLINE_MS, deadlineMs),
   ): Promise<unknown> {
     const now = clock === undefined ? '' : String(clock.nowUs())
     try {

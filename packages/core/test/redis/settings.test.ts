@@ -22,7 +22,9 @@ import {
   slidingWindow,
 } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
+import { redisStoreIn } from '../../src/redis/store.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { virtualTime } from '../virtual-time.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 import { patientOptions } from './patient.js'
 
@@ -274,6 +276,26 @@ test('where Redis is away at the start the defaults hold, until it is there', as
   expect(live.for('pro').limit).toBe(200)
   client.disconnect()
 })
+
+test.each([
+  [100, 1_000],
+  [10_000, 10_000],
+])(
+  'with a deadline of %i ms a server that is silent has failed after %i ms',
+  async (deadlineMs, ms) => {
+    const time = virtualTime()
+    const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
+    const { settings } = redisStoreIn(time, silent, { deadlineMs, instances: 1 })
+    let failure: unknown
+    settings?.news('plans').catch((error) => {
+      failure = error
+    })
+    await time.advance(ms - 1)
+    expect(failure).toBeUndefined()
+    await time.advance(1)
+    expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  },
+)
 
 test('a user that may not is told what to permit, and that is enough', async () => {
   const fleet = fleetOf()
