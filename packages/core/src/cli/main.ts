@@ -26,7 +26,7 @@ const HELP = `weir limits: policies that hold for all processes, kept in Redis
   --name NAME    the name of the livePolicies of the application; required
   --redis URL    default: the variable REDIS_URL, or redis://localhost:6379
   --cluster      the server is one of a Redis Cluster
-  --prefix TEXT  the prefix of the store; default weir
+  --prefix TEXT  the prefix of the store, after the keyPrefix of its client; default weir
   WEIR_HASH_KEYS, an environment variable: the hashKeys of the store, if it has one
 
 A policy is JSON, the algorithm and the options of its factory:
