@@ -12,6 +12,13 @@ interface KeyOrKeys {
   readonly ownKeys?: readonly (TaggedKey | undefined)[] | undefined
 }
 
+/** The text of what a user gives as a key: a number is the same key as its text. Undefined: it is
+ *  no key. */
+export function textOfGiven(key: unknown): string | undefined {
+  if (typeof key === 'string') return key
+  return typeof key === 'number' || typeof key === 'bigint' ? String(key) : undefined
+}
+
 const LINE_FEED = 10
 
 /**

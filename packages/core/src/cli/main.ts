@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkedName } from '../algorithms/policy.js'
-import { invalid, typeError } from '../base/errors.js'
+import { invalid, quote, StoreError, typeError } from '../base/errors.js'
 import { settingsOf } from '../live/checks.js'
 import type { RedisLike } from '../redis/client/client.js'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../redis/client/recommended.js'
@@ -26,7 +26,7 @@ const HELP = `weir limits: policies that hold for all processes, kept in Redis
   --name NAME    the name of the livePolicies of the application; required
   --redis URL    default: the variable REDIS_URL, or redis://localhost:6379
   --cluster      the server is one of a Redis Cluster
-  --prefix TEXT  the prefix of the store; default weir
+  --prefix TEXT  the prefix of the store, after the keyPrefix of its client; default weir
   WEIR_HASH_KEYS, an environment variable: the hashKeys of the store, if it has one
 
 A policy is JSON, the algorithm and the options of its factory:
@@ -34,7 +34,7 @@ A policy is JSON, the algorithm and the options of its factory:
 It holds in all processes 1.5 seconds after it was set.`
 
 interface Client extends RedisLike {
-  on(event: string, listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
   disconnect(): void
 }
 
@@ -83,12 +83,19 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const client = values.cluster
     ? new Cluster([url], recommendedClusterOptions)
     : new Redis(url, { ...recommendedRedisOptions, retryStrategy: () => null })
-  client.on('error', () => {})
+  let trouble: Error | undefined
+  client.on('error', (error) => {
+    trouble = error
+  })
   const { prefix } = values
   const hashKeys = process.env.WEIR_HASH_KEYS
   try {
     const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
     return await run(settingsOf(store), name)
+  } catch (error) {
+    if (!(error instanceof StoreError) || trouble === undefined) throw error
+    const problem = `${error.message}; the client said ${quote(trouble.message)}`
+    throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
   } finally {
     client.disconnect()
   }

@@ -6,6 +6,7 @@ import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, quote } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
+import { textOfGiven } from '../base/key-text.js'
 import type { Awaitable } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
@@ -35,10 +36,10 @@ export interface LimitsFrom {
    *  key is known, else a promise, which never rejects. */
   readonly policy: PolicyOfKey<Policy | Promise<Policy>>
   /** The same, of a key. */
-  for(key: string): Policy | Promise<Policy>
+  for(key: string | number | bigint): Policy | Promise<Policy>
   /** Forgets a key, or all, so that the next request waits for what is loaded then: for a change
    *  that must not take `ttl`. Other processes do not hear of it. */
-  forget(key?: string): void
+  forget(key?: string | number | bigint): void
   /** How it is: for a metric. */
   status(): LimitsFromStatus
 }
@@ -139,12 +140,14 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
   function start(id: string, key: string): Promise<Policy> {
     loads += 1
     const answer = new Promise<Policy>((resolve) => {
+      let isOver = false
       const settle = (make: () => Policy): void => {
+        if (isOver) return
+        isOver = true
         cancel()
-        // Given up, or forgotten, meanwhile.
-        const isOwn = loading.get(id) === answer
-        if (isOwn) loading.delete(id)
-        resolve(isOwn ? make() : (known.get(id)?.policy ?? otherwise))
+        const isForgotten = loading.get(id) !== answer
+        if (!isForgotten) loading.delete(id)
+        resolve(isForgotten ? of(key) : make())
       }
       const fail = (error: unknown): void => settle(() => failed(id, key, error))
       const late = (): void => fail(new Error(`load took longer than ${deadlineMs} ms`))
@@ -183,19 +186,22 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     return otherwise
   }
 
-  const ofKey = (key?: unknown): Policy | Promise<Policy> =>
-    typeof key === 'string' ? of(key) : otherwise
+  const ofKey = (key?: unknown): Policy | Promise<Policy> => {
+    const text = textOfGiven(key)
+    return text === undefined ? otherwise : of(text)
+  }
   return {
     policy: Object.assign(ofKey, { takesKey: true } as const),
-    for: of,
+    for: ofKey,
     forget(key) {
       if (key === undefined) {
         known = new Recent(maxKeys)
         loading.clear()
         return
       }
-      known.delete(shortName(key))
-      loading.delete(shortName(key))
+      const id = shortName(String(key))
+      known.delete(id)
+      loading.delete(id)
     },
     status: () => ({ loading: loading.size, loads, failures }),
   }

@@ -4,6 +4,7 @@ import { checkedName, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
 import { Recent } from '../base/cache.js'
 import { invalid, quote, StoreError, typeError } from '../base/errors.js'
+import { textOfGiven } from '../base/key-text.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
@@ -119,11 +120,12 @@ export function livePoliciesIn<Name extends string>(
     if (!defaults.has(of)) throw undeclared(of, defaults.keys())
   }
 
-  function policyFor(of: string, key?: string): Policy {
+  function policyFor(of: string, key?: unknown): Policy {
     const policy = held.policy(of)
     if (policy === undefined) throw undeclared(of, defaults.keys())
-    const overrides = key === undefined ? undefined : held.overridesOf(policy)
-    return overrides?.of(key as string, hidden(key as string)) ?? policy
+    const overrides = held.overridesOf(policy)
+    const text = overrides && textOfGiven(key)
+    return text === undefined ? policy : (overrides?.of(text, hidden(text)) ?? policy)
   }
 
   /** What a key is called among the overrides. */
@@ -163,8 +165,7 @@ export function livePoliciesIn<Name extends string>(
       checkDeclared(of)
       const known = functions.get(of)
       if (known !== undefined) return known
-      const ofKey = (key?: unknown): Policy =>
-        policyFor(of, typeof key === 'string' ? key : undefined)
+      const ofKey = (key?: unknown): Policy => policyFor(of, key)
       const made = Object.assign(ofKey, { takesKey: true } as const)
       functions.set(of, made)
       return made

@@ -54,7 +54,7 @@ export interface PolicyAnswer extends PolicyChange {
 export type OverrideKey = string | { readonly prefix: string }
 
 /** A function for the option `policy` of limiters and middlewares: of the limiter's key. Of what is
- *  no text it takes no notice. */
+ *  no key it takes no notice. */
 export interface PolicyOfKey<Answer = Policy> {
   (key?: unknown): Answer
   /** Middlewares ask it with the key, and not with the request. */
@@ -88,7 +88,7 @@ export interface LivePolicies<Name extends string = string> {
   policy(name: Name): PolicyOfKey
   /** What holds at the moment, for a key or without an override. The same frozen object as long as
    *  nothing changes. */
-  for(name: Name, key?: string): Policy
+  for(name: Name, key?: string | number | bigint): Policy
   /** Sets a policy for all processes. It must have the name and the algorithm of the default. */
   set(name: Name, policy: Policy): Promise<PolicyAnswer>
   /** Back to the default. */

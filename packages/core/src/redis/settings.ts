@@ -22,7 +22,8 @@ import type { Connection } from './client/client.js'
 import { isRefusal } from './client/permissions.js'
 import type { KeyFormat } from './transport/keys.js'
 
-/** A call that takes longer has failed; one of many fields may take a little. */
+/** A call that takes longer has failed, unless the store is more patient; one of many fields may
+ *  take a little. */
 const DEADLINE_MS = 1_000
 const RESTORING_MS = 10_000
 /** Fields of a page, about. */
@@ -37,8 +38,11 @@ if now == '' then
   now = string.format('%d%06d', time[1], time[2])
 end
 local head = redis.call('HMGET', key, 'id', 'version')
-local id, version = head[1] or '', tonumber(head[2] or '0')
-if not version then return redis.error_reply('ERR the settings have no version') end
+local id, version = head[1] or '', string.match(head[2] or '0', '^%d+$')
+if not version or #version > 15 then
+  return redis.error_reply('ERR the settings have no version')
+end
+version = tonumber(version)
 `
 
 // ARGV [2] the id known, [3] the version known; '' for none
@@ -110,12 +114,13 @@ const COMMANDS = '+evalsha +eval +time +hget +hmget +hset +hdel +hincrby +hscan 
 interface SettingsOptions {
   readonly format: KeyFormat
   readonly clock: Clock | undefined
+  readonly deadlineMs: number
   readonly time: Time
 }
 
 export function redisSettings(
   connection: Connection,
-  { format, clock, time }: SettingsOptions,
+  { format, clock, deadlineMs, time }: SettingsOptions,
 ): Settings {
   const { prefix } = format
   const keyOf = (name: string): string => `${prefix}:{settings:${name}}`
@@ -137,7 +142,7 @@ export function redisSettings(
     source: string,
     name: string,
     args: readonly string[],
-    ms: number = DEADLINE_MS,
+    ms: number = Math.max(DEADLINE_MS, deadlineMs),
   ): Promise<unknown> {
     const now = clock === undefined ? '' : String(clock.nowUs())
     try {
@@ -160,8 +165,9 @@ export function redisSettings(
       const reply = (await ask(NEWS, name, args)) as string[]
       const [now, id, version, isComplete, ...changes] = reply
       const base = { nowUs: Number(now), id: id as string, version: Number(version) }
-      if (isComplete === '') return { ...base, changes: undefined }
-      return { ...base, changes: changes.map(changeOf) }
+      const readable = changes.map(changeOf).filter(isReadable)
+      const isAll = isComplete !== '' && readable.length === changes.length
+      return { ...base, changes: isAll || since === undefined ? readable : undefined }
     },
     async page(name, cursor) {
       const [next, flat] = (await ask(PAGES, name, [cursor])) as [string, string[]]
@@ -200,6 +206,11 @@ function changeOf(text: string): SettingChange {
   const [version, nowUs, activeUs, field = '', value = '', was = ''] = text.split('\n')
   const numbers = { version: Number(version), nowUs: Number(nowUs), activeUs: Number(activeUs) }
   return { ...numbers, field, value, was }
+}
+
+/** Whether nobody has edited it so that it is no change any more. */
+function isReadable({ nowUs, activeUs }: SettingChange): boolean {
+  return Number.isSafeInteger(nowUs) && Number.isSafeInteger(activeUs)
 }
 
 function textsOf(reply: unknown): unknown {

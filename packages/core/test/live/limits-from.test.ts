@@ -195,6 +195,37 @@ test('a key that is forgotten waits for what is loaded then', async () => {
   expect(await limitOf('u1')).toBe(7)
 })
 
+test('a key that is forgotten while it is loaded is loaded again, for those who wait, too', async () => {
+  const answers: ((policy: Policy) => void)[] = []
+  const { time, limits } = bench({
+    load: () => new Promise<Policy>((resolve) => answers.push(resolve)),
+  })
+  const waiting = Promise.resolve(limits.for('u1'))
+  await time.advance(0)
+  limits.forget('u1')
+  answers[0]?.(own(5))
+  await time.advance(0)
+  answers[1]?.(own(6))
+  expect(await time.settle(waiting)).toMatchObject({ limit: 6 })
+  expect(limits.for('u1')).toMatchObject({ limit: 6 })
+  expect(limits.status()).toEqual({ loading: 0, loads: 2, failures: 0 })
+})
+
+test('a number is the same key as its text', async () => {
+  const keys: string[] = []
+  const { limits, time } = bench({
+    load: (key) => {
+      keys.push(key)
+      return own(5)
+    },
+  })
+  await time.settle(Promise.resolve(limits.for(42)))
+  for (const key of [42, 42n, '42']) expect(limits.policy(key)).toMatchObject({ limit: 5 })
+  expect(keys).toEqual(['42'])
+  limits.forget(42)
+  expect(limits.for('42')).toBeInstanceOf(Promise)
+})
+
 test('it is the policy of a limiter, and no limit is a policy that a source may give', async () => {
   const { limits, time } = bench({
     load: (key) => (key === 'partner' ? unlimited() : undefined),

@@ -183,6 +183,17 @@ test('an override goes before the policy of its name, the key before prefixes, a
   expect(limitOf('org-7:eu:ann')).toBe(30)
 })
 
+test('an override holds for a number that is its key, as for the text', async () => {
+  const { time, live } = bench()
+  const limits = live()
+  await limits.override('42', api(50))
+  await limits.override({ prefix: '7' }, api(30))
+  await time.advance(1_500)
+  for (const key of ['42', 42, 42n]) expect(limits.for('free', key).limit).toBe(50)
+  expect(limits.policy('free')(77).limit).toBe(30)
+  expect(limits.for('free', 8)).toBe(defaults.free)
+})
+
 test('the history has the last changes, the latest first', async () => {
   const { live } = bench()
   const limits = live()

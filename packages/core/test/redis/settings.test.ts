@@ -22,7 +22,9 @@ import {
   slidingWindow,
 } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
+import { redisStoreIn } from '../../src/redis/store.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { virtualTime } from '../virtual-time.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 import { patientOptions } from './patient.js'
 
@@ -189,6 +191,34 @@ test('what was edited by hand, and does not fit, changes nothing', async () => {
   expect([live.for('free').limit, fresh.for('free').limit]).toEqual([30, 30])
 })
 
+test('a change that was edited by hand stops none of those after it', async () => {
+  const fleet = fleetOf()
+  const live = fleet.join(singleClient())
+  await live.set('free', api(20))
+  await fleet.step(1_500)
+  const key = `weir:{settings:${fleet.name}}`
+  await singleClient().hset(key, '~2', '2\nsoon\nlater\n.free\n{}\n', 'version', '2')
+  await fleet.step(0)
+  expect(live.status()).toMatchObject({ version: 2, pending: 0 })
+  await live.set('free', api(30))
+  await fleet.step(1_500)
+  expect(live.for('free').limit).toBe(30)
+  expect((await live.history()).map(({ version }) => version)).toEqual([3, 1])
+})
+
+test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), 'x'])(
+  'a version that was edited by hand to %s is refused, and does not hold up the server',
+  async (version) => {
+    const fleet = fleetOf()
+    await singleClient().hset(`weir:{settings:${fleet.name}}`, 'id', 'x', 'version', version)
+    const live = fleet.join(singleClient())
+    expect(await live.refresh()).toBe(false)
+    expect(await singleClient().ping()).toBe('PONG')
+    expect(live.for('free')).toBe(defaults.free)
+    expect(codes()).toContain('WEIR_SETTINGS_UNREAD')
+  },
+)
+
 test('a server that has lost its data, or its scripts, is given back what was known', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
@@ -246,6 +276,26 @@ test('where Redis is away at the start the defaults hold, until it is there', as
   expect(live.for('pro').limit).toBe(200)
   client.disconnect()
 })
+
+test.each([
+  [100, 1_000],
+  [10_000, 10_000],
+])(
+  'with a deadline of %i ms a server that is silent has failed after %i ms',
+  async (deadlineMs, ms) => {
+    const time = virtualTime()
+    const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
+    const { settings } = redisStoreIn(time, silent, { deadlineMs, instances: 1 })
+    let failure: unknown
+    settings?.news('plans').catch((error) => {
+      failure = error
+    })
+    await time.advance(ms - 1)
+    expect(failure).toBeUndefined()
+    await time.advance(1)
+    expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  },
+)
 
 test('a user that may not is told what to permit, and that is enough', async () => {
   const fleet = fleetOf()

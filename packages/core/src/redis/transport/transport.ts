@@ -196,7 +196,7 @@ export function redisTransport(
     unready: connection.unready,
     peers: () => instances ?? heartbeat.peers,
     slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,
-    settings: redisSettings(connection, { format, clock, time }),
+    settings: redisSettings(connection, { format, clock, deadlineMs, time }),
     close() {
       gathered.flush()
       connection.close()
