@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkedName } from '../algorithms/policy.js'
-import { invalid, typeError } from '../base/errors.js'
+import { invalid, quote, StoreError, typeError } from '../base/errors.js'
 import { settingsOf } from '../live/checks.js'
 import type { RedisLike } from '../redis/client/client.js'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../redis/client/recommended.js'
@@ -34,7 +34,7 @@ A policy is JSON, the algorithm and the options of its factory:
 It holds in all processes 1.5 seconds after it was set.`
 
 interface Client extends RedisLike {
-  on(event: string, listener: () => void): unknown
+  on(event: string, listener: (error: Error) => void): unknown
   disconnect(): void
 }
 
@@ -74,8 +74,9 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
     allowPositionals: true,
   })
   const [group, ...command] = positionals
-  if (values.help || positionals.length === 0) return [HELP]
+  if (values.help || group === undefined) return [HELP]
   if (group !== 'limits') throw unknown(group)
+  if (command.length === 0) return [HELP]
   const name = checkedName(values.name as string, '--name')
   const run = commandOf(command, values.under)
   const { Redis, Cluster } = await ioredis()
@@ -83,12 +84,20 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const client = values.cluster
     ? new Cluster([url], recommendedClusterOptions)
     : new Redis(url, { ...recommendedRedisOptions, retryStrategy: () => null })
-  client.on('error', () => {})
+  let connectionError: Error | undefined
+  client.on('error', (error) => {
+    connectionError = error
+  })
   const { prefix } = values
   const hashKeys = process.env.WEIR_HASH_KEYS
   try {
     const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
     return await run(settingsOf(store), name)
+  } catch (error) {
+    if (connectionError === undefined || !(error instanceof StoreError)) throw error
+    // Only the client knows why there is no connection.
+    const what = `no connection to Redis: ${quote(connectionError.message)}`
+    throw new StoreError('WEIR_STORE_FAILED', what, { cause: connectionError })
   } finally {
     client.disconnect()
   }

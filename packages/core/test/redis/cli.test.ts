@@ -58,7 +58,6 @@ test('what is set is listed, told in the history, and read by an application', a
 })
 
 test.each([
-  ['no command', [], 'WEIR_INVALID_OPTION'],
   ['another command', ['show'], 'WEIR_INVALID_OPTION'],
   ['too few arguments', ['set', 'free'], 'WEIR_INVALID_OPTION'],
   ['too many arguments', ['set', 'free', policy(5), 'u1'], 'WEIR_INVALID_OPTION'],
@@ -98,9 +97,13 @@ test('on a Cluster, with a prefix', async () => {
   expect(await run('list')).toEqual([`"${name}", version 1`, `free  ${policy(5)}`])
 })
 
-test('help is printed, and a Redis that is not there is said', async () => {
-  expect((await weir([])).join()).toContain('weir limits set NAME POLICY')
-  const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
-  await expect(weir(args)).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+test('help is printed, and why Redis cannot be reached is said', async () => {
+  for (const args of [[], ['limits'], ['limits', 'set', '--help']])
+    expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
+  const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://:secret@127.0.0.1:1']
+  await expect(weir(args)).rejects.toMatchObject({
+    code: 'WEIR_STORE_FAILED',
+    message: 'no connection to Redis: "connect ECONNREFUSED 127.0.0.1:1"',
+  })
   await expect(weir(['limit'])).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
 })
