@@ -34,7 +34,7 @@ A policy is JSON, the algorithm and the options of its factory:
 It holds in all processes 1.5 seconds after it was set.`
 
 interface Client extends RedisLike {
-  on(event: string, listener: (error: Error) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
   disconnect(): void
 }
 
@@ -84,9 +84,9 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const client = values.cluster
     ? new Cluster([url], recommendedClusterOptions)
     : new Redis(url, { ...recommendedRedisOptions, retryStrategy: () => null })
-  let connectionError: Error | undefined
+  let trouble: Error | undefined
   client.on('error', (error) => {
-    connectionError = error
+    trouble = error
   })
   const { prefix } = values
   const hashKeys = process.env.WEIR_HASH_KEYS
@@ -94,10 +94,9 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
     const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
     return await run(settingsOf(store), name)
   } catch (error) {
-    if (connectionError === undefined || !(error instanceof StoreError)) throw error
-    // Only the client knows why there is no connection.
-    const what = `no connection to Redis: ${quote(connectionError.message)}`
-    throw new StoreError('WEIR_STORE_FAILED', what, { cause: connectionError })
+    if (!(error instanceof StoreError) || trouble === undefined) throw error
+    const problem = `${error.message}; the client said ${quote(trouble.message)}`
+    throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
   } finally {
     client.disconnect()
   }

@@ -82,6 +82,11 @@ test.each([
   expect(await run('list')).toBe(`"${name}", version 0`)
 })
 
+test('a command without arguments is a question for help', async () => {
+  for (const args of [['limits'], ['limits', 'set', '--help']])
+    expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
+})
+
 test('another algorithm than is set is refused', async () => {
   const { run } = bench()
   await run('set', 'free', policy(5))
@@ -97,13 +102,12 @@ test('on a Cluster, with a prefix', async () => {
   expect(await run('list')).toEqual([`"${name}", version 1`, `free  ${policy(5)}`])
 })
 
-test('help is printed, and why Redis cannot be reached is said', async () => {
-  for (const args of [[], ['limits'], ['limits', 'set', '--help']])
-    expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
-  const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://:secret@127.0.0.1:1']
+test('help is printed, and a Redis that is not there is said', async () => {
+  expect((await weir([])).join()).toContain('weir limits set NAME POLICY')
+  const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
   await expect(weir(args)).rejects.toMatchObject({
     code: 'WEIR_STORE_FAILED',
-    message: 'no connection to Redis: "connect ECONNREFUSED 127.0.0.1:1"',
+    message: expect.stringContaining('ECONNREFUSED'),
   })
   await expect(weir(['limit'])).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
 })
