@@ -74,8 +74,9 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
     allowPositionals: true,
   })
   const [group, ...command] = positionals
-  if (values.help || positionals.length === 0) return [HELP]
+  if (values.help || group === undefined) return [HELP]
   if (group !== 'limits') throw unknown(group)
+  if (command.length === 0) return [HELP]
   const name = checkedName(values.name as string, '--name')
   const run = commandOf(command, values.under)
   const { Redis, Cluster } = await ioredis()

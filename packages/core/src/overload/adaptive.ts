@@ -8,6 +8,7 @@ import { isPromise } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
+import type { PolicyOfKey } from '../live/types.js'
 import { inSteps, STEPS, steering } from './factor.js'
 import type { Signal } from './signals.js'
 
@@ -26,9 +27,9 @@ export interface AdaptiveOptions {
   readonly onChange?: ((factor: number, before: number) => void) | undefined
 }
 
-/** The policy of now: give it to a limiter as its `policy`. */
-export interface AdaptivePolicy {
-  (): Policy
+/** The policy of now: give it to a limiter as its `policy`. Among several policies call it, for
+ *  each decision: `policy: () => [adapted(), daily]`. */
+export interface AdaptivePolicy extends PolicyOfKey {
   /** The factor at its last use, from `min` to `max`. */
   readonly factor: number
 }
@@ -116,7 +117,8 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     return current
   }
 
-  return Object.defineProperty(use, 'factor', { get: () => factor }) as AdaptivePolicy
+  const ofKey = Object.assign(use, { takesKey: true } as const)
+  return Object.defineProperty(ofKey, 'factor', { get: () => factor }) as AdaptivePolicy
 }
 
 /** Undefined where a signal has nothing to say, or nothing that makes sense. */

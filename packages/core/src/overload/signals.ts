@@ -48,7 +48,9 @@ const RESOLUTION_MS = 10
  * How late timers are called, at the 90th percentile: the signal for work that holds the event loop
  * up. Only in Node.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
- * @example adaptive(policy, { signal: eventLoopDelay({ target: '50ms' }), min: 0.25 })
+ * @example
+ * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
+ * const policy = adaptive(full, { signal: eventLoopDelay({ target: '50ms' }), min: 0.25 })
  */
 export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
   checkedOptions(options, 'eventLoopDelay()', ['target'])
@@ -66,7 +68,9 @@ export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
 /**
  * The part of the time in which the event loop was busy. Only in Node.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
- * @example adaptive(policy, { signal: eventLoopUtilization({ target: 0.8 }), min: 0.25 })
+ * @example
+ * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
+ * const policy = adaptive(full, { signal: eventLoopUtilization({ target: 0.8 }), min: 0.25 })
  */
 export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}): Signal {
   checkedOptions(options, 'eventLoopUtilization()', ['target'])

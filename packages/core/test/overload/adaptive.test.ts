@@ -14,6 +14,7 @@ import {
 } from '../../src/overload/signals.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
 import { fakeClock } from '../../src/testing/clock.js'
+import { limitOn } from '../http/exchange.js'
 import { randomFrom, virtualTime } from '../virtual-time.js'
 
 const policy = fixedWindow({ name: 'p', limit: 64, window: '1m' })
@@ -176,6 +177,23 @@ describe('the policy', () => {
       // Half of the bucket is used, whatever its size.
       expect(await limiter.consume('k')).toMatchObject({ limit: 5, remaining: 1 })
     }
+  })
+
+  test('holds in a middleware, whose limiter peeks and resets by a key alone', async () => {
+    const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
+    const { limiter, send } = limitOn({ name: 'adapted', policy: use, key: () => 'k' })
+    await send()
+    expect(await limiter.peek('k')).toMatchObject({ remaining: 63 })
+    await limiter.reset('k')
+    expect(await limiter.peek('k')).toMatchObject({ remaining: 64 })
+  })
+
+  test('stands among several where it is called for each decision', async () => {
+    const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
+    const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d' })
+    const limiter = new RateLimiter({ name: 'two', policy: () => [use(), daily] })
+    const { policies } = await limiter.consume('k')
+    expect(policies.map(({ remaining }) => remaining)).toEqual([63, 4])
   })
 })
 

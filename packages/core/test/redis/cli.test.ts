@@ -58,7 +58,6 @@ test('what is set is listed, told in the history, and read by an application', a
 })
 
 test.each([
-  ['no command', [], 'WEIR_INVALID_OPTION'],
   ['another command', ['show'], 'WEIR_INVALID_OPTION'],
   ['too few arguments', ['set', 'free'], 'WEIR_INVALID_OPTION'],
   ['too many arguments', ['set', 'free', policy(5), 'u1'], 'WEIR_INVALID_OPTION'],
@@ -81,6 +80,11 @@ test.each([
   const { name, run } = bench()
   await expect(run(...args)).rejects.toMatchObject({ code })
   expect(await run('list')).toBe(`"${name}", version 0`)
+})
+
+test('a command without arguments is a question for help', async () => {
+  for (const args of [['limits'], ['limits', 'set', '--help']])
+    expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
 })
 
 test('another algorithm than is set is refused', async () => {
