@@ -18,8 +18,6 @@ export interface Window {
 
 /** One who lowers the limit to see what it is worth: the level before, and what was seen there. */
 interface Probe {
-  /** Where it began. */
-  readonly first: number
   readonly limit: number
   readonly goodput: number
   readonly meanMs: number
@@ -41,8 +39,6 @@ const SLOW = 2
 const FAST = 0.8
 /** The part of the throughput below which half of the limit has cost some. */
 const FALLEN = 0.8
-/** So many times the throughput, at half of the limit, is a server that became faster. */
-const FASTER = 2
 /** Such a part of the latency, at half of the limit, is a queue that became shorter. */
 const SHORTER = 0.85
 /** Below that part of the requests, what is refused may be a burst. */
@@ -86,8 +82,8 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     return isFar
   }
 
-  function halve({ goodput, meanMs }: Window, startedMs: number, first = limit): boolean {
-    probe = { first, limit, goodput, meanMs, startedMs }
+  function halve({ goodput, meanMs }: Window, startedMs: number): boolean {
+    probe = { limit, goodput, meanMs, startedMs }
     set(limit / 2)
     return true
   }
@@ -97,17 +93,9 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     // Where most clients leave, latencies are theirs.
     const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
     const stays = goodput >= FALLEN * before.goodput && isQueue
-    // No queue explains that: the server became faster meanwhile.
-    const isFaster = goodput > FASTER * before.goodput && left < 0.1
-    if (stays && !isFaster && limit > LEAST_LIMIT)
-      return halve(window, before.startedMs, before.first)
+    if (stays && limit > LEAST_LIMIT) return halve(window, before.startedMs)
     quietMs = meanMs
     probe = undefined
-    if (isFaster) {
-      set(before.first)
-      refreshMs = nowMs
-      return true
-    }
     // Little's law, where the throughput before is limit / latency.
     set(before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
     const tookMs = nowMs - before.startedMs
