@@ -51,14 +51,19 @@ describe.each(VERSIONS)('%s', (_, make) => {
     await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
   })
 
-  test('a client that leaves frees its place', async () => {
-    const { guard, held, url } = await stage(make)
+  test('a client that leaves frees its place, and the signal hears how long it waited', async () => {
+    const { guard, signal, held, url } = await stage(make)
+    const left = vi.spyOn(signal, 'left')
     const client = request(`${url}/held`).on('error', () => {})
     client.end()
     await vi.waitFor(() => expect(held.length).toBe(1), PATIENT)
     expect(guard.inFlight).toBe(1)
     client.destroy()
     await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
+    await vi.waitFor(
+      () => expect(left).toHaveBeenCalledExactlyOnceWith(expect.any(Number)),
+      PATIENT,
+    )
   })
 
   test('a signal is told of responses that were served', async () => {

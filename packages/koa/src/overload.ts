@@ -34,7 +34,7 @@ export function overload(options: OverloadOptions = {}): OverloadMiddleware {
 
 /**
  * Tells a signal of each response: how long it took, and whether its status is 500 or above.
- * Responses whose clients left before are not counted.
+ * A client that left before counts as a slow response if it waited for longer than `latency`.
  * @example
  * const signal = responses({ latency: '200ms' })
  * app.use(recordResponses(signal))

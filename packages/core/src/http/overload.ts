@@ -139,7 +139,7 @@ export function overloadHeaders({
 
 /**
  * Tells a signal of each response: how long it took, and whether its status is 500 or above.
- * Responses whose clients left before are not counted.
+ * A client that left before counts as a slow response if it waited for longer than `latency`.
  * @example
  * const signal = responses({ latency: '200ms' })
  * app.use(recordResponses(signal))
@@ -155,6 +155,8 @@ export function recordResponses(signal: ResponseSignal): NodeMiddleware {
 export function recordResponse(signal: ResponseSignal, response: NodeResponse): void {
   const startMs = processTime.nowMs()
   afterNodeResponse(response, ({ status, finished }) => {
-    if (finished) signal.record(processTime.nowMs() - startMs, status >= 500)
+    const tookMs = processTime.nowMs() - startMs
+    if (finished) signal.record(tookMs, status >= 500)
+    else signal.left(tookMs)
   })
 }

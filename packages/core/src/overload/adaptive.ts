@@ -93,7 +93,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   function look(nowMs: number): void {
     const isPause = nowMs - lookedMs >= PAUSE_MS
     lookedMs = nowMs
-    const load = signal === undefined ? undefined : loadOf(signal, policy.name)
+    const load = signal === undefined ? undefined : loadOf(signal, policy.name, nowMs)
     if (load === undefined || isPause) return
     steered.next(load, factor)
   }
@@ -121,8 +121,21 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   return Object.defineProperty(ofKey, 'factor', { get: () => factor }) as AdaptivePolicy
 }
 
+/** What signals have said, and when. Each asking begins a new measurement, so policies that follow
+ *  one signal share what it says. */
+const lastOf: WeakMap<Signal, { readonly atMs: number; readonly load: number | undefined }> =
+  new WeakMap()
+
+function loadOf(signal: Signal, name: string, nowMs: number): number | undefined {
+  const last = lastOf.get(signal)
+  if (last !== undefined && nowMs - last.atMs < LOOK_MS) return last.load
+  const load = asked(signal, name)
+  lastOf.set(signal, { atMs: nowMs, load })
+  return load
+}
+
 /** Undefined where a signal has nothing to say, or nothing that makes sense. */
-function loadOf(signal: Signal, name: string): number | undefined {
+function asked(signal: Signal, name: string): number | undefined {
   let load: unknown
   try {
     load = signal()

@@ -18,8 +18,6 @@ export interface Window {
 
 /** One who lowers the limit to see what it is worth: the level before, and what was seen there. */
 interface Probe {
-  /** Where it began. */
-  readonly first: number
   readonly limit: number
   readonly goodput: number
   readonly meanMs: number
@@ -41,10 +39,12 @@ const SLOW = 2
 const FAST = 0.8
 /** The part of the throughput below which half of the limit has cost some. */
 const FALLEN = 0.8
-/** So many times the throughput, at half of the limit, is a server that became faster. */
-const FASTER = 2
 /** Such a part of the latency, at half of the limit, is a queue that became shorter. */
 const SHORTER = 0.85
+/** Where that part of the requests is refused, twice the limit would be reached, too. */
+const CROWD = 0.5
+/** So many times the throughput, at twice the limit, is a limit that was too low. */
+const FOLLOWS = 1.5
 /** Below that part of the requests, what is refused may be a burst. */
 const BURST = 0.1
 /** The quiet latency is measured anew so often; and at most for such a part of the time. */
@@ -69,6 +69,9 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
   /** When the quiet latency is to be measured anew. */
   let refreshMs = Number.NEGATIVE_INFINITY
   let isRefusing = false
+  /** Whether throughput has always grown with the limit so far, and what it was before. */
+  let isStarting = true
+  let lowerGoodput = 0
   /** The mean of the window before. */
   let lastMs = Number.POSITIVE_INFINITY
 
@@ -86,8 +89,16 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     return isFar
   }
 
-  function halve({ goodput, meanMs }: Window, startedMs: number, first = limit): boolean {
-    probe = { first, limit, goodput, meanMs, startedMs }
+  /** The first limit is nobody's choice: it may be far too low for this server. */
+  function double({ goodput }: Window): boolean {
+    isStarting = goodput > FOLLOWS * lowerGoodput
+    lowerGoodput = goodput
+    set(isStarting ? limit * 2 : limit / 2)
+    return true
+  }
+
+  function halve({ goodput, meanMs }: Window, startedMs: number): boolean {
+    probe = { limit, goodput, meanMs, startedMs }
     set(limit / 2)
     return true
   }
@@ -97,17 +108,10 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     // Where most clients leave, latencies are theirs.
     const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
     const stays = goodput >= FALLEN * before.goodput && isQueue
-    // No queue explains that: the server became faster meanwhile.
-    const isFaster = goodput > FASTER * before.goodput && left < 0.1
-    if (stays && !isFaster && limit > LEAST_LIMIT)
-      return halve(window, before.startedMs, before.first)
+    if (stays) isStarting = false
+    if (stays && limit > LEAST_LIMIT) return halve(window, before.startedMs)
     quietMs = meanMs
     probe = undefined
-    if (isFaster) {
-      set(before.first)
-      refreshMs = nowMs
-      return true
-    }
     // Little's law, where the throughput before is limit / latency.
     set(before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
     const tookMs = nowMs - before.startedMs
@@ -130,6 +134,7 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     if (targetMs !== undefined) return approach(targetMs, window)
     if (meanMs > SLOW * quietMs || (refused > BURST && nowMs >= refreshMs))
       return halve(window, nowMs)
+    if (isStarting && refused > CROWD) return double(window)
     return meanMs > FAST * quietMs && approach(quietMs * HEADROOM, window)
   }
 

@@ -20,6 +20,12 @@ export interface ResponseSignal extends Signal {
    * @param failed whether it failed. Default false
    */
   record(tookMs: number, failed?: boolean): void
+  /**
+   * Tells it of a client that left before its response. It counts as a slow response if it has
+   * waited for longer than `latency`, and else not at all.
+   * @param waitedMs how long it waited, in ms
+   */
+  left(waitedMs: number): void
 }
 
 export interface EventLoopDelayOptions {
@@ -114,12 +120,17 @@ export function responses(options: ResponsesOptions): ResponseSignal {
     return most
   }
 
+  function record(tookMs: number, failed = false): void {
+    if (!(tookMs >= 0 && tookMs < Number.POSITIVE_INFINITY)) return
+    count += 1
+    sumMs += tookMs
+    if (failed) failures += 1
+  }
+
   return Object.assign(load, {
-    record(tookMs: number, failed = false) {
-      if (!(tookMs >= 0 && tookMs < Number.POSITIVE_INFINITY)) return
-      count += 1
-      sumMs += tookMs
-      if (failed) failures += 1
+    record,
+    left(waitedMs: number) {
+      if (waitedMs > latencyMs) record(waitedMs)
     },
   })
 }

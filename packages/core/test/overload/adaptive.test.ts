@@ -104,6 +104,24 @@ test('what a signal says of a pause is not looked at', () => {
   expect(use.factor).toBe(1)
 })
 
+test('policies that follow one signal all hear what it says', () => {
+  const time = virtualTime()
+  const signal = responses({ latency: 100 })
+  const policies = [1, 2, 3].map(() => adaptiveIn(time, policy, { signal }))
+  for (const use of policies) use()
+  for (const factor of [0.5, 0.25]) {
+    signal.record(1_000)
+    time.block(500)
+    // Not all of them are used in the same instant.
+    const factors = policies.map((use) => {
+      time.block(10)
+      use()
+      return use.factor
+    })
+    expect(factors).toEqual([factor, factor, factor])
+  }
+})
+
 test.each([
   ['throws', () => fail()],
   ['gives NaN', () => Number.NaN],
@@ -227,6 +245,17 @@ describe('signals', () => {
     expect(signal()).toBe(5)
     for (const odd of [Number.NaN, -1, Number.POSITIVE_INFINITY]) signal.record(odd)
     expect(signal()).toBeUndefined()
+  })
+
+  test('responses: a client that left counts where it waited for longer than is right', () => {
+    const signal = responses({ latency: '100ms' })
+    signal.left(100)
+    expect(signal()).toBeUndefined()
+    signal.left(150)
+    expect(signal()).toBe(1.5)
+    const ofErrors = responses({ errors: 0.1 })
+    ofErrors.left(1_000_000)
+    expect(ofErrors()).toBeUndefined()
   })
 
   test('the event loop is asked how late it is, and how busy', async () => {

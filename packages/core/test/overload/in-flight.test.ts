@@ -39,6 +39,13 @@ test('who is not loaded refuses nobody, however slow it is', () => {
   }
 })
 
+test('a server that has room for all serves them 40 s after its start', () => {
+  // Of 1 s each, so 200 are in flight.
+  const roomy = traffic({ workers: 10_000, serviceMs: () => 1_000, demand: () => 200 })
+  const { run } = play({ ...roomy, endMs: 90_000 }, 1, (time) => limited(time).gate)
+  expect(perSecond(run.served, 40_000, 90_000)).toBeGreaterThan(0.9 * 200)
+})
+
 test('requests that never end hold their places for ten seconds, and no longer', () => {
   const time = simulatedTime(1)
   const { limit, gate } = limited(time)

@@ -120,6 +120,14 @@ describe('an adaptive policy that follows response times', () => {
           return () => (passes(limiter) ? (_, tookMs) => signal.record(tookMs) : undefined)
         })
         expect(alone.good / best).toBeGreaterThan(0.8)
+        if (name.includes('slow')) {
+          const backMs = SLOW_TO_MS + 5_000
+          const served = alone.run.served.filter(
+            ({ atMs }) => atMs >= backMs && atMs < backMs + 5_000,
+          )
+          const part = isWhole ? 0.4 : 0.6
+          expect(served.length / 5).toBeGreaterThan((part * workers * 1_000) / meanMs)
+        }
         // What came in before the load showed has queued. With overload protection in front, not.
         const both = play(
           traffic,
