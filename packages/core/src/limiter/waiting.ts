@@ -123,8 +123,8 @@ export class Waiting {
     const { policies } = target.policySet
     const isMore = (cost: number, i: number): boolean =>
       cost > 0 && cost + (keep?.[i] ?? 0) > (policies[i] as Policy).limit
-    // What can never pass is denied, whatever line there is.
-    if (costs.some(isMore)) {
+    // What can never pass, and what costs nothing, is answered at once, whatever line there is.
+    if (costs.some(isMore) || costs.every((cost) => cost === 0)) {
       this.#turnAway(waiter, false)
       return
     }
@@ -160,22 +160,37 @@ export class Waiting {
   }
 }
 
-const actionsOf: (signal: AbortSignal) => Set<() => void> = memoized((signal: AbortSignal) => {
-  const actions = new Set<() => void>()
-  signal.addEventListener('abort', () => {
-    for (const action of [...actions]) action()
-  })
-  return actions
-})
+interface Actions {
+  readonly all: Set<() => void>
+  readonly listener: () => void
+}
+
+const actionsOf: WeakMap<AbortSignal, Actions> = new WeakMap()
 
 /**
  * Returns a function that takes the action back. A signal has one listener for all who wait with
- * it: from the eleventh on, Node warns of a leak.
+ * it: from the eleventh on, Node warns of a leak. And it has none while nobody does: with one, what
+ * `AbortSignal.any` made would live as long as the signals that it follows.
  */
 function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const actions = actionsOf(signal)
-  actions.add(action)
-  return () => actions.delete(action)
+  const { all, listener } = actionsOf.get(signal) ?? listening(signal)
+  all.add(action)
+  return () => {
+    all.delete(action)
+    if (all.size > 0 || !actionsOf.delete(signal)) return
+    signal.removeEventListener('abort', listener)
+  }
+}
+
+function listening(signal: AbortSignal): Actions {
+  const all = new Set<() => void>()
+  const listener = (): void => {
+    for (const action of [...all]) action()
+  }
+  const actions = { all, listener }
+  actionsOf.set(signal, actions)
+  signal.addEventListener('abort', listener)
+  return actions
 }
 
 /** Asks a layer; what it throws has failed, or the line would wait for its answer for ever. */

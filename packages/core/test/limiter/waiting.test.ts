@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
@@ -108,6 +109,31 @@ describe('a limiter', () => {
     expect(passed).toEqual([0, 1, 2, 3])
     await vi.advanceTimersByTimeAsync(1_000)
     expect(passed).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test.each([
+    ['a bucket', policy],
+    ['a window', fixedWindow({ limit: 1, window: '1s' })],
+  ])('lets pass at once what costs nothing, whoever waits: %s', async (_, policy) => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    const waiting = limiter.wait('k')
+    for (const timeout of [0, '10s'] as const) {
+      const free = await limiter.wait('k', { cost: 0, timeout })
+      expect(free).toMatchObject({ allowed: true, waitedMs: 0 })
+    }
+    limiter.close()
+    await expect(waiting).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
+  })
+
+  test('leaves nothing on a signal with which nobody waits any more', async () => {
+    const limiter = new RateLimiter({ policy })
+    const { signal } = new AbortController()
+    const waiting = [1, 2, 3].map(() => limiter.wait('k', { signal }))
+    expect(getEventListeners(signal, 'abort').length).toBe(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await Promise.all(waiting)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('waits for a decision of several policies', async () => {
