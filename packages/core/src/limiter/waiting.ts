@@ -177,7 +177,8 @@ function onAbort(signal: AbortSignal, action: () => void): () => void {
   all.add(action)
   return () => {
     all.delete(action)
-    if (all.size > 0 || !actionsOf.delete(signal)) return
+    if (all.size > 0) return
+    actionsOf.delete(signal)
     signal.removeEventListener('abort', listener)
   }
 }
@@ -185,7 +186,7 @@ function onAbort(signal: AbortSignal, action: () => void): () => void {
 function listening(signal: AbortSignal): Actions {
   const all = new Set<() => void>()
   const listener = (): void => {
-    for (const action of [...all]) action()
+    for (const action of all) action()
   }
   const actions = { all, listener }
   actionsOf.set(signal, actions)
