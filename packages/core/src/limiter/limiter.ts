@@ -5,7 +5,7 @@ import { durationMs } from '../base/duration.js'
 import { quote, typeError } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
-import { checkAll, checkedOptions } from '../base/options.js'
+import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
@@ -146,12 +146,13 @@ export class RateLimiter {
   }
 
   /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
-   *  For an emergency; the default is true. */
+   *  For an emergency; the default is true. Throws WEIR_INVALID_OPTION for what is neither. */
   get enabled(): boolean {
     return this.#isEnabled
   }
 
   set enabled(enabled: boolean) {
+    checkEnabled(enabled, 'enabled')
     this.#isEnabled = enabled
     if (!enabled) this.#waiting.release()
   }
@@ -550,6 +551,7 @@ function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown
   waiting.reject = reject
 }
 
+const checkEnabled = ofType('boolean')
 const MAX_CHOSEN = 10_000
 const NO_OPTIONS: DecideOptions = {}
 const ONE: readonly number[] = Object.freeze([1])
