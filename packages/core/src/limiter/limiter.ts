@@ -168,7 +168,8 @@ export class RateLimiter {
    * the store: in order across processes, and `consume` sees what is reserved as used. Elsewhere
    * those who wait in this process pass in order, and ask again after the wait that the store
    * names. May end later than `timeout` by the time that calls of the store take: one for a turn of
-   * a bucket, elsewhere two.
+   * a bucket, elsewhere two, and one more for each time that the cost changes in the line before
+   * it.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })

@@ -708,6 +708,23 @@ describe('a line that asks', () => {
     expect(passed).toEqual([3, 4, 1, 1])
   })
 
+  test('denies nobody for coming together with others of other costs', async () => {
+    const time = virtualTime()
+    const waiting = fleet(time, 100).process()
+    const wait = async (cost: number) => {
+      const request = consuming(policySet, cost)
+      const { result, waitedMs } = await waiting.wait({ request, timeoutMs: 0, signal: undefined })
+      return [result?.granted, waitedMs]
+    }
+    const all = Promise.all([1, 2, 1].map(wait))
+    // A call for each time that the cost changes.
+    expect(await time.settle(all)).toEqual([
+      [1, 100],
+      [1, 200],
+      [1, 300],
+    ])
+  })
+
   test('gives to the next, or back, what was granted to one who has left meanwhile', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
