@@ -6,7 +6,7 @@ import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer, type Pending } from '../layers/layer.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layers/layer.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 
 /** Somebody who waits, or did: whoever has left is not to be decided any more. */
@@ -147,7 +147,7 @@ export class Waiting {
   #turnAway(waiter: Waiter, isBehind: boolean): void {
     const { request } = waiter
     const asked: StoreRequest = isBehind ? { ...request, mode: 'peek' } : request
-    this.#options.layer.ask(asked, {
+    askSafely(this.#options.layer, asked, {
       decided: (result) => {
         if (!waiter.hasLeft) waiter.decided(isBehind ? denied(result, 1) : result)
         // It left while it was asked.
@@ -195,7 +195,7 @@ function listening(signal: AbortSignal): Actions {
 }
 
 /** Asks a layer; what it throws has failed, or the line would wait for its answer for ever. */
-export function askSafely(layer: Layer, request: StoreRequest, pending: Pending): void {
+export function askSafely(layer: Layer, request: LayerRequest, pending: Pending): void {
   try {
     layer.ask(request, pending)
   } catch (error) {
@@ -212,7 +212,7 @@ export function giveBack(
   if (granted === 0) return
   const back = costs.map((cost) => cost * granted)
   const receipt = { untilUs, seenUs: nowUs }
-  layer.ask({ mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
+  askSafely(layer, { mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
 }
 
 /** A result as a denial to one who would wait longer than it may: nothing is left to it. */

@@ -610,6 +610,30 @@ describe('the line of a bucket', () => {
   })
 })
 
+test.each([
+  ['of a bucket', QUEUE],
+  ['that asks', fixedWindow({ limit: 1, window: '100ms' })],
+])('a line %s goes on where what it gives back fails', async (_, policy) => {
+  const time = virtualTime()
+  const { process, layer, store } = fleet(time)
+  const policySet = makePolicySet('line', [policy])
+  const ask = layer.ask
+  layer.ask = (request, pending) => {
+    if (request.mode !== 'consume') throw new Error('the clock is gone')
+    ask(request, pending)
+  }
+  const waiting = process()
+  const leaving = new AbortController()
+  const wait = (signal?: AbortSignal) =>
+    waiting.wait({ request: consuming(policySet), timeoutMs: 60_000, signal })
+  const left = expect(wait(leaving.signal)).rejects.toThrow()
+  leaving.abort()
+  await left
+  await time.advance(20)
+  expect((await time.settle(wait())).result?.granted).toBe(1)
+  expect(store.decide({ ...consuming(policySet), mode: 'peek' }).granted).toBe(0)
+})
+
 describe('a line that asks', () => {
   const policySet = makePolicySet('line', [fixedWindow({ limit: 4, window: '1s' })])
 
