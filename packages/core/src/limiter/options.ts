@@ -101,7 +101,8 @@ function checkWhenPolicyFails(given: unknown): void {
 }
 
 export function checkSignal(signal: AbortSignal): void {
-  const { addEventListener, throwIfAborted } = (signal ?? {}) as Partial<AbortSignal>
-  if (typeof addEventListener === 'function' && typeof throwIfAborted === 'function') return
+  const needed = ['addEventListener', 'removeEventListener', 'throwIfAborted'] as const
+  const given: Partial<AbortSignal> = signal ?? {}
+  if (needed.every((name) => typeof given[name] === 'function')) return
   throw invalid('WEIR_INVALID_OPTION', 'signal', signal, 'an AbortSignal')
 }

@@ -235,6 +235,11 @@ describe('a limiter', () => {
     ['a timeout of 0 as a text', { timeout: '0s' as '1s' }, 'WEIR_INVALID_DURATION'],
     ['a timeout that is NaN', { timeout: Number.NaN }, 'WEIR_INVALID_DURATION'],
     ['a signal that is none', { signal: {} as AbortSignal }, 'WEIR_INVALID_OPTION'],
+    [
+      'a signal that cannot be left alone',
+      { signal: { addEventListener() {}, throwIfAborted() {} } as unknown as AbortSignal },
+      'WEIR_INVALID_OPTION',
+    ],
     ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
     ['a cost below 0', { cost: -1 }, 'WEIR_INVALID_COST'],
     ['a cost of another policy', { cost: { other: 1 } }, 'WEIR_INVALID_COST'],
