@@ -38,14 +38,14 @@ export type {
   Receipt,
   WaitDecision,
 } from './limiter/decision.js'
-export {
-  type DecideOptions,
-  type MaxWaiting,
-  RateLimiter,
-  type RateLimiterOptions,
-  type UpToOptions,
-  type WaitOptions,
-} from './limiter/limiter.js'
+export { RateLimiter } from './limiter/limiter.js'
+export type {
+  DecideOptions,
+  MaxWaiting,
+  RateLimiterOptions,
+  UpToOptions,
+  WaitOptions,
+} from './limiter/options.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
 export type { DecisionStats, LimiterStats, PolicyStats, UndecidedStats } from './limiter/stats.js'
 export {

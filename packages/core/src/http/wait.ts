@@ -1,7 +1,8 @@
 // Delaying a request until its turn instead of refusing it.
 
 import type { WaitDecision } from '../limiter/decision.js'
-import type { RateLimiter, WaitOptions } from '../limiter/limiter.js'
+import type { RateLimiter } from '../limiter/limiter.js'
+import type { WaitOptions } from '../limiter/options.js'
 import type { Key } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
 import { clientLeft, limiterClosed, type Refusal } from './response/refusal.js'

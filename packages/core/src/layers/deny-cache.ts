@@ -9,7 +9,7 @@
 
 import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
-import { idOf, idWithKeep } from '../base/key-text.js'
+import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { PolicySet, StoreResult, Target } from '../store.js'
 import type { Layer, LayerRequest, Pending } from './layer.js'
@@ -17,9 +17,8 @@ import type { Layer, LayerRequest, Pending } from './layer.js'
 const MAX_AGE_US = 1_000_000
 /** For each limiter. */
 const MAX_KEYS = 20_000
-/** For each limiter, of what must remain of its policies: as many as it has classes, for each of
- *  its policy sets. Denials of more are not remembered. */
-const MAX_KEEPS = 64
+/** Of a key; of more, those before are forgotten. */
+const MAX_CLASSES = 16
 /** A shorter wait is over before it would spare a request; rounding it up could halve a rate. */
 const LEAST_WAIT_MS = 2
 
@@ -81,18 +80,21 @@ class Noting implements Pending {
 
 interface Denial {
   readonly policySet: PolicySet
+  /** What must remain: classes are denied apart from each other. */
+  readonly keep: readonly number[] | undefined
   readonly costs: readonly number[]
   readonly result: StoreResult
   /** When it was read: its waits are counted down from here, so that none is too short. */
   readonly atUs: number
   /** Up to here, and not including it, the store would deny. */
   readonly untilUs: number
+  /** That of another class of the same key and policy set. */
+  next: Denial | undefined
 }
 
 class Denials {
-  /** By the target, and by what must remain: classes are denied apart from each other. */
+  /** By the target, the first of its classes. */
   #denials: Recent<Denial> = new Recent(MAX_KEYS)
-  readonly #keeps: Map<string, readonly number[]> = new Map()
   /** Whether a denial may concern policies with keys of their own. */
   #hasOwnKeys = false
   /** When units were last given back or forgotten. */
@@ -107,7 +109,8 @@ class Denials {
    *  which as much must remain. */
   answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
-    const denial = this.#denials.get(idWithKeep(id, keep))
+    let denial = this.#denials.get(id)
+    while (denial !== undefined && !isSame(denial.keep, keep)) denial = denial.next
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
     for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
     const { clock, time } = this.#options
@@ -117,20 +120,18 @@ class Denials {
   }
 
   /** Remembers a denial by the store; forgets the key after anything that may let it pass. */
-  noted(id: string, { mode, target, costs, keep }: LayerRequest, result: StoreResult): void {
+  noted(id: string, request: LayerRequest, result: StoreResult): void {
+    const { mode, target, keep } = request
     const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
     if (gives || mode === 'reset') this.changed(id, target)
-    else if (result.granted === 0) {
-      if (this.#knows(keep)) this.#remember(idWithKeep(id, keep), target, costs, result)
-    } else if (!this.#denials.isEmpty) this.#denials.delete(idWithKeep(id, keep))
+    else if (result.granted === 0) this.#remember(id, request, result)
+    else if (!this.#denials.isEmpty) this.#forget(id, keep)
   }
 
-  /** Whether denials of what must leave so much are forgotten with the others of their target. */
-  #knows(keep: readonly number[] | undefined): boolean {
-    if (keep === undefined) return true
-    const text = keep.join()
-    if (this.#keeps.size < MAX_KEEPS) this.#keeps.set(text, keep)
-    return this.#keeps.has(text)
+  #forget(id: string, keep: readonly number[] | undefined): void {
+    const others = without(this.#denials.get(id), keep)
+    if (others === undefined) this.#denials.delete(id)
+    else this.#denials.set(id, others)
   }
 
   /**
@@ -143,14 +144,13 @@ class Denials {
     if (this.#denials.isEmpty) return
     if (ownKeys === undefined && !this.#hasOwnKeys) {
       this.#denials.delete(id)
-      for (const keep of this.#keeps.values()) this.#denials.delete(idWithKeep(id, keep))
       return
     }
     this.#denials = new Recent(MAX_KEYS)
     this.#hasOwnKeys = false
   }
 
-  #remember(id: string, target: Target, costs: readonly number[], result: StoreResult): void {
+  #remember(id: string, { target, costs, keep }: LayerRequest, result: StoreResult): void {
     const { sentAtMs } = result
     // Not the store's, or maybe older than a change.
     if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
@@ -166,9 +166,31 @@ class Denials {
     // one is.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
     const { policySet, ownKeys } = target
-    this.#denials.set(id, { policySet, costs, result, atUs, untilUs })
+    let next = without(this.#denials.get(id), keep)
+    if (next?.policySet !== policySet || lengthOf(next) >= MAX_CLASSES) next = undefined
+    this.#denials.set(id, { policySet, keep, costs, result, atUs, untilUs, next })
     if (ownKeys !== undefined) this.#hasOwnKeys = true
   }
+}
+
+function isSame(one: readonly number[] | undefined, other: readonly number[] | undefined): boolean {
+  if (one === other) return true
+  return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
+}
+
+/** The denials of a key but that of a class. */
+function without(
+  first: Denial | undefined,
+  keep: readonly number[] | undefined,
+): Denial | undefined {
+  if (first === undefined) return undefined
+  if (isSame(first.keep, keep)) return first.next
+  first.next = without(first.next, keep)
+  return first
+}
+
+function lengthOf(first: Denial | undefined): number {
+  return first === undefined ? 0 : 1 + lengthOf(first.next)
 }
 
 /** The result as it would be `us` later: all waits are shorter. */

@@ -37,7 +37,7 @@ interface DecisionBase {
   /** True if the shared store was not asked, because it could not be or the limiter is switched
    *  off: the limit is kept less exactly, or not at all. */
   readonly degraded: boolean
-  /** The class of the request, where it was given one. */
+  /** The class of the request, where it was given one and something limits it. */
   readonly priority?: string | undefined
 }
 

@@ -1,25 +1,17 @@
 import { MAX_UNITS } from '../algorithms/algorithm.js'
-import { checkedName } from '../algorithms/policy.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
-import { type Duration, durationMs } from '../base/duration.js'
-import { invalid, quote, typeError } from '../base/errors.js'
+import { durationMs } from '../base/duration.js'
+import { quote, typeError } from '../base/errors.js'
 import { shortName } from '../base/key-hash.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
-import {
-  type Checks,
-  checkAll,
-  checkedOptions,
-  ofType,
-  unchecked,
-  wholeNumber,
-} from '../base/options.js'
+import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
-import { checkStore, checkWhen, partOfTarget } from '../request.js'
-import type { Mode, Store, StoreRequest, WhenUnavailable } from '../store.js'
+import { partOfTarget } from '../request.js'
+import type { Mode, Store, StoreRequest } from '../store.js'
 import { AskLine } from './asking.js'
 import {
   type Cost,
@@ -49,6 +41,14 @@ import {
   withoutPolicy,
 } from './decision.js'
 import {
+  checkSignal,
+  type DecideOptions,
+  OPTION_CHECKS,
+  type RateLimiterOptions,
+  type UpToOptions,
+  type WaitOptions,
+} from './options.js'
+import {
   checkedCost,
   checkedKey,
   type Key,
@@ -58,84 +58,16 @@ import {
   storeOf,
   warnOfNamesake,
 } from './policy-set.js'
-import { checkReserve, Priorities } from './priority.js'
+import { Priorities } from './priority.js'
 import { type LimiterStats, statsOf } from './stats.js'
 import { TurnLine } from './turns.js'
 import { Waiting } from './waiting.js'
-
-export interface RateLimiterOptions {
-  /** The limiter's identity across processes: same name on one store, same counters. Default
-   *  `'default'`, and then the limits of policies without a name are in their names, so that two
-   *  such limiters on one store stay apart. */
-  readonly name?: string | undefined
-  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
-   *  see. */
-  readonly store?: Store | undefined
-  /** What is allowed, or a function of the key (as text) that returns it. */
-  readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** What to do when the store cannot decide. Default: as the store's own option says, which is
-   *  `'local'` for a Redis store. */
-  readonly whenUnavailable?: WhenUnavailable | undefined
-  /** When the policy function fails for a key that it has never been asked about: `'deny'`,
-   *  `'allow'`, or what limits instead. `consume`, `consumeUpTo`, `wait` and `peek` then answer,
-   *  with a warning. Default: they throw WEIR_POLICY_FAILED, as other methods do in any case. For
-   *  a key that it was asked about, what it said last holds. */
-  readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
-  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
-   *  promise rejects with, becomes a warning, never a failed decision. */
-  readonly onDecision?:
-    | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
-    | undefined
-  /** True: another limiter of this name on this store is meant to share its counters, so do not
-   *  warn. */
-  readonly shared?: boolean | undefined
-  /** How many may wait in this process: of a class under a key, and in all. More are denied at
-   *  once. Default 1,000 and 10,000. */
-  readonly maxWaiting?: MaxWaiting | undefined
-  /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
-   *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no
-   *  more when 80 are used, and `batch` when 50 are. The class `'critical'` always exists, and
-   *  leaves nothing unless it is named here. Default: no other classes. */
-  readonly reserve?: Readonly<Record<string, number>> | undefined
-}
-
-export interface MaxWaiting {
-  readonly perKey?: number | undefined
-  readonly total?: number | undefined
-}
 
 type Watched = 'consume' | 'peek'
 type Method = Mode | 'reset' | 'wait' | 'consumeUpTo'
 
 /** Methods that answer where a policy function fails, if `whenPolicyFails` says how. */
 const DECIDING: readonly Method[] = ['consume', 'peek', 'wait', 'consumeUpTo']
-
-/** Options of one call of a limiter. */
-export interface DecideOptions {
-  /** Units that the request takes, of each policy, or by the names of policies. Whole, >= 0; 0 is
-   *  always allowed. Default 1, also for a policy that is not named. */
-  readonly cost?: Cost | undefined
-  /** What is allowed, for this call only, or a function that returns it. */
-  readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
-  /** To consume, wait or peek: the class of the request, one of the limiter's `reserve` or
-   *  `'critical'`. What the class leaves to others is not granted, and not said to be left; a cost
-   *  of 0 is granted all the same. Default: none, which leaves nothing. */
-  readonly priority?: string | undefined
-}
-
-export interface WaitOptions extends DecideOptions {
-  /** How long to wait at the most; 0: be allowed at once, or denied. Default: as long as it takes;
-   *  for a turn of a bucket, its `maxWait`, which also cuts what is longer. */
-  readonly timeout?: Duration | undefined
-  /** Ends the wait: the promise then rejects with its reason, and the turn goes to others. */
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface UpToOptions extends Pick<DecideOptions, 'policy' | 'priority'> {
-  /** Take nothing if there are fewer units than these. Whole, from 1 to what is asked for. Default
-   *  1. */
-  readonly atLeast?: number | undefined
-}
 
 /**
  * Limits how often things may happen. Most callers want `consume`.
@@ -180,7 +112,7 @@ export class RateLimiter {
   /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME,
    *  WEIR_INVALID_POLICY */
   constructor(options: RateLimiterOptions) {
-    checkAll(options, 'RateLimiter', CHECKS)
+    checkAll(options, 'RateLimiter', OPTION_CHECKS)
     const { name, store = memoryStore(), policy, whenPolicyFails, whenUnavailable } = options
     const { onDecision, shared } = options
     const { perKey = 1_000, total = 10_000 } = options.maxWaiting ?? {}
@@ -214,12 +146,13 @@ export class RateLimiter {
   }
 
   /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
-   *  For an emergency; the default is true. */
+   *  For an emergency; the default is true. Throws WEIR_INVALID_OPTION for what is neither. */
   get enabled(): boolean {
     return this.#isEnabled
   }
 
   set enabled(enabled: boolean) {
+    checkEnabled(enabled, 'enabled')
     this.#isEnabled = enabled
     if (!enabled) this.#waiting.release()
   }
@@ -235,7 +168,8 @@ export class RateLimiter {
    * the store: in order across processes, and `consume` sees what is reserved as used. Elsewhere
    * those who wait in this process pass in order, and ask again after the wait that the store
    * names. May end later than `timeout` by the time that calls of the store take: one for a turn of
-   * a bucket, elsewhere two.
+   * a bucket, elsewhere two, and one more for each time that the cost changes in the line before
+   * it.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
@@ -618,27 +552,7 @@ function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown
   waiting.reject = reject
 }
 
-const CHECKS: Checks<RateLimiterOptions> = {
-  name: (name) => checkedName(name as string, 'limiter name'),
-  store: checkStore,
-  policy: unchecked,
-  whenPolicyFails: checkWhenPolicyFails,
-  whenUnavailable: checkWhen,
-  onDecision: ofType('function'),
-  shared: unchecked,
-  maxWaiting: (given) =>
-    checkAll(given as MaxWaiting, 'maxWaiting', {
-      perKey: wholeNumber(0, 1_000_000),
-      total: wholeNumber(0, 1_000_000),
-    }),
-  reserve: checkReserve,
-}
-
-function checkWhenPolicyFails(given: unknown): void {
-  if (given === 'deny' || given === 'allow' || (typeof given === 'object' && given !== null)) return
-  throw invalid('WEIR_INVALID_OPTION', 'whenPolicyFails', given, "'deny', 'allow' or a policy")
-}
-
+const checkEnabled = ofType('boolean')
 const MAX_CHOSEN = 10_000
 const NO_OPTIONS: DecideOptions = {}
 const ONE: readonly number[] = Object.freeze([1])
@@ -663,10 +577,4 @@ function isOfCall(options: DecideOptions | undefined, takesClass: boolean): bool
     if (name !== 'cost' && name !== 'policy' && !(takesClass && name === 'priority')) return false
   }
   return options === undefined || (typeof options === 'object' && options !== null)
-}
-
-function checkSignal(signal: AbortSignal): void {
-  const { addEventListener, throwIfAborted } = (signal ?? {}) as Partial<AbortSignal>
-  if (typeof addEventListener === 'function' && typeof throwIfAborted === 'function') return
-  throw invalid('WEIR_INVALID_OPTION', 'signal', signal, 'an AbortSignal')
 }

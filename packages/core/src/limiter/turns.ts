@@ -273,7 +273,7 @@ export class TurnLine implements Line {
     // What the store has reserved cannot be cancelled elsewhere.
     const isForStore = !result.degraded
     const cancel = { mode: 'cancel', target: this.#target, costs: [units], count: 1 } as const
-    this.#layer.ask({ ...cancel, ...receipt, isForStore }, IGNORED)
+    askSafely(this.#layer, { ...cancel, ...receipt, isForStore }, IGNORED)
   }
 }
 

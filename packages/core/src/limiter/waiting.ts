@@ -6,7 +6,7 @@ import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer, type Pending } from '../layers/layer.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layers/layer.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 
 /** Somebody who waits, or did: whoever has left is not to be decided any more. */
@@ -123,8 +123,8 @@ export class Waiting {
     const { policies } = target.policySet
     const isMore = (cost: number, i: number): boolean =>
       cost > 0 && cost + (keep?.[i] ?? 0) > (policies[i] as Policy).limit
-    // What can never pass is denied, whatever line there is.
-    if (costs.some(isMore)) {
+    // What can never pass, and what costs nothing, is answered at once, whatever line there is.
+    if (costs.some(isMore) || costs.every((cost) => cost === 0)) {
       this.#turnAway(waiter, false)
       return
     }
@@ -147,7 +147,7 @@ export class Waiting {
   #turnAway(waiter: Waiter, isBehind: boolean): void {
     const { request } = waiter
     const asked: StoreRequest = isBehind ? { ...request, mode: 'peek' } : request
-    this.#options.layer.ask(asked, {
+    askSafely(this.#options.layer, asked, {
       decided: (result) => {
         if (!waiter.hasLeft) waiter.decided(isBehind ? denied(result, 1) : result)
         // It left while it was asked.
@@ -160,26 +160,42 @@ export class Waiting {
   }
 }
 
-const actionsOf: (signal: AbortSignal) => Set<() => void> = memoized((signal: AbortSignal) => {
-  const actions = new Set<() => void>()
-  signal.addEventListener('abort', () => {
-    for (const action of [...actions]) action()
-  })
-  return actions
-})
+interface Actions {
+  readonly all: Set<() => void>
+  readonly listener: () => void
+}
+
+const actionsOf: WeakMap<AbortSignal, Actions> = new WeakMap()
 
 /**
  * Returns a function that takes the action back. A signal has one listener for all who wait with
- * it: from the eleventh on, Node warns of a leak.
+ * it: from the eleventh on, Node warns of a leak. And it has none while nobody does: with one, what
+ * `AbortSignal.any` made would live as long as the signals that it follows.
  */
 function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const actions = actionsOf(signal)
-  actions.add(action)
-  return () => actions.delete(action)
+  const { all, listener } = actionsOf.get(signal) ?? listening(signal)
+  all.add(action)
+  return () => {
+    all.delete(action)
+    if (all.size > 0) return
+    actionsOf.delete(signal)
+    signal.removeEventListener('abort', listener)
+  }
+}
+
+function listening(signal: AbortSignal): Actions {
+  const all = new Set<() => void>()
+  const listener = (): void => {
+    for (const action of all) action()
+  }
+  const actions = { all, listener }
+  actionsOf.set(signal, actions)
+  signal.addEventListener('abort', listener)
+  return actions
 }
 
 /** Asks a layer; what it throws has failed, or the line would wait for its answer for ever. */
-export function askSafely(layer: Layer, request: StoreRequest, pending: Pending): void {
+export function askSafely(layer: Layer, request: LayerRequest, pending: Pending): void {
   try {
     layer.ask(request, pending)
   } catch (error) {
@@ -196,7 +212,7 @@ export function giveBack(
   if (granted === 0) return
   const back = costs.map((cost) => cost * granted)
   const receipt = { untilUs, seenUs: nowUs }
-  layer.ask({ mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
+  askSafely(layer, { mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
 }
 
 /** A result as a denial to one who would wait longer than it may: nothing is left to it. */

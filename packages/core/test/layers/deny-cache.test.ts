@@ -232,11 +232,22 @@ test('what passes in a higher class leaves the denials of a lower one', async ()
   expect(known(batch)).toMatchObject({ granted: 0 })
 })
 
-test('of more than 64 classes, the others are answered by the store', async () => {
+test('however many limits its keys have, each class of each key is remembered', async () => {
   const { known } = await cacheOver(resultOf(500))
-  for (let kept = 0; kept < 64; kept += 1) known({ ...request, keep: [kept] })
-  expect(known({ ...request, keep: [63] })).toBeDefined()
-  for (let i = 0; i < 2; i += 1) expect(known({ ...request, keep: [64] })).toBeUndefined()
+  for (let i = 0; i < 100; i += 1) {
+    const own = { policySet: makePolicySet('p', [policy]), key: `k${i}` }
+    for (const keep of [[i], [2 * i + 1]]) known({ ...onTarget(own, 'consume'), keep })
+    for (const keep of [[i], [2 * i + 1]])
+      expect(known({ ...onTarget(own, 'consume'), keep })).toBeDefined()
+  }
+})
+
+test('of a key no more than some classes are remembered', async () => {
+  const { known } = await cacheOver(resultOf(500))
+  for (let kept = 0; kept < 1_000; kept += 1) known({ ...request, keep: [kept] })
+  expect(known({ ...request, keep: [999] })).toBeDefined()
+  const all = Array.from({ length: 1_000 }, (_, kept) => ({ ...request, keep: [kept] }))
+  expect(all.reverse().filter((each) => known(each)).length).toBeLessThanOrEqual(16)
 })
 
 test('who waits, or takes as much as there is, is answered by the store, and leaves nothing behind', async () => {

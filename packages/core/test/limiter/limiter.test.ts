@@ -451,6 +451,14 @@ describe('a policy function that fails', () => {
   })
 })
 
+test.each([undefined, null, 'false', 0])('%s does not switch a limiter off', async (value) => {
+  const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
+  expect(() => {
+    limiter.enabled = value as never
+  }).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
+  expect(limiter.enabled).toBe(true)
+})
+
 test('a limiter that is switched off allows everything, says so, and goes on counting when it is switched on', async () => {
   const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
   await limiter.consume('k')

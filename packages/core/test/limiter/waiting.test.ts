@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
@@ -110,6 +111,31 @@ describe('a limiter', () => {
     expect(passed).toEqual([0, 1, 2, 3, 4])
   })
 
+  test.each([
+    ['a bucket', policy],
+    ['a window', fixedWindow({ limit: 1, window: '1s' })],
+  ])('lets pass at once what costs nothing, whoever waits: %s', async (_, policy) => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('k')
+    const waiting = limiter.wait('k')
+    for (const timeout of [0, '10s'] as const) {
+      const free = await limiter.wait('k', { cost: 0, timeout })
+      expect(free).toMatchObject({ allowed: true, waitedMs: 0 })
+    }
+    limiter.close()
+    await expect(waiting).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
+  })
+
+  test('leaves nothing on a signal with which nobody waits any more', async () => {
+    const limiter = new RateLimiter({ policy })
+    const { signal } = new AbortController()
+    const waiting = [1, 2, 3].map(() => limiter.wait('k', { signal }))
+    expect(getEventListeners(signal, 'abort').length).toBe(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await Promise.all(waiting)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
   test('waits for a decision of several policies', async () => {
     const limiter = new RateLimiter({
       policy: [
@@ -209,6 +235,11 @@ describe('a limiter', () => {
     ['a timeout of 0 as a text', { timeout: '0s' as '1s' }, 'WEIR_INVALID_DURATION'],
     ['a timeout that is NaN', { timeout: Number.NaN }, 'WEIR_INVALID_DURATION'],
     ['a signal that is none', { signal: {} as AbortSignal }, 'WEIR_INVALID_OPTION'],
+    [
+      'a signal that cannot be left alone',
+      { signal: { addEventListener() {}, throwIfAborted() {} } as unknown as AbortSignal },
+      'WEIR_INVALID_OPTION',
+    ],
     ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
     ['a cost below 0', { cost: -1 }, 'WEIR_INVALID_COST'],
     ['a cost of another policy', { cost: { other: 1 } }, 'WEIR_INVALID_COST'],
@@ -584,6 +615,30 @@ describe('the line of a bucket', () => {
   })
 })
 
+test.each([
+  ['of a bucket', QUEUE],
+  ['that asks', fixedWindow({ limit: 1, window: '100ms' })],
+])('a line %s goes on where what it gives back fails', async (_, policy) => {
+  const time = virtualTime()
+  const { process, layer, store } = fleet(time)
+  const policySet = makePolicySet('line', [policy])
+  const ask = layer.ask
+  layer.ask = (request, pending) => {
+    if (request.mode !== 'consume') throw new Error('the clock is gone')
+    ask(request, pending)
+  }
+  const waiting = process()
+  const leaving = new AbortController()
+  const wait = (signal?: AbortSignal) =>
+    waiting.wait({ request: consuming(policySet), timeoutMs: 60_000, signal })
+  const left = expect(wait(leaving.signal)).rejects.toThrow()
+  leaving.abort()
+  await left
+  await time.advance(20)
+  expect((await time.settle(wait())).result?.granted).toBe(1)
+  expect(store.decide({ ...consuming(policySet), mode: 'peek' }).granted).toBe(0)
+})
+
 describe('a line that asks', () => {
   const policySet = makePolicySet('line', [fixedWindow({ limit: 4, window: '1s' })])
 
@@ -680,6 +735,23 @@ describe('a line that asks', () => {
     }
     await time.advance(4_000)
     expect(passed).toEqual([3, 4, 1, 1])
+  })
+
+  test('denies nobody for coming together with others of other costs', async () => {
+    const time = virtualTime()
+    const waiting = fleet(time, 100).process()
+    const wait = async (cost: number) => {
+      const request = consuming(policySet, cost)
+      const { result, waitedMs } = await waiting.wait({ request, timeoutMs: 0, signal: undefined })
+      return [result?.granted, waitedMs]
+    }
+    const all = Promise.all([1, 2, 1].map(wait))
+    // A call for each time that the cost changes.
+    expect(await time.settle(all)).toEqual([
+      [1, 100],
+      [1, 200],
+      [1, 300],
+    ])
   })
 
   test('gives to the next, or back, what was granted to one who has left meanwhile', async () => {

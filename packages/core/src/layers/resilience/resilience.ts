@@ -232,7 +232,6 @@ export class Resilience implements Layer {
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
     if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
     const whole = request.keep === undefined ? result : wholeOf(request, result)
-    if (whole === undefined) return
     const before = this.#seenOf(target.policySet).note(target, whole, mode)
     if (before === undefined || !this.#backend.recovers) return
     this.#send(restoring(target, before), {
@@ -264,15 +263,18 @@ function cancelling(request: LayerRequest, { untilUs, nowUs }: StoreResult): Lay
 }
 
 /**
- * What remains to everybody, with what must remain; at the most so much where nothing is left to
- * the request. Undefined: units that come only later were reserved, too, so it is not known.
+ * What remains to everybody: with what must remain and, where nothing is left to the request, at
+ * the most that. Of a bucket the end tells more.
  */
-function wholeOf(request: LayerRequest, result: StoreResult): StoreResult | undefined {
-  const { keep = [], costs, maxWaitMs } = request
-  if (maxWaitMs !== undefined && keep.some((kept) => kept > 0)) return undefined
+function wholeOf({ keep = [], costs }: LayerRequest, result: StoreResult): StoreResult {
   const policies = result.policies.map((each, i) => {
-    const kept = costs[i] === 0 ? 0 : (keep[i] as number)
-    return { ...each, remaining: each.remaining + kept }
+    const { policy, limit } = each
+    const most = each.remaining + (costs[i] === 0 ? 0 : (keep[i] as number))
+    if (each.remaining > 0 || !policy.kernel?.traits.drains) return { ...each, remaining: most }
+    // The end was rounded up to whole us.
+    const usedMs = ((result.untilUs[i] as number) - result.nowUs - 1) / 1_000
+    const left = Math.max(0, limit - Math.ceil(usedMs / policy.unitMs))
+    return { ...each, remaining: Math.min(most, left) }
   })
   return { ...result, policies }
 }

@@ -116,6 +116,17 @@ test.each(factories)('what others took shows in a denied class, too: %s', async 
   expect(await passed(limiter, 100, 'critical')).toBeLessThanOrEqual(50)
 })
 
+test.each(factories)(
+  'a denied class hides nothing of what higher ones have used: %s',
+  async (_, of) => {
+    const { world, limiter, passed } = worldOf(of(LIMIT))
+    expect(await passed(limiter, 95, 'critical')).toBe(95)
+    expect(await passed(limiter, 3, 'batch')).toBe(0)
+    world.isAway = true
+    expect(await passed(limiter, 20, 'critical')).toBe(5)
+  },
+)
+
 test('what was lost is restored by what a class was told', async () => {
   const [, of] = factories.find(([name]) => name === 'fixedWindow') as (typeof factories)[number]
   const { world, limiter, time, passed } = worldOf(of(LIMIT))
