@@ -86,9 +86,12 @@ function storeNames(): (store: object, kind: string) => string {
 const MAX_STORES = 50
 
 function writeLimiter(stats: LimiterStats, to: Writers): void {
-  const { limiter, enabled, shadow, decisions, policies, undecided, waiting, waits } = stats
+  const { limiter, enabled, shadow, decisions, priorities, policies } = stats
+  const { undecided, waiting, waits } = stats
   for (const { outcome, source, degraded, count } of decisions)
     to.decisions.add({ limiter, outcome, source, degraded: String(degraded) }, count)
+  for (const { priority, outcome, count } of priorities)
+    to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
     const { policy, algorithm, limit, windowMs, denials, nearLimit, units } = each
     const of = { limiter, policy }

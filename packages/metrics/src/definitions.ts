@@ -17,6 +17,7 @@ function histogram(name: string, help: string): Definition {
 /** What this package calls them. */
 export type Name =
   | 'decisions'
+  | 'priorities'
   | 'denials'
   | 'nearLimit'
   | 'units'
@@ -41,6 +42,11 @@ export type Name =
 
 export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   decisions: counter('weir.decisions', '{decision}', 'Decisions. Each is counted once.'),
+  priorities: counter(
+    'weir.priority.decisions',
+    '{decision}',
+    'Decisions of limiters with reserve, by the class of the request. Each is in decisions, too.',
+  ),
   denials: counter(
     'weir.denials',
     '{denial}',

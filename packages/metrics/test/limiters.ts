@@ -19,7 +19,14 @@ export async function busyLimiters(name: string): Promise<readonly RateLimiter[]
   })
   for (let i = 0; i < 3; i += 1) await login.consume(`u${i}`)
   await login.wait('u1')
-  return [search, login]
+  const jobs = new RateLimiter({
+    name: `${name}-jobs`,
+    policy: fixedWindow({ limit: 4, window: '1h' }),
+    reserve: { batch: 0.5 },
+  })
+  for (let i = 0; i < 3; i += 1) await jobs.consume('all', { priority: 'batch' })
+  await jobs.consume('all', { priority: 'critical' })
+  return [search, login, jobs]
 }
 
 /** The series of a text of Prometheus. */

@@ -45,6 +45,12 @@ describe('the text', () => {
     expect(decisions('text-login', 'allowed')).toBe(4)
     const denials = 'limiter="text-search",policy="burst",reason="limit",enforced="true"'
     expect(series.get(`weir_denials_total{${denials}}`)).toBe(2)
+    const classes = (of: string) =>
+      series.get(`weir_priority_decisions_total{limiter="text-jobs",${of}}`)
+    expect(classes('priority="batch",outcome="allowed"')).toBe(2)
+    expect(classes('priority="batch",outcome="denied"')).toBe(1)
+    expect(classes('priority="critical",outcome="allowed"')).toBe(1)
+    expect(classes('priority="critical",outcome="error"')).toBe(0)
     expect(series.get('weir_store_instances{store="store"}')).toBe(3)
     expect(series.get('weir_store_calls_total{store="store",node="store",result="ok"}')).toBe(6)
     const duration = 'weir_store_call_duration_seconds_count{store="store",node="store"}'

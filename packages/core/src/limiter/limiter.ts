@@ -203,6 +203,7 @@ export class RateLimiter {
     })
     const isNamed = name !== undefined
     const counters = this.#counters
+    if (options.reserve !== undefined) counters.addClasses(this.#priorities.names)
     noteCounters(this, counters)
     this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable, counters })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')

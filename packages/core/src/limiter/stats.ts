@@ -2,6 +2,7 @@
 
 import type { HistogramStats } from '../base/histogram.js'
 import {
+  CLASS_OUTCOMES,
   DENIALS,
   DENIED_UNITS,
   type LimiterCounters,
@@ -12,6 +13,7 @@ import {
   REASONS,
   REFUNDED,
   ROWS,
+  type Row,
   TAKEN,
 } from './counters.js'
 import type { Denied } from './decision.js'
@@ -27,6 +29,9 @@ export interface LimiterStats {
   /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`. Each is counted once, so they may
    *  be added up. */
   readonly decisions: readonly DecisionStats[]
+  /** The same decisions once more, of those that have a class: by class. Empty without
+   *  `reserve`. */
+  readonly priorities: readonly PriorityStats[]
   /** Of each policy, 200 at the most: those with other names are one, called `_other`. */
   readonly policies: readonly PolicyStats[]
   /** Requests of HTTP on which no decision was made, by why. */
@@ -70,6 +75,16 @@ export interface DecisionStats {
   readonly count: number
 }
 
+/** Decisions of one class and outcome. */
+export interface PriorityStats {
+  /** The class: one of `reserve`, or `critical`. */
+  readonly priority: string
+  /** As of `decisions`. */
+  readonly outcome: DecisionStats['outcome']
+  /** How many. What no store was asked for, as the limiter is switched off, has no class. */
+  readonly count: number
+}
+
 /** What was counted of a policy. */
 export interface PolicyStats {
   /** Its name; `_other` for those beyond 200. */
@@ -103,16 +118,22 @@ interface Watched {
 
 export function statsOf(
   { name, enabled, waiting }: Watched,
-  { decisions, policies, undecided, waits, isShadow }: LimiterCounters,
+  { decisions, policies, classes, undecided, waits, isShadow }: LimiterCounters,
 ): LimiterStats {
+  const shown = (outcome: Row['outcome']) =>
+    isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
   return {
     limiter: name,
     enabled,
     shadow: isShadow,
     decisions: ROWS.map(({ outcome, source, degraded }, row) => {
-      const shown = isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
-      return { outcome: shown, source, degraded, count: decisions[row] as number }
+      return { outcome: shown(outcome), source, degraded, count: decisions[row] as number }
     }),
+    priorities: [...classes].flatMap(([priority, cells]) =>
+      CLASS_OUTCOMES.map((outcome, place) => {
+        return { priority, outcome: shown(outcome), count: cells[place] as number }
+      }),
+    ),
     policies: [...policies].map(([policy, counters]) => policyStats(policy, counters)),
     undecided: { ...undecided },
     waiting,
