@@ -93,7 +93,7 @@ function writeLimiter(stats: LimiterStats, to: Writers): void {
   for (const { priority, outcome, count } of priorities)
     to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
-    const { policy, algorithm, limit, windowMs, denials, nearLimit, units } = each
+    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units } = each
     const of = { limiter, policy }
     for (const [reason, count] of Object.entries(denials))
       to.denials.add({ ...of, reason, enforced: String(!shadow) }, count)
@@ -101,6 +101,7 @@ function writeLimiter(stats: LimiterStats, to: Writers): void {
     to.nearLimit.add(of, nearLimit)
     if (limit === undefined) continue
     to.limit.add(of, limit)
+    if (factor !== undefined) to.factor.add(of, factor)
     to.info.add({ ...of, algorithm: String(algorithm), window_ms: String(windowMs) }, 1)
   }
   to.enabled.add({ limiter }, enabled ? 1 : 0)

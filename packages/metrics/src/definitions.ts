@@ -22,6 +22,7 @@ export type Name =
   | 'nearLimit'
   | 'units'
   | 'limit'
+  | 'factor'
   | 'info'
   | 'enabled'
   | 'shadow'
@@ -59,6 +60,12 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   ),
   units: counter('weir.units', '{unit}', 'Units taken, given back, taken as a penalty, denied.'),
   limit: gauge('weir.policy.limit', '{unit}', 'The limit of a policy.', 'last'),
+  factor: gauge(
+    'weir.adaptive.factor',
+    '1',
+    'The factor of an adaptive policy at its last use: 1 is its full limit.',
+    'least',
+  ),
   info: gauge('weir.policy.info', '1', 'Algorithm and window of a policy. Always 1.', 'last'),
   enabled: gauge('weir.limiter.enabled', '1', '0: the limiter is switched off.', 'least'),
   shadow: gauge('weir.limiter.shadow', '1', '1: denials of the limiter are not enforced.', 'least'),

@@ -1,6 +1,6 @@
 // Limiters that have seen something of everything.
 
-import { fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
+import { adaptive, fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
 
 /** @param name of the test: each has limiters of its own */
 export async function busyLimiters(name: string): Promise<readonly RateLimiter[]> {
@@ -26,7 +26,12 @@ export async function busyLimiters(name: string): Promise<readonly RateLimiter[]
   })
   for (let i = 0; i < 3; i += 1) await jobs.consume('all', { priority: 'batch' })
   await jobs.consume('all', { priority: 'critical' })
-  return [search, login, jobs]
+  const adapted = new RateLimiter({
+    name: `${name}-adapted`,
+    policy: adaptive(fixedWindow({ limit: 40, window: '1h' }), { warmUp: '1h', min: 0.25 }),
+  })
+  await adapted.consume('all')
+  return [search, login, jobs, adapted]
 }
 
 /** The series of a text of Prometheus. */

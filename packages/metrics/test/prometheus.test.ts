@@ -51,6 +51,9 @@ describe('the text', () => {
     expect(classes('priority="batch",outcome="denied"')).toBe(1)
     expect(classes('priority="critical",outcome="allowed"')).toBe(1)
     expect(classes('priority="critical",outcome="error"')).toBe(0)
+    const adapted = 'limiter="text-adapted",policy="fixed-window-1h"'
+    expect(series.get(`weir_adaptive_factor{${adapted}}`)).toBe(0.25)
+    expect(series.get(`weir_policy_limit{${adapted}}`)).toBe(10)
     expect(series.get('weir_store_instances{store="store"}')).toBe(3)
     expect(series.get('weir_store_calls_total{store="store",node="store",result="ok"}')).toBe(6)
     const duration = 'weir_store_call_duration_seconds_count{store="store",node="store"}'

@@ -77,6 +77,12 @@ export interface PolicyCounters {
   readonly cells: Float64Array
 }
 
+/** How a policy is that follows the load. */
+export interface AdaptiveState {
+  readonly policy: Policy
+  readonly factor: number
+}
+
 /** Requests that a limiter of HTTP requests let pass, or refused, without a decision. */
 export interface UndecidedCounters {
   skip: number
@@ -127,6 +133,8 @@ export class LimiterCounters {
     preflight: 0,
     noKey: 0,
   }
+  /** Says how its policy is now, where that follows the load. */
+  adaptive: (() => AdaptiveState) | undefined
   /** Its denials are not enforced. */
   isShadow = false
 

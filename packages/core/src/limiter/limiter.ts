@@ -49,6 +49,7 @@ import {
   withoutPolicy,
 } from './decision.js'
 import {
+  adaptiveOf,
   checkedCost,
   checkedKey,
   type Key,
@@ -209,7 +210,10 @@ export class RateLimiter {
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
       this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED
     else if (whenPolicyFails !== undefined) this.#otherwise = this.#resolve(whenPolicyFails)
-    if (typeof policy === 'function') return
+    if (typeof policy === 'function') {
+      counters.adaptive = adaptiveOf(policy, { limiter: this.name, isNamed })
+      return
+    }
     this.#fixed = this.#resolve(policy)
     if (!shared) warnOfNamesake(this.#fixed, store)
   }

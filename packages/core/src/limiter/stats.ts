@@ -2,6 +2,7 @@
 
 import type { HistogramStats } from '../base/histogram.js'
 import {
+  type AdaptiveState,
   CLASS_OUTCOMES,
   DENIALS,
   DENIED_UNITS,
@@ -91,9 +92,12 @@ export interface PolicyStats {
   readonly policy: string
   /** Which algorithm decides. `undefined` of `_other`. */
   readonly algorithm: string | undefined
-  /** Its limit; of several under one name, such as tiers, of the one made last. `undefined` of
-   *  `_other`. */
+  /** Its limit; of several under one name, such as tiers, of the one made last; of an adaptive
+   *  policy, the one of its last use. `undefined` of `_other`. */
   readonly limit: number | undefined
+  /** Where the limiter's `policy` is an adaptive one: its factor at its last use. Of others
+   *  `undefined`. */
+  readonly factor: number | undefined
   /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */
   readonly windowMs: number | undefined
   /** Decisions that it denied, as the binding policy, by reason. */
@@ -118,8 +122,9 @@ interface Watched {
 
 export function statsOf(
   { name, enabled, waiting }: Watched,
-  { decisions, policies, classes, undecided, waits, isShadow }: LimiterCounters,
+  { decisions, policies, classes, adaptive: says, undecided, waits, isShadow }: LimiterCounters,
 ): LimiterStats {
+  const adaptive = says?.()
   const shown = (outcome: Row['outcome']) =>
     isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
   return {
@@ -134,14 +139,20 @@ export function statsOf(
         return { priority, outcome: shown(outcome), count: cells[place] as number }
       }),
     ),
-    policies: [...policies].map(([policy, counters]) => policyStats(policy, counters)),
+    policies: [...policies].map(([name, counters]) => policyStats(name, counters, adaptive)),
     undecided: { ...undecided },
     waiting,
     waits: waits.stats(),
   }
 }
 
-function policyStats(name: string, { policy, cells }: PolicyCounters): PolicyStats {
+function policyStats(
+  name: string,
+  { policy: latest, cells }: PolicyCounters,
+  adaptive: AdaptiveState | undefined,
+): PolicyStats {
+  const now = adaptive?.policy.name === name ? adaptive : undefined
+  const policy = now?.policy ?? latest
   const at = (place: number): number => cells[place] as number
   const denials = REASONS.map((reason, i) => [reason, at(DENIALS + i)])
   const isOne = name !== OTHERS
@@ -149,6 +160,7 @@ function policyStats(name: string, { policy, cells }: PolicyCounters): PolicySta
     policy: name,
     algorithm: isOne ? policy.algorithm : undefined,
     limit: isOne ? policy.limit : undefined,
+    factor: now?.factor,
     windowMs: isOne ? policy.windowMs : undefined,
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),

@@ -8,6 +8,7 @@ import { isPromise } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
+import type { PolicyOfKey } from '../live/types.js'
 import { inSteps, STEPS, steering } from './factor.js'
 import type { Signal } from './signals.js'
 
@@ -27,10 +28,11 @@ export interface AdaptiveOptions {
 }
 
 /** The policy of now: give it to a limiter as its `policy`. */
-export interface AdaptivePolicy {
-  (): Policy
+export interface AdaptivePolicy extends PolicyOfKey {
   /** The factor at its last use, from `min` to `max`. */
   readonly factor: number
+  /** The policy at its last use. To read it is no use. */
+  readonly current: Policy
 }
 
 /** How often the signal is asked. */
@@ -116,7 +118,11 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     return current
   }
 
-  return Object.defineProperty(use, 'factor', { get: () => factor }) as AdaptivePolicy
+  return Object.defineProperties(use, {
+    factor: { get: () => factor },
+    current: { get: () => current },
+    takesKey: { value: true },
+  }) as AdaptivePolicy
 }
 
 /** Undefined where a signal has nothing to say, or nothing that makes sense. */
