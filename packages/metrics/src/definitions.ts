@@ -29,6 +29,12 @@ export type Name =
   | 'undecided'
   | 'waiting'
   | 'waits'
+  | 'overloadLimit'
+  | 'overloadInFlight'
+  | 'overloadRefused'
+  | 'liveVersion'
+  | 'liveCurrent'
+  | 'liveRefused'
   | 'calls'
   | 'durations'
   | 'inFlight'
@@ -76,6 +82,35 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   ),
   waiting: gauge('weir.waiting', '{request}', 'Requests that wait for their turn now.'),
   waits: histogram('weir.wait.duration', 'How long requests waited for their turn.'),
+  overloadLimit: gauge(
+    'weir.overload.limit',
+    '{request}',
+    'How many requests may be in flight, by overload protection.',
+  ),
+  overloadInFlight: gauge('weir.overload.in_flight', '{request}', 'Requests in flight.'),
+  overloadRefused: counter(
+    'weir.overload.refused',
+    '{request}',
+    'Requests refused, as too many were in flight.',
+  ),
+  liveVersion: gauge(
+    'weir.live.version',
+    '1',
+    'The version of live policies that holds in this process.',
+    'least',
+  ),
+  liveCurrent: gauge(
+    'weir.live.current',
+    '1',
+    '0: the store was not heard for so long that other policies may hold elsewhere.',
+    'least',
+  ),
+  liveRefused: gauge(
+    'weir.live.refused',
+    '{setting}',
+    'Stored policies and overrides that were refused; what was before them holds.',
+    'last',
+  ),
   calls: counter('weir.store.calls', '{call}', 'Calls to a store, by how they ended.'),
   durations: histogram('weir.store.call.duration', 'How long calls to a store took.'),
   inFlight: gauge('weir.store.in_flight', '{call}', 'Calls that wait for an answer of the store.'),
@@ -102,6 +137,6 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   failures: counter(
     'weir.metrics.failures',
     '{failure}',
-    'Limiters and stores that could not be read for metrics.',
+    'Limiters, stores and live policies that could not be read for metrics.',
   ),
 }

@@ -3,7 +3,7 @@
 import { adaptive, fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
 
 /** @param name of the test: each has limiters of its own */
-export async function busyLimiters(name: string): Promise<readonly RateLimiter[]> {
+export async function busyLimiters(name: string): Promise<RateLimiter[]> {
   const search = new RateLimiter({
     name: `${name}-search`,
     store: resilient(memoryStore(), { instances: 3 }),
