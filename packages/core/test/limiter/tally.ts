@@ -31,10 +31,13 @@ export class Tally {
   }
 
   /** What `settle` made of a decision that was charged `cost` of each policy. */
-  settled({ allowed, policies }: Decision, actual: number): void {
+  settled({ allowed, degraded, policies }: Decision, actual: number): void {
     if (!allowed) return
-    for (const { policy, cost } of policies)
-      this.#add(`${policy.name} ${actual > cost ? 'taken' : 'refunded'}`, Math.abs(actual - cost))
+    for (const { policy, cost } of policies) {
+      if (actual > cost) this.#add(`${policy.name} taken`, actual - cost)
+      // Of what was decided without the store nothing is given back.
+      else if (!degraded) this.#add(`${policy.name} refunded`, cost - actual)
+    }
   }
 
   /** A penalty, as it answers. */

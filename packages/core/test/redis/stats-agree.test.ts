@@ -5,16 +5,17 @@
 //
 // walks on for as many steps of each algorithm; WEIR_SEED=7 takes other walks.
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Decision,
   memoryStore,
   type Policy,
   RateLimiter,
+  resilient,
   type Store,
 } from '../../src/index.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
-import { fakeClock } from '../../src/testing/index.js'
+import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 import { countsOf, Tally } from '../limiter/tally.js'
 import { randomFrom } from '../virtual-time.js'
 import { singleClient, strictStore } from './clients.js'
@@ -70,6 +71,25 @@ function stepOf(random: Random): Step {
   }
 }
 
+/** A store that may be away, with what decides meanwhile. */
+function leavingStore(clock: FakeClock): { readonly store: Store; leave(): void } {
+  const inner = memoryStore({ clock })
+  let isAway = false
+  const leaving: Store = {
+    decide(request) {
+      if (isAway) throw new Error('away')
+      return inner.decide(request)
+    },
+    reset: (target) => inner.reset(target),
+  }
+  return {
+    store: resilient(leaving, { instances: 1 }),
+    leave() {
+      isAway = true
+    },
+  }
+}
+
 const names = Object.keys(policyFactories)
 
 /** An algorithm alone, and beside another. */
@@ -93,16 +113,21 @@ test.each(subjects)(
   async (name, policy) => {
     const clock = fakeClock()
     const client = singleClient()
+    const away = leavingStore(clock)
     const stores: Readonly<Record<string, Store>> = {
       memory: memoryStore({ clock }),
       redis: strictStore(client, { clock, instances: 1, denyCache: false }),
+      away: away.store,
       layers: strictStore(client, {
         clock,
         instances: 1,
         leases: { units: 4, holdMs: 1_000 },
       }),
     }
+    // What a store says of an outage is not the subject.
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(async () => {
+      warning.mockRestore()
       for (const store of Object.values(stores)) await store.close?.()
     })
     const sides = Object.entries(stores).map(([of, store]) => {
@@ -117,16 +142,18 @@ test.each(subjects)(
     })
     const random = randomFrom(SEED)
     for (let i = 0; i < STEPS; i += 1) {
+      if (i === STEPS / 2) away.leave()
       if (random() < 0.4) clock.advance(Math.floor(random() * 1_500))
       const step = stepOf(random)
       await Promise.all(sides.map(({ limiter, tally, charged }) => step(limiter, tally, charged)))
     }
     for (const { limiter, tally } of sides) expect(countsOf(limiter)).toEqual(tally.counts)
-    const [memory, redis, layers] = sides.map(({ limiter }) => countsOf(limiter))
+    const [memory, redis, without, layers] = sides.map(({ limiter }) => countsOf(limiter))
     expect(redis).toEqual(memory)
     // Walks that deny nothing, and layers that answer nothing, would prove nothing.
     expect(memory).toHaveProperty(['decision denied store'])
     expect(memory).toHaveProperty(['class batch denied'])
+    expect(without).toHaveProperty(['decision allowed local degraded'])
     expect(layers).toHaveProperty(['decision denied cache'])
   },
 )
