@@ -5,7 +5,7 @@ import { Controller, Get, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { MetricsModule } from '@weir/metrics/nest'
-import { fixedWindow, RateLimit, RateLimitModule } from '@weir/nest'
+import { fixedWindow, overload, RateLimit, RateLimitModule } from '@weir/nest'
 import { expect, test } from 'vitest'
 
 function decorated(): Type {
@@ -27,7 +27,10 @@ test.each([
 ])('on %s, unlimited itself', async (_, adapter, at, path) => {
   class AppModule {}
   Module({
-    imports: [RateLimitModule.forRoot({ limit: 2, window: '1h' }), MetricsModule.forRoot({ path })],
+    imports: [
+      RateLimitModule.forRoot({ limit: 2, window: '1h' }),
+      MetricsModule.forRoot({ path, also: [overload()] }),
+    ],
     controllers: [decorated()],
   })(AppModule)
   const options = { logger: false, abortOnError: false } as const
@@ -46,6 +49,7 @@ test.each([
     const text = await response.text()
     const denied = 'limiter="Reports.list",policy="few",reason="limit",enforced="true"'
     expect(text).toContain(`weir_denials_total{${denied}} 2\n`)
+    expect(text).toContain('weir_overload_in_flight 0\n')
     const scrapes = 'limiter="default",outcome="allowed",source="store",degraded="false"'
     expect(text).toContain(`weir_decisions_total{${scrapes}} 0\n`)
   } finally {

@@ -5,7 +5,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  adaptive,
   fixedWindow,
+  type LivePolicies,
+  livePolicies,
+  overload,
   RateLimiter,
   rateLimit,
   recommendedRedisOptions,
@@ -62,6 +66,7 @@ afterAll(async () => {
   server?.closeAllConnections()
   server?.close()
   redis?.kill('SIGCONT')
+  plans?.close()
   await store?.close()
   client?.disconnect()
   await redis?.stop()
@@ -73,6 +78,10 @@ let strict: RateLimiter
 let inMemory: RateLimiter
 let patient: RateLimiter
 let shadow: ReturnType<typeof rateLimit>
+let classes: RateLimiter
+let adapted: RateLimiter
+let plans: LivePolicies
+const guard = overload()
 
 function makeLimiters(): void {
   const window = '1h'
@@ -91,6 +100,11 @@ function makeLimiters(): void {
     name: 'patient',
     policy: tokenBucket({ name: 'turns', capacity: 1, refill: 100, every: '1s', maxWait: '1m' }),
   })
+  const hundred = fixedWindow({ name: 'hundred', limit: 100, window })
+  classes = new RateLimiter({ name: 'classes', policy: hundred, reserve: { batch: 0.8 } })
+  const warming = adaptive(fixedWindow({ name: 'warming', limit: 100, window }), { warmUp: '1d' })
+  adapted = new RateLimiter({ name: 'adapted', policy: warming })
+  plans = livePolicies(store, { name: 'plans', defaults: { free: hundred } })
   shadow = rateLimit({
     name: 'shadow',
     store,
@@ -102,9 +116,20 @@ function makeLimiters(): void {
 }
 
 function app() {
-  const metrics = prometheus([search, strict, inMemory, patient, shadow])
+  const metrics = prometheus([
+    search,
+    strict,
+    inMemory,
+    patient,
+    shadow,
+    classes,
+    adapted,
+    guard,
+    plans,
+  ])
   return express()
     .get('/metrics', metrics.handler)
+    .use('/guarded', guard)
     .use(shadow)
     .get(['/', '/health'], (_, res) => void res.end())
 }
@@ -117,10 +142,12 @@ function count(id: string, by = 1): void {
 }
 
 /** Asks once, and counts what comes of it. */
-async function ask(limiter: RateLimiter, key: string, cost = 1): Promise<void> {
+async function ask(limiter: RateLimiter, key: string, cost = 1, priority?: string): Promise<void> {
   try {
-    const decision = await limiter.consume(key, { cost })
-    count(`${limiter.name} ${decision.allowed ? 'allowed' : 'denied'}`)
+    const decision = await limiter.consume(key, { cost, priority })
+    const outcome = decision.allowed ? 'allowed' : 'denied'
+    count(`${limiter.name} ${outcome}`)
+    if (priority !== undefined) count(`class ${priority} ${outcome}`)
     if (decision.allowed)
       for (const { policy } of decision.policies) count(`${limiter.name}/${policy.name}`, cost)
   } catch {
@@ -135,6 +162,8 @@ async function load(rounds: number): Promise<void> {
         await ask(search, `user-${i % 5}`, 1 + (i % 3))
         await ask(strict, `user-${i}`)
         await ask(inMemory, `user-${i % 2}`)
+        await ask(adapted, `user-${i % 2}`)
+        await ask(classes, 'all', 1, i % 4 === 0 ? 'critical' : 'batch')
       }),
     )
     await fetch(url)
@@ -156,7 +185,14 @@ async function shows(all: Readonly<Record<string, number>>): Promise<void> {
       const units = await seen.query(
         'sum by (limiter, policy) (weir_units_total{kind="taken"}) > 0',
       )
+      const ofClasses = await seen.query(
+        'sum by (priority, outcome) (weir_priority_decisions_total) > 0',
+      )
       last = Object.fromEntries([
+        ...ofClasses.map(({ labels, value }) => [
+          `class ${labels.priority} ${labels.outcome}`,
+          value,
+        ]),
         ...decisions.map(({ labels, value }) => [`${labels.limiter} ${labels.outcome}`, value]),
         ...units.map(({ labels, value }) => [`${labels.limiter}/${labels.policy}`, value]),
       ])

@@ -47,7 +47,13 @@ export type {
   WaitOptions,
 } from './limiter/options.js'
 export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
-export type { DecisionStats, LimiterStats, PolicyStats, UndecidedStats } from './limiter/stats.js'
+export type {
+  DecisionStats,
+  LimiterStats,
+  PolicyStats,
+  PriorityStats,
+  UndecidedStats,
+} from './limiter/stats.js'
 export {
   type LimitsFrom,
   type LimitsFromOptions,

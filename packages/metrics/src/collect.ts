@@ -1,9 +1,9 @@
 // Reads what limiters and their stores have counted. Nothing here is called per decision, and
 // nothing that goes wrong in one of them keeps the others from being read.
 
-import type { LimiterStats, StoreStats } from '@weir/core'
+import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
 import { DEFINITIONS, type Name } from './definitions.js'
-import { type Limiters, limitersOf, type WatchedLimiter } from './limiters.js'
+import { type All, allOf, type Limiters, type WatchedLimiter } from './limiters.js'
 import { type Metric, type Writer, written } from './metric.js'
 
 type Writers = Readonly<Record<Name, Writer>>
@@ -11,14 +11,22 @@ type Writers = Readonly<Record<Name, Writer>>
 /** States of a breaker. */
 const STATES = ['closed', 'half-open', 'open']
 
+/** What could not be read so far. */
+interface Failures {
+  limiter: number
+  store: number
+  live: number
+}
+
 /**
- * A function that reads the metrics of limiters and of their stores.
+ * A function that reads the metrics of limiters and of their stores, of overload protection and of
+ * live policies.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const all = collector([limiter])()
  */
 export function collector(limiters: Limiters): () => readonly Metric[] {
-  const all = limitersOf(limiters)
-  const failures = { limiter: 0, store: 0 }
+  const all = allOf(limiters)
+  const failures: Failures = { limiter: 0, store: 0, live: 0 }
   const names = storeNames()
 
   return () => {
@@ -29,7 +37,8 @@ export function collector(limiters: Limiters): () => readonly Metric[] {
       entries.map(([name, { writer }]) => [name, writer]),
     ) as Writers
     const stores = new Set<WatchedLimiter['store']>()
-    for (const limiter of limitersNow(all, failures)) {
+    const { limiters, guards, live } = allNow(all, failures)
+    for (const limiter of limiters) {
       if (!isRead(() => writeLimiter(limiter.stats(), writers))) failures.limiter += 1
       if (typeof limiter.store?.stats === 'function') stores.add(limiter.store)
     }
@@ -40,21 +49,25 @@ export function collector(limiters: Limiters): () => readonly Metric[] {
       })
       if (!isGood) failures.store += 1
     }
+    for (const { limit, inFlight, refused } of guards) {
+      writers.overloadLimit.add({}, limit)
+      writers.overloadInFlight.add({}, inFlight)
+      writers.overloadRefused.add({}, refused)
+    }
+    for (const each of live)
+      if (!isRead(() => writeLive(checkedLive(each.status()), writers))) failures.live += 1
     for (const [source, count] of Object.entries(failures)) writers.failures.add({ source }, count)
     return entries.map(([, { metric }]) => metric)
   }
 }
 
 /** A function of the user's gives them. */
-function limitersNow(
-  all: () => readonly WatchedLimiter[],
-  failures: { limiter: number },
-): readonly WatchedLimiter[] {
+function allNow(all: () => All, failures: Failures): All {
   try {
     return all()
   } catch {
     failures.limiter += 1
-    return []
+    return { limiters: [], guards: [], live: [] }
   }
 }
 
@@ -86,11 +99,14 @@ function storeNames(): (store: object, kind: string) => string {
 const MAX_STORES = 50
 
 function writeLimiter(stats: LimiterStats, to: Writers): void {
-  const { limiter, enabled, shadow, decisions, policies, undecided, waiting, waits } = stats
+  const { limiter, enabled, shadow, decisions, priorities, policies } = stats
+  const { undecided, waiting, waits } = stats
   for (const { outcome, source, degraded, count } of decisions)
     to.decisions.add({ limiter, outcome, source, degraded: String(degraded) }, count)
+  for (const { priority, outcome, count } of priorities)
+    to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
-    const { policy, algorithm, limit, windowMs, denials, nearLimit, units } = each
+    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units } = each
     const of = { limiter, policy }
     for (const [reason, count] of Object.entries(denials))
       to.denials.add({ ...of, reason, enforced: String(!shadow) }, count)
@@ -98,6 +114,7 @@ function writeLimiter(stats: LimiterStats, to: Writers): void {
     to.nearLimit.add(of, nearLimit)
     if (limit === undefined) continue
     to.limit.add(of, limit)
+    if (factor !== undefined) to.factor.add(of, factor)
     to.info.add({ ...of, algorithm: String(algorithm), window_ms: String(windowMs) }, 1)
   }
   to.enabled.add({ limiter }, enabled ? 1 : 0)
@@ -136,6 +153,20 @@ function writeStore(store: string, stats: StoreStats, to: Writers): void {
   to.keys.add({ store }, memory.keys)
   to.size.add({ store }, memory.bytes)
   to.evictions.add({ store }, memory.evictions)
+}
+
+function writeLive({ name, version, refused, isCurrent }: LiveStatus, to: Writers): void {
+  const of = { settings: name }
+  to.liveVersion.add(of, version)
+  to.liveCurrent.add(of, isCurrent ? 1 : 0)
+  to.liveRefused.add(of, refused)
+}
+
+function checkedLive(given: LiveStatus): LiveStatus {
+  const { name, version, refused } = given
+  if (typeof name === 'string' && typeof version === 'number' && typeof refused === 'number')
+    return given
+  throw new TypeError('status() of live policies gave something else')
 }
 
 /** Anybody may have written the store: nothing is written of one that says nonsense. */

@@ -17,16 +17,24 @@ function histogram(name: string, help: string): Definition {
 /** What this package calls them. */
 export type Name =
   | 'decisions'
+  | 'priorities'
   | 'denials'
   | 'nearLimit'
   | 'units'
   | 'limit'
+  | 'factor'
   | 'info'
   | 'enabled'
   | 'shadow'
   | 'undecided'
   | 'waiting'
   | 'waits'
+  | 'overloadLimit'
+  | 'overloadInFlight'
+  | 'overloadRefused'
+  | 'liveVersion'
+  | 'liveCurrent'
+  | 'liveRefused'
   | 'calls'
   | 'durations'
   | 'inFlight'
@@ -41,6 +49,11 @@ export type Name =
 
 export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   decisions: counter('weir.decisions', '{decision}', 'Decisions. Each is counted once.'),
+  priorities: counter(
+    'weir.priority.decisions',
+    '{decision}',
+    'Decisions of limiters with reserve, by the class of the request. Each is in decisions, too.',
+  ),
   denials: counter(
     'weir.denials',
     '{denial}',
@@ -53,6 +66,12 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   ),
   units: counter('weir.units', '{unit}', 'Units taken, given back, taken as a penalty, denied.'),
   limit: gauge('weir.policy.limit', '{unit}', 'The limit of a policy.', 'last'),
+  factor: gauge(
+    'weir.adaptive.factor',
+    '1',
+    'The factor of an adaptive policy at its last use: 1 is its full limit.',
+    'least',
+  ),
   info: gauge('weir.policy.info', '1', 'Algorithm and window of a policy. Always 1.', 'last'),
   enabled: gauge('weir.limiter.enabled', '1', '0: the limiter is switched off.', 'least'),
   shadow: gauge('weir.limiter.shadow', '1', '1: denials of the limiter are not enforced.', 'least'),
@@ -63,6 +82,35 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   ),
   waiting: gauge('weir.waiting', '{request}', 'Requests that wait for their turn now.'),
   waits: histogram('weir.wait.duration', 'How long requests waited for their turn.'),
+  overloadLimit: gauge(
+    'weir.overload.limit',
+    '{request}',
+    'How many requests may be in flight, by overload protection.',
+  ),
+  overloadInFlight: gauge('weir.overload.in_flight', '{request}', 'Requests in flight.'),
+  overloadRefused: counter(
+    'weir.overload.refused',
+    '{request}',
+    'Requests refused, as too many were in flight.',
+  ),
+  liveVersion: gauge(
+    'weir.live.version',
+    '1',
+    'The version of live policies that holds in this process.',
+    'least',
+  ),
+  liveCurrent: gauge(
+    'weir.live.current',
+    '1',
+    '0: the store was not heard for so long that other policies may hold elsewhere.',
+    'least',
+  ),
+  liveRefused: gauge(
+    'weir.live.refused',
+    '{setting}',
+    'Stored policies and overrides that were refused; what was before them holds.',
+    'last',
+  ),
   calls: counter('weir.store.calls', '{call}', 'Calls to a store, by how they ended.'),
   durations: histogram('weir.store.call.duration', 'How long calls to a store took.'),
   inFlight: gauge('weir.store.in_flight', '{call}', 'Calls that wait for an answer of the store.'),
@@ -89,6 +137,6 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   failures: counter(
     'weir.metrics.failures',
     '{failure}',
-    'Limiters and stores that could not be read for metrics.',
+    'Limiters, stores and live policies that could not be read for metrics.',
   ),
 }

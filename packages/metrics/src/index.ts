@@ -1,5 +1,11 @@
 // What limiters have counted as metrics, for exporters other than those of this package.
 
 export { collector } from './collect.js'
-export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
+export type {
+  Limiters,
+  Watched,
+  WatchedLimiter,
+  WatchedLive,
+  WatchedOverload,
+} from './limiters.js'
 export type { Metric, Point } from './metric.js'

@@ -1,6 +1,7 @@
-// Which limiters are watched: checked where they enter.
+// What is watched, by what it has: checked where it enters. By its class it could not be told, as
+// there may be two copies of a package.
 
-import type { LimiterStats, StoreStats } from '@weir/core'
+import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
 
 /** What is asked of a limiter; `RateLimiter` has it, of any copy of @weir/core. */
 export interface WatchedLimiter {
@@ -10,43 +11,89 @@ export interface WatchedLimiter {
   readonly store: { stats?(): StoreStats }
 }
 
-/** A limiter, or a middleware that has one. */
-export type Watched = WatchedLimiter | { readonly limiter: WatchedLimiter }
+/** What is asked of overload protection; `overload()` has it. */
+export interface WatchedOverload {
+  /** The most requests that may be in flight. */
+  readonly limit: number
+  /** Requests in flight. */
+  readonly inFlight: number
+  /** Requests refused. */
+  readonly refused: number
+}
 
-/** Limiters and middleware; or a function that gives those that there are now. */
+/** What is asked of live policies; `livePolicies()` has it. */
+export interface WatchedLive {
+  /** How they are. */
+  status(): LiveStatus
+  /** What tells them from others that have a status. Not called. */
+  history(): unknown
+}
+
+/** A limiter, or a middleware that has one; overload protection; or live policies. */
+export type Watched =
+  | WatchedLimiter
+  | { readonly limiter: WatchedLimiter }
+  | WatchedOverload
+  | WatchedLive
+
+/** What is to be watched; or a function that gives what there is now. */
 export type Limiters = Iterable<Watched> | (() => Iterable<Watched>)
 
+/** All that is watched, each once. */
+export interface All {
+  readonly limiters: Iterable<WatchedLimiter>
+  readonly guards: Iterable<WatchedOverload>
+  readonly live: Iterable<WatchedLive>
+}
+
 /**
- * A function that gives the limiters, each once.
+ * A function that gives what is watched.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
-export function limitersOf(given: Limiters): () => readonly WatchedLimiter[] {
-  if (typeof given === 'function') return () => checked(given())
+export function allOf(given: Limiters): () => All {
+  if (typeof given === 'function') return () => sorted(given())
   // A copy: an iterator can be read once only.
-  const all = checked(given)
+  const all = sorted(given)
   return () => all
 }
 
-function checked(given: Iterable<Watched>): readonly WatchedLimiter[] {
-  if (
-    typeof (given as Partial<Iterable<Watched>> | null | undefined)?.[Symbol.iterator] !==
-    'function'
-  )
-    throw invalid(given)
-  return [...new Set([...given].map(limiterOf))]
+function sorted(given: Iterable<Watched>): All {
+  const { [Symbol.iterator]: iterator } = (given ?? {}) as Partial<Iterable<Watched>>
+  if (typeof iterator !== 'function') throw invalid(given)
+  const limiters = new Set<WatchedLimiter>()
+  const guards = new Set<WatchedOverload>()
+  const live = new Set<WatchedLive>()
+  for (const each of given) {
+    const limiter = limiterOf(each)
+    if (limiter !== undefined) limiters.add(limiter)
+    else if (isOverload(each)) guards.add(each)
+    else if (isLive(each)) live.add(each)
+    else throw invalid(each)
+  }
+  return { limiters, guards, live }
 }
 
-function limiterOf(given: Watched): WatchedLimiter {
+function limiterOf(given: Watched): WatchedLimiter | undefined {
   const { limiter } = (given ?? {}) as { limiter?: unknown }
   const found = typeof limiter === 'object' && limiter !== null ? limiter : given
-  if (typeof (found as Partial<WatchedLimiter> | undefined)?.stats !== 'function')
-    throw invalid(given)
-  return found as WatchedLimiter
+  const isLimiter = typeof (found as Partial<WatchedLimiter> | undefined)?.stats === 'function'
+  return isLimiter ? (found as WatchedLimiter) : undefined
+}
+
+function isOverload(given: unknown): given is WatchedOverload {
+  const { limit, inFlight, refused } = (given ?? {}) as Partial<WatchedOverload>
+  return [limit, inFlight, refused].every((each) => typeof each === 'number')
+}
+
+function isLive(given: unknown): given is WatchedLive {
+  const { status, history } = (given ?? {}) as Partial<WatchedLive>
+  return typeof status === 'function' && typeof history === 'function'
 }
 
 function invalid(given: unknown): TypeError {
   const shown = typeof given === 'string' ? JSON.stringify(given) : String(typeof given)
-  const right = 'give limiters or middleware of @weir: [limiter, rateLimit({ ... })]'
+  const right =
+    'give limiters, middleware or live policies of @weir: [rateLimit({ ... }), overload()]'
   const error = new TypeError(`limiters has ${shown}; ${right}`)
   return Object.assign(error, { code: 'WEIR_INVALID_OPTION' })
 }

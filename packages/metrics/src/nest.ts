@@ -7,6 +7,9 @@ import { type PrometheusMetrics, prometheus, type Watched } from './prometheus.j
 export interface MetricsModuleOptions {
   /** Where Prometheus scrapes. Default `'metrics'`. */
   readonly path?: string | undefined
+  /** What to show beside the limiters: overload protection, live policies, limiters of your own.
+   *  Default: nothing. */
+  readonly also?: readonly Watched[] | undefined
 }
 
 /** What `RateLimitModule` of @weir/nest provides globally: all its limiters. */
@@ -32,11 +35,14 @@ interface HeaderSetter {
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: modules of Nest are classes
 export class MetricsModule {
-  static forRoot({ path = 'metrics' }: MetricsModuleOptions = {}): DynamicModule {
+  /** @throws {TypeError} WEIR_INVALID_OPTION */
+  static forRoot({ path = 'metrics', also = [] }: MetricsModuleOptions = {}): DynamicModule {
+    // What is wrong with it is said now, and not counted at each scrape.
+    prometheus(also)
     const provider = {
       provide: METRICS,
       // Also those that are made later.
-      useFactory: (limits: Limits) => prometheus(() => limits.all()),
+      useFactory: (limits: Limits) => prometheus(() => [...limits.all(), ...also]),
       inject: [LIMITS],
     }
     return {

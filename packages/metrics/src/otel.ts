@@ -9,7 +9,13 @@ import { DEFINITIONS } from './definitions.js'
 import type { Limiters } from './limiters.js'
 import type { Metric, Point } from './metric.js'
 
-export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
+export type {
+  Limiters,
+  Watched,
+  WatchedLimiter,
+  WatchedLive,
+  WatchedOverload,
+} from './limiters.js'
 
 export interface OtelOptions {
   /** What makes the instruments. Default: a meter of the global provider, named `@weir/metrics`. */

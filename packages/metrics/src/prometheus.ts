@@ -8,7 +8,13 @@ import type { Metric } from './metric.js'
 import { type Registry, registered } from './registry.js'
 import { OPEN_METRICS, TEXT, textOf, wantsOpenMetrics } from './text.js'
 
-export type { Limiters, Watched, WatchedLimiter } from './limiters.js'
+export type {
+  Limiters,
+  Watched,
+  WatchedLimiter,
+  WatchedLive,
+  WatchedOverload,
+} from './limiters.js'
 export type { Registry } from './registry.js'
 
 /** What a scrape is answered. */

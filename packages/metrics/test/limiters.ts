@@ -1,9 +1,9 @@
 // Limiters that have seen something of everything.
 
-import { fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
+import { adaptive, fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
 
 /** @param name of the test: each has limiters of its own */
-export async function busyLimiters(name: string): Promise<readonly RateLimiter[]> {
+export async function busyLimiters(name: string): Promise<RateLimiter[]> {
   const search = new RateLimiter({
     name: `${name}-search`,
     store: resilient(memoryStore(), { instances: 3 }),
@@ -19,7 +19,19 @@ export async function busyLimiters(name: string): Promise<readonly RateLimiter[]
   })
   for (let i = 0; i < 3; i += 1) await login.consume(`u${i}`)
   await login.wait('u1')
-  return [search, login]
+  const jobs = new RateLimiter({
+    name: `${name}-jobs`,
+    policy: fixedWindow({ limit: 4, window: '1h' }),
+    reserve: { batch: 0.5 },
+  })
+  for (let i = 0; i < 3; i += 1) await jobs.consume('all', { priority: 'batch' })
+  await jobs.consume('all', { priority: 'critical' })
+  const adapted = new RateLimiter({
+    name: `${name}-adapted`,
+    policy: adaptive(fixedWindow({ limit: 40, window: '1h' }), { warmUp: '1h', min: 0.25 }),
+  })
+  await adapted.consume('all')
+  return [search, login, jobs, adapted]
 }
 
 /** The series of a text of Prometheus. */

@@ -74,7 +74,7 @@ describe.each(lines)('SDK %s', (line, sdk, Exporter) => {
     const of = (metric: string) =>
       later.find(({ descriptor }) => descriptor.name === metric)?.dataPoints ?? []
     const decisions = of('weir.decisions').map(({ value }) => Number(value))
-    expect(decisions.reduce((sum, value) => sum + value, 0)).toBe(10)
+    expect(decisions.reduce((sum, value) => sum + value, 0)).toBe(15)
     const waits = of('weir.wait.duration').map(({ value }) => (value as { count: number }).count)
     expect(waits).toEqual([1])
     await provider.shutdown()
@@ -110,7 +110,7 @@ describe.each(lines)('SDK %s', (line, sdk, Exporter) => {
       (sum, { asDouble, asInt }) => sum + Number(asDouble ?? asInt),
       0,
     )
-    expect(total).toBe(10)
+    expect(total).toBe(15)
     stop()
     await provider.shutdown()
     server.closeAllConnections()

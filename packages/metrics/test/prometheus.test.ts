@@ -5,9 +5,16 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import * as successor from '@prometheus-io/client'
-import { fixedWindow, memoryStore, RateLimiter, type Store } from '@weir/core'
-import { rateLimit as expressLimit } from '@weir/express'
-import { rateLimit as koaLimit } from '@weir/koa'
+import {
+  fixedWindow,
+  type LivePolicies,
+  livePolicies,
+  memoryStore,
+  RateLimiter,
+  type Store,
+} from '@weir/core'
+import { rateLimit as expressLimit, overload } from '@weir/express'
+import { rateLimit as koaLimit, overload as koaOverload } from '@weir/koa'
 import express from 'express'
 import Koa from 'koa'
 import * as promClient from 'prom-client'
@@ -45,6 +52,15 @@ describe('the text', () => {
     expect(decisions('text-login', 'allowed')).toBe(4)
     const denials = 'limiter="text-search",policy="burst",reason="limit",enforced="true"'
     expect(series.get(`weir_denials_total{${denials}}`)).toBe(2)
+    const classes = (of: string) =>
+      series.get(`weir_priority_decisions_total{limiter="text-jobs",${of}}`)
+    expect(classes('priority="batch",outcome="allowed"')).toBe(2)
+    expect(classes('priority="batch",outcome="denied"')).toBe(1)
+    expect(classes('priority="critical",outcome="allowed"')).toBe(1)
+    expect(classes('priority="critical",outcome="error"')).toBe(0)
+    const adapted = 'limiter="text-adapted",policy="fixed-window-1h"'
+    expect(series.get(`weir_adaptive_factor{${adapted}}`)).toBe(0.25)
+    expect(series.get(`weir_policy_limit{${adapted}}`)).toBe(10)
     expect(series.get('weir_store_instances{store="store"}')).toBe(3)
     expect(series.get('weir_store_calls_total{store="store",node="store",result="ok"}')).toBe(6)
     const duration = 'weir_store_call_duration_seconds_count{store="store",node="store"}'
@@ -124,6 +140,49 @@ function limiterOn(store: Store): RateLimiter {
   return new RateLimiter({ name: `limiter-${limiters}`, store, policy })
 }
 
+describe('beside limiters', () => {
+  const inFlight = 'weir_overload_in_flight'
+  test('overload protection of Express and of Koa is shown, and added up', async () => {
+    const guard = overload()
+    const metrics = prometheus([limiterOn(memoryStore()), guard])
+    let answer: (() => void) | undefined
+    const app = express().use(guard)
+    app.get('/', (_, res) => {
+      answer = () => res.end()
+    })
+    await serving(app, async (url) => {
+      const answered = fetch(url)
+      while (answer === undefined) await new Promise((resolve) => setImmediate(resolve))
+      expect(seriesOf(metrics.scrape().body).get(inFlight)).toBe(1)
+      answer()
+      await (await answered).text()
+    })
+    const both = seriesOf(prometheus([guard, koaOverload(), guard]).scrape().body)
+    expect(both.get('weir_overload_limit')).toBe(2 * guard.limit)
+    expect(both.get('weir_overload_refused_total')).toBe(0)
+  })
+
+  test('live policies are shown by the name of their settings', async () => {
+    const defaults = { free: fixedWindow({ name: 'calls', limit: 9, window: '1h' }) }
+    const made = ['plans', 'never-heard'].map((name) =>
+      livePolicies(memoryStore(), { name, defaults }),
+    ) as [LivePolicies, LivePolicies]
+    const [plans, other] = made
+    other.close()
+    await plans.refresh()
+    const series = seriesOf(prometheus(made).scrape().body)
+    plans.close()
+    const of = ['version', 'current', 'refused'].map((each) => `weir_live_${each}`)
+    expect(of.map((name) => series.get(`${name}{settings="plans"}`))).toEqual([0, 1, 0])
+    expect(series.get('weir_live_current{settings="never-heard"}')).toBeDefined()
+  })
+
+  test('there is nothing of either where none is given', () => {
+    const { body } = prometheus([limiterOn(memoryStore())]).scrape()
+    expect([...seriesOf(body).keys()].filter((id) => /^weir_(overload|live)/.test(id))).toEqual([])
+  })
+})
+
 describe('what cannot be read is left out and counted, and the rest is shown', () => {
   const throws = () => {
     throw new Error('no')
@@ -150,6 +209,15 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
     expect(series.get('weir_metrics_failures_total{source="store"}')).toBe(2)
     expect(series.get('weir_memory_keys{store="memory"}')).toBe(0)
     expect(series.get(`weir_limiter_enabled{limiter="${bad.name}"}`)).toBe(1)
+  })
+
+  test('live policies', () => {
+    const bad = [throws, () => undefined, () => ({ version: 'three' })].map((status) => {
+      return { status, history: throws } as never
+    })
+    const series = seriesOf(prometheus([...bad, overload()]).scrape().body)
+    expect(series.get('weir_metrics_failures_total{source="live"}')).toBe(3)
+    expect(series.get('weir_overload_refused_total')).toBe(0)
   })
 
   test('a limiter, and a function of limiters', () => {
@@ -179,14 +247,21 @@ describe('limiters', () => {
     expect(metrics.scrape().body).toContain('limiter=')
   })
 
-  test.each([undefined, null, 7, {}, [undefined], [{}], ['name'], [{ limiter: 7 }]])(
-    'are refused where they are none: %j',
-    (given) => {
-      expect(() => prometheus(given as never)).toThrow(
-        expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
-      )
-    },
-  )
+  test.each([
+    undefined,
+    null,
+    7,
+    {},
+    [undefined],
+    [{}],
+    ['name'],
+    [{ limiter: 7 }],
+    [{ status: () => {} }],
+  ])('are refused where they are none: %j', (given) => {
+    expect(() => prometheus(given as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
 
   test('of the other build of this package and of @weir/core are read as well', async () => {
     const require = createRequire(import.meta.url)

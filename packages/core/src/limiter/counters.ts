@@ -51,11 +51,23 @@ export const REASONS: readonly DenialReason[] = Object.freeze([
 ])
 const CELLS: number = DENIALS + REASONS.length
 
+/** What is counted of a class. */
+export const CLASS_ALLOWED = 0
+export const CLASS_DENIED = 1
+export const CLASS_FAILED = 2
+export const CLASS_OUTCOMES: readonly Row['outcome'][] = Object.freeze([
+  'allowed',
+  'denied',
+  'error',
+])
+
 /** Where the decisions of a policy set are counted. */
 export interface SetCounters {
   readonly decisions: Float64Array
   /** Of each policy of the set, in its order. */
   readonly policies: readonly Float64Array[]
+  /** Of each class, by its name. None where there is no `reserve`. */
+  readonly classes: ReadonlyMap<string, Float64Array>
 }
 
 /** What is counted of one policy of a limiter. */
@@ -63,6 +75,12 @@ export interface PolicyCounters {
   /** Of several that had the name, such as tiers, the one that came last. */
   policy: Policy
   readonly cells: Float64Array
+}
+
+/** How a policy is that follows the load. */
+export interface AdaptiveState {
+  readonly policy: Policy
+  readonly factor: number
 }
 
 /** Requests that a limiter of HTTP requests let pass, or refused, without a decision. */
@@ -106,6 +124,7 @@ export class LimiterCounters {
   /** By the rows above. */
   readonly decisions: Float64Array = new Float64Array(ROWS.length)
   readonly policies: Map<string, PolicyCounters> = new Map()
+  readonly classes: Map<string, Float64Array> = new Map()
   readonly waits: Histogram = new Histogram(WAITS)
   readonly undecided: UndecidedCounters = {
     skip: 0,
@@ -114,13 +133,20 @@ export class LimiterCounters {
     preflight: 0,
     noKey: 0,
   }
+  /** Says how its policy is now, where that follows the load. */
+  adaptive: (() => AdaptiveState) | undefined
   /** Its denials are not enforced. */
   isShadow = false
+
+  /** From now on decisions of these classes are counted apart, too. */
+  addClasses(names: Iterable<string>): void {
+    for (const name of names) this.classes.set(name, new Float64Array(CLASS_OUTCOMES.length))
+  }
 
   /** The counters of a policy set, for which they are asked once. */
   ofSet(policies: readonly Policy[]): SetCounters {
     const cells = policies.map((policy) => this.#ofPolicy(policy))
-    return { decisions: this.decisions, policies: cells }
+    return { decisions: this.decisions, policies: cells, classes: this.classes }
   }
 
   /** No store was asked. */

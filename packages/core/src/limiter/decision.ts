@@ -6,6 +6,9 @@ import type { Pending } from '../layers/layer.js'
 import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 import {
+  CLASS_ALLOWED,
+  CLASS_DENIED,
+  CLASS_FAILED,
   DENIALS,
   DENIED_UNITS,
   FAILED,
@@ -107,10 +110,20 @@ export function decisionOf(request: LimiterRequest, result: StoreResult): Decisi
   const { granted, policies, unavailableMs } = result
   const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
   const binding = policies[place] as PolicyResult
-  const decision = ofClass(madeOf(request, result, binding), request.priority)
+  const { mode, priority } = request
+  const decision = ofClass(madeOf(request, result, binding), priority)
   const { counters } = request.target.policySet as CountedSet
-  if (counters !== undefined) count(counters, request, result, binding, place)
-  return published(decision, request.mode)
+  if (counters !== undefined) {
+    count(counters, request, result, binding, place)
+    if (priority !== undefined && mode === 'consume')
+      countOfClass(counters, priority, granted > 0 ? CLASS_ALLOWED : CLASS_DENIED)
+  }
+  return published(decision, mode)
+}
+
+function countOfClass({ classes }: SetCounters, priority: string, place: number): void {
+  const cells = classes.get(priority)
+  if (cells !== undefined) add(cells, place, 1)
 }
 
 function madeOf(request: StoreRequest, result: StoreResult, binding: PolicyResult): Decision {
@@ -224,9 +237,11 @@ export class PendingDecision implements Pending {
 }
 
 /** The store could not decide, and nothing decides instead. */
-export function countFailure({ target }: StoreRequest): void {
+export function countFailure({ target, priority }: LimiterRequest): void {
   const { counters } = target.policySet as CountedSet
-  if (counters !== undefined) add(counters.decisions, FAILED, 1)
+  if (counters === undefined) return
+  add(counters.decisions, FAILED, 1)
+  if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
 }
 
 /** Units that a decision was charged more, or below 0 less, than was counted. */

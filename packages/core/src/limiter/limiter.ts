@@ -49,6 +49,7 @@ import {
   type WaitOptions,
 } from './options.js'
 import {
+  adaptiveOf,
   checkedCost,
   checkedKey,
   type Key,
@@ -135,12 +136,16 @@ export class RateLimiter {
     })
     const isNamed = name !== undefined
     const counters = this.#counters
+    if (options.reserve !== undefined) counters.addClasses(this.#priorities.names)
     noteCounters(this, counters)
     this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable, counters })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
       this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED
     else if (whenPolicyFails !== undefined) this.#otherwise = this.#resolve(whenPolicyFails)
-    if (typeof policy === 'function') return
+    if (typeof policy === 'function') {
+      counters.adaptive = adaptiveOf(policy, { limiter: this.name, isNamed })
+      return
+    }
     this.#fixed = this.#resolve(policy)
     if (!shared) warnOfNamesake(this.#fixed, store)
   }

@@ -8,7 +8,7 @@ import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import { checkWhen, makePolicySet } from '../request.js'
 import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
-import type { LimiterCounters } from './counters.js'
+import type { AdaptiveState, LimiterCounters } from './counters.js'
 
 /**
  * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
@@ -167,6 +167,22 @@ export function usesOf(
   if (twice === undefined) return uses
   const what = `limiter "${limiter}" has two policies named "${twice.policy.name}"`
   throw rangeError('WEIR_INVALID_POLICY', `${what}; give each a name of its own`)
+}
+
+/**
+ * For a policy function that shows how it is, as `adaptive` makes them: what says it, with the
+ * policy by the name that it has in its limiter.
+ */
+export function adaptiveOf(
+  policy: object,
+  owner: Pick<Owner, 'limiter' | 'isNamed'>,
+): (() => AdaptiveState) | undefined {
+  const shows = policy as { readonly factor?: unknown; readonly current?: unknown }
+  if (typeof shows.factor !== 'number' || !isPolicy(shows.current)) return undefined
+  return () => {
+    const [{ policy: current }] = usesOf(shows.current as Policy, owner) as [PolicyUse]
+    return { policy: current, factor: shows.factor as number }
+  }
 }
 
 function isTwice({ policy: { name } }: PolicyUse, uses: readonly PolicyUse[]): boolean {

@@ -36,6 +36,11 @@ export class Priorities {
     return this.#reserves.has(priority as string)
   }
 
+  /** The names of all classes. */
+  get names(): Iterable<string> {
+    return this.#reserves.keys()
+  }
+
   /** The class that leaves most. */
   get lowest(): string {
     let lowest = CRITICAL

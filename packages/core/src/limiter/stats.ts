@@ -2,6 +2,8 @@
 
 import type { HistogramStats } from '../base/histogram.js'
 import {
+  type AdaptiveState,
+  CLASS_OUTCOMES,
   DENIALS,
   DENIED_UNITS,
   type LimiterCounters,
@@ -12,6 +14,7 @@ import {
   REASONS,
   REFUNDED,
   ROWS,
+  type Row,
   TAKEN,
 } from './counters.js'
 import type { Denied } from './decision.js'
@@ -27,6 +30,9 @@ export interface LimiterStats {
   /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`. Each is counted once, so they may
    *  be added up. */
   readonly decisions: readonly DecisionStats[]
+  /** The same decisions once more, of those that have a class: by class. Empty without
+   *  `reserve`. */
+  readonly priorities: readonly PriorityStats[]
   /** Of each policy, 200 at the most: those with other names are one, called `_other`. */
   readonly policies: readonly PolicyStats[]
   /** Requests of HTTP on which no decision was made, by why. */
@@ -70,15 +76,28 @@ export interface DecisionStats {
   readonly count: number
 }
 
+/** Decisions of one class and outcome. */
+export interface PriorityStats {
+  /** The class: one of `reserve`, or `critical`. */
+  readonly priority: string
+  /** As of `decisions`. */
+  readonly outcome: DecisionStats['outcome']
+  /** How many. What no store was asked for, as the limiter is switched off, has no class. */
+  readonly count: number
+}
+
 /** What was counted of a policy. */
 export interface PolicyStats {
   /** Its name; `_other` for those beyond 200. */
   readonly policy: string
   /** Which algorithm decides. `undefined` of `_other`. */
   readonly algorithm: string | undefined
-  /** Its limit; of several under one name, such as tiers, of the one made last. `undefined` of
-   *  `_other`. */
+  /** Its limit; of several under one name, such as tiers, of the one made last; of an adaptive
+   *  policy, the one of its last use. `undefined` of `_other`. */
   readonly limit: number | undefined
+  /** Where the limiter's `policy` is an adaptive one: its factor at its last use. Of others
+   *  `undefined`. */
+  readonly factor: number | undefined
   /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */
   readonly windowMs: number | undefined
   /** Decisions that it denied, as the binding policy, by reason. */
@@ -103,24 +122,37 @@ interface Watched {
 
 export function statsOf(
   { name, enabled, waiting }: Watched,
-  { decisions, policies, undecided, waits, isShadow }: LimiterCounters,
+  { decisions, policies, classes, adaptive: says, undecided, waits, isShadow }: LimiterCounters,
 ): LimiterStats {
+  const adaptive = says?.()
+  const shown = (outcome: Row['outcome']) =>
+    isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
   return {
     limiter: name,
     enabled,
     shadow: isShadow,
     decisions: ROWS.map(({ outcome, source, degraded }, row) => {
-      const shown = isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
-      return { outcome: shown, source, degraded, count: decisions[row] as number }
+      return { outcome: shown(outcome), source, degraded, count: decisions[row] as number }
     }),
-    policies: [...policies].map(([policy, counters]) => policyStats(policy, counters)),
+    priorities: [...classes].flatMap(([priority, cells]) =>
+      CLASS_OUTCOMES.map((outcome, place) => {
+        return { priority, outcome: shown(outcome), count: cells[place] as number }
+      }),
+    ),
+    policies: [...policies].map(([name, counters]) => policyStats(name, counters, adaptive)),
     undecided: { ...undecided },
     waiting,
     waits: waits.stats(),
   }
 }
 
-function policyStats(name: string, { policy, cells }: PolicyCounters): PolicyStats {
+function policyStats(
+  name: string,
+  { policy: latest, cells }: PolicyCounters,
+  adaptive: AdaptiveState | undefined,
+): PolicyStats {
+  const now = adaptive?.policy.name === name ? adaptive : undefined
+  const policy = now?.policy ?? latest
   const at = (place: number): number => cells[place] as number
   const denials = REASONS.map((reason, i) => [reason, at(DENIALS + i)])
   const isOne = name !== OTHERS
@@ -128,6 +160,7 @@ function policyStats(name: string, { policy, cells }: PolicyCounters): PolicySta
     policy: name,
     algorithm: isOne ? policy.algorithm : undefined,
     limit: isOne ? policy.limit : undefined,
+    factor: now?.factor,
     windowMs: isOne ? policy.windowMs : undefined,
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),

@@ -206,6 +206,7 @@ export function livePoliciesIn<Name extends string>(
       const { version, pending, heardAtMs } = follower
       const heardMsAgo = heardAtMs === undefined ? undefined : time.nowMs() - heardAtMs
       return {
+        name,
         version,
         pending,
         overrides: held.overrideCount,

@@ -63,6 +63,8 @@ export interface PolicyOfKey<Answer = Policy> {
 
 /** How live policies are. */
 export interface LiveStatus {
+  /** What the settings are called in the store. */
+  readonly name: string
   /** Of what holds now: how many changes there have been. 0: the defaults. */
   readonly version: number
   /** Changes that are known and do not hold yet. */

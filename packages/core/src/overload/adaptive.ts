@@ -32,6 +32,8 @@ export interface AdaptiveOptions {
 export interface AdaptivePolicy extends PolicyOfKey {
   /** The factor at its last use, from `min` to `max`. */
   readonly factor: number
+  /** The policy at its last use. To read it is no use. */
+  readonly current: Policy
 }
 
 /** How often the signal is asked. */
@@ -118,7 +120,10 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   }
 
   const ofKey = Object.assign(use, { takesKey: true } as const)
-  return Object.defineProperty(ofKey, 'factor', { get: () => factor }) as AdaptivePolicy
+  return Object.defineProperties(ofKey, {
+    factor: { get: () => factor },
+    current: { get: () => current },
+  }) as AdaptivePolicy
 }
 
 /** What signals have said, and when. Each asking begins a new measurement, so policies that follow

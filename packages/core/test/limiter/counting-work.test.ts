@@ -66,7 +66,11 @@ test.each<[string, StoreRequest['mode'], number, number, number]>([
       },
     })
   const set = new LimiterCounters().ofSet(policies)
-  const counters = { decisions: watched(set.decisions), policies: set.policies.map(watched) }
+  const counters = {
+    ...set,
+    decisions: watched(set.decisions),
+    policies: set.policies.map(watched),
+  }
   const request = requestOf(mode, counters)
   decisionOf(request, result(request, granted, left))
   expect(touched).toBe(expected)

@@ -7,6 +7,7 @@ import type { Decision, Policy, Store } from '../../src/index.js'
 import { memoryStore, RateLimiter } from '../../src/index.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
 import type { FakeClock } from '../../src/testing/index.js'
+import { countsOf, Tally } from './tally.js'
 
 const CLASSES = ['critical', 'normal', 'batch', 'idle'] as const
 /** Fractions in twentieths, so that what is kept is known in whole numbers. */
@@ -88,6 +89,7 @@ export async function takePriorityWalk(walked: Walked, sums: Sums): Promise<void
   const limiter = new RateLimiter({ name, store, policy: policies, reserve })
   const model = new RateLimiter({ name, store: memoryStore({ clock }), policy: policies })
   const names = (await model.peek('names')).policies.map(({ policy }) => policy.name)
+  const tally = new Tally()
   const charged: [own: Decision, twin: Decision][] = []
   for (const { goMs, priority: place, key: at, costs, how } of walk.steps) {
     clock.advance(goMs)
@@ -95,6 +97,7 @@ export async function takePriorityWalk(walked: Walked, sums: Sums): Promise<void
     if (how === 'refund') {
       const [own, twin] = charged.pop() ?? []
       if (own !== undefined) await limiter.refund(own)
+      if (own !== undefined) tally.refunded(own)
       if (twin !== undefined) await model.refund(twin)
       continue
     }
@@ -115,6 +118,7 @@ export async function takePriorityWalk(walked: Walked, sums: Sums): Promise<void
     const decision = await limiter[how](key, { cost, priority })
     assert.equal(decision.allowed, allowed, `${priority} of cost ${JSON.stringify(cost)}`)
     assert.equal(decision.priority, priority)
+    if (how === 'consume') tally.decided(decision)
     if (allowed && how === 'consume') charged.push([decision, await model.consume(key, { cost })])
     const left = (await model.peek(key, { cost: 0 })).policies
     if (decision.source === 'store') {
@@ -140,5 +144,6 @@ export async function takePriorityWalk(walked: Walked, sums: Sums): Promise<void
     assert.ok(!(await fits()), 'and not 1 ms earlier')
     clock.advance(1 - retryAfterMs)
   }
+  assert.deepEqual(countsOf(limiter), tally.counts, 'what stats say')
   await model.store.close?.()
 }

@@ -189,6 +189,56 @@ describe('policies', () => {
   })
 })
 
+describe('classes', () => {
+  const policy = fixedWindow({ name: 'few', limit: 10, window: '1h' })
+  const some = ({ priorities }: LimiterStats) =>
+    priorities
+      .filter(({ count }) => count > 0)
+      .map(({ priority, outcome, count }) => `${priority} ${outcome} ${count}`)
+
+  test('are counted apart by each method that takes something, beside all decisions', async () => {
+    const limiter = new RateLimiter({ policy, reserve: { batch: 0.5 } })
+    expect(limiter.stats().priorities).toEqual(
+      ['critical', 'batch'].flatMap((priority) =>
+        ['allowed', 'denied', 'error'].map((outcome) => ({ priority, outcome, count: 0 })),
+      ),
+    )
+    for (let i = 0; i < 4; i += 1) await limiter.consume('a', { priority: 'batch' })
+    void limiter.decide('a', { priority: 'batch' })
+    await limiter.consumeUpTo('a', 2, { priority: 'batch' })
+    await limiter.wait('a', { priority: 'batch', timeout: 0 })
+    await limiter.wait('a', { priority: 'critical', cost: 3 })
+    await limiter.consumeUpTo('a', 2, { priority: 'critical' })
+    await limiter.peek('a', { priority: 'batch' })
+    await limiter.consume('a')
+    const stats = limiter.stats()
+    expect(some(stats)).toEqual(['critical allowed 2', 'batch allowed 5', 'batch denied 2'])
+    expect(decisionsOf(stats)).toEqual({ 'allowed store': 7, 'denied store': 3 })
+  })
+
+  test('have the errors of a store that fails, and shadow denials', async () => {
+    const reserve = { batch: 0.5 }
+    const call = { priority: 'batch' }
+    const limiter = new RateLimiter({ name: 'classes', policy, store: failing, reserve })
+    await expect(limiter.consume('a', call)).rejects.toThrow('away')
+    await expect(limiter.wait('a', call)).rejects.toThrow('away')
+    await expect(limiter.consumeUpTo('a', 2, call)).rejects.toThrow('away')
+    await expect(limiter.peek('a', call)).rejects.toThrow('away')
+    expect(some(limiter.stats())).toEqual(['batch error 3'])
+    const options = { limit: 2, window: '1h', shadow: true, reserve, priority: 'batch' } as const
+    const shadow = limitOn(options)
+    for (let i = 0; i < 3; i += 1) await shadow.send()
+    expect(some(shadow.limiter.stats())).toEqual(['batch allowed 1', 'batch shadow_denied 2'])
+  })
+
+  test('are those of reserve alone: without it there are none', async () => {
+    const limiter = new RateLimiter({ policy })
+    await limiter.consume('a', { priority: 'critical' })
+    expect(limiter.stats().priorities).toEqual([])
+    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 1 })
+  })
+})
+
 describe('those who wait', () => {
   test('are counted while they do, and then by how long they did', async () => {
     const clock = fakeClock()

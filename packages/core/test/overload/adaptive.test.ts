@@ -215,6 +215,56 @@ describe('the policy', () => {
   })
 })
 
+describe('stats of a limiter', () => {
+  test('show the factor and the limit of the last use, on the way down and up', async () => {
+    for (const name of ['api', undefined]) {
+      const time = virtualTime()
+      let load = 10
+      const use = adaptiveIn(time, fixedWindow({ limit: 100, window: '1h' }), {
+        signal: () => load,
+        min: 0.5,
+      })
+      const limiter = new RateLimiter({ name, policy: use })
+      const stats = () => limiter.stats().policies.map(({ factor, limit }) => [factor, limit])
+      // None was made yet.
+      expect(stats()).toEqual([])
+      await limiter.consume('k')
+      time.block(500)
+      await limiter.consume('k')
+      expect(stats()).toEqual([[0.5, 50]])
+      expect([use.factor, use.current.limit]).toEqual([0.5, 50])
+      load = 0
+      for (let i = 0; i < 100; i += 1) {
+        time.block(500)
+        await limiter.consume('k')
+      }
+      expect(stats()).toEqual([[1, 100]])
+      expect(stats()).toEqual([[1, 100]])
+    }
+  })
+
+  test('show it of middleware, too, which asks with the key', async () => {
+    const time = virtualTime()
+    const use = adaptiveIn(time, policy, { signal: () => 10, min: 0.5 })
+    const { limiter, send } = limitOn({ policy: use })
+    await send()
+    time.block(500)
+    await send()
+    expect(limiter.stats().policies).toMatchObject([{ policy: 'p', factor: 0.5, limit: 32 }])
+    // Without a request.
+    expect(await limiter.peek('k')).toMatchObject({ limit: 32 })
+  })
+
+  test('have no factor of other policies, functions or not', async () => {
+    const odd = Object.assign(() => policy, { factor: 3, current: 'none' })
+    for (const own of [policy, () => policy, odd]) {
+      const limiter = new RateLimiter({ policy: own })
+      await limiter.consume('k')
+      expect(limiter.stats().policies).toMatchObject([{ factor: undefined, limit: 64 }])
+    }
+  })
+})
+
 test.each<[of: unknown, options: object, code: string]>([
   [undefined, { signal: () => 1 }, 'WEIR_INVALID_POLICY'],
   [unlimited(), { signal: () => 1 }, 'WEIR_INVALID_POLICY'],

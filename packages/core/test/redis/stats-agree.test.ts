@@ -1,0 +1,159 @@
+// Random walks of all methods of a limiter, in memory and on Redis: the stats of both are what the
+// decisions were, to the unit.
+//
+//   WEIR_STEPS=100000 npx vitest run --project redis stats-agree
+//
+// walks on for as many steps of each algorithm; WEIR_SEED=7 takes other walks.
+
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  type Decision,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  resilient,
+  type Store,
+} from '../../src/index.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
+import { type FakeClock, fakeClock } from '../../src/testing/index.js'
+import { countsOf, Tally } from '../limiter/tally.js'
+import { randomFrom } from '../virtual-time.js'
+import { singleClient, strictStore } from './clients.js'
+
+const STEPS = Number(process.env.WEIR_STEPS ?? 400)
+const SEED = Number(process.env.WEIR_SEED ?? 1)
+const WINDOW_MS = 10_000
+const RESERVE = { normal: 0.2, batch: 0.5 }
+const KEYS = ['one', 'two']
+
+type Random = () => number
+
+/** What one step asks of a limiter. Decisions that may be given back are kept in `charged`. */
+type Step = (limiter: RateLimiter, tally: Tally, charged: Decision[]) => Promise<unknown>
+
+function stepOf(random: Random): Step {
+  const pick = <Value>(values: readonly Value[]): Value =>
+    values[Math.floor(random() * values.length)] as Value
+  const key = pick(KEYS)
+  const cost = pick([0, 1, 1, 2, 3])
+  const priority = pick([undefined, 'critical', 'normal', 'batch'])
+  const units = 1 + Math.floor(random() * 5)
+  const method = random()
+  const place = random()
+  return async (limiter, tally, charged) => {
+    const note = (decision: Decision): Decision => {
+      tally.decided(decision)
+      return decision
+    }
+    if (method < 0.6) {
+      const decision = note(await limiter.consume(key, { cost, priority }))
+      if (decision.allowed) charged.push(decision)
+      return decision
+    }
+    if (method < 0.7) return note(await limiter.consumeUpTo(key, units, { priority }))
+    if (method < 0.75) return note(await limiter.wait(key, { cost, priority, timeout: 0 }))
+    if (method < 0.8) return limiter.peek(key, { priority })
+    if (method < 0.85) {
+      const decision = await limiter.penalty(key, { cost })
+      tally.punished(decision)
+      return decision
+    }
+    const [decision] = charged.splice(Math.floor(place * charged.length), 1)
+    if (decision === undefined) return undefined
+    if (method < 0.93) {
+      await limiter.refund(decision)
+      tally.refunded(decision)
+    } else {
+      await limiter.settle(decision, units)
+      tally.settled(decision, units)
+    }
+    return undefined
+  }
+}
+
+/** A store that may be away, with what decides meanwhile. */
+function leavingStore(clock: FakeClock): { readonly store: Store; leave(): void } {
+  const inner = memoryStore({ clock })
+  let isAway = false
+  const leaving: Store = {
+    decide(request) {
+      if (isAway) throw new Error('away')
+      return inner.decide(request)
+    },
+    reset: (target) => inner.reset(target),
+  }
+  return {
+    store: resilient(leaving, { instances: 1 }),
+    leave() {
+      isAway = true
+    },
+  }
+}
+
+const names = Object.keys(policyFactories)
+
+/** An algorithm alone, and beside another. */
+const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
+  const other = names[(i + 1) % names.length] as string
+  const made = (of: string, limit: number, windowMs: number): Policy =>
+    (policyFactories[of as keyof typeof policyFactories] as (typeof policyFactories)['gcra']).of(
+      limit,
+      windowMs,
+    )
+  const own = made(name, 10, WINDOW_MS)
+  return [
+    [name, [own]],
+    [`${name} beside ${other}`, [own, made(other, 15, 2 * WINDOW_MS)]],
+  ]
+})
+
+test.each(subjects)(
+  `stats agree with decisions, in memory, on Redis, and with what answers before it: %s, ${STEPS} steps`,
+  { timeout: 60_000 + STEPS * 50 },
+  async (name, policy) => {
+    const clock = fakeClock()
+    const client = singleClient()
+    const away = leavingStore(clock)
+    const stores: Readonly<Record<string, Store>> = {
+      memory: memoryStore({ clock }),
+      redis: strictStore(client, { clock, instances: 1, denyCache: false }),
+      away: away.store,
+      layers: strictStore(client, {
+        clock,
+        instances: 1,
+        leases: { units: 4, holdMs: 1_000 },
+      }),
+    }
+    // What a store says of an outage is not the subject.
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(async () => {
+      warning.mockRestore()
+      for (const store of Object.values(stores)) await store.close?.()
+    })
+    const sides = Object.entries(stores).map(([of, store]) => {
+      const limiter = new RateLimiter({
+        // The two on Redis must not share counters.
+        name: `agree-${of}-${name.replaceAll(' ', '-')}-${process.pid}`,
+        store,
+        policy,
+        reserve: RESERVE,
+      })
+      return { limiter, tally: new Tally(), charged: [] as Decision[] }
+    })
+    const random = randomFrom(SEED)
+    for (let i = 0; i < STEPS; i += 1) {
+      if (i === STEPS / 2) away.leave()
+      if (random() < 0.4) clock.advance(Math.floor(random() * 1_500))
+      const step = stepOf(random)
+      await Promise.all(sides.map(({ limiter, tally, charged }) => step(limiter, tally, charged)))
+    }
+    for (const { limiter, tally } of sides) expect(countsOf(limiter)).toEqual(tally.counts)
+    const [memory, redis, without, layers] = sides.map(({ limiter }) => countsOf(limiter))
+    expect(redis).toEqual(memory)
+    // Walks that deny nothing, and layers that answer nothing, would prove nothing.
+    expect(memory).toHaveProperty(['decision denied store'])
+    expect(memory).toHaveProperty(['class batch denied'])
+    expect(without).toHaveProperty(['decision allowed local degraded'])
+    expect(layers).toHaveProperty(['decision denied cache'])
+  },
+)
