@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import * as successor from '@prometheus-io/client'
-import { fixedWindow, memoryStore, RateLimiter, type Store } from '@weir/core'
+import { fixedWindow, memoryStore, RateLimiter, resilient, type Store } from '@weir/core'
 import { rateLimit as expressLimit } from '@weir/express'
 import { rateLimit as koaLimit } from '@weir/koa'
 import express from 'express'
@@ -234,6 +234,33 @@ describe('a registry', () => {
     expect(ids.length).toBe(collector([])().length)
     remove()
     expect(seriesOf(await registry.metrics()).size).toBe(0)
+  })
+
+  test.each([
+    ['prom-client', promClient],
+    ['@prometheus-io/client', successor],
+  ])('of %s makes one of what several processes show', async (_, library) => {
+    const limiter = limiterOn(resilient(memoryStore(), { instances: 2 }))
+    await limiter.consume('a')
+    const registry = new library.Registry()
+    prometheus([limiter]).register(registry)
+    const shown = [await registry.getMetricsAsJSON()]
+    limiter.enabled = false
+    // What is asked for in one turn of the event loop is one scrape.
+    await new Promise(setImmediate)
+    shown.push(await registry.getMetricsAsJSON())
+    const all = library.AggregatorRegistry.aggregate(shown as never)
+    const series = seriesOf(await all.metrics())
+    const of = `limiter="${limiter.name}"`
+    const row = `${of},outcome="allowed",source="store",degraded="false"`
+    expect(series.get(`weir_decisions_total{${row}}`)).toBe(2)
+    expect(series.get(`weir_policy_limit{${of},policy="fixed-window-1h"}`)).toBe(5)
+    expect(series.get(`weir_limiter_enabled{${of}}`)).toBe(0)
+    expect(series.get('weir_store_instances{store="store"}')).toBe(2)
+    expect(series.get('weir_store_breaker_state{store="store",node="store",state="closed"}')).toBe(
+      1,
+    )
+    expect(series.get('weir_store_call_duration_seconds_count{store="store",node="store"}')).toBe(2)
   })
 
   test('that has such a name already keeps what it has, and gets nothing', async () => {
