@@ -142,6 +142,19 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
       'without a histogram',
       () => ({ ...memoryStore().stats(), nodes: [{ node: 'a', calls: {} }] }),
     ],
+    [
+      'with words in a histogram',
+      () =>
+        storeSaying({
+          node: 'a',
+          durations: { bounds: [1], counts: ['a', 'b'], sum: 0 },
+        }).stats?.(),
+    ],
+    [
+      'with words for bounds',
+      () =>
+        storeSaying({ node: 'a', durations: { bounds: ['a'], counts: [0, 0], sum: 0 } }).stats?.(),
+    ],
   ])('a store %s', (_, stats) => {
     const bad = limiterOn({ ...memoryStore(), stats } as never)
     const metrics = prometheus([bad, limiterOn(memoryStore())])
@@ -158,6 +171,15 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
     const series = seriesOf(prometheus([bad, good]).scrape().body)
     expect(series.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
     expect(series.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
+    const withoutStore = {
+      stats: () => good.stats(),
+      get store(): never {
+        return throws()
+      },
+    }
+    const rest = seriesOf(prometheus([withoutStore, good]).scrape().body)
+    expect(rest.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
+    expect(rest.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
     const none = seriesOf(prometheus(throws).scrape().body)
     expect(none.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
   })
