@@ -76,7 +76,7 @@ export interface PolicyStats {
   readonly policy: string
   /** Which algorithm decides. `undefined` of `_other`. */
   readonly algorithm: string | undefined
-  /** Its limit; of several under one name, such as tiers, of the one made last. `undefined` of
+  /** Its limit; of several under one name, such as tiers, of the one asked for last. `undefined` of
    *  `_other`. */
   readonly limit: number | undefined
   /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */

@@ -176,7 +176,7 @@ describe('policies', () => {
     expect(policies.reduce((sum, { units }) => sum + units.taken, 0)).toBe(3_000)
   })
 
-  test('say what they are; of tiers under one name the one that was made last', async () => {
+  test('say what they are; of tiers under one name the one that was asked for last', async () => {
     const limits: Record<string, number> = { free: 10, paid: 100 }
     const limiter = new RateLimiter({
       policy: (key) =>
@@ -186,6 +186,21 @@ describe('policies', () => {
     await limiter.consume('paid')
     const tier = { algorithm: 'token-bucket', limit: 100, windowMs: 10_000 }
     expect(policyOf(limiter, 'tier')).toMatchObject(tier)
+    await limiter.consume('free')
+    expect(policyOf(limiter, 'tier').limit).toBe(10)
+  })
+
+  test('whose limit changes, and changes back, say the limit that holds now', async () => {
+    let limit = 100
+    const limiter = new RateLimiter({
+      name: 'changing',
+      policy: () => fixedWindow({ name: 'w', limit, window: '1h' }),
+    })
+    for (const next of [100, 50, 100]) {
+      limit = next
+      await limiter.consume('a')
+      expect(policyOf(limiter, 'w').limit).toBe(next)
+    }
   })
 })
 
