@@ -380,8 +380,10 @@ export class RateLimiter {
     if (costs.every((each) => each === 0)) return
     const { untilUs, nowUs } = result
     const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
-    await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
-    countCorrection(request, costs)
+    const settled = await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
+    // While the store is away nothing is given back.
+    const counted = settled?.degraded ? costs.map((each) => Math.max(0, each)) : costs
+    countCorrection(request, counted)
   }
 
   /** What it has counted since it was made, in this process. Asks nothing of the store. */

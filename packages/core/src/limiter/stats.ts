@@ -85,7 +85,8 @@ export interface PolicyStats {
   readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
-  /** Units: charged, given back, charged as a penalty, and asked for where it denied. */
+  /** Units: charged, refunded, charged as a penalty, and asked for where it denied. What refunds
+   *  ask for counts as refunded, also where there was less to give back. */
   readonly units: {
     readonly taken: number
     readonly refunded: number

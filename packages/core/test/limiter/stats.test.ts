@@ -163,6 +163,27 @@ describe('decisions', () => {
   })
 })
 
+describe('a settlement while the store is away', () => {
+  test('counts what it charges, and nothing as given back', async () => {
+    const memory = memoryStore()
+    let isAway = false
+    const decide: Store['decide'] = (request) => {
+      if (isAway) throw new Error('away')
+      return memory.decide(request)
+    }
+    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const store = resilient({ ...memory, decide })
+    const policy = fixedWindow({ name: 'w', limit: 100, window: '1h' })
+    const limiter = new RateLimiter({ name: 'settled', store, policy })
+    const [less, more] = [await limiter.consume('a', { cost: 9 }), await limiter.consume('a')]
+    isAway = true
+    await limiter.settle(less, 4)
+    await limiter.settle(more, 3)
+    expect(policyOf(limiter, 'w').units).toMatchObject({ taken: 12, refunded: 0 })
+    await store.close()
+  })
+})
+
 describe('policies', () => {
   test('by the thousand are 200 and one for the others, and no unit is lost', async () => {
     const limiter = new RateLimiter({
