@@ -163,6 +163,35 @@ describe('decisions', () => {
   })
 })
 
+test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolean]>([
+  ['a policy limits', {}, true],
+  ['nothing limits', { policy: unlimited() }, true],
+  ['the limiter is off', {}, false],
+  ['a policy function fails', { policy: () => fail(), whenPolicyFails: 'deny' }, true],
+])('where %s, whoever looks on sees each decision that is counted', async (_, options, enabled) => {
+  vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  const seen: boolean[] = []
+  const limiter = new RateLimiter({
+    policy: fixedWindow({ limit: 3, window: '1h' }),
+    onDecision: ({ allowed }) => void seen.push(allowed),
+    ...options,
+  })
+  limiter.enabled = enabled
+  const made = [
+    await limiter.consume('a'),
+    await limiter.wait('a', { timeout: 0 }),
+    await limiter.consumeUpTo('a', 5),
+    await limiter.decide('a'),
+  ]
+  expect(seen).toEqual(made.map(({ allowed }) => allowed))
+  const counts = limiter.stats().decisions.map(({ count }) => count)
+  expect(counts.reduce((sum, count) => sum + count)).toBe(4)
+})
+
+function fail(): never {
+  throw new Error('no tier')
+}
+
 describe('a settlement while the store is away', () => {
   test('counts what it charges, and nothing as given back', async () => {
     const memory = memoryStore()
