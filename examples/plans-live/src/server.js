@@ -70,9 +70,13 @@ const server = app.listen(Number(process.env.PORT ?? 3_000), '127.0.0.1', () => 
   console.log(`Listening on ${url} (Ctrl-C ends it). Try:
 
   curl ${url} -H 'X-Customer: ann'
-  npx weir limits set free '{"algorithm":"sliding-window","name":"calls","limit":50,"window":"1m"}' --name plans
-  npx weir limits override ann '{"algorithm":"sliding-window","name":"calls","limit":9,"window":"1m"}' --name plans
-  npx weir limits history --name plans`)
+
+In this folder (in a project that has installed @weir/core it is npx weir):
+
+  weir='node ../../packages/core/dist/esm/cli/bin.js'
+  $weir limits set free '{"algorithm":"sliding-window","name":"calls","limit":50,"window":"1m"}' --name plans
+  $weir limits override ann '{"algorithm":"sliding-window","name":"calls","limit":9,"window":"1m"}' --name plans
+  $weir limits history --name plans`)
 })
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
