@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
-    testTimeout: 240_000,
+    testTimeout: 600_000,
     hookTimeout: 240_000,
   },
 })

@@ -39,8 +39,11 @@ export function collector(limiters: Limiters): () => readonly Metric[] {
     const stores = new Set<WatchedLimiter['store']>()
     const { limiters, guards, live } = allNow(all, failures)
     for (const limiter of limiters) {
-      if (!isRead(() => writeLimiter(limiter.stats(), writers))) failures.limiter += 1
-      if (typeof limiter.store?.stats === 'function') stores.add(limiter.store)
+      const isGood = isRead(() => {
+        if (typeof limiter.store?.stats === 'function') stores.add(limiter.store)
+        writeLimiter(limiter.stats(), writers)
+      })
+      if (!isGood) failures.limiter += 1
     }
     for (const store of stores) {
       const isGood = isRead(() => {
@@ -175,15 +178,15 @@ function checkedStore(given: unknown): StoreStats {
   if (given instanceof Promise) given.catch(() => {})
   const { kind, nodes, instances, unreconciled, events, memory } = (given ??
     {}) as Partial<StoreStats>
-  const isRecord = (value: unknown): value is Record<string, unknown> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-  const areNumbers = (value: unknown): boolean =>
-    isRecord(value) && Object.values(value).every((each) => typeof each === 'number')
+  const areNumbers = (values: unknown): boolean =>
+    typeof values === 'object' &&
+    values !== null &&
+    Object.values(values).every((each) => typeof each === 'number')
   const areNodes =
     Array.isArray(nodes) &&
     nodes.every(({ node, calls, durations, inFlight }) => {
       const { bounds, counts, sum } = durations
-      const isWhole = bounds.length + 1 === counts.length && typeof sum === 'number'
+      const isWhole = bounds.length + 1 === counts.length && areNumbers([...bounds, ...counts, sum])
       return typeof node === 'string' && areNumbers(calls) && areNumbers({ inFlight }) && isWhole
     })
   const isGood =

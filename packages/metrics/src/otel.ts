@@ -25,7 +25,8 @@ export interface OtelOptions {
 /**
  * Observes limiters, and their stores, with OpenTelemetry. Returns what ends it.
  *
- * The two histograms, of calls and of waits, are those of the whole process.
+ * Call it once for each meter, with all limiters. The two histograms, of calls and of waits, are
+ * those of the whole process.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const stop = observe([limiter])
  */

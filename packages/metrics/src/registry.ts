@@ -1,7 +1,8 @@
 // Metrics in the registry of a client library. What it asks of a metric is the same in prom-client
 // 15 and in its successor, so neither is needed here.
 
-import type { Metric } from './metric.js'
+import { DEFINITIONS } from './definitions.js'
+import type { Join, Metric } from './metric.js'
 import { cumulative, sampleName } from './text.js'
 
 /** What is used of a registry. */
@@ -35,26 +36,37 @@ export function registered(registry: Registry, collect: () => readonly Metric[])
   return remove
 }
 
+/** How a registry makes one of several processes'. */
+type Aggregator = 'sum' | 'min' | 'max'
+
+/** As they are joined within a process. Of several processes none is the last. */
+const AGGREGATORS: Readonly<Record<Join, Aggregator>> = { sum: 'sum', least: 'min', last: 'max' }
+
+const aggregators: ReadonlyMap<string, Aggregator> = new Map(
+  Object.values(DEFINITIONS).map(({ name, join }) => [name, AGGREGATORS[join]]),
+)
+
 /** A metric, as registries read it. */
 interface Registered {
   /** A registry of OpenMetrics takes `_total` off the name, and puts it back for each value. */
   name: string
   readonly help: string
   readonly type: Metric['type']
-  readonly aggregator: 'sum'
+  readonly aggregator: Aggregator
   get(): Promise<object>
   /** What limiters have counted stays. */
   reset(): void
 }
 
 function metricOf({ help, type, ...fixed }: Metric, read: () => Metric): Registered {
+  const aggregator = aggregators.get(fixed.name) as Aggregator
   const made: Registered = {
     name: sampleName({ type, ...fixed }),
     help,
     type,
-    aggregator: 'sum',
+    aggregator,
     async get() {
-      return { name: made.name, help, type, aggregator: 'sum', values: valuesOf(read()) }
+      return { name: made.name, help, type, aggregator, values: valuesOf(read()) }
     },
     reset() {},
   }

@@ -11,6 +11,7 @@ import {
   livePolicies,
   memoryStore,
   RateLimiter,
+  resilient,
   type Store,
 } from '@weir/core'
 import { rateLimit as expressLimit, overload } from '@weir/express'
@@ -201,6 +202,19 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
       'without a histogram',
       () => ({ ...memoryStore().stats(), nodes: [{ node: 'a', calls: {} }] }),
     ],
+    [
+      'with words in a histogram',
+      () =>
+        storeSaying({
+          node: 'a',
+          durations: { bounds: [1], counts: ['a', 'b'], sum: 0 },
+        }).stats?.(),
+    ],
+    [
+      'with words for bounds',
+      () =>
+        storeSaying({ node: 'a', durations: { bounds: ['a'], counts: [0, 0], sum: 0 } }).stats?.(),
+    ],
   ])('a store %s', (_, stats) => {
     const bad = limiterOn({ ...memoryStore(), stats } as never)
     const metrics = prometheus([bad, limiterOn(memoryStore())])
@@ -226,6 +240,15 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
     const series = seriesOf(prometheus([bad, good]).scrape().body)
     expect(series.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
     expect(series.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
+    const withoutStore = {
+      stats: () => good.stats(),
+      get store(): never {
+        return throws()
+      },
+    }
+    const rest = seriesOf(prometheus([withoutStore, good]).scrape().body)
+    expect(rest.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
+    expect(rest.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
     const none = seriesOf(prometheus(throws).scrape().body)
     expect(none.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
   })
@@ -309,6 +332,33 @@ describe('a registry', () => {
     expect(ids.length).toBe(collector([])().length)
     remove()
     expect(seriesOf(await registry.metrics()).size).toBe(0)
+  })
+
+  test.each([
+    ['prom-client', promClient],
+    ['@prometheus-io/client', successor],
+  ])('of %s makes one of what several processes show', async (_, library) => {
+    const limiter = limiterOn(resilient(memoryStore(), { instances: 2 }))
+    await limiter.consume('a')
+    const registry = new library.Registry()
+    prometheus([limiter]).register(registry)
+    const shown = [await registry.getMetricsAsJSON()]
+    limiter.enabled = false
+    // What is asked for in one turn of the event loop is one scrape.
+    await new Promise(setImmediate)
+    shown.push(await registry.getMetricsAsJSON())
+    const all = library.AggregatorRegistry.aggregate(shown as never)
+    const series = seriesOf(await all.metrics())
+    const of = `limiter="${limiter.name}"`
+    const row = `${of},outcome="allowed",source="store",degraded="false"`
+    expect(series.get(`weir_decisions_total{${row}}`)).toBe(2)
+    expect(series.get(`weir_policy_limit{${of},policy="fixed-window-1h"}`)).toBe(5)
+    expect(series.get(`weir_limiter_enabled{${of}}`)).toBe(0)
+    expect(series.get('weir_store_instances{store="store"}')).toBe(2)
+    expect(series.get('weir_store_breaker_state{store="store",node="store",state="closed"}')).toBe(
+      1,
+    )
+    expect(series.get('weir_store_call_duration_seconds_count{store="store",node="store"}')).toBe(2)
   })
 
   test('that has such a name already keeps what it has, and gets nothing', async () => {

@@ -72,7 +72,7 @@ export interface SetCounters {
 
 /** What is counted of one policy of a limiter. */
 export interface PolicyCounters {
-  /** Of several that had the name, such as tiers, the one that came last. */
+  /** Of several that have the name, such as tiers, the one that was asked for last. */
   policy: Policy
   readonly cells: Float64Array
 }
@@ -170,6 +170,14 @@ export class LimiterCounters {
     waitChannel.publish(Object.freeze(wait))
   }
 
+  /** These hold now: of several policies of one name, each that is asked for in its turn. */
+  inForce(policies: readonly Policy[]): void {
+    for (const policy of policies) {
+      const counters = this.policies.get(policy.name)
+      if (counters !== undefined) counters.policy = policy
+    }
+  }
+
   #ofPolicy(policy: Policy): Float64Array {
     const isKnown = this.policies.has(policy.name)
     const name = isKnown || this.policies.size < MAX_POLICIES ? policy.name : OTHERS
@@ -178,7 +186,6 @@ export class LimiterCounters {
       counters = { policy, cells: new Float64Array(CELLS) }
       this.policies.set(name, counters)
     }
-    counters.policy = policy
     return counters.cells
   }
 }

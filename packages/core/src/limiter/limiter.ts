@@ -191,7 +191,7 @@ export class RateLimiter {
     if (priority !== undefined) this.#priorities.check(priority)
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.#isEnabled) return { ...this.#switchedOff(key), waitedMs: 0 }
+    if (!this.#isEnabled) return { ...this.#taken(this.#switchedOff(key)), waitedMs: 0 }
     const known = this.#resolveFor('wait', key, options)
     // In the same turn where that is possible: first come, first served.
     const resolved = isPromise(known) ? await known : known
@@ -199,9 +199,10 @@ export class RateLimiter {
     // A policy function may have taken its time.
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
-    if (!this.#isEnabled) return { ...this.#switchedOff(key), waitedMs: 0 }
+    if (!this.#isEnabled) return { ...this.#taken(this.#switchedOff(key)), waitedMs: 0 }
     const { policySet, ownKeys } = resolved
-    if (policySet === undefined) return { ...this.#withoutStore(resolved, key), waitedMs: 0 }
+    if (policySet === undefined)
+      return { ...this.#taken(this.#withoutStore(resolved, key)), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
     const request = this.#priorities.request(requestOf(target, costs, resolved), priority)
     const limited = { ...request, atLeast: 1 }
@@ -211,10 +212,9 @@ export class RateLimiter {
       if (!signal?.aborted && !this.#isClosed) countFailure(request)
       throw error
     })
-    if (result === undefined) return { ...this.#switchedOff(key), waitedMs }
+    if (result === undefined) return { ...this.#taken(this.#switchedOff(key)), waitedMs }
     this.#counters.waited(this.name, waitedMs)
-    const decision = this.#watched('consume', decisionOf(request, result)) as Decision
-    return { ...decision, waitedMs }
+    return { ...this.#taken(decisionOf(request, result)), waitedMs }
   }
 
   /**
@@ -230,12 +230,12 @@ export class RateLimiter {
     checkUnits('n', n, MAX_UNITS)
     checkUnits('atLeast', atLeast, n)
     if (priority !== undefined) this.#priorities.check(priority)
-    if (!this.#isEnabled) return { ...this.#switchedOff(key), granted: n }
+    if (!this.#isEnabled) return { ...this.#taken(this.#switchedOff(key)), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
     const resolved = isPromise(known) ? await known : known
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) {
-      const decision = this.#withoutStore(resolved, key)
+      const decision = this.#taken(this.#withoutStore(resolved, key))
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
     const plain = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
@@ -251,7 +251,7 @@ export class RateLimiter {
     const policies = result.policies.map((each) => ({ ...each, cost: units * each.cost }))
     const request = { ...one, costs: one.costs.map((cost) => units * cost) }
     const decision = decisionOf(request, { ...result, granted: Math.min(granted, 1), policies })
-    return { ...(this.#watched('consume', decision) as Decision), granted }
+    return { ...this.#taken(decision), granted }
   }
 
   /** What `consume` would answer now. Takes nothing. */
@@ -319,8 +319,10 @@ export class RateLimiter {
     if (costs.every((each) => each === 0)) return
     const { untilUs, nowUs } = result
     const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
-    await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
-    countCorrection(request, costs)
+    const settled = await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
+    // While the store is away nothing is given back.
+    const counted = settled?.degraded ? costs.map((each) => Math.max(0, each)) : costs
+    countCorrection(request, counted)
   }
 
   /** What it has counted since it was made, in this process. Asks nothing of the store. */
@@ -427,6 +429,11 @@ export class RateLimiter {
 
   #decide(mode: Watched, key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return this.#watched(mode, this.#ask(mode, key, options))
+  }
+
+  /** A decision of a method that takes something, and is known. */
+  #taken(decision: Decision): Decision {
+    return this.#watched('consume', decision) as Decision
   }
 
   #watched(mode: Watched, decision: Decision | Promise<Decision>): Decision | Promise<Decision> {

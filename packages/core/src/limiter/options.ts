@@ -29,8 +29,9 @@ export interface RateLimiterOptions {
    *  with a warning. Default: they throw WEIR_POLICY_FAILED, as other methods do in any case. For
    *  a key that it was asked about, what it said last holds. */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
-  /** Called after each decision of `consume` and `peek`, with a copy of it. What it throws, or its
-   *  promise rejects with, becomes a warning, never a failed decision. */
+  /** Called after each decision, with a copy of it: of `consume`, `wait` and `consumeUpTo` as
+   *  `'consume'`, and of `peek`. What it throws, or its promise rejects with, becomes a warning,
+   *  never a failed decision. */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined

@@ -90,6 +90,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
       stores.set(policySet, owner.store)
       warnOfAlgorithms(policySet, owner.store)
     }
+    owner.counters.inForce(policySet.policies)
     return policySet
   }
 

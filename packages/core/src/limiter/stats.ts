@@ -92,8 +92,8 @@ export interface PolicyStats {
   readonly policy: string
   /** Which algorithm decides. `undefined` of `_other`. */
   readonly algorithm: string | undefined
-  /** Its limit; of several under one name, such as tiers, of the one made last; of an adaptive
-   *  policy, the one of its last use. `undefined` of `_other`. */
+  /** Its limit; of several under one name, such as tiers, of the one asked for last. `undefined` of
+   *  `_other`. */
   readonly limit: number | undefined
   /** Where the limiter's `policy` is an adaptive one: its factor at its last use. Of others
    *  `undefined`. */
@@ -104,7 +104,8 @@ export interface PolicyStats {
   readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
-  /** Units: charged, given back, charged as a penalty, and asked for where it denied. */
+  /** Units: charged, refunded, charged as a penalty, and asked for where it denied. What refunds
+   *  ask for counts as refunded, also where there was less to give back. */
   readonly units: {
     readonly taken: number
     readonly refunded: number

@@ -2,7 +2,13 @@
 // nodes that go away and come back.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Decision, fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'
+import {
+  type Decision,
+  fixedWindow,
+  RateLimiter,
+  slidingLog,
+  tokenBucket,
+} from '../../src/index.js'
 import { ALONE } from '../../src/layers/resilience/peers.js'
 import { layeredStore } from '../../src/layers/resilience/resilient.js'
 import { layersOver } from '../../src/redis/store.js'
@@ -67,12 +73,41 @@ test.each([1, 2, 3])('through all layers, in a walk of chance (%i)', async (seed
       whenUnavailable: 'throw',
       policy: fixedWindow({ limit: 400, window }),
     }),
+    new RateLimiter({
+      name: 'classes',
+      store,
+      reserve: { low: 0.5 },
+      policy: fixedWindow({ limit: 40, window: 'month' }),
+    }),
+    new RateLimiter({
+      name: 'turns',
+      store,
+      policy: tokenBucket({ capacity: 40, refill: 1, every: '1h', maxWait: '2h' }),
+    }),
   ]
   const expected = new Map<RateLimiter, Record<string, number>>()
   const taken = new Map<RateLimiter, number>()
   for (const limiter of limiters) expected.set(limiter, {})
+
+  /** By a method of chance. Returns what it took. */
+  async function ask(limiter: RateLimiter, key: string, cost: number): Promise<[Decision, number]> {
+    const priority = limiter.name === 'classes' && random() < 0.5 ? 'low' : undefined
+    const chance = limiter.name === 'hot' ? 1 : random()
+    if (chance < 0.15) {
+      const decision = await limiter.consumeUpTo(key, 1 + cost, { priority })
+      return [decision, decision.granted]
+    }
+    if (chance < 0.3) {
+      const decision = await limiter.wait(key, { cost, priority, timeout: 0 })
+      return [decision, decision.allowed ? cost : 0]
+    }
+    if (chance < 0.4) await limiter.peek(key, { cost, priority }).catch(() => {})
+    const decision = await limiter.consume(key, { cost, priority })
+    return [decision, decision.allowed ? cost : 0]
+  }
+
   const pending: Promise<void>[] = []
-  for (let step = 0; step < 1_500; step += 1) {
+  for (let step = 0; step < 2_000; step += 1) {
     const limiter = limiters[Math.floor(random() * limiters.length)] as RateLimiter
     const key = limiter.name === 'hot' ? 'hot' : `u${Math.floor(random() * 8)}`
     const rows = expected.get(limiter) as Record<string, number>
@@ -80,12 +115,12 @@ test.each([1, 2, 3])('through all layers, in a walk of chance (%i)', async (seed
       rows[row] = (rows[row] ?? 0) + 1
     }
     const cost = limiter.name === 'hot' ? 1 : Math.floor(random() * 4)
-    const asked = limiter.consume(key, { cost })
+    const asked = ask(limiter, key, cost)
     pending.push(
       asked.then(
-        (decision) => {
+        ([decision, units]) => {
           add(rowOf(decision))
-          if (decision.allowed) taken.set(limiter, (taken.get(limiter) ?? 0) + cost)
+          taken.set(limiter, (taken.get(limiter) ?? 0) + units)
         },
         () => add('error none'),
       ),

@@ -163,6 +163,56 @@ describe('decisions', () => {
   })
 })
 
+test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolean]>([
+  ['a policy limits', {}, true],
+  ['nothing limits', { policy: unlimited() }, true],
+  ['the limiter is off', {}, false],
+  ['a policy function fails', { policy: () => fail(), whenPolicyFails: 'deny' }, true],
+])('where %s, whoever looks on sees each decision that is counted', async (_, options, enabled) => {
+  vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+  const seen: boolean[] = []
+  const limiter = new RateLimiter({
+    policy: fixedWindow({ limit: 3, window: '1h' }),
+    onDecision: ({ allowed }) => void seen.push(allowed),
+    ...options,
+  })
+  limiter.enabled = enabled
+  const made = [
+    await limiter.consume('a'),
+    await limiter.wait('a', { timeout: 0 }),
+    await limiter.consumeUpTo('a', 5),
+    await limiter.decide('a'),
+  ]
+  expect(seen).toEqual(made.map(({ allowed }) => allowed))
+  const counts = limiter.stats().decisions.map(({ count }) => count)
+  expect(counts.reduce((sum, count) => sum + count)).toBe(4)
+})
+
+function fail(): never {
+  throw new Error('no tier')
+}
+
+describe('a settlement while the store is away', () => {
+  test('counts what it charges, and nothing as given back', async () => {
+    const memory = memoryStore()
+    let isAway = false
+    const decide: Store['decide'] = (request) => {
+      if (isAway) throw new Error('away')
+      return memory.decide(request)
+    }
+    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const store = resilient({ ...memory, decide })
+    const policy = fixedWindow({ name: 'w', limit: 100, window: '1h' })
+    const limiter = new RateLimiter({ name: 'settled', store, policy })
+    const [less, more] = [await limiter.consume('a', { cost: 9 }), await limiter.consume('a')]
+    isAway = true
+    await limiter.settle(less, 4)
+    await limiter.settle(more, 3)
+    expect(policyOf(limiter, 'w').units).toMatchObject({ taken: 12, refunded: 0 })
+    await store.close()
+  })
+})
+
 describe('policies', () => {
   test('by the thousand are 200 and one for the others, and no unit is lost', async () => {
     const limiter = new RateLimiter({
@@ -176,7 +226,7 @@ describe('policies', () => {
     expect(policies.reduce((sum, { units }) => sum + units.taken, 0)).toBe(3_000)
   })
 
-  test('say what they are; of tiers under one name the one that was made last', async () => {
+  test('say what they are; of tiers under one name the one that was asked for last', async () => {
     const limits: Record<string, number> = { free: 10, paid: 100 }
     const limiter = new RateLimiter({
       policy: (key) =>
@@ -186,6 +236,21 @@ describe('policies', () => {
     await limiter.consume('paid')
     const tier = { algorithm: 'token-bucket', limit: 100, windowMs: 10_000 }
     expect(policyOf(limiter, 'tier')).toMatchObject(tier)
+    await limiter.consume('free')
+    expect(policyOf(limiter, 'tier').limit).toBe(10)
+  })
+
+  test('whose limit changes, and changes back, say the limit that holds now', async () => {
+    let limit = 100
+    const limiter = new RateLimiter({
+      name: 'changing',
+      policy: () => fixedWindow({ name: 'w', limit, window: '1h' }),
+    })
+    for (const next of [100, 50, 100]) {
+      limit = next
+      await limiter.consume('a')
+      expect(policyOf(limiter, 'w').limit).toBe(next)
+    }
   })
 })
 
