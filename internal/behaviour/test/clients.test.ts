@@ -19,8 +19,8 @@ import { servers } from './servers/table.js'
 interface Client {
   readonly name: string
   readonly headers: Settings['headers'] & string
-  /** What it asks at once when told to wait for longer than a timer can, 24.8 days: its timer ends at
-   *  once, as often as it retries. Default 1. */
+  /** What it asks at once when told to wait for longer than a timer can, 24.8 days: its timer ends
+   *  at once, as often as it retries. Default 1. */
   readonly beyondTimers?: number
   /** Gets the URL, retries as the client's own defaults say, and gives the final status. */
   get(url: string, signal: AbortSignal): Promise<number>
