@@ -7,6 +7,8 @@ type Counts = Readonly<Record<string, number>>
 
 export class Tally {
   readonly #counts: Map<string, number> = new Map()
+  /** The store is away from now on. */
+  isAway = false
 
   /** A decision of whichever method takes something. */
   decided(decision: Decision): void {
@@ -35,8 +37,8 @@ export class Tally {
     if (!allowed) return
     for (const { policy, cost } of policies) {
       if (actual > cost) this.#add(`${policy.name} taken`, actual - cost)
-      // Of what was decided without the store nothing is given back.
-      else if (!degraded) this.#add(`${policy.name} refunded`, cost - actual)
+      // Without the store nothing is given back, nor of what was decided without it.
+      else if (!degraded && !this.isAway) this.#add(`${policy.name} refunded`, cost - actual)
     }
   }
 

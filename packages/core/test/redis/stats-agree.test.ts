@@ -138,11 +138,14 @@ test.each(subjects)(
         policy,
         reserve: RESERVE,
       })
-      return { limiter, tally: new Tally(), charged: [] as Decision[] }
+      return { of, limiter, tally: new Tally(), charged: [] as Decision[] }
     })
     const random = randomFrom(SEED)
     for (let i = 0; i < STEPS; i += 1) {
-      if (i === STEPS / 2) away.leave()
+      if (i === STEPS / 2) {
+        away.leave()
+        for (const { of, tally } of sides) tally.isAway = of === 'away'
+      }
       if (random() < 0.4) clock.advance(Math.floor(random() * 1_500))
       const step = stepOf(random)
       await Promise.all(sides.map(({ limiter, tally, charged }) => step(limiter, tally, charged)))
