@@ -1,7 +1,7 @@
 // A Nest application on a real port, and requests to it.
 
 import 'reflect-metadata'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { type INestApplication, Module, type ModuleMetadata } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
@@ -69,13 +69,4 @@ export async function start(
       return found
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-  })
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -14,9 +14,10 @@ import {
   type RequestDecision,
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
+import { freePort } from '@weir/testkit'
 import { of } from 'rxjs'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { freePort, moduleOf } from './app.js'
+import { moduleOf } from './app.js'
 
 const protoPath = `${import.meta.dirname}/greeter.proto`
 

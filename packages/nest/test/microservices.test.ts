@@ -21,9 +21,10 @@ import {
   SkipRateLimit,
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
+import { freePort } from '@weir/testkit'
 import { firstValueFrom } from 'rxjs'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort, moduleOf, start } from './app.js'
+import { moduleOf, start } from './app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 const twice = fixedWindow({ name: 'twice', limit: 2, window: '1h' })
