@@ -15,7 +15,6 @@ export default defineConfig({
   },
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
-    include: ['test/*.test.ts'],
-    projects: platforms(),
+    projects: platforms('test/'),
   },
 })

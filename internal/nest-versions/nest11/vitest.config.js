@@ -10,7 +10,6 @@ export default defineConfig({
   test: {
     setupFiles: ['../../../tools/quiet.mjs'],
     dir: '../../../packages/nest/test',
-    include: ['**/*.test.ts'],
-    projects: platforms(['**/public-types.test.ts']),
+    projects: platforms('', ['**/public-types.test.ts']),
   },
 })

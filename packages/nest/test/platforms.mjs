@@ -1,18 +1,23 @@
 // All tests run on Express, and again on Fastify, but for those that know one of them only: GraphQL
-// is served by Apollo's integration of Express.
+// is served by Apollo's integration of Express. Files share a process, since loading Nest takes
+// longer than most of them do; what a process says once has one of its own.
 const EXPRESS_ONLY = ['**/graphql.test.ts', '**/federation.test.ts', '**/public-types.test.ts']
+const ALONE = '**/warnings.test.ts'
 
-/** @param {readonly string[]} exclude tests that are not run at all */
-export function platforms(exclude = []) {
+/**
+ * @param {string} folder of the tests, with a slash at its end, or ''
+ * @param {readonly string[]} exclude tests that are not run at all
+ */
+export function platforms(folder, exclude = []) {
+  const project = (name, more) => ({ extends: true, test: { name, ...more } })
+  const shared = { include: [`${folder}*.test.ts`], isolate: false }
   return [
-    { extends: true, test: { name: 'express', exclude } },
-    {
-      extends: true,
-      test: {
-        name: 'fastify',
-        exclude: [...EXPRESS_ONLY, ...exclude],
-        env: { WEIR_NEST_PLATFORM: 'fastify' },
-      },
-    },
+    project('express', { ...shared, exclude: [ALONE, ...exclude] }),
+    project('fastify', {
+      ...shared,
+      exclude: [ALONE, ...EXPRESS_ONLY, ...exclude],
+      env: { WEIR_NEST_PLATFORM: 'fastify' },
+    }),
+    project('alone', { include: [`${folder}warnings.test.ts`] }),
   ]
 }
