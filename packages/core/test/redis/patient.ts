@@ -21,6 +21,8 @@ export const patientOptions: typeof recommendedRedisOptions = {
 
 export const patientClusterOptions: typeof recommendedClusterOptions = {
   ...recommendedClusterOptions,
+  // A connection that is not open yet is asked again every 10 ms.
+  maxRedirections: 100,
   redisOptions: { ...recommendedClusterOptions.redisOptions, ...PATIENCE },
 }
 
