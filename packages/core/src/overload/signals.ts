@@ -12,7 +12,7 @@ import { checkedOptions } from '../base/options.js'
  */
 export type Signal = () => number | undefined
 
-/** A signal that has to be told of each response. */
+/** A signal to which each response is reported. */
 export interface ResponseSignal extends Signal {
   /**
    * Tells it of a response.
