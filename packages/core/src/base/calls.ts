@@ -18,7 +18,7 @@ export interface StoreCall {
 }
 
 /** In seconds: from a local server to the default deadline, and beyond. */
-const BOUNDS = Object.freeze([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25])
+const BOUNDS: readonly number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25]
 
 /** The calls to one node. */
 export class Calls {

@@ -32,6 +32,6 @@ export class Histogram {
   }
 
   stats(): HistogramStats {
-    return { bounds: this.#bounds, counts: [...this.#counts], sum: this.#sum }
+    return { bounds: [...this.#bounds], counts: [...this.#counts], sum: this.#sum }
   }
 }

@@ -98,7 +98,7 @@ const MAX_POLICIES = 200
 export const OTHERS = '_other'
 
 /** In seconds. */
-const WAITS = Object.freeze([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
+const WAITS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 /** How long a `wait` took, as channel `weir:wait` says it. */
 export interface Wait {
