@@ -8,16 +8,17 @@ local CELL = 65536000
 -- An `until` is rounded up by less than 2 us, if the price is no whole number of them.
 local ROUNDED = 16
 
-local function ticks_at(at_us)
-  return (at_us - EPOCH_MS * 1000) * 8
-end
-
 return function(limit, full, wait)
   local price = limit > 0 and ceil(full / limit) or 1
   local span = limit * price
   local reach = span + wait + span / 50 + 24240
-  local now = ticks_at(us)
+  local now = (us - EPOCH_MS * 1000) * 8
   local tat, stored, dirty
+
+  -- Of the driver: the loop for plain requests makes no functions.
+  local function ticks_at(at_us)
+    return (at_us - EPOCH_MS * 1000) * 8
+  end
 
   local function read(key)
     local raw = pcall('GET', key)
