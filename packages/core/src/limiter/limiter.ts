@@ -473,7 +473,7 @@ export class RateLimiter {
     priority: string | undefined,
   ): Decision | Promise<Decision> {
     const { policySet, ownKeys, ownCosts, uses } = resolved
-    let costs: readonly number[] = [cost as number]
+    let costs = cost === 1 ? ONE : [cost as number]
     if (typeof cost === 'object')
       costs = mode === 'refund' ? namedCosts(resolved, cost) : costsOf(resolved, cost)
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
@@ -567,6 +567,8 @@ function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown
 const checkEnabled = ofType('boolean')
 const MAX_CHOSEN = 10_000
 const NO_OPTIONS: DecideOptions = {}
+/** Not frozen: V8 reads elements of frozen arrays slowly, 30 ns in a decision. */
+const ONE: readonly number[] = [1]
 const NOTHING: readonly number[] = []
 const DISABLED = unlimited({ name: 'disabled' })
 const UNKNOWN = unlimited({ name: 'policy-failed' })
