@@ -10,7 +10,7 @@ import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import type { PolicyOfKey } from '../live/types.js'
 import { inSteps, STEPS, steering } from './factor.js'
-import type { Signal } from './signals.js'
+import type { MaybeUrgent, Signal } from './signals.js'
 
 export interface AdaptiveOptions {
   /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
@@ -36,8 +36,10 @@ export interface AdaptivePolicy extends PolicyOfKey {
   readonly current: Policy
 }
 
-/** How often the signal is asked. */
+/** How often the signal is asked, and at the most where it is urgent: what comes in until then has
+ *  to be worked off. */
 const LOOK_MS = 500
+const SOON_MS = 100
 /** Longer without a look is a pause, of the traffic or of the process: what the signal says of it
  *  is about the pause. */
 const PAUSE_MS = 2_000
@@ -45,8 +47,9 @@ const PAUSE_MS = 2_000
 /**
  * A policy whose limit and rate follow the load of this process: both times a factor from `min` to
  * `max`, in steps of 1/32, the limit rounded to a whole number from 1. Down fast, up slowly: at the
- * most halved twice a second, and up by 1/32 as often. The time scale stays, so it is the same
- * counter whatever the factor. Each process has a factor of its own.
+ * most halved twice a second (by `responses()` that are slow, ten times), and up by 1/32 twice a
+ * second. The time scale stays, so it is the same counter whatever the factor. Each process has a
+ * factor of its own.
  *
  * A signal that throws, or gives no number, changes nothing, with a warning.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
@@ -79,6 +82,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   let factor = warmUpMs > 0 ? min : max
   const steered = steering(min, max)
   let usedMs = Number.NEGATIVE_INFINITY
+  const heard = signal === undefined ? undefined : hearingOf(signal)
   let lookedMs = Number.NEGATIVE_INFINITY
   let warmFromMs = Number.NEGATIVE_INFINITY
   current = at(factor)
@@ -92,12 +96,10 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     return known
   }
 
-  function look(nowMs: number): void {
-    const isPause = nowMs - lookedMs >= PAUSE_MS
-    lookedMs = nowMs
-    const load = signal === undefined ? undefined : loadOf(signal, policy.name, nowMs)
-    if (load === undefined || isPause) return
-    steered.next(load, factor)
+  function look({ atMs, load }: Hearing): void {
+    const isPause = atMs - lookedMs >= PAUSE_MS
+    lookedMs = atMs
+    if (load !== undefined && !isPause) steered.next(load, factor, atMs)
   }
 
   function warmed(nowMs: number): number {
@@ -107,7 +109,10 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
 
   function use(): Policy {
     const nowMs = time.nowMs()
-    if (nowMs - lookedMs >= LOOK_MS) look(nowMs)
+    if (heard !== undefined) {
+      listen(heard, policy.name, nowMs)
+      if (heard.atMs !== lookedMs) look(heard)
+    }
     const most = warmUpMs > 0 ? warmed(nowMs) : max
     usedMs = nowMs
     const to = most < steered.factor ? inSteps(most, min, max) : steered.factor
@@ -126,17 +131,29 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   }) as AdaptivePolicy
 }
 
-/** What signals have said, and when. Each asking begins a new measurement, so policies that follow
+/** What a signal said last, and when. Each asking begins a new measurement, so policies that follow
  *  one signal share what it says. */
-const lastOf: WeakMap<Signal, { readonly atMs: number; readonly load: number | undefined }> =
-  new WeakMap()
+interface Hearing {
+  readonly signal: MaybeUrgent
+  atMs: number
+  load: number | undefined
+}
 
-function loadOf(signal: Signal, name: string, nowMs: number): number | undefined {
-  const last = lastOf.get(signal)
-  if (last !== undefined && nowMs - last.atMs < LOOK_MS) return last.load
-  const load = asked(signal, name)
-  lastOf.set(signal, { atMs: nowMs, load })
-  return load
+const hearings: WeakMap<Signal, Hearing> = new WeakMap()
+
+function hearingOf(signal: Signal): Hearing {
+  const known = hearings.get(signal)
+  if (known !== undefined) return known
+  const hearing = { signal, atMs: Number.NEGATIVE_INFINITY, load: undefined }
+  hearings.set(signal, hearing)
+  return hearing
+}
+
+function listen(hearing: Hearing, name: string, nowMs: number): void {
+  const sinceMs = nowMs - hearing.atMs
+  if (sinceMs < SOON_MS || (sinceMs < LOOK_MS && !hearing.signal.isUrgent?.())) return
+  hearing.load = asked(hearing.signal, name)
+  hearing.atMs = nowMs
 }
 
 /** Undefined where a signal has nothing to say, or nothing that makes sense. */

@@ -9,8 +9,9 @@ export const STEPS = 32
 const ROOM = 0.9
 /** The most that one look takes away. */
 const LEAST_AT_ONCE = 0.5
-/** How many looks a step takes near what was too much. */
-const SLOW_LOOKS = 8
+/** How long a step up takes, and near what was too much. */
+const CLIMB_MS = 500
+const SLOW_CLIMB_MS = 4_000
 
 export interface Steering {
   /** Where the signal alone would have the factor. */
@@ -19,8 +20,9 @@ export interface Steering {
    * After a look at the load.
    * @param load 1: as much as is right; above: too much
    * @param factor the one that it is about
+   * @param nowMs when that was
    */
-  next(load: number, factor: number): void
+  next(load: number, factor: number, nowMs: number): void
 }
 
 export function steering(min: number, max: number): Steering {
@@ -28,23 +30,24 @@ export function steering(min: number, max: number): Steering {
   /** The factor that was too much. */
   let tooMuch = Number.POSITIVE_INFINITY
   let isFalling = false
-  let looks = 0
+  let movedMs = Number.NEGATIVE_INFINITY
 
-  function next(load: number, from: number): void {
-    looks += 1
+  function next(load: number, from: number, nowMs: number): void {
     if (load > 1) {
       if (!isFalling) tooMuch = from
       isFalling = true
       factor = Math.min(from * Math.max(LEAST_AT_ONCE, 1 / load), from - 1 / STEPS)
+    } else if (nowMs - movedMs < CLIMB_MS) {
+      return
     } else if (isFalling) {
       isFalling = false
       factor = (factor + tooMuch) / 2
     } else if (load < ROOM) {
       const isNear = Math.abs(factor - tooMuch) < 2 / STEPS
-      if (isNear && looks < SLOW_LOOKS) return
+      if (isNear && nowMs - movedMs < SLOW_CLIMB_MS) return
       factor += 1 / STEPS
     } else return
-    looks = 0
+    movedMs = nowMs
     factor = inSteps(factor, min, max)
   }
 

@@ -41,6 +41,8 @@ const FAST = 0.8
 const FALLEN = 0.8
 /** Such a part of the latency, at half of the limit, is a queue that became shorter. */
 const SHORTER = 0.85
+/** Such a part is more than a queue of half the length: the server itself became faster. */
+const FASTER = 1 / 3
 /** Where that part of the requests is refused, twice the limit would be reached, too. */
 const CROWD = 0.5
 /** So many times the throughput, at twice the limit, is a limit that was too low. */
@@ -108,14 +110,21 @@ export function limitLaw(targetMs: number | undefined): LimitLaw {
     // Where most clients leave, latencies are theirs.
     const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
     const stays = goodput >= FALLEN * before.goodput && isQueue
+    // So is a server that works worse under load: it must not be loaded again and again.
+    const isFaster = !isStarting && meanMs < FASTER * before.meanMs
     if (stays) isStarting = false
-    if (stays && limit > LEAST_LIMIT) return halve(window, before.startedMs)
+    if (stays && !isFaster && limit > LEAST_LIMIT) return halve(window, before.startedMs)
     quietMs = meanMs
     probe = undefined
-    // Little's law, where the throughput before is limit / latency.
-    set(before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
     const tookMs = nowMs - before.startedMs
     refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
+    if (isFaster) {
+      // What was seen before says nothing of it, so it starts anew.
+      lowerGoodput = 0
+      return double(window)
+    }
+    // Little's law, where the throughput before is limit / latency.
+    set(before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
     return true
   }
 

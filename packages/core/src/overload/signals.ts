@@ -8,7 +8,7 @@ import { checkedOptions } from '../base/options.js'
 /**
  * The load since it was last asked: 1 is as much as is right, above 1 is too much, below 0.9 is
  * room for more. Undefined: there is nothing to say, so the factor stays. Called at most twice a
- * second, while requests come. It must not wait.
+ * second, while requests come; that of `responses()` up to ten times. It must not wait.
  */
 export type Signal = () => number | undefined
 
@@ -26,6 +26,12 @@ export interface ResponseSignal extends Signal {
    * @param waitedMs how long it waited, in ms
    */
   left(waitedMs: number): void
+}
+
+/** What `responses()` has, and does not show. */
+export interface MaybeUrgent extends Signal {
+  /** Whether it is to be asked before its time. */
+  readonly isUrgent?: () => boolean
 }
 
 export interface EventLoopDelayOptions {
@@ -46,6 +52,13 @@ export interface ResponsesOptions {
    *  looked at. */
   readonly errors?: number | undefined
 }
+
+/** Responses are looked at before their time once they took as long, in all, as so many that are
+ *  right, and so many times as long as is right: chance alone is not in a hurry. One counts as at
+ *  most so many, so that one that was stuck is not, either. */
+const ENOUGH = 20
+const FAR_TOO_SLOW = 1.5
+const MOST_TIMES = 4
 
 /** How often the delay of the event loop is measured, in ms. */
 const RESOLUTION_MS = 10
@@ -110,13 +123,14 @@ export function responses(options: ResponsesOptions): ResponseSignal {
   if (errors !== undefined) checkPart('errors', errors)
   let count = 0
   let sumMs = 0
+  let cappedMs = 0
   let failures = 0
 
   function load(): number | undefined {
     if (count === 0) return undefined
     const failing = errors === undefined ? 0 : failures / count / errors
     const most = Math.max(sumMs / count / latencyMs, failing)
-    count = sumMs = failures = 0
+    count = sumMs = cappedMs = failures = 0
     return most
   }
 
@@ -124,15 +138,18 @@ export function responses(options: ResponsesOptions): ResponseSignal {
     if (!(tookMs >= 0 && tookMs < Number.POSITIVE_INFINITY)) return
     count += 1
     sumMs += tookMs
+    cappedMs += Math.min(tookMs, MOST_TIMES * latencyMs)
     if (failed) failures += 1
   }
 
-  return Object.assign(load, {
+  const signal: MaybeUrgent & ResponseSignal = Object.assign(load, {
     record,
     left(waitedMs: number) {
       if (waitedMs > latencyMs) record(waitedMs)
     },
+    isUrgent: () => cappedMs >= Math.max(ENOUGH, FAR_TOO_SLOW * count) * latencyMs,
   })
+  return signal
 }
 
 function checkPart(name: string, value: unknown): void {

@@ -104,6 +104,63 @@ test('what a signal says of a pause is not looked at', () => {
   expect(use.factor).toBe(1)
 })
 
+test('slow responses are looked at ten times a second, once they say enough', () => {
+  const signal = responses({ latency: 100 })
+  const { time, use } = following({ signal, min: 1 / 32 })
+  const factors = (records: number, tookMs: number): number[] =>
+    Array.from({ length: 6 }, () => {
+      for (let i = 0; i < records; i += 1) signal.record(tookMs)
+      time.block(100)
+      use()
+      return use.factor
+    })
+  // Five of them say enough, three rounds here.
+  expect(factors(2, 400)).toEqual([1, 1, 0.5, 0.5, 0.5, 0.25])
+  expect(factors(10, 400)).toEqual([4 / 32, 2 / 32, 1 / 32, 1 / 32, 1 / 32, 1 / 32])
+  // Upwards as slowly as ever: halfway, and then in steps, half a second each.
+  expect(factors(30, 80).map((factor) => 32 * factor)).toEqual([1, 1, 1, 1, 16, 16])
+  expect(factors(30, 80).map((factor) => 32 * factor)).toEqual([16, 16, 16, 17, 17, 17])
+})
+
+test('one response that was stuck is not looked at before its time', () => {
+  const signal = responses({ latency: 100 })
+  const { time, use } = following({ signal })
+  signal.record(10_000)
+  time.block(400)
+  use()
+  expect(use.factor).toBe(1)
+  time.block(100)
+  use()
+  expect(use.factor).toBe(0.5)
+})
+
+test('responses that are a little too slow are not looked at before their time', () => {
+  const signal = responses({ latency: 100 })
+  const { time, use } = following({ signal })
+  const factors = Array.from({ length: 6 }, () => {
+    for (let i = 0; i < 100; i += 1) signal.record(140)
+    time.block(100)
+    use()
+    return use.factor
+  })
+  expect(factors).toEqual([1, 1, 1, 1, 22 / 32, 22 / 32])
+})
+
+test('a function of one’s own is asked twice a second, however it is used', () => {
+  let asked = 0
+  const { time, use } = following({
+    signal: () => {
+      asked += 1
+      return 0.95
+    },
+  })
+  for (let ms = 0; ms < 10_000; ms += 10) {
+    time.block(10)
+    use()
+  }
+  expect(asked).toBe(21)
+})
+
 test('policies that follow one signal all hear what it says', () => {
   const time = virtualTime()
   const signal = responses({ latency: 100 })

@@ -2,7 +2,14 @@
 
 import { expect, test } from 'vitest'
 import { inFlightLimit } from '../../src/overload/in-flight.js'
-import { type Gate, type SimulatedTime, simulatedTime, start, type Traffic } from './plant.js'
+import {
+  fixedGate,
+  type Gate,
+  type SimulatedTime,
+  simulatedTime,
+  start,
+  type Traffic,
+} from './plant.js'
 import { play, quietP99, scenario } from './scenarios.js'
 
 const WORKERS = 16
@@ -215,6 +222,34 @@ test('fewer workers lower the limit within ten seconds, more raise it', () => {
   slots = 48
   time.runUntil(50_000)
   expect(limit.limit).toBeGreaterThan(43)
+})
+
+test('a server that works worse under load is not loaded again and again', () => {
+  // Twice as many in flight take eight times as long each.
+  const servedBehind = (gateOf: (time: SimulatedTime) => Gate): number => {
+    let inside = 0
+    const thrashing = traffic({
+      workers: 10_000,
+      serviceMs: () => MEAN_MS * Math.max(1, inside / WORKERS) ** 3,
+      demand: () => 1.3 * MOST,
+      endMs: 60_000,
+    })
+    const { run } = play(thrashing, 1, (time) => {
+      const gate = gateOf(time)
+      return () => {
+        const leave = gate()
+        if (leave === undefined) return undefined
+        inside += 1
+        return (...ended) => {
+          inside -= 1
+          leave(...ended)
+        }
+      }
+    })
+    return perSecond(run.served, 5_000, 60_000)
+  }
+  const best = servedBehind(() => fixedGate(WORKERS))
+  expect(servedBehind((time) => limited(time).gate)).toBeGreaterThan(0.75 * best)
 })
 
 test('with a target, responses take that long under load', () => {

@@ -99,6 +99,42 @@ export function bestOf(
   return Math.max(...gates.map((gate) => play(traffic, 99, gate).good))
 }
 
+/**
+ * What a limit of the rate could do for the times: with hindsight it knows nine tenths of what is
+ * served. That a server became slow it learns when the first response after that has taken longer
+ * than `slowMs`; then it lets nothing in until the queue is worked off. Before it lets in more, it
+ * waits until nothing is left of what was slow.
+ */
+export function oracleGate(traffic: Traffic, slowMs: number): (time: SimulatedTime) => Gate {
+  return (time) => {
+    let serviceMs = traffic.serviceMs(0)
+    let nextMs = 0
+    let inside = 0
+    let isFull = false
+    let drainedTo = 0
+
+    function learn(tookMs: number): void {
+      const nowMs = traffic.serviceMs(time.nowMs())
+      if (nowMs === serviceMs || (nowMs > serviceMs && tookMs <= slowMs)) return
+      isFull = true
+      drainedTo = nowMs > serviceMs ? traffic.workers : 0
+      serviceMs = nowMs
+      nextMs = time.nowMs()
+    }
+
+    return () => {
+      isFull &&= inside > drainedTo
+      if (isFull || time.nowMs() < nextMs) return undefined
+      nextMs = Math.max(nextMs, time.nowMs() - 20) + serviceMs / (0.9 * traffic.workers)
+      inside += 1
+      return (_, tookMs) => {
+        inside -= 1
+        learn(tookMs)
+      }
+    }
+  }
+}
+
 /** How often what is watched turned, by at least a tenth. */
 export function turnsOf(values: readonly number[]): number {
   let turns = 0

@@ -10,10 +10,20 @@ import { adaptiveIn } from '../../src/overload/adaptive.js'
 import { type InFlight, inFlightLimit } from '../../src/overload/in-flight.js'
 import { responses } from '../../src/overload/signals.js'
 import { fixedGate, type Gate, type SimulatedTime, type Traffic } from './plant.js'
-import { bestOf, play, recoveredMs, SLOW_TO_MS, scenario, shapes, turnsOf } from './scenarios.js'
+import {
+  bestOf,
+  oracleGate,
+  play,
+  recoveredMs,
+  SLOW_TO_MS,
+  scenario,
+  shapes,
+  turnsOf,
+} from './scenarios.js'
 
 const isWhole = process.env.WEIR_SIMULATE === 'all'
-const seeds = Array.from({ length: isWhole ? 40 : 2 }, (_, i) => i + 1)
+// In the fourth a dependency comes back while the limit is halved.
+const seeds = isWhole ? Array.from({ length: 40 }, (_, i) => i + 1) : [1, 4]
 
 function gateOf(limit: InFlight): Gate {
   return () => {
@@ -60,8 +70,7 @@ describe('overload protection', () => {
         )
         const turns = (turnsOf(limits) * 60_000) / traffic.endMs
         const said = `seed ${seed}: ${outcome.good / best}, p99 ${outcome.p99}, ${turns} turns`
-        // Many seeds meet what few do not.
-        expect(outcome.good / best, said).toBeGreaterThan(isWhole ? 0.8 : 0.9)
+        expect(outcome.good / best, said).toBeGreaterThan(0.9)
         expect(outcome.p99, said).toBeLessThan(2)
         expect(turns, said).toBeLessThan(30)
         worst.good = Math.min(worst.good, outcome.good / best)
@@ -70,7 +79,7 @@ describe('overload protection', () => {
         if (!name.includes('slow')) continue
         const most = (1_000 * workers) / traffic.serviceMs(0)
         const tookMs = recoveredMs(outcome.run, SLOW_TO_MS, traffic.endMs - 5_000, most / 2)
-        expect(tookMs, said).toBeLessThanOrEqual(isWhole ? 10_000 : 5_000)
+        expect(tookMs, said).toBeLessThanOrEqual(5_000)
         worst.recoveredMs = Math.max(worst.recoveredMs, tookMs)
       }
       if (isWhole) console.log(name, workers, times, worst)
@@ -81,12 +90,15 @@ describe('overload protection', () => {
 
 describe('an adaptive policy that follows response times', () => {
   const table = shapes.flatMap((name) =>
-    (isWhole ? [16, 48] : [16]).map((workers) => [name, workers] as const),
+    (isWhole ? [16, 48] : [16]).flatMap((workers) =>
+      (isWhole ? ['random', 'fixed'] : ['random']).map((times) => [name, workers, times] as const),
+    ),
   )
   const meanMs = 20
+  const latencyMs = 1.5 * meanMs
 
   function limiterOf(time: SimulatedTime, policy: Parameters<typeof adaptiveIn>[1]) {
-    const signal = responses({ latency: 1.5 * meanMs })
+    const signal = responses({ latency: latencyMs })
     const adaptive = adaptiveIn(time, policy, { signal, min: 1 / 32 })
     const store = memoryStore({ clock: time })
     return { limiter: new RateLimiter({ name: 'api', store, policy: adaptive }), signal, adaptive }
@@ -105,28 +117,58 @@ describe('an adaptive policy that follows response times', () => {
   }
 
   test.each(table)(
-    '%s, %i workers',
-    (name, workers) => {
-      const traffic = scenario(name, workers, false, meanMs)
+    '%s, %i workers, %s times',
+    (name, workers, times) => {
+      const isFixed = times === 'fixed'
+      const traffic = scenario(name, workers, isFixed, meanMs)
       const fixed = [0.2, 0.4, 0.45, 0.5].map((part) => (time: SimulatedTime): Gate => {
         const policy = policyOf(traffic, part)
         const limiter = new RateLimiter({ store: memoryStore({ clock: time }), policy })
         return () => (passes(limiter) ? () => {} : undefined)
       })
       const best = bestOf(traffic, fixed)
+      const worst = {
+        good: 9,
+        p99: 0,
+        oracle: 0,
+        ofOracle: 0,
+        turns: 0,
+        back: 9,
+        both: 9,
+        bothP99: 0,
+      }
       for (const seed of seeds.slice(0, isWhole ? 10 : 1)) {
+        const factors: number[] = []
         const alone = play(traffic, seed, (time) => {
-          const { limiter, signal } = limiterOf(time, policyOf(traffic, 1))
+          const { limiter, signal, adaptive } = limiterOf(time, policyOf(traffic, 1))
+          watch(time, () => factors.push(adaptive.factor))
           return () => (passes(limiter) ? (_, tookMs) => signal.record(tookMs) : undefined)
         })
-        expect(alone.good / best).toBeGreaterThan(0.8)
-        if (name.includes('slow')) {
+        const oracle = play(traffic, seed, oracleGate(traffic, latencyMs))
+        const turns = (turnsOf(factors) * 60_000) / traffic.endMs
+        const ofOracle = alone.p99 / oracle.p99
+        worst.good = Math.min(worst.good, alone.good / best)
+        worst.p99 = Math.max(worst.p99, alone.p99)
+        worst.oracle = Math.max(worst.oracle, oracle.p99)
+        worst.ofOracle = Math.max(worst.ofOracle, ofOracle)
+        worst.turns = Math.max(worst.turns, turns)
+        const said = `seed ${seed}: ${alone.good / best}, p99 ${alone.p99}, ${oracle.p99} at best`
+        expect(alone.good / best, said).toBeGreaterThan(isFixed ? 0.8 : 0.85)
+        const isSlow = name.includes('slow')
+        const isVerySlow = name.includes('30')
+        // There no rate keeps it: what came in before the first slow response is too much.
+        expect(oracle.p99 > 2, said).toBe(isVerySlow && isFixed)
+        if (!isFixed) expect(alone.p99, said).toBeLessThan(isVerySlow ? 7 : isSlow ? 2.5 : 2)
+        else if (isVerySlow) expect(ofOracle, said).toBeLessThan(3)
+        expect(turns, said).toBeLessThan(30)
+        if (isSlow) {
           const backMs = SLOW_TO_MS + 5_000
           const served = alone.run.served.filter(
             ({ atMs }) => atMs >= backMs && atMs < backMs + 5_000,
           )
-          const part = isWhole ? 0.4 : 0.6
-          expect(served.length / 5).toBeGreaterThan((part * workers * 1_000) / meanMs)
+          const part = served.length / 5 / ((workers * 1_000) / meanMs)
+          worst.back = Math.min(worst.back, part)
+          expect(part, said).toBeGreaterThan(isWhole ? 0.35 : 0.6)
         }
         // What came in before the load showed has queued. With overload protection in front, not.
         const both = play(
@@ -151,8 +193,11 @@ describe('an adaptive policy that follows response times', () => {
           5_000,
         )
         expect(both.good / best).toBeGreaterThan(0.9)
-        expect(both.p99).toBeLessThan(2)
+        if (!isFixed) expect(both.p99).toBeLessThan(2)
+        worst.both = Math.min(worst.both, both.good / best)
+        worst.bothP99 = Math.max(worst.bothP99, both.p99)
       }
+      if (isWhole) console.log(name, workers, times, worst)
     },
     120_000,
   )
