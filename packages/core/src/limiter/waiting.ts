@@ -215,11 +215,14 @@ export function giveBack(
   askSafely(layer, { mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
 }
 
+/** What a difference of two instants is off by at the most, as both have fractions. */
+const ROUNDING_MS = 1e-6
+
 /** A result as a denial to one who would wait longer than it may: nothing is left to it. */
 export function denied(result: StoreResult, waitMs: number): StoreResult {
   const policies = result.policies.map((each): PolicyResult => {
     if (each.cost === 0) return each
-    const retryAfterMs = Math.max(each.retryAfterMs, Math.ceil(waitMs))
+    const retryAfterMs = Math.max(each.retryAfterMs, Math.ceil(waitMs - ROUNDING_MS))
     return { ...each, remaining: 0, retryAfterMs }
   })
   return { ...result, granted: 0, policies }

@@ -16,6 +16,7 @@ import { type Waited, Waiting } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { Store, StoreRequest } from '../../src/store.js'
+import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
 
 describe('a limiter', () => {
@@ -59,6 +60,18 @@ describe('a limiter', () => {
     expect(late).toMatchObject({ allowed: false, retryAfterMs: 1_100 })
     await vi.advanceTimersByTimeAsync(1_000)
     expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  test('names the wait of a window to the ms, whatever the fraction of the clock', async () => {
+    vi.useRealTimers()
+    // Added to it and subtracted again, 60,000 is more by 1e-11.
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(6_000.002)
+    onTestFinished(() => clock.mockRestore())
+    const store = memoryStore({ clock: fakeClock() })
+    const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1m' }) })
+    await limiter.consume('k')
+    const denied = await limiter.wait('k', { timeout: '1s' })
+    expect(denied).toMatchObject({ allowed: false, retryAfterMs: 60_000 })
   })
 
   test('shows a line to consume as used up', async () => {
