@@ -64,8 +64,20 @@ export const failedLoad: Row = {
     const job = load(server.port, { failFirst: 'eval' })
     const run = await underFault(stage, { ...length, afterMs: 0 }, [job], NO_FAULT)
     // One call fails, with all that was due when the process had started.
-    return [degradedAtMost(run, 10), over(run, 2 * LIMIT - 1), ...sane(run)]
+    return [
+      degradedAtMost(run, 10),
+      degradedAtMost(afterFailure(run), 0, 'degraded later'),
+      over(run, 2 * LIMIT - 1),
+      ...sane(run),
+    ]
   },
+}
+
+/** What was asked once the first degraded decision was made. */
+function afterFailure(run: Run): Run {
+  const madeAt = run.samples.filter(({ degraded }) => degraded).map(({ at, ms }) => at + ms)
+  const first = Math.min(...madeAt)
+  return { ...run, samples: run.samples.filter(({ at }) => at > first) }
 }
 
 function isControl({ key }: { readonly key: string }): boolean {

@@ -83,7 +83,9 @@ describe.each(kernelNames)('%s', (kernel) => {
       sums.denials += walk.denials
       sums.onTheDot += walk.onTheDot
     })
-    for (let seed = first; sums.steps < STEPS; seed += 1) {
+    // Parts differ with the seed: a tenth of the steps at a limit's edge may take some more of them.
+    const isEnough = () => sums.steps >= STEPS && sums.onTheDot > sums.steps / 10
+    for (let seed = first; !isEnough() && sums.steps < 2 * STEPS; seed += 1) {
       const details = await fc.check(property, {
         seed,
         numRuns: WALKS_PER_ROUND,
@@ -94,10 +96,9 @@ describe.each(kernelNames)('%s', (kernel) => {
       appendFileSync(failureFile, `${JSON.stringify({ kernel, seed, recipe })}\n`)
       throw new Error(await fc.asyncDefaultReportMessage(details))
     }
-    // Walks that never meet a limit, or never look at its edge, would prove nothing. Their parts
-    // differ with the seed: 0.0999 at the edge was seen.
+    // Walks that never meet a limit, or never look at its edge, would prove nothing.
     expect(sums.denials / sums.steps).toBeGreaterThan(1 / 5)
-    expect(sums.onTheDot / sums.steps).toBeGreaterThan(1 / 12)
+    expect(sums.onTheDot / sums.steps).toBeGreaterThan(1 / 10)
   })
 })
 
