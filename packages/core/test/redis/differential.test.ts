@@ -83,7 +83,7 @@ describe.each(kernelNames)('%s', (kernel) => {
       sums.denials += walk.denials
       sums.onTheDot += walk.onTheDot
     })
-    // Parts differ with the seed: a tenth of the steps at a limit's edge may take some more of them.
+    // Parts differ with the seed: until a tenth of the steps are at a limit's edge may take longer.
     const isEnough = () => sums.steps >= STEPS && sums.onTheDot > sums.steps / 10
     for (let seed = first; !isEnough() && sums.steps < 2 * STEPS; seed += 1) {
       const details = await fc.check(property, {
