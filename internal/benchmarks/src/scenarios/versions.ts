@@ -51,20 +51,24 @@ export async function compare(scale: Scale, reference: string): ReturnType<Scena
 async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = []
   let turn = 0
-  await withChildren(sides, 'versions/main.js', scale, async (children) => {
-    const samplesOf = async (exercise: RedisExercise, subject: string): Promise<Samples[]> => {
-      const turnOf = (child: ChildProcess): Promise<Turn> => {
-        turn += 1
-        child.send({ exercise, subject, turn } satisfies RedisTurn)
-        return nextMessage(child)
-      }
-      await inRounds(children, Math.min(3, scale.rounds), turnOf)
-      return inRounds(children, scale.rounds, turnOf)
+  const samplesOf = async (
+    children: readonly ChildProcess[],
+    exercise: RedisExercise,
+    subject: string,
+  ): Promise<Samples[]> => {
+    const turnOf = (child: ChildProcess): Promise<Turn> => {
+      turn += 1
+      child.send({ exercise, subject, turn } satisfies RedisTurn)
+      return nextMessage(child)
     }
+    await inRounds(children, Math.min(3, scale.rounds), turnOf)
+    return inRounds(children, scale.rounds, turnOf)
+  }
+  await withChildren(sides, 'versions/main.js', scale, async (children) => {
     for (const subject of WEIR) {
-      const distinct = await samplesOf('distinct', subject)
-      const hot = await samplesOf('hot', subject)
-      const script = await samplesOf('script', subject)
+      const distinct = await samplesOf(children, 'distinct', subject)
+      const hot = await samplesOf(children, 'hot', subject)
+      const script = await samplesOf(children, 'script', subject)
       rows.push(
         rowOf(`${subject}, distinct keys, client CPU, us`, distinct, 'clientUs'),
         rowOf(`${subject}, distinct keys, Redis CPU, us`, distinct, 'redisUs'),
@@ -74,12 +78,14 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
         rowOf(`${subject}, script 64 at once, us each`, script, 'together'),
       )
     }
-    for (const subject of WEIR_REFUSERS) {
-      rows.push(
-        rowOf(`${subject}, refused, client CPU, us`, await samplesOf('refused', subject), 'cpuUs'),
-      )
-    }
   })
+  for (const subject of WEIR_REFUSERS) {
+    // In processes of their own: V8 fits code to all that passes through it.
+    const refused = await withChildren(sides, 'versions/main.js', scale, (children) =>
+      samplesOf(children, 'refused', subject),
+    )
+    rows.push(rowOf(`${subject}, refused, client CPU, us`, refused, 'cpuUs'))
+  }
   return rows
 }
 

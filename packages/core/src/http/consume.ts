@@ -51,7 +51,8 @@ export function consumer<Req, Res, Rest extends unknown[]>(
   const waits = waitMs > 0 && !shadow
   const isFixed = typeof cost !== 'function' && typeof priority !== 'function'
   if (isFixed && policyOf === undefined && !waits) {
-    const fixed = priority === undefined ? { cost } : { cost, priority }
+    const isPlain = cost === 1 && priority === undefined
+    const fixed = isPlain ? undefined : { cost, priority }
     return (_request, _response, key) => limiter.decide(key, fixed)
   }
 

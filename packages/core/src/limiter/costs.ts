@@ -1,7 +1,8 @@
 // Costs by the names of policies, and what a correction of a decision comes to.
 
+import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import type { StoreRequest, Target } from '../store.js'
+import type { Mode, StoreRequest, Target } from '../store.js'
 import { checkedCost, type PolicyUse, type Resolved } from './policy-set.js'
 
 /** Units of each policy; or of some of them, by their names. */
@@ -14,14 +15,14 @@ export interface LimiterRequest extends StoreRequest {
   readonly priority?: string | undefined
 }
 
-/** A request to consume. */
+/** One request for each of these units. */
 export function requestOf(
+  mode: Mode,
   target: Target,
   costs: readonly number[],
-  { uses, ownCosts }: Resolved,
+  { uses }: Resolved,
 ): LimiterRequest {
-  const isPlain = ownCosts === undefined && uses.length === target.policySet.policies.length
-  return { mode: 'consume', target, costs, count: 1, uses: isPlain ? undefined : uses }
+  return { mode, target, costs, count: 1, uses }
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_COST unless it is whole, and from 1 to `most` */
@@ -42,28 +43,28 @@ export function checkedCosts(cost: Cost): Cost {
   return cost
 }
 
-/** Units for each policy of the set: as named, as its own cost says, or 1. */
-export function costsOf({ policySet, uses, ownCosts }: Resolved, cost: Cost): readonly number[] {
-  if (typeof cost === 'object') mustBeKnown(cost, uses)
-  const otherwise = typeof cost === 'object' ? 1 : cost
-  return (policySet?.policies ?? []).map(({ name }, i) => {
-    return named(cost, name) ?? ownCosts?.[i] ?? otherwise
-  })
+/**
+ * Units for each policy of the set: as named, as its own cost says, or 1. To give back by names:
+ * none of one that is not named.
+ */
+export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
+  return cost === 1 ? resolved.ones : otherCosts(resolved, cost, mode)
 }
 
-/** Units to give back of each policy, by names: none of one that is not named. */
-export function namedCosts(
-  { policySet, uses }: Resolved,
-  cost: Exclude<Cost, number>,
-): readonly number[] {
-  mustBeKnown(cost, uses)
-  return (policySet?.policies ?? []).map(({ name }) => named(cost, name) ?? 0)
+function otherCosts(resolved: Resolved, cost: Cost, mode: Mode): readonly number[] {
+  const { policySet, ownCosts } = resolved
+  const policies = policySet?.policies ?? []
+  if (typeof cost === 'number') return policies.map((_, i) => ownCosts?.[i] ?? cost)
+  mustBeKnown(cost, usesIn(resolved.uses, policies))
+  return policies.map(({ name }, i) => {
+    return named(cost, name) ?? (mode === 'refund' ? 0 : (ownCosts?.[i] ?? 1))
+  })
 }
 
 /** Of a decision: what to give back, of each policy at most what it was charged. */
 export function refundedCosts({ costs, ...request }: LimiterRequest, cost: Cost): number[] {
   if (typeof cost === 'object') {
-    mustBeKnown(cost, usesOfRequest(request))
+    mustBeKnown(cost, usesIn(request.uses, request.target.policySet.policies))
     return costs.map((charged, i) => {
       const name = request.target.policySet.policies[i]?.name as string
       const back = named(cost, name) ?? 0
@@ -83,7 +84,7 @@ export function refundedCosts({ costs, ...request }: LimiterRequest, cost: Cost)
  * stays.
  */
 export function settledCosts({ costs, ...request }: LimiterRequest, actual: Cost): number[] {
-  const uses = usesOfRequest(request)
+  const uses = usesIn(request.uses, request.target.policySet.policies)
   if (typeof actual === 'object') mustBeKnown(actual, uses)
   return costs.map((charged, i) => {
     const name = request.target.policySet.policies[i]?.name as string
@@ -93,8 +94,12 @@ export function settledCosts({ costs, ...request }: LimiterRequest, actual: Cost
   })
 }
 
-function usesOfRequest({ target, uses }: Omit<LimiterRequest, 'costs'>): readonly PolicyUse[] {
-  return uses ?? target.policySet.policies.map((policy) => ({ policy }))
+/** The policies as they were given. */
+function usesIn(
+  uses: readonly PolicyUse[] | undefined,
+  policies: readonly Policy[],
+): readonly PolicyUse[] {
+  return uses ?? policies.map((policy) => ({ policy }))
 }
 
 function named(cost: Cost, name: string): number | undefined {

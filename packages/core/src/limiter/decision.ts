@@ -114,9 +114,8 @@ export function decisionOf(request: LimiterRequest, result: StoreResult): Decisi
   const decision = ofClass(madeOf(request, result, binding), priority)
   const { counters } = request.target.policySet as CountedSet
   if (counters !== undefined) {
-    count(counters, request, result, binding, place)
-    if (priority !== undefined && mode === 'consume')
-      countOfClass(counters, priority, granted > 0 ? CLASS_ALLOWED : CLASS_DENIED)
+    if (mode === 'consume') count(counters, request, result, binding, place)
+    else countOther(counters, request)
   }
   return published(decision, mode)
 }
@@ -145,34 +144,41 @@ interface CountedSet extends PolicySet {
 }
 
 /**
- * Counts a decision, in the rows and cells of counters.ts: here, as every decision passes through
- * this file.
+ * Counts what was consumed, in the rows and cells of counters.ts: here, as every decision passes
+ * through this file.
  * @param place of the binding policy
  */
 function count(
-  { decisions, policies }: SetCounters,
-  { mode, costs }: Pick<StoreRequest, 'mode' | 'costs'>,
+  counters: SetCounters,
+  { costs, priority }: LimiterRequest,
   result: StoreResult,
   binding: PolicyResult,
   place: number,
 ): void {
-  if (mode !== 'consume') {
-    if (mode === 'penalty') addAll(policies, PENALTY, costs)
-    else if (mode !== 'peek') addAll(policies, REFUNDED, costs)
-    return
-  }
   const row = result.degraded ? 2 : result.source === 'store' ? 0 : 1
-  const cells = policies[place] as Float64Array
-  if (result.granted > 0) {
-    add(decisions, row, 1)
-    addAll(policies, TAKEN, costs)
+  const cells = counters.policies[place] as Float64Array
+  const isAllowed = result.granted > 0
+  if (isAllowed) {
+    add(counters.decisions, row, 1)
+    addAll(counters.policies, TAKEN, costs)
     if (binding.remaining <= binding.limit * NEAR) add(cells, NEAR_LIMIT, 1)
-    return
+  } else {
+    add(counters.decisions, row + 3, 1)
+    countDenial(cells, binding, result.unavailableMs !== undefined)
   }
-  add(decisions, row + 3, 1)
+  if (priority !== undefined)
+    countOfClass(counters, priority, isAllowed ? CLASS_ALLOWED : CLASS_DENIED)
+}
+
+function countOther({ policies }: SetCounters, { mode, costs }: LimiterRequest): void {
+  if (mode === 'penalty') addAll(policies, PENALTY, costs)
+  else if (mode !== 'peek') addAll(policies, REFUNDED, costs)
+}
+
+function countDenial(cells: Float64Array, binding: PolicyResult, isUnavailable: boolean): void {
   add(cells, DENIED_UNITS, binding.cost)
   let reason = 0
-  if (result.unavailableMs !== undefined) reason = 2
+  if (isUnavailable) reason = 2
   else if (binding.retryAfterMs === Number.POSITIVE_INFINITY) reason = 1
   add(cells, DENIALS + reason, 1)
 }

@@ -18,8 +18,6 @@ import {
   checkedCosts,
   checkUnits,
   costsOf,
-  type LimiterRequest,
-  namedCosts,
   refundedCosts,
   requestOf,
   settledCosts,
@@ -204,7 +202,10 @@ export class RateLimiter {
     if (policySet === undefined)
       return { ...this.#taken(this.#withoutStore(resolved, key)), waitedMs: 0 }
     const target = { policySet, key, ownKeys }
-    const request = this.#priorities.request(requestOf(target, costs, resolved), priority)
+    const request = this.#priorities.request(
+      requestOf('consume', target, costs, resolved),
+      priority,
+    )
     const limited = { ...request, atLeast: 1 }
     const waited = this.#waiting.wait({ request: limited, timeoutMs, signal })
     const { result, waitedMs } = await waited.catch((error) => {
@@ -238,7 +239,7 @@ export class RateLimiter {
       const decision = this.#taken(this.#withoutStore(resolved, key))
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
-    const plain = requestOf({ policySet, key, ownKeys }, costsOf(resolved, 1), resolved)
+    const plain = requestOf('consume', { policySet, key, ownKeys }, resolved.ones, resolved)
     const one = this.#priorities.request(plain, priority)
     const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
     const result = await asked.catch((error) => {
@@ -437,7 +438,10 @@ export class RateLimiter {
   }
 
   #watched(mode: Watched, decision: Decision | Promise<Decision>): Decision | Promise<Decision> {
-    if (this.#onDecision === undefined) return decision
+    return this.#onDecision === undefined ? decision : this.#watch(mode, decision)
+  }
+
+  #watch(mode: Watched, decision: Decision | Promise<Decision>): Decision | Promise<Decision> {
     if (isPromise(decision)) return decision.then((known) => this.#observed(mode, known))
     return this.#observed(mode, decision)
   }
@@ -449,14 +453,9 @@ export class RateLimiter {
   }
 
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    const takesClass = mode === 'consume' || mode === 'peek'
-    if (!isOfCall(options, takesClass)) {
-      const names = takesClass ? ['cost', 'policy', 'priority'] : ['cost', 'policy']
-      checkedOptions(options as object, `${mode}()`, names)
-    }
+    if (options !== undefined) checkCall(options, mode)
     const key = checkedKey(of)
-    const { cost: given = 1, priority } = options ?? NO_OPTIONS
-    const cost = typeof given === 'number' ? checkedCost(given) : checkedCosts(given)
+    const { cost = 1, priority } = options ?? NO_OPTIONS
     if (priority !== undefined) this.#priorities.check(priority)
     if (!this.#isEnabled) return this.#switchedOff(key, mode)
     const resolved = this.#resolveFor(mode, key, options)
@@ -472,20 +471,11 @@ export class RateLimiter {
     mode: Mode,
     priority: string | undefined,
   ): Decision | Promise<Decision> {
-    const { policySet, ownKeys, ownCosts, uses } = resolved
-    let costs = cost === 1 ? ONE : [cost as number]
-    if (typeof cost === 'object')
-      costs = mode === 'refund' ? namedCosts(resolved, cost) : costsOf(resolved, cost)
+    const costs = costsOf(resolved, cost, mode)
+    const { policySet, ownKeys } = resolved
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
-    const { policies } = policySet
-    if (typeof cost === 'number' && (ownCosts !== undefined || policies.length > 1))
-      costs = policies.map((_, i) => ownCosts?.[i] ?? cost)
-    const target = { policySet, key, ownKeys }
-    const isPlain = ownCosts === undefined && uses.length === policies.length
-    let request: LimiterRequest = isPlain
-      ? { mode, target, costs, count: 1 }
-      : { mode, target, costs, count: 1, uses }
-    if (priority !== undefined) request = this.#priorities.request(request, priority)
+    const plain = requestOf(mode, { policySet, key, ownKeys }, costs, resolved)
+    const request = this.#priorities.request(plain, priority)
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
@@ -515,7 +505,15 @@ export class RateLimiter {
     options?: Pick<DecideOptions, 'policy'>,
   ): Resolved | Promise<Resolved> {
     const own = options?.policy
-    if (own === undefined && this.#fixed !== undefined) return this.#fixed
+    const fixed = this.#fixed
+    return own === undefined && fixed !== undefined ? fixed : this.#chooseFor(method, key, own)
+  }
+
+  #chooseFor(
+    method: Method,
+    key: string,
+    own: DecideOptions['policy'],
+  ): Resolved | Promise<Resolved> {
     if (own !== undefined && typeof own !== 'function') return this.#resolve(own)
     const choose = own ?? (this.#policy as (key: string) => PolicyInput | Promise<PolicyInput>)
     if (choose === policyOfRequests) policyOfRequests(key, this.name, method)
@@ -567,13 +565,11 @@ function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown
 const checkEnabled = ofType('boolean')
 const MAX_CHOSEN = 10_000
 const NO_OPTIONS: DecideOptions = {}
-/** Not frozen: V8 reads elements of frozen arrays slowly, 30 ns in a decision. */
-const ONE: readonly number[] = [1]
 const NOTHING: readonly number[] = []
 const DISABLED = unlimited({ name: 'disabled' })
 const UNKNOWN = unlimited({ name: 'policy-failed' })
-const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [] }
-const DENIED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [] }
+const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], ones: [] }
+const DENIED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], ones: [] }
 
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {
@@ -584,10 +580,17 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
   throw typeError('WEIR_INVALID_POLICY', problem)
 }
 
-/** Not by a list of names, whose methods would take a tenth of a decision in memory. */
-function isOfCall(options: DecideOptions | undefined, takesClass: boolean): boolean {
-  for (const name in options) {
-    if (name !== 'cost' && name !== 'policy' && !(takesClass && name === 'priority')) return false
+/** The names: not by a list, whose methods would take a tenth of a decision in memory. */
+function checkCall(options: DecideOptions, mode: Mode): void {
+  const takesClass = mode === 'consume' || mode === 'peek'
+  let isKnown = typeof options === 'object' && options !== null
+  for (const name in options)
+    isKnown &&= name === 'cost' || name === 'policy' || (takesClass && name === 'priority')
+  if (!isKnown) {
+    const names = takesClass ? ['cost', 'policy', 'priority'] : ['cost', 'policy']
+    checkedOptions(options, `${mode}()`, names)
   }
-  return options === undefined || (typeof options === 'object' && options !== null)
+  const { cost } = options
+  if (typeof cost === 'number') checkedCost(cost)
+  else if (cost !== undefined) checkedCosts(cost)
 }

@@ -39,7 +39,8 @@ export function addressKey(
     if (isIpv4(address)) return address
     // How a server that listens on all addresses sees an IPv4 client: common enough for a fast
     // path.
-    if (address.startsWith('::ffff:') && isIpv4(address.slice(7))) return address.slice(7)
+    const mapped = address.startsWith('::ffff:') ? address.slice(7) : ''
+    if (isIpv4(mapped)) return mapped
     const bits = read(address)
     return bits && keyOf(bits, ipv6Prefix)
   }

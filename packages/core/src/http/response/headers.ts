@@ -3,6 +3,7 @@
 // nothing outside this file knows any of them.
 
 import type { Policy } from '../../algorithms/policy.js'
+import { memoized } from '../../base/cache.js'
 import { bindsMore } from '../../limiter/decision.js'
 import type { PolicyResult } from '../../store.js'
 import { spanText } from './span.js'
@@ -85,42 +86,37 @@ export function isHeaderFormat(format: unknown): format is HeaderFormat {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format)
 }
 
-/** The parts of fields that are the same in every response, made once for each policy. */
+/** What of a policy is the same in every response, made once. */
 interface Constants {
   readonly name: string
+  /** Its window in whole seconds, as it is shown; undefined: it is not. */
+  readonly window: number | undefined
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
 }
 
-const constants: WeakMap<Policy, Constants> = new WeakMap()
+const constantsByOwnName = memoized((policy: Policy) => makeConstants(policy.name, policy))
 
 function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
-  let known = constants.get(policy)
-  if (known === undefined || known.name !== name) {
-    const quota = integer(policy.limit)
-    const window = windowParameter(policy)
-    const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
-    known = {
-      name,
-      policy8: `${quoted};q=${quota}${window}`,
-      policy6: `${quota}${window}`,
-      live8: `${quoted};r=`,
-    }
-    if (name === policy.name) constants.set(policy, known)
+  const known = constantsByOwnName(policy)
+  return known.name === name ? known : makeConstants(name, policy)
+}
+
+function makeConstants(name: string, policy: Policy): Constants {
+  const window = wholeSeconds(policy)
+  const quota = integer(policy.limit) + (window === undefined ? '' : `;w=${window}`)
+  const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
+  return {
+    name,
+    window,
+    policy8: `${quoted};q=${quota}`,
+    policy6: quota,
+    live8: `${quoted};r=`,
   }
-  return known
 }
 
-/**
- * A window in whole seconds. One that would be wrong so is left out; that of a bucket is rounded
- * within a thousandth.
- */
-function windowParameter(policy: Policy): string {
-  const whole = wholeSeconds(policy)
-  return whole === undefined ? '' : `;w=${whole}`
-}
-
+/** A window that would be wrong so is left out; that of a bucket is rounded within a thousandth. */
 function wholeSeconds({ windowMs, kernel }: Policy): number | undefined {
   const whole = Math.round(windowMs / 1_000)
   const most = kernel?.traits.drains ? windowMs / 1_000 : 0
@@ -230,25 +226,28 @@ export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
  * it does. Never so short that the rate it suggests is above the policy's own. `undefined`: there
  * is no such time.
  */
-function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
+function effectiveMs(item: HeaderItem): number | undefined {
+  const { result, isViolated } = item
   const { policy, remaining, retryAfterMs, resetAfterMs } = result
   if (isViolated || remaining < 1) {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
-  if (policy.kernel?.traits.drains) return drainMs(policy, remaining)
+  if (policy.kernel?.traits.drains) return drainMs(item)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs
 }
 
 /**
- * How long so many units of a bucket last at its rate: by the window that is shown, so that what
+ * How long what is left of a bucket lasts at its rate: by the window that is shown, so that what
  * the one or the other was rounded by does not make 61 seconds of 60.
  */
-function drainMs(policy: Policy, units: number): number {
-  const { limit, unitMs } = policy
-  const whole = wholeSeconds(policy)
-  return whole === undefined ? units * unitMs : (units * whole * 1_000) / limit
+function drainMs(item: HeaderItem): number {
+  const { remaining, policy } = item.result
+  const { window } = constantsOf(item)
+  return window === undefined
+    ? remaining * policy.unitMs
+    : (remaining * window * 1_000) / policy.limit
 }
 
 /**
