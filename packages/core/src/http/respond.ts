@@ -72,6 +72,17 @@ export function responder<Req, Res, Rest extends unknown[]>(
         adapter.afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
+    return refusalOf(request, response, decision, placed, rest)
+  }
+
+  /** Of a denied request, or of one whose cost is none. */
+  function refusalOf(
+    request: Req,
+    response: Res | undefined,
+    decision: Decision,
+    placed: ReturnType<typeof withDecision>,
+    rest: Rest,
+  ): Refusal | Promise<Refusal> {
     giveBack(request, placed, settings, rest)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const details = {

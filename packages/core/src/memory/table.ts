@@ -138,17 +138,20 @@ export class MemoryTable implements Table {
     // Rounded up: a state may be kept longer than it matters, never shorter.
     const endMs = nowMs + resetMs + this.#bounds.slackMs
     const until = Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
-    const { cells, offset } = states
-    if (kernel.width > 0) {
-      kernel.write(scratch, cells, offset)
+    if (kernel.width === 0) this.#writeLog(scratch, until)
+    else {
+      kernel.write(scratch, states.cells, states.offset)
       states.keep(until, undefined)
-    } else {
-      const log = kernel.write(scratch, this.#log, 0)
-      const isSmall = log[RUNS] === 1
-      for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
-      states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
     }
     if (known < 0) this.sweep(nowMs, 2)
+  }
+
+  #writeLog(scratch: Scratch, until: number): void {
+    const { cells, offset } = this.#states
+    const log = this.#kernel.write(scratch, this.#log, 0)
+    const isSmall = log[RUNS] === 1
+    for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
+    this.#states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
   }
 
   remove(_key: string, slot: number): void {

@@ -91,7 +91,17 @@ export function withDecision(
   settings: ResponseSettings,
 ): Carried {
   const { waitedMs = 0 } = decision as Partial<WaitDecision>
-  if (!isCarried(found)) return carry(decision, waitedMs, [decision], [settings])
+  return isCarried(found)
+    ? withOneMore(found, decision, waitedMs, settings)
+    : carry(decision, waitedMs, [decision], [settings])
+}
+
+function withOneMore(
+  found: Carried,
+  decision: Decision,
+  waitedMs: number,
+  settings: ResponseSettings,
+): Carried {
   const { all, [SETTINGS]: allSettings } = found
   const binding = binds(decision, found) ? decision : found
   const allMs = found.waitedMs + waitedMs
