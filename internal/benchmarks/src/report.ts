@@ -99,7 +99,9 @@ function cellText(table: Table, row: Row, metric: Metric): string {
   const times = ratio(table, row.subject, metric)
   if (times !== undefined) parts.push(`(${times.toFixed(2)})`)
   const samples = row.samples[metric.id] as readonly number[]
-  if (samples.length > 2 && value > 0) parts.push(`±${Math.round(spread(samples) * 50)} %`)
+  // Of what is shown as 0 there is no part.
+  if (samples.length > 2 && Number(value.toFixed(metric.digits)) > 0)
+    parts.push(`±${Math.round(spread(samples) * 50)} %`)
   const expected = times === undefined ? undefined : differs(metric, row.subject, times)
   if (expected !== undefined) parts.push(`[!] expected ${expected}`)
   return parts.join(' ')

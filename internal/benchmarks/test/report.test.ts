@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { BEST_PEER, type Goal, judge, noWorse } from '../src/goals.js'
-import { report, withReport } from '../src/report.js'
+import { report, tableText, withReport } from '../src/report.js'
 import type { Scenario } from '../src/scenario.js'
 import { multiple, type Table } from '../src/table.js'
 
@@ -89,6 +89,12 @@ test('a goal for what nothing measures is a mistake', () => {
 })
 
 const { goals: judged, figures } = report([{ scenario, tables: [table] }], 'Head.')
+
+test('a figure that is shown as 0 has no spread', () => {
+  const samples = { us: [0.001, 0.02, 0.9], rate: [1, 2, 3] }
+  const text = tableText({ ...table, rows: [{ subject: 'once', kind: 'peer', samples }] })
+  expect(text.split('\n').at(-1)).toBe('| once | 0.0 | 2 ±25 % |')
+})
 
 test('the report tells figures, ratios, spreads, and peers that are not as expected', () => {
   expect(figures).toMatchInlineSnapshot(`

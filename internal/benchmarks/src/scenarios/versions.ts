@@ -18,7 +18,7 @@ import { built01 } from '../versions/past.js'
 import { middlewareTurn } from './middleware.js'
 import { WEIR_REFUSERS } from './refused.js'
 
-/** How many processes of each side run a middleware, one after the other. */
+/** How many processes of each side run a middleware, or are refused, one after the other. */
 const PROCESSES = 3
 
 const metrics: readonly Metric[] = [
@@ -55,6 +55,7 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
     children: readonly ChildProcess[],
     exercise: RedisExercise,
     subject: string,
+    rounds = scale.rounds,
   ): Promise<Samples[]> => {
     const turnOf = (child: ChildProcess): Promise<Turn> => {
       turn += 1
@@ -62,7 +63,7 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
       return nextMessage(child)
     }
     await inRounds(children, Math.min(3, scale.rounds), turnOf)
-    return inRounds(children, scale.rounds, turnOf)
+    return inRounds(children, rounds, turnOf)
   }
   await withChildren(sides, 'versions/main.js', scale, async (children) => {
     for (const subject of WEIR) {
@@ -80,9 +81,8 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
     }
   })
   for (const subject of WEIR_REFUSERS) {
-    // In processes of their own: V8 fits code to all that passes through it.
-    const refused = await withChildren(sides, 'versions/main.js', scale, (children) =>
-      samplesOf(children, 'refused', subject),
+    const refused = await bySeveral(sides, 'versions/main.js', scale, (children) =>
+      samplesOf(children, 'refused', subject, Math.ceil(scale.rounds / PROCESSES)),
     )
     rows.push(rowOf(`${subject}, refused, client CPU, us`, refused, 'cpuUs'))
   }
@@ -119,21 +119,12 @@ async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promi
     ({ name, kind }) => name === NOTHING || kind === 'weir',
   )) {
     const job: MiddlewareJob = { name }
-    // What V8 makes of the same code differs from process to process.
-    const ofProcesses: Samples[][] = []
-    for (let i = 0; i < PROCESSES; i += 1) {
-      ofProcesses.push(
-        await withChildren(sides, 'http/middleware-main.js', job, async (children) => {
-          await inRounds(children, 2, (child) => middlewareTurn(child, 2 * turnMs))
-          return inRounds(children, Math.ceil(rounds / PROCESSES), (child) =>
-            middlewareTurn(child, turnMs),
-          )
-        }),
+    const samples = await bySeveral(sides, 'http/middleware-main.js', job, async (children) => {
+      await inRounds(children, 2, (child) => middlewareTurn(child, 2 * turnMs))
+      return inRounds(children, Math.ceil(rounds / PROCESSES), (child) =>
+        middlewareTurn(child, turnMs),
       )
-    }
-    const samples = sides.map((_, side) => ({
-      us: ofProcesses.flatMap((each) => each[side]?.us ?? []),
-    }))
+    })
     if (name === NOTHING) nothing = median(samples.flatMap(({ us = [] }) => us))
     else {
       const added = samples.map(({ us = [] }) => ({ us: us.map((each) => each - nothing) }))
@@ -141,6 +132,25 @@ async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promi
     }
   }
   return rows
+}
+
+/**
+ * Of each side some processes, one after the other: what V8 makes of the same code differs from
+ * process to process.
+ */
+async function bySeveral(
+  sides: readonly string[],
+  entry: string,
+  job: object,
+  work: (children: readonly ChildProcess[]) => Promise<readonly Samples[]>,
+): Promise<Samples[]> {
+  const all: (readonly Samples[])[] = []
+  for (let i = 0; i < PROCESSES; i += 1) all.push(await withChildren(sides, entry, job, work))
+  return sides.map((_, side) => {
+    const ofSide = all.map((samples) => samples[side] as Samples)
+    const metrics = Object.keys(ofSide[0] as Samples)
+    return Object.fromEntries(metrics.map((id) => [id, ofSide.flatMap((each) => each[id] ?? [])]))
+  })
 }
 
 /** Of each side a process, which says when it is ready, and ends with `work`. */

@@ -48,7 +48,7 @@ export function checkedCosts(cost: Cost): Cost {
  * none of one that is not named.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
-  return cost === 1 ? resolved.ones : otherCosts(resolved, cost, mode)
+  return cost === 1 ? resolved.costsOfOne : otherCosts(resolved, cost, mode)
 }
 
 function otherCosts(resolved: Resolved, cost: Cost, mode: Mode): readonly number[] {

@@ -239,7 +239,7 @@ export class RateLimiter {
       const decision = this.#taken(this.#withoutStore(resolved, key))
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
-    const plain = requestOf('consume', { policySet, key, ownKeys }, resolved.ones, resolved)
+    const plain = requestOf('consume', { policySet, key, ownKeys }, resolved.costsOfOne, resolved)
     const one = this.#priorities.request(plain, priority)
     const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
     const result = await asked.catch((error) => {
@@ -568,8 +568,8 @@ const NO_OPTIONS: DecideOptions = {}
 const NOTHING: readonly number[] = []
 const DISABLED = unlimited({ name: 'disabled' })
 const UNKNOWN = unlimited({ name: 'policy-failed' })
-const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], ones: [] }
-const DENIED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], ones: [] }
+const ALLOWED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], costsOfOne: [] }
+const DENIED: Resolved = { policySet: undefined, first: UNKNOWN, uses: [], costsOfOne: [] }
 
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {

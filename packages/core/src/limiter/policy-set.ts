@@ -46,7 +46,7 @@ export interface Resolved {
   readonly uses?: readonly PolicyUse[] | undefined
   /** What each policy is charged by a cost of 1. Not frozen: V8 reads elements of frozen arrays
    *  slowly, 30 ns in a decision. */
-  readonly ones: readonly number[]
+  readonly costsOfOne: readonly number[]
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
   readonly ownCosts?: readonly (number | undefined)[] | undefined
 }
@@ -102,13 +102,13 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
     const uses = usesOf(input, owner)
     const { policy: first } = uses[0] as PolicyUse
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
-    if (limiting.length === 0) return { policySet: undefined, first, uses, ones: [] }
+    if (limiting.length === 0) return { policySet: undefined, first, uses, costsOfOne: [] }
     const ownCosts = someOf(limiting.map(({ cost }) => cost))
     return {
       policySet: policySetOf(limiting),
       first,
       uses: ownCosts === undefined && limiting.length === uses.length ? undefined : uses,
-      ones: limiting.map(({ cost }) => cost ?? 1),
+      costsOfOne: limiting.map(({ cost }) => cost ?? 1),
       ownKeys: someOf(limiting.map(ownKeyOf)),
       ownCosts,
     }
