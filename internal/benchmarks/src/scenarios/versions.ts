@@ -148,8 +148,8 @@ async function bySeveral(
   for (let i = 0; i < PROCESSES; i += 1) all.push(await withChildren(sides, entry, job, work))
   return sides.map((_, side) => {
     const ofSide = all.map((samples) => samples[side] as Samples)
-    const metrics = Object.keys(ofSide[0] as Samples)
-    return Object.fromEntries(metrics.map((id) => [id, ofSide.flatMap((each) => each[id] ?? [])]))
+    const ids = Object.keys(ofSide[0] as Samples)
+    return Object.fromEntries(ids.map((id) => [id, ofSide.flatMap((each) => each[id] ?? [])]))
   })
 }
 

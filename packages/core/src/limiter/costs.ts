@@ -15,7 +15,7 @@ export interface LimiterRequest extends StoreRequest {
   readonly priority?: string | undefined
 }
 
-/** One request for each of these units. */
+/** A request that costs so many units of each policy. */
 export function requestOf(
   mode: Mode,
   target: Target,
@@ -94,7 +94,7 @@ export function settledCosts({ costs, ...request }: LimiterRequest, actual: Cost
   })
 }
 
-/** The policies as they were given. */
+/** The policies as they were given, as far as their names and costs go. */
 function usesIn(
   uses: readonly PolicyUse[] | undefined,
   policies: readonly Policy[],

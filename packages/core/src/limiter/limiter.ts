@@ -48,7 +48,6 @@ import {
 } from './options.js'
 import {
   adaptiveOf,
-  checkedCost,
   checkedKey,
   type Key,
   type PolicyInput,
@@ -453,9 +452,10 @@ export class RateLimiter {
   }
 
   #ask(mode: Mode, of: Key, options?: DecideOptions): Decision | Promise<Decision> {
-    if (options !== undefined) checkCall(options, mode)
+    if (options !== undefined) checkNames(options, mode)
     const key = checkedKey(of)
     const { cost = 1, priority } = options ?? NO_OPTIONS
+    if (cost !== 1) checkedCosts(cost)
     if (priority !== undefined) this.#priorities.check(priority)
     if (!this.#isEnabled) return this.#switchedOff(key, mode)
     const resolved = this.#resolveFor(mode, key, options)
@@ -580,17 +580,12 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
   throw typeError('WEIR_INVALID_POLICY', problem)
 }
 
-/** The names: not by a list, whose methods would take a tenth of a decision in memory. */
-function checkCall(options: DecideOptions, mode: Mode): void {
+/** Not by a list of names, whose methods would take a tenth of a decision in memory. */
+function checkNames(options: DecideOptions, mode: Mode): void {
   const takesClass = mode === 'consume' || mode === 'peek'
   let isKnown = typeof options === 'object' && options !== null
   for (const name in options)
     isKnown &&= name === 'cost' || name === 'policy' || (takesClass && name === 'priority')
-  if (!isKnown) {
-    const names = takesClass ? ['cost', 'policy', 'priority'] : ['cost', 'policy']
-    checkedOptions(options, `${mode}()`, names)
-  }
-  const { cost } = options
-  if (typeof cost === 'number') checkedCost(cost)
-  else if (cost !== undefined) checkedCosts(cost)
+  if (isKnown) return
+  checkedOptions(options, `${mode}()`, ['cost', 'policy', ...(takesClass ? ['priority'] : [])])
 }

@@ -51,6 +51,17 @@ describe('misuse is refused before the store is asked', () => {
     },
   )
 
+  test('a cost is read once: what counts is what was checked', async () => {
+    const own = new RateLimiter({ policy: fixedWindow({ limit: 10, window: '1m' }) })
+    const costs = [2]
+    const options = {
+      get cost() {
+        return costs.pop() ?? Number.NaN
+      },
+    }
+    expect(await own.consume('k', options)).toMatchObject({ remaining: 8 })
+  })
+
   test.each([
     ['no options', undefined, 'WEIR_INVALID_OPTION'],
     ['no policy', {}, 'WEIR_INVALID_POLICY'],

@@ -86,7 +86,7 @@ export function isHeaderFormat(format: unknown): format is HeaderFormat {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format)
 }
 
-/** What of a policy is the same in every response, made once. */
+/** What of a policy is the same in every response: made once, where its own name is shown. */
 interface Constants {
   readonly name: string
   /** Its window in whole seconds, as it is shown; undefined: it is not. */
@@ -226,14 +226,13 @@ export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
  * it does. Never so short that the rate it suggests is above the policy's own. `undefined`: there
  * is no such time.
  */
-function effectiveMs(item: HeaderItem): number | undefined {
-  const { result, isViolated } = item
+function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
   const { policy, remaining, retryAfterMs, resetAfterMs } = result
   if (isViolated || remaining < 1) {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
-  if (policy.kernel?.traits.drains) return drainMs(item)
+  if (policy.kernel?.traits.drains) return drainMs(result)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs
 }
@@ -242,9 +241,8 @@ function effectiveMs(item: HeaderItem): number | undefined {
  * How long what is left of a bucket lasts at its rate: by the window that is shown, so that what
  * the one or the other was rounded by does not make 61 seconds of 60.
  */
-function drainMs(item: HeaderItem): number {
-  const { remaining, policy } = item.result
-  const { window } = constantsOf(item)
+function drainMs({ policy, remaining }: PolicyResult): number {
+  const { window } = constantsByOwnName(policy)
   return window === undefined
     ? remaining * policy.unitMs
     : (remaining * window * 1_000) / policy.limit
