@@ -55,7 +55,9 @@ function otherCosts(resolved: Resolved, cost: Cost, mode: Mode): readonly number
   const { policySet, ownCosts } = resolved
   const policies = policySet?.policies ?? []
   if (typeof cost === 'number') return policies.map((_, i) => ownCosts?.[i] ?? cost)
-  mustBeKnown(cost, usesIn(resolved.uses, policies))
+  const uses = usesIn(resolved.uses, policies)
+  // None where a policy function has failed: its names are not known.
+  if (uses.length > 0) mustBeKnown(cost, uses)
   return policies.map(({ name }, i) => {
     return named(cost, name) ?? (mode === 'refund' ? 0 : (ownCosts?.[i] ?? 1))
   })

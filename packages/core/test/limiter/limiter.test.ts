@@ -437,6 +437,19 @@ describe('a policy function that fails', () => {
     expect(seen).toMatchObject([denied])
   })
 
+  test.each(['allow', 'deny'] as const)(
+    'whenPolicyFails: %o holds for costs by names, too, of which none is known',
+    async (whenPolicyFails) => {
+      const limiter = new RateLimiter({ policy: fail, whenPolicyFails })
+      const expected = { allowed: whenPolicyFails === 'allow' }
+      const cost = { tokens: 50 }
+      expect(await limiter.consume('k', { cost })).toMatchObject(expected)
+      expect(await limiter.wait('k', { cost })).toMatchObject(expected)
+      const malformed = limiter.consume('k', { cost: { tokens: -1 } })
+      await expect(malformed).rejects.toMatchObject({ code: 'WEIR_INVALID_COST' })
+    },
+  )
+
   test('whenPolicyFails: a policy limits instead, and what the function said last goes before it', async () => {
     let policyOf: () => Policy = () => good
     const spare = slidingLog({ name: 'spare', limit: 1, window: '1m' })
