@@ -2,7 +2,7 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import type { Mode, StoreRequest, Target } from '../store.js'
+import type { Mode, StoreRequest } from '../store.js'
 import { checkedCost, type PolicyUse, type Resolved } from './policy-set.js'
 
 /** Units of each policy; or of some of them, by their names. */
@@ -13,16 +13,6 @@ export interface LimiterRequest extends StoreRequest {
   readonly uses?: readonly PolicyUse[] | undefined
   /** Its class, of which `keep` follows. */
   readonly priority?: string | undefined
-}
-
-/** A request that costs so many units of each policy. */
-export function requestOf(
-  mode: Mode,
-  target: Target,
-  costs: readonly number[],
-  { uses }: Resolved,
-): LimiterRequest {
-  return { mode, target, costs, count: 1, uses }
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_COST unless it is whole, and from 1 to `most` */
@@ -48,10 +38,6 @@ export function checkedCosts(cost: Cost): Cost {
  * none of one that is not named.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
-  return cost === 1 ? resolved.costsOfOne : otherCosts(resolved, cost, mode)
-}
-
-function otherCosts(resolved: Resolved, cost: Cost, mode: Mode): readonly number[] {
   const { policySet, ownCosts } = resolved
   const policies = policySet?.policies ?? []
   if (typeof cost === 'number') return policies.map((_, i) => ownCosts?.[i] ?? cost)

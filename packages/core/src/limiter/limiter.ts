@@ -11,15 +11,15 @@ import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { partOfTarget } from '../request.js'
-import type { Mode, Store, StoreRequest } from '../store.js'
+import type { Mode, Store, StoreRequest, Target } from '../store.js'
 import { AskLine } from './asking.js'
 import {
   type Cost,
   checkedCosts,
   checkUnits,
   costsOf,
+  type LimiterRequest,
   refundedCosts,
-  requestOf,
   settledCosts,
 } from './costs.js'
 import { FAILED, LimiterCounters, noteCounters, SWITCHED_OFF, UNLIMITED } from './counters.js'
@@ -471,11 +471,11 @@ export class RateLimiter {
     mode: Mode,
     priority: string | undefined,
   ): Decision | Promise<Decision> {
-    const costs = costsOf(resolved, cost, mode)
+    const costs = cost === 1 ? resolved.costsOfOne : costsOf(resolved, cost, mode)
     const { policySet, ownKeys } = resolved
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
     const plain = requestOf(mode, { policySet, key, ownKeys }, costs, resolved)
-    const request = this.#priorities.request(plain, priority)
+    const request = priority === undefined ? plain : this.#priorities.request(plain, priority)
     const pending = new PendingDecision(request)
     this.#layer.ask(request, pending)
     if (pending.decision !== undefined) return pending.decision
@@ -551,6 +551,16 @@ export class RateLimiter {
     warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; whenPolicyFails says what holds`)
     return this.#otherwise
   }
+}
+
+/** A request that costs so many units of each policy. */
+function requestOf(
+  mode: Mode,
+  target: Target,
+  costs: readonly number[],
+  { uses }: Resolved,
+): LimiterRequest {
+  return { mode, target, costs, count: 1, uses }
 }
 
 let waiting: PendingDecision
