@@ -22,10 +22,7 @@ interface Subject {
 
 /** Parts of the core that are not exported. */
 interface Parts {
-  readonly PendingDecision: new (
-    request: StoreRequest,
-  ) => Pending & { readonly request: StoreRequest; readonly decision?: unknown }
-  readonly layerOf: (store: Store) => { ask(request: StoreRequest, pending: Pending): void }
+  readonly decisionOfStore: (store: Store, request: StoreRequest) => unknown
   readonly makePolicySet: (
     name: string,
     policies: readonly Policy[],
@@ -33,11 +30,6 @@ interface Parts {
     counters?: object,
   ) => PolicySet
   readonly LimiterCounters: new () => { ofSet(policies: readonly Policy[]): object }
-}
-
-interface Pending {
-  decided(result: unknown): void
-  failed(error: unknown): void
 }
 
 export const counting: Scenario = {
@@ -79,7 +71,7 @@ async function measure(scale: Scale, id: string, limit: number): Promise<Table> 
 }
 
 function stepsOf(name: string, parts: Parts, policySet: PolicySet): Subject {
-  const layer = parts.layerOf(memoryStore())
+  const store = memoryStore()
   const costs = [1]
   return {
     name,
@@ -87,9 +79,7 @@ function stepsOf(name: string, parts: Parts, policySet: PolicySet): Subject {
     ask: (end) =>
       asked(() => {
         const target = { policySet, key: 'k' }
-        const pending = new parts.PendingDecision({ mode: 'consume', target, costs, count: 1 })
-        layer.ask(pending.request, pending)
-        return pending.decision
+        return parts.decisionOfStore(store, { mode: 'consume', target, costs, count: 1 })
       }, end),
   }
 }
@@ -103,7 +93,7 @@ function asked(decide: () => unknown, end: number): number {
 
 async function partsOfCore(): Promise<Parts> {
   const root = dirname(fileURLToPath(import.meta.resolve('@weir/core')))
-  const files = ['limiter/decision.js', 'layers/layer.js', 'request.js', 'limiter/counters.js']
+  const files = ['limiter/decision.js', 'request.js', 'limiter/counters.js']
   const modules = files.map((file) => import(pathToFileURL(join(root, file)).href))
   return Object.assign({}, ...(await Promise.all(modules))) as Parts
 }

@@ -1,6 +1,7 @@
 // What layers are: each is asked a request, and answers it or asks the next one. Exactly one of a
-// pending's methods is called, once, now or later. So a layer costs no promise, and stores that
-// answer at once and stores that do not are one code path; the limiter makes the only promise.
+// pending's methods is called, once, now or later. So a layer costs no promise, and layers that
+// answer at once and layers that do not are one code path; the limiter makes the only promise. (A
+// limiter asks a store that is not made of layers itself.)
 //
 // A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
 
@@ -36,11 +37,15 @@ export interface StoreOfLayers extends Store {
   readonly [LAYER]: Layer & Pick<Store, 'decide'>
 }
 
-/** A store as a layer: its own, if it is made of layers and its `decide` is theirs. */
-export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
+/** The first layer of a store that is made of layers, and whose `decide` is theirs. */
+export function ownLayerOf(store: Store & Partial<StoreOfLayers>): Layer | undefined {
   const own = store[LAYER]
-  if (own !== undefined && own.decide === store.decide) return own
-  return { ask: (request, pending) => askStore(store, request, pending) }
+  return own?.decide === store.decide ? own : undefined
+}
+
+/** A store as a layer. */
+export function layerOf(store: Store): Layer {
+  return ownLayerOf(store) ?? { ask: (request, pending) => askStore(store, request, pending) }
 }
 
 function askStore(store: Store, request: LayerRequest, pending: Pending): void {
@@ -63,11 +68,22 @@ function askStore(store: Store, request: LayerRequest, pending: Pending): void {
 function answer(result: unknown, request: LayerRequest, pending: Pending): void {
   if (request.mode === 'reset') pending.decided(RESET)
   else if (isResult(result, request)) pending.decided(result)
-  else {
-    const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
-    const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
-    pending.failed(new StoreError('WEIR_STORE_FAILED', what))
-  }
+  else pending.failed(noResult(result))
+}
+
+/**
+ * What a store has decided.
+ * @throws {StoreError} WEIR_STORE_FAILED if it is no result
+ */
+export function checkedResult(result: unknown, request: LayerRequest): StoreResult {
+  if (isResult(result, request)) return result
+  throw noResult(result)
+}
+
+function noResult(result: unknown): StoreError {
+  const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
+  const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
+  return new StoreError('WEIR_STORE_FAILED', what)
 }
 
 /** What a reset answers: nothing. */

@@ -2,8 +2,9 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import { decisionChannel } from '../base/channels.js'
-import type { Pending } from '../layers/layer.js'
-import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
+import { isPromise } from '../base/maybe-async.js'
+import { checkedResult, type Layer, type Pending } from '../layers/layer.js'
+import type { Mode, PolicyResult, PolicySet, Store, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 import {
   CLASS_ALLOWED,
@@ -218,8 +219,43 @@ export function withoutPolicy(limiter: string, key: string, policy: Policy): Den
 /** Nothing says when a look-up will go well again. */
 const UNKNOWN_MS = 1_000
 
-/** Waits for a decision. There is a promise only where the store does not answer at once. */
-export class PendingDecision implements Pending {
+/** The decision of a store that is not made of layers: at once, where it answers at once. */
+export function decisionOfStore(
+  store: Store,
+  request: LimiterRequest,
+): Decision | Promise<Decision> {
+  try {
+    const result = store.decide(request)
+    if (!isPromise(result)) return decisionOf(request, checkedResult(result, request))
+    const checked = Promise.resolve(result).then((known) => checkedResult(known, request))
+    return checked.then(
+      (known) => decisionOf(request, known),
+      (error) => noDecision(request, error),
+    )
+  } catch (error) {
+    return noDecision(request, error)
+  }
+}
+
+function noDecision(request: LimiterRequest, error: unknown): never {
+  if (request.mode === 'consume') countFailure(request)
+  throw error
+}
+
+/** The decision of layers. There is a promise only where they do not answer at once. */
+export function decisionOfLayers(
+  layer: Layer,
+  request: LimiterRequest,
+): Decision | Promise<Decision> {
+  const pending = new PendingDecision(request)
+  layer.ask(request, pending)
+  if (pending.decision !== undefined) return pending.decision
+  if (pending.failure !== undefined) throw pending.failure.error
+  waiting = pending
+  return new Promise<Decision>(keepBoth)
+}
+
+class PendingDecision implements Pending {
   decision: Decision | undefined
   failure: { readonly error: unknown } | undefined
   resolve: ((decision: Decision) => void) | undefined
@@ -240,6 +276,15 @@ export class PendingDecision implements Pending {
     this.failure = { error }
     this.reject?.(error)
   }
+}
+
+let waiting: PendingDecision
+/**
+ * An executor that is made once: one for each promise would be a third of what the promise takes.
+ */
+function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
+  waiting.resolve = resolve
+  waiting.reject = reject
 }
 
 /** The store could not decide, and nothing decides instead. */

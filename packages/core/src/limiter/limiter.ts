@@ -8,7 +8,7 @@ import { isPromise, whenKnown } from '../base/maybe-async.js'
 import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
-import { type Layer, layerOf, promiseOf } from '../layers/layer.js'
+import { type Layer, layerOf, ownLayerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { partOfTarget } from '../request.js'
 import type { Mode, Store, StoreRequest, Target } from '../store.js'
@@ -30,8 +30,9 @@ import {
   countFailure,
   type Decision,
   decisionOf,
+  decisionOfLayers,
+  decisionOfStore,
   type PartialDecision,
-  PendingDecision,
   published,
   Receipt,
   unlimitedDecision,
@@ -93,6 +94,8 @@ export class RateLimiter {
   /** The store that it was given, or its own. */
   readonly store: Store
   readonly #layer: Layer
+  /** Undefined: the store is not made of layers, so it is asked itself. */
+  readonly #ownLayer: Layer | undefined
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolve: (input: PolicyInput) => Resolved
@@ -117,6 +120,7 @@ export class RateLimiter {
     this.name = name ?? 'default'
     this.store = store
     this.#layer = layerOf(store)
+    this.#ownLayer = ownLayerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
     this.#priorities = new Priorities(options.reserve)
@@ -476,12 +480,9 @@ export class RateLimiter {
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
     const plain = requestOf(mode, { policySet, key, ownKeys }, costs, resolved)
     const request = priority === undefined ? plain : this.#priorities.request(plain, priority)
-    const pending = new PendingDecision(request)
-    this.#layer.ask(request, pending)
-    if (pending.decision !== undefined) return pending.decision
-    if (pending.failure !== undefined) throw pending.failure.error
-    waiting = pending
-    return new Promise<Decision>(keepBoth)
+    const layer = this.#ownLayer
+    if (layer !== undefined) return decisionOfLayers(layer, request)
+    return decisionOfStore(this.store, request)
   }
 
   /** Where nothing is counted: there is no limit, or nothing says which. */
@@ -561,15 +562,6 @@ function requestOf(
   { uses }: Resolved,
 ): LimiterRequest {
   return { mode, target, costs, count: 1, uses }
-}
-
-let waiting: PendingDecision
-/**
- * An executor that is made once: one for each promise would be a third of what the promise takes.
- */
-function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
-  waiting.resolve = resolve
-  waiting.reject = reject
 }
 
 const checkEnabled = ofType('boolean')
