@@ -5,7 +5,7 @@ max_line_length = 100
 
 -- prologue.lua stands above the rest of a script, and uses nothing of what it sets.
 local prologue = {
-  'call', 'pcall', 'ceil', 'floor', 'huge', 'max', 'min', 'find', 'format', 'match', 'EPOCH_MS', 'MAX_UNITS', 'mode', 'us',
+  'call', 'pcall', 'ceil', 'floor', 'huge', 'max', 'min', 'format', 'match', 'EPOCH_MS', 'MAX_UNITS', 'mode', 'us',
   'slack',
 }
 -- How many numbers the policies of a script have.
