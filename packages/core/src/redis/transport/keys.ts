@@ -114,20 +114,32 @@ export function hashTagOf({ hashTags, tagged }: KeyFormat, tag: string): string 
 }
 
 /** A text as it is, percent-encoded, or `#` and the base64url of its SHA-256. */
-export const encodePart: (text: string) => string = encoder(/^[A-Za-z0-9_.~-]{1,128}$/)
+export const encodePart: (text: string) => string = encoder(/[A-Za-z0-9_.~-]/)
 
 /**
  * The same for what stands between the braces. There nothing but a brace has a meaning, so
  * addresses and paths stay as they are.
  */
-export const encodeTag: (text: string) => string = encoder(/^[A-Za-z0-9_.~:@/-]{1,128}$/)
+export const encodeTag: (text: string) => string = encoder(/[A-Za-z0-9_.~:@/-]/)
 
+/** @param plain the signs that stay as they are */
 function encoder(plain: RegExp): (text: string) => string {
+  // A table, as every key passes here: a regular expression takes several times as long.
+  const table = Uint8Array.from({ length: 128 }, (_, code) =>
+    plain.test(String.fromCharCode(code)) ? 1 : 0,
+  )
+  const isPlain = (text: string): boolean => {
+    for (let i = 0; i < text.length; i += 1) {
+      const code = text.charCodeAt(i)
+      if (code > 127 || table[code] === 0) return false
+    }
+    return true
+  }
   return (text) => {
-    if (plain.test(text)) return text
+    if (text.length <= LONGEST && isPlain(text)) return text
     if (text.length <= LONGEST && !LONE_SURROGATE.test(text)) {
       let codes = ''
-      for (const sign of text) codes += plain.test(sign) ? sign : percentEncoded(sign)
+      for (const sign of text) codes += isPlain(sign) ? sign : percentEncoded(sign)
       if (codes.length <= LONGEST) return codes
     }
     // UTF-16, because UTF-8 would turn every lone surrogate into the same replacement character.
