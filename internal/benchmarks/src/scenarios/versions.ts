@@ -18,9 +18,6 @@ import { built01 } from '../versions/past.js'
 import { middlewareTurn } from './middleware.js'
 import { WEIR_REFUSERS } from './refused.js'
 
-/** How many processes of each side run a middleware, or are refused, one after the other. */
-const PROCESSES = 3
-
 const metrics: readonly Metric[] = [
   { id: 'present', title: 'present', digits: 3, better: 'less' },
   { id: 'reference', title: 'Weir 0.1', digits: 3, better: 'less' },
@@ -81,8 +78,8 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
     }
   })
   for (const subject of WEIR_REFUSERS) {
-    const refused = await bySeveral(sides, 'versions/main.js', scale, (children) =>
-      samplesOf(children, 'refused', subject, Math.ceil(scale.rounds / PROCESSES)),
+    const refused = await inNewProcesses(sides, 'versions/main.js', scale, scale, (children) =>
+      samplesOf(children, 'refused', subject, 1),
     )
     rows.push(rowOf(`${subject}, refused, client CPU, us`, refused, 'cpuUs'))
   }
@@ -112,18 +109,18 @@ async function inMemory(scale: Scale, sides: readonly string[]): Promise<readonl
   return rows
 }
 
-async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+async function alone(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+  const { turnMs } = scale
   const rows: Row[] = []
   let nothing = 0
   for (const { name } of middleware.filter(
     ({ name, kind }) => name === NOTHING || kind === 'weir',
   )) {
     const job: MiddlewareJob = { name }
-    const samples = await bySeveral(sides, 'http/middleware-main.js', job, async (children) => {
+    const entry = 'http/middleware-main.js'
+    const samples = await inNewProcesses(sides, entry, job, scale, async (children) => {
       await inRounds(children, 2, (child) => middlewareTurn(child, 2 * turnMs))
-      return inRounds(children, Math.ceil(rounds / PROCESSES), (child) =>
-        middlewareTurn(child, turnMs),
-      )
+      return inRounds(children, 1, (child) => middlewareTurn(child, turnMs))
     })
     if (name === NOTHING) nothing = median(samples.flatMap(({ us = [] }) => us))
     else {
@@ -135,17 +132,22 @@ async function alone({ turnMs, rounds }: Scale, sides: readonly string[]): Promi
 }
 
 /**
- * Of each side some processes, one after the other: what V8 makes of the same code differs from
- * process to process.
+ * Of each side a new process in each round, another one of them the first: what V8 makes of the same
+ * code differs from process to process.
  */
-async function bySeveral(
+async function inNewProcesses(
   sides: readonly string[],
   entry: string,
   job: object,
+  { rounds }: Scale,
   work: (children: readonly ChildProcess[]) => Promise<readonly Samples[]>,
 ): Promise<Samples[]> {
   const all: (readonly Samples[])[] = []
-  for (let i = 0; i < PROCESSES; i += 1) all.push(await withChildren(sides, entry, job, work))
+  for (let i = 0; i < rounds; i += 1) {
+    const inOrder = <Each>(each: readonly Each[]): readonly Each[] =>
+      i % 2 === 0 ? each : each.toReversed()
+    all.push(inOrder(await withChildren(inOrder(sides), entry, job, work)))
+  }
   return sides.map((_, side) => {
     const ofSide = all.map((samples) => samples[side] as Samples)
     const ids = Object.keys(ofSide[0] as Samples)
