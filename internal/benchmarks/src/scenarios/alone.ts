@@ -1,23 +1,18 @@
 // One request at a time: what gathering requests costs those that come alone.
 
-import type { RedisServer } from '@weir/testkit'
-import { checkCount } from '../exactness.js'
+import type { ChildProcess } from 'node:child_process'
+import { BUILT, nextMessage, startChild } from '../child.js'
 import { type Goal, noWorse } from '../goals.js'
-import { calmly } from '../redis/calm.js'
+import type { AloneJob, AloneTurn } from '../redis/alone-main.js'
 import { INCR } from '../redis/floors.js'
-import { costOf } from '../redis/load.js'
-import { onOneCore } from '../redis/one-core.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { SMALLEST } from '../redis/smallest.js'
-import { flush, type Opened, onRedis } from '../redis/stage.js'
-import { LIMIT } from '../redis/subject.js'
 import { subjects } from '../redis/subjects.js'
 import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
-import { quantile } from '../statistics.js'
-import type { Metric, Samples, Table } from '../table.js'
-import { past } from '../versions/past.js'
+import { inThePast, type Metric, type Samples, type Table } from '../table.js'
+import { built01 } from '../versions/past.js'
 
 const metrics: readonly Metric[] = [
   {
@@ -58,56 +53,43 @@ export const alone: Scenario = {
   id: 'alone',
   title: 'One request at a time',
   about:
-    'One request in flight, on one key; all allowed. Times are as the caller sees them. Client and Redis share a core: between two, one would mostly measure how long a sleeping core takes to wake.',
+    'One request in flight, on one key; all allowed. Times are as the caller sees them. Each subject has a process and a Redis of its own, which share a core: between two, one would mostly measure how long a sleeping core takes to wake.',
   goals,
   measure,
 }
 
 /** Short turns and many of them: what else the machine does changes from moment to moment. */
 const SLICES = 8
+/** Whole turns before them: V8 is still compiling in the first tens of thousands of requests. */
+const WARM_TURNS = 8
 
-async function measure(scale: Scale): Promise<readonly Table[]> {
-  const { rounds, turnMs } = scale
-  return onRedis([...subjects, ...(await past(scale))], (server, opened) => {
-    // Another key in each turn, as under load.
-    const turns = (name: string, count: number): Promise<Samples[]> => {
-      return inRounds(opened, count, (one, round) =>
-        calmly(one.subject, (attempt) =>
-          turnOf(server, one, `${name}${round}-${attempt}`, turnMs / SLICES),
-        ),
-      )
+async function measure({ rounds, turnMs, reference }: Scale): Promise<readonly Table[]> {
+  const past = reference === '0.1' ? built01() : BUILT
+  const all = [
+    ...subjects.map(({ name, kind }) => ({ name, kind, row: name, built: BUILT })),
+    ...WEIR.map((name) => ({ name, kind: 'past' as const, row: inThePast(name), built: past })),
+  ]
+  const running: ChildProcess[] = []
+  try {
+    for (const { name, built } of all) {
+      const child = startChild('redis/alone-main.js', { name } satisfies AloneJob, [], built)
+      running.push(child)
+      await nextMessage(child)
     }
-    return onOneCore([server.pid, process.pid], async () => {
-      await turns('w', SLICES)
-      const samples = await turns('r', rounds * SLICES)
-      const rows = opened.map(({ name, kind }, i) => ({
-        subject: name,
-        kind,
-        samples: samples[i] ?? {},
-      }))
-      return [{ id: table, title: 'What a decision costs', metrics, rows }]
-    })
-  })
-}
-
-async function turnOf(
-  server: RedisServer,
-  { name, subject, keyless }: Opened,
-  key: string,
-  forMs: number,
-): Promise<Turn> {
-  await flush([server])
-  const times: number[] = []
-  const { decisions, clientUs, redisUs } = await costOf([server], async () => {
-    const end = performance.now() + forMs
-    for (let now = performance.now(); now < end; ) {
-      await subject.ask(key)
-      const after = performance.now()
-      times.push((after - now) * 1_000)
-      now = after
-    }
-    return times.length
-  })
-  if (!keyless) await checkCount(name, subject, key, decisions, LIMIT)
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), clientUs, redisUs }
+    const turns = (prefix: string, count: number, forMs: number): Promise<Samples[]> =>
+      inRounds(running, count, (child, round) => {
+        child.send({ key: `${prefix}${round}`, forMs } satisfies AloneTurn)
+        return nextMessage<Turn>(child)
+      })
+    await turns('w', WARM_TURNS, turnMs)
+    const samples = await turns('r', rounds * SLICES, turnMs / SLICES)
+    const rows = all.map(({ row, kind }, i) => ({
+      subject: row,
+      kind,
+      samples: samples[i] ?? {},
+    }))
+    return [{ id: table, title: 'What a decision costs', metrics, rows }]
+  } finally {
+    for (const child of running) if (child.connected) child.disconnect()
+  }
 }
