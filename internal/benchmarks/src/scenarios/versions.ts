@@ -132,8 +132,8 @@ async function alone(scale: Scale, sides: readonly string[]): Promise<readonly R
 }
 
 /**
- * Of each side a new process in each round, another one of them the first: what V8 makes of the same
- * code differs from process to process.
+ * Of each side a new process in each round, by turns the first: what V8 makes of the same code
+ * differs from process to process.
  */
 async function inNewProcesses(
   sides: readonly string[],
