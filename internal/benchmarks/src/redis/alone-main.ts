@@ -7,7 +7,7 @@ import { checkCount } from '../exactness.js'
 import type { Turn } from '../rounds.js'
 import { quantile } from '../statistics.js'
 import { calmly } from './calm.js'
-import { onOneCore } from './cores.js'
+import { onCores } from './cores.js'
 import { costOf } from './load.js'
 import { flush, type Opened, onRedis } from './stage.js'
 import { LIMIT } from './subject.js'
@@ -16,6 +16,8 @@ import { subjects } from './subjects.js'
 export interface AloneJob {
   /** A row of redis/subjects.ts. */
   readonly name: string
+  /** The cores of this process and of its Redis. */
+  readonly cores: readonly [client: number, redis: number]
 }
 
 export interface AloneTurn {
@@ -24,12 +26,12 @@ export interface AloneTurn {
   readonly forMs: number
 }
 
-const { name } = JSON.parse(process.argv[2] as string) as AloneJob
+const { name, cores } = JSON.parse(process.argv[2] as string) as AloneJob
 const kind = subjects.find((each) => each.name === name)
 assert.ok(kind, `there is no subject ${name}`)
 
 await onRedis([kind], (server, [one]) =>
-  onOneCore([process.pid, server.pid], async () => {
+  onCores([process.pid, server.pid], cores, async () => {
     process.on('message', async ({ key, forMs }: AloneTurn) => {
       const { subject } = one as Opened
       const turn = await calmly(subject, (attempt) =>

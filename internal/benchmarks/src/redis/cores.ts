@@ -1,23 +1,29 @@
-// Client and server on one core. On two, the time of a lone request is mostly that of waking the
-// other core, which comes and goes as the system moves processes about.
+// Which cores processes run on. A lone request to a server on another core mostly takes what it
+// takes to wake that core, and the system moves processes about from moment to moment.
 
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
-/** Binds the processes while `work` runs, where the system has the command for it. */
-export async function onOneCore<Result>(
+/**
+ * Binds each process to its core while `work` runs, where the system has the command for it.
+ * @param cores in the order of the processes; undefined: they run wherever the system puts them
+ */
+export async function onCores<Result>(
   pids: readonly number[],
+  cores: readonly number[] | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const bound = bind(pids, '0')
-  if (!bound) console.error('no taskset: times of lone requests will differ from moment to moment')
+  if (cores === undefined) return work()
+  const isBound = pids.every((pid, i) => bind(pid, String(cores[i])))
+  if (!isBound)
+    console.error('no taskset, or no such core: times will differ from moment to moment')
   try {
     return await work()
   } finally {
-    if (bound) bind(pids, `0-${cpus().length - 1}`)
+    if (isBound) for (const pid of pids) bind(pid, `0-${cpus().length - 1}`)
   }
 }
 
-function bind(pids: readonly number[], cores: string): boolean {
-  return pids.every((pid) => spawnSync('taskset', ['-acp', cores, String(pid)]).status === 0)
+function bind(pid: number, cores: string): boolean {
+  return spawnSync('taskset', ['-acp', cores, String(pid)]).status === 0
 }

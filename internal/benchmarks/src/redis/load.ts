@@ -6,7 +6,7 @@ import { inRounds, type Turn } from '../rounds.js'
 import type { Scale } from '../scenario.js'
 import type { Row, Samples } from '../table.js'
 import { calmly } from './calm.js'
-import { onOneCore } from './cores.js'
+import { onCores } from './cores.js'
 import { randomOrder } from './keys.js'
 import { resetStats, sentCommands } from './server-stats.js'
 import { flush, type Opened } from './stage.js'
@@ -60,9 +60,8 @@ export async function underLoad(
     await turns('w', Math.min(rounds, WARM_ROUNDS))
     return turns('r', rounds)
   }
-  const samples = await (oneCore
-    ? onOneCore([process.pid, ...servers.map(({ pid }) => pid)], all)
-    : all())
+  const pids = [process.pid, ...servers.map(({ pid }) => pid)]
+  const samples = await onCores(pids, oneCore ? pids.map(() => 0) : undefined, all)
   return opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
 }
 

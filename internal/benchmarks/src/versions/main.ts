@@ -4,7 +4,7 @@
 import { strict as assert } from 'node:assert'
 import { startRedis } from '@weir/testkit'
 import { calmly } from '../redis/calm.js'
-import { onOneCore } from '../redis/cores.js'
+import { onCores } from '../redis/cores.js'
 import { distinctKeys, hotKey, loadTurn } from '../redis/load.js'
 import { LIMIT } from '../redis/subject.js'
 import { weir } from '../redis/weir.js'
@@ -49,7 +49,8 @@ function turnOf({ exercise, subject, turn }: RedisTurn): Promise<Turn> {
 
 process.on('message', async (job: RedisTurn) => {
   const turn = () => turnOf(job)
-  process.send?.(await (scale.oneCore ? onOneCore([process.pid, server.pid], turn) : turn()))
+  const cores = scale.oneCore ? [0, 0] : undefined
+  process.send?.(await onCores([process.pid, server.pid], cores, turn))
 })
 process.on('disconnect', async () => {
   await server.stop()
