@@ -3,7 +3,7 @@
 import type { Scenario } from './scenario.js'
 import { alone } from './scenarios/alone.js'
 import { cluster } from './scenarios/cluster.js'
-import { distinctKeysLoad, hotKeyLoad } from './scenarios/load.js'
+import { distinctKeysLoad, hotKeyLoad, leasesLoad } from './scenarios/load.js'
 import { memoryChurn, memoryExpiry, memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
 import { middlewareAlone } from './scenarios/middleware.js'
 import { redisBytes } from './scenarios/redis-bytes.js'
@@ -13,7 +13,7 @@ import { servers } from './scenarios/servers.js'
 import { waiting } from './scenarios/waiting.js'
 
 export const scenarios: readonly Scenario[] = [
-  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, waiting],
+  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, leasesLoad, waiting],
   ...[scriptTimes, redisBytes],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
   ...[middlewareAlone, servers],
