@@ -24,8 +24,8 @@ export interface Scale {
   readonly longRounds: number
   /** Whether each round of a memory store has a process of its own. */
   readonly fresh: boolean
-  /** Whether client and servers share a core under load too: where the system puts them differs
-   *  from run to run. */
+  /** Whether client and servers share a core under load: where the system puts them differs from
+   *  run to run. */
   readonly oneCore: boolean
   /** What stands in the rows of Weir 0.1: it, or the present, which needs no history to see that
    *  everything runs. */

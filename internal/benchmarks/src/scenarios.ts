@@ -13,8 +13,8 @@ import { servers } from './scenarios/servers.js'
 import { waiting } from './scenarios/waiting.js'
 
 export const scenarios: readonly Scenario[] = [
-  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, leasesLoad, waiting],
-  ...[scriptTimes, redisBytes],
+  ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, waiting],
+  ...[scriptTimes, redisBytes, leasesLoad],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
   ...[middlewareAlone, servers],
 ]

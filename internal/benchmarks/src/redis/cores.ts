@@ -14,13 +14,12 @@ export async function onCores<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (cores === undefined) return work()
-  const isBound = pids.every((pid, i) => bind(pid, String(cores[i])))
-  if (!isBound)
+  if (!pids.every((pid, i) => bind(pid, String(cores[i]))))
     console.error('no taskset, or no such core: times will differ from moment to moment')
   try {
     return await work()
   } finally {
-    if (isBound) for (const pid of pids) bind(pid, `0-${cpus().length - 1}`)
+    for (const pid of pids) bind(pid, `0-${cpus().length - 1}`)
   }
 }
 
