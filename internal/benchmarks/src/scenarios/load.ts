@@ -147,13 +147,13 @@ export const hotKeyLoad: Scenario = {
 }
 
 /**
- * After all that measure client CPU in this process: V8 would make code for both ways, and those
- * without leases would pay for it, as the rows without them do here.
+ * After all that measure client CPU in this process: with leases in it V8 makes code for both ways,
+ * which those without them may pay for, as the rows without them here.
  */
 export const leasesLoad: Scenario = {
   id: 'leases',
   title: 'One hot key in Redis, with leases',
-  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases, of 100 units for 50 ms, are not a default, so no goal is asked of them. The rows without leases are in the same process, which makes them slower than in the table of a hot key. Before, two processes that ask until well past a limit of 5,000 were seen to get no more than that, and all but 100 each at the least.`,
+  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases, of 100 units for 50 ms, are not a default, so no goal is asked of them. The rows without leases are in the same process, which can make them slower than in the table of a hot key. Before, two processes that ask until well past a limit of 5,000 were seen to get no more than that, and all but 100 each at the least.`,
   goals: [],
   measure: async (scale) => {
     await checkLeases()
