@@ -9,13 +9,13 @@
 --       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
 --       penalty | reconcile | restore | reset. To reserve is to consume, and to preview is to peek,
 --       with three more arguments.
---       then nothing, if all requests are plain: each stands for one, of cost 1. Or request by
---       request: how many equal ones it stands for; a cost for each policy (to restore: the units
---       that were seen in use; to settle, below 0: what is given back); to reserve or preview, the
---       fewest to be granted, how many ms it would wait, or '', and for each policy what must
---       remain; to refund, cancel, settle, reconcile or restore, for each policy until when (in us)
---       they count, or ''; but to reconcile, since when that is known (in us: when it was charged,
---       or seen), or ''
+--       then nothing, if each request is one, of cost 1; or, if all are plain, of cost 1, how many
+--       equal ones each stands for; or request by request: that number; a cost for each policy (to
+--       restore: the units that were seen in use; to settle, below 0: what is given back); to
+--       reserve or preview, the fewest to be granted, how many ms it would wait, or '', and for
+--       each policy what must remain; to refund, cancel, settle, reconcile or restore, for each
+--       policy until when (in us) they count, or ''; but to reconcile, since when that is known
+--       (in us: when it was charged, or seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing
@@ -57,7 +57,7 @@ for i = 1, policies do
 end
 -- Behind the time and the mode.
 argument = argument + 2
-local plain = argument > #ARGV
+local plain = #ARGV - argument < #KEYS / stride
 
 local correct, set_mark
 if marked or corrects then
@@ -97,10 +97,11 @@ local reply = { us, 0, 0, 0, 0 }
 local at = 1
 
 for base = 0, #KEYS - stride, stride do
+  count = (ARGV[argument] or 1) + 0
+  argument = argument + 1
   if not plain then
-    count = ARGV[argument] + 0
-    for i = 1, policies do costs[i] = ARGV[argument + i] + 0 end
-    argument = argument + 1 + policies
+    for i = 1, policies do costs[i] = ARGV[argument + i - 1] + 0 end
+    argument = argument + policies
     if reserves then
       least, patience = ARGV[argument] + 0, tonumber(ARGV[argument + 1])
       for i = 1, policies do keeps[i] = costs[i] > 0 and ARGV[argument + 1 + i] + 0 or 0 end

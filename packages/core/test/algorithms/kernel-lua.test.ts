@@ -135,8 +135,8 @@ test('the loop holds the bodies of the functions once for each policy, with name
   const loop = plainLoop([lua, lua])
   expect(loop).toContain('local p1_limit, p1_span = ARGV[1] + 0, ARGV[2] + 0\n')
   expect(loop).toContain('local p2_limit, p2_span = ARGV[4] + 0, ARGV[5] + 0\n')
-  expect(loop).toContain('do\nlocal units = 1\np2_left = p2_left - units\n\nend')
-  expect(loop).toContain('#ARGV <= 8')
+  expect(loop).toContain('do\nlocal units = granted\np2_left = p2_left - units\n\nend')
+  expect(loop).toContain('#ARGV <= 8 + #KEYS / 2')
 })
 
 test('above four policies the driver answers, for Lua knows 200 locals', () => {

@@ -238,7 +238,8 @@ function readCall(args: readonly string[]): { mode: string; parts: Part[] } {
   const width = rest.length / names.length
   const parts = names.map((name, i) => ({
     key: /\{(.*)\}/.exec(name)?.[1] as string,
-    units: rest.length === 0 ? 1 : Number(rest[i * width + 1]),
+    // Of plain requests there are no costs.
+    units: width > 1 ? Number(rest[i * width + 1]) : 1,
   }))
   return { mode, parts }
 }

@@ -86,8 +86,9 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
   const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
   const marked = gives || mode === 'restore' || mode === 'reset'
   const corrects = gives || mode === 'restore' || mode === 'reconcile'
-  // Single requests of cost 1, which are the most, need no arguments of their own.
+  // Requests of cost 1, which are the most, need no costs; single ones, nothing at all.
   let isPlain = !corrects && !reserves
+  let isSingle = isPlain
   for (let i = 0; i < entries.length; i += 1) {
     const { request, pendings } = entries[i] as Entry
     const first = args.length
@@ -95,16 +96,18 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
     for (let at = first, end = args.length; marked && at < end; at += 1) {
       args.push(`${args[at]}:mark`)
     }
-    isPlain &&= pendings.length === 1 && request.count === 1 && areOne(request.costs)
+    isPlain &&= areOne(request.costs)
+    isSingle &&= pendings.length === 1 && request.count === 1
   }
   args[1] = String(args.length - HEAD)
   for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
-  if (isPlain && mode === 'consume' && nowUs === undefined) return args
+  if (isPlain && isSingle && mode === 'consume' && nowUs === undefined) return args
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
-  if (isPlain) return args
+  if (isPlain && isSingle) return args
   for (const { request, pendings } of entries) {
     const { costs, count, untilUs, seenUs } = request
     args.push(String(count * pendings.length))
+    if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
     if (reserves) {
       const { atLeast, maxWaitMs, keep } = request

@@ -1,7 +1,6 @@
-// The loop that answers plain requests: consume, each standing for one, of cost 1. They are most
-// requests by far, and it takes about half of the driver's time, for it calls no functions: it
-// holds the bodies of the kernels' functions, once for each policy. Replies and writes are the
-// driver's.
+// The loop that answers plain requests: consume, of cost 1. They are most requests by far, and it
+// takes about half of the driver's time, for it calls no functions: it holds the bodies of the
+// kernels' functions, once for each policy. Replies and writes are the driver's.
 
 import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 
@@ -28,7 +27,9 @@ if granted >= 0 then
   ${paste(`ours${i}`, read, `key${i}`)}
   if ours${i} then
     ${paste(`used${i}`, used)}
-    if used${i} >= @limit then granted = 0 end
+    if used${i} + granted > @limit then
+      granted = used${i} < @limit and @limit - used${i} or 0
+    end
   else
     granted = -${i}
   end
@@ -38,8 +39,8 @@ end`,
     (i, { functions: { take, used, retry_after, reset_after } }) => `
 if granted >= 0 then
   wait${i} = 0
-  if granted == 1 then
-    ${paste('', take, '1')}
+  if granted > 0 then
+    ${paste('', take, 'granted')}
     ${paste(`used${i}`, used)}
   end
   if @limit == 0 then
@@ -67,12 +68,14 @@ if changed${i} then
   end
 end`,
   )
-  return `if mode == 'consume' and #ARGV <= ${2 + 3 * count} then
+  // The arguments end with the mode, or with how many equal requests each one stands for.
+  return `if mode == 'consume' and #ARGV <= ${2 + 3 * count} + #KEYS / ${count} then
 ${locals}
 local reply = { us, 0, 0, 0, 0 }
-local at = 1
+local at, counted = 1, ${3 + 3 * count}
 for base = 0, #KEYS - ${count}, ${count} do
-  local granted = 1
+  local granted = (ARGV[counted] or 1) + 0
+  counted = counted + 1
   ${places}
   ${reads}
   ${decisions}
