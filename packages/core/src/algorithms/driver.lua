@@ -9,9 +9,10 @@
 --       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
 --       penalty | reconcile | restore | reset. To reserve is to consume, and to preview is to peek,
 --       with three more arguments.
---       then nothing, if each request is one, of cost 1; or, if all are plain, of cost 1, how many
---       equal ones each stands for; or request by request: that number; a cost for each policy (to
---       restore: the units that were seen in use; to settle, below 0: what is given back); to
+--       then nothing, if each request is one, of cost 1; or request by request: how many equal
+--       ones it stands for. Where not all costs are 1, and always to reserve, preview, refund,
+--       cancel, settle, reconcile or restore, after each of these numbers: a cost for each policy
+--       (to restore: the units that were seen in use; to settle, below 0: what is given back); to
 --       reserve or preview, the fewest to be granted, how many ms it would wait, or '', and for
 --       each policy what must remain; to refund, cancel, settle, reconcile or restore, for each
 --       policy until when (in us) they count, or ''; but to reconcile, since when that is known
@@ -57,6 +58,7 @@ for i = 1, policies do
 end
 -- Behind the time and the mode.
 argument = argument + 2
+-- With costs there are at least two arguments for each request.
 local plain = #ARGV - argument < #KEYS / stride
 
 local correct, set_mark

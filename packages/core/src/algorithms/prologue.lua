@@ -3,6 +3,7 @@
 -- injected time has not come. The arguments are those of driver.lua; `numbers` says how many of
 -- them are policies' numbers. A function that the loop for plain requests does not need is looked
 -- up after that loop (redis/transport/script.ts): each look-up takes 1 % of a script's time.
+-- Commands are given texts: a number Redis would print with %.17g, which takes 0.1 us longer.
 
 local ARGV, KEYS, tonumber = ARGV, KEYS, tonumber
 local call = redis.call

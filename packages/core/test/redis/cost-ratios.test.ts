@@ -48,7 +48,7 @@ return count`
   test.each<readonly [policy: Policy, batched: number, alone: number]>([
     [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 2.2, 8],
     [fixedWindow({ limit, window: '10m' }), 2.3, 8],
-    [slidingCounter({ limit, window: '10m' }), 3, 9],
+    [slidingCounter({ limit, window: '10m' }), 2.6, 8.5],
     [slidingLog({ limit, window: '10m' }), 4.5, 11],
     [slidingWindow({ limit, window: '10m' }), 4.5, 11],
   ])('of $algorithm', async (policy, batched, alone) => {

@@ -571,6 +571,7 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
   ])('%s', async (_, before, after) => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     await client.rpush(twins.key, ...before)
+    await client.pexpire(twins.key, 60_000)
     expect(await twins.redis({})).toMatchObject({ granted: 1, readings: [{ left: limit - 4 }] })
     expect(await client.lrange(twins.key, 0, -1)).toEqual(after)
   })

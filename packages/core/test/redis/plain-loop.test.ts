@@ -171,7 +171,9 @@ test('the loop over plain requests and the driver answer and write alike', async
     },
   )
   await fc.assert(property, { numRuns: 400 })
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(200)
+  const { some, ...others } = seen
+  expect(some).toBeGreaterThan(200)
+  expect(Math.min(...Object.values(others))).toBeGreaterThan(400)
 })
 
 /** What keys hold, and how long they live. */

@@ -58,8 +58,6 @@ return function(limit, full, wait)
 
   -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when the TAT enters
   -- another cell of 8.192 s: it is then longer by a cell, so it outlives whatever lies in this one.
-  -- Numbers are formatted here because Redis would print them with %.17g, which takes 100 ns
-  -- longer.
   local function write(key, reset)
     if stored and stored - stored % CELL == tat - tat % CELL then
       call('INCRBY', key, format('%d', tat - stored))

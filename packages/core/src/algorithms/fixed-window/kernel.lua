@@ -49,7 +49,7 @@ return function(limit, span, aligned)
     if running then
       call('SET', key, value, 'KEEPTTL')
     else
-      call('SET', key, value, 'PX', finish - now + 1000 + slack)
+      call('SET', key, value, 'PX', format('%d', finish - now + 1000 + slack))
     end
   end
 

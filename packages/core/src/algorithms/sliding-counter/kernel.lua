@@ -14,11 +14,12 @@ return function(limit, span)
     if type(raw) == 'string' and #raw <= 50 then
       first, second, third = match(raw, '^(%d+):(%d+):(%d+)$')
     end
-    stored = first
+    stored = false
     dirty = false
     start, previous, current = new, 0, 0
     if first then
       start = first + 0
+      stored = start
       previous = min(second + 0, most)
       current = min(third + 0, most)
       if start < new then
@@ -64,15 +65,14 @@ return function(limit, span)
     return ends * 1000, dirty
   end
 
-  -- The TTL is written with an eighth of a span to spare, and again only when it has become too
-  -- short.
-  local function write(key, reset)
+  -- The longest TTL depends on the start alone, so it is written once a window; a lost one heals in
+  -- the next window. A second to spare, because Redis counts it from when the script began.
+  local function write(key)
     local value = format('%d:%d:%d', start, previous, current)
-    local life = reset / 1000 + slack
-    if stored and call('PTTL', key) >= life then
+    if stored == start then
       call('SET', key, value, 'KEEPTTL')
     else
-      call('SET', key, value, 'PX', life + floor(span / 8) + 1000)
+      call('SET', key, value, 'PX', format('%d', start + 2 * span - now + 1000 + slack))
     end
   end
 

@@ -52,6 +52,7 @@ return function(limit, span, quantum)
   local now = floor(us / 1000) - EPOCH_MS
   local alive = now - span + 1
   local new_tick = floor(now / quantum) * quantum + quantum - 1
+  local cell = floor(span / 8) + 1000
   -- The last entry and the first live one; runs: there is one, and it stays. `gone`: units up to
   -- this sum do not count. `older`: the first one is to be put before those that there are.
   local list, stored_tick, stored_weight, stored_sum, runs, first, first_tick, first_sum
@@ -61,11 +62,11 @@ return function(limit, span, quantum)
     list = key
     older, runs, dirty = false, false, false
     first, gone, last_tick, last_sum = 0, 0, new_tick, 0
-    stored_tick, stored_weight, stored_sum = entry(key, -1)
+    stored_tick, stored_weight, stored_sum = entry(key, '-1')
     local ours = stored_tick or not stored_weight
     if stored_tick and stored_tick >= alive then
       local weight
-      first_tick, weight, first_sum = entry(key, 0)
+      first_tick, weight, first_sum = entry(key, '0')
       if first_tick and first_tick < alive then
         first, first_tick, weight, first_sum = seek(key, 0, false, alive)
       end
@@ -114,8 +115,9 @@ return function(limit, span, quantum)
     return (last_sum - gone) % ROUND > 0 and (last_tick + span - now) * 1000 or 0, dirty
   end
 
-  -- The TTL is written with an eighth of a span to spare, and again only when it has become too
-  -- short.
+  -- The TTL is written only when the last tick enters another cell, of an eighth of a span and a
+  -- second: it is then longer by a cell, so it outlives whatever comes in this one. A second to
+  -- spare, because Redis counts it from when the script began.
   local function write(key, reset)
     if older then
       if first >= 0 then call('LTRIM', key, first + 1, -1) end
@@ -126,16 +128,17 @@ return function(limit, span, quantum)
     else
       if first == 1 then call('LPOP', key) elseif first > 1 then call('LTRIM', key, first, -1) end
       if last_sum == stored_sum then
-        call('LSET', key, 0, format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
+        call('LSET', key, '0', format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
       elseif last_tick > stored_tick then
         call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - stored_sum) % ROUND, last_sum))
       else
         local weight = stored_weight + (last_sum - stored_sum) % ROUND
-        call('LSET', key, -1, format('%d:%d:%d', last_tick, weight, last_sum))
+        call('LSET', key, '-1', format('%d:%d:%d', last_tick, weight, last_sum))
       end
     end
-    local life = reset / 1000 + slack
-    if call('PTTL', key) < life then call('PEXPIRE', key, life + floor(span / 8) + 1000) end
+    if not runs or stored_tick - stored_tick % cell ~= last_tick - last_tick % cell then
+      call('PEXPIRE', key, format('%d', reset / 1000 + cell + 1000 + slack))
+    end
   end
 
   -- False: an entry is not ours.
