@@ -47,10 +47,10 @@ const batched = { per: SMALLEST_BATCHED, peer: BEST_PEER, floor: SMALLEST_BATCHE
 const single = { per: SMALLEST, peer: BEST_PEER, floor: SMALLEST }
 const goals: readonly Goal[] = [
   { ...together, ...batched, of: [BUCKET, FIXED], atMost: 1.2 },
-  { ...together, ...batched, of: [COUNTER], atMost: 1.46 },
-  { ...together, ...batched, of: [SLIDING, LOG], atMost: 2 },
+  { ...together, ...batched, of: [COUNTER], atMost: 1.02 },
+  { ...together, ...batched, of: [SLIDING, LOG], atMost: 1.47 },
   { ...alone, ...single, of: [BUCKET, FIXED], atMost: 1.2 },
-  { ...alone, ...single, of: [COUNTER, SLIDING, LOG], atMost: 1.7 },
+  { ...alone, ...single, of: [COUNTER, SLIDING, LOG], atMost: 1.58 },
   ...limitsGoals,
 ]
 

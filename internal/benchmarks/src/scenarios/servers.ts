@@ -87,7 +87,7 @@ export const servers: Scenario = {
   goals: [
     goal('Koa', false, 0.5),
     goal('Nest on Fastify', false, 0.25),
-    goal('Koa', true, 0.38),
+    goal('Koa', true, 0.36),
     goal('Nest on Fastify', true, 0.29),
     goal('Express', true, 0.5),
   ],
