@@ -37,14 +37,14 @@ const groups = [
   [COUNTER, SLIDING, LOG],
 ]
 
-function goalsOf(table: string, where: string): readonly Goal[] {
+function goalsOf(table: string, where: string, cpuAtMost: number): readonly Goal[] {
   const p50 = { number: 10, table, metric: 'p50', what: `median latency, ${where}` }
   const cpu = { number: 10, table, metric: 'clientUs', what: `client CPU of a decision, ${where}` }
   return [
     ...groups.flatMap((of): readonly Goal[] => [
       { ...p50, ...beside, of, per: RATE_LIMIT_REDIS, atMost: 1.15, pass: 1.25 },
       { ...p50, ...beside, of, floor: INCR, per: INCR, atMost: 1.4, pass: 1.5 },
-      { ...cpu, ...beside, of, per: RATE_LIMIT_REDIS, atMost: 1.25, pass: 1.35 },
+      { ...cpu, ...beside, of, per: RATE_LIMIT_REDIS, atMost: cpuAtMost, pass: 1.35 },
     ]),
     noWorse({ ...p50, of: WEIR, floor: SMALLEST }),
     noWorse({ ...cpu, of: WEIR, floor: SMALLEST }),
@@ -53,8 +53,8 @@ function goalsOf(table: string, where: string): readonly Goal[] {
 
 const redisCpu = { number: 2, table: ON_ONE, metric: 'redisUs', what: 'Redis CPU of a decision' }
 const goals: readonly Goal[] = [
-  ...goalsOf(APART, 'a core each'),
-  ...goalsOf(ON_ONE, 'on one core'),
+  ...goalsOf(APART, 'a core each', 1.23),
+  ...goalsOf(ON_ONE, 'on one core', 1.25),
   { ...redisCpu, ...beside, of: [BUCKET, FIXED], per: SMALLEST, atMost: 1.2 },
 ]
 
