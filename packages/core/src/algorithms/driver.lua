@@ -46,7 +46,7 @@ local changing = mode ~= 'peek' and mode ~= 'preview'
 local stride = marked and 2 * policies or policies
 
 -- What a request carries: see ARGV.
-local count, costs, untils, since = 1, {}, {}, huge
+local costs, untils, since = {}, {}, huge
 local least, patience, keeps = 1, nil, {}
 
 local counters, lefts, changed = {}, {}, {}
@@ -99,7 +99,7 @@ local reply = { us, 0, 0, 0, 0 }
 local at = 1
 
 for base = 0, #KEYS - stride, stride do
-  count = (ARGV[argument] or 1) + 0
+  local count = (ARGV[argument] or 1) + 0
   argument = argument + 1
   if not plain then
     for i = 1, policies do costs[i] = ARGV[argument + i - 1] + 0 end

@@ -128,7 +128,8 @@ return function(limit, span, quantum)
     else
       if first == 1 then call('LPOP', key) elseif first > 1 then call('LTRIM', key, first, -1) end
       if last_sum == stored_sum then
-        call('LSET', key, '0', format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
+        local weight = (first_sum - gone) % ROUND
+        call('LSET', key, '0', format('%d:%d:%d', first_tick, weight, first_sum))
       elseif last_tick > stored_tick then
         call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - stored_sum) % ROUND, last_sum))
       else
