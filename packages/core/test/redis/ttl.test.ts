@@ -24,8 +24,14 @@ const SLACK_MS = 600_000
 const limit = 5
 /** A bucket writes its TTL when its TAT enters another cell of this length. */
 const CELL_MS = 8_192
-/** A log does so when its last tick enters one of an eighth of a window and a second. */
+/** A log writes it when its last tick enters another cell of this length. */
 const LOG_CELL_MS = WINDOW_MS / 8 + 1_000
+/** Without a cell a TTL is written once a window. */
+const CELLS_MS: Readonly<Record<string, number>> = {
+  'token-bucket': CELL_MS,
+  'sliding-log': LOG_CELL_MS,
+  'sliding-window': LOG_CELL_MS,
+}
 const CELL_START_MS = EPOCH_MS + 4_000_000 * CELL_MS
 const policies: readonly Policy[] = [
   tokenBucket({ name: 'p', capacity: 100, refill: 100, every: WINDOW_MS }),
@@ -146,7 +152,7 @@ describe.each(policies)('$algorithm', (policy) => {
     await client.persist(key)
     expect(await client.pttl(key)).toBe(-1)
     // The window, or the cell, after this one heals it.
-    clock.advance(healsAfterMs(policy))
+    clock.advance(CELLS_MS[policy.algorithm] ?? WINDOW_MS)
     expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
   })
 
@@ -173,11 +179,5 @@ describe.each(policies)('$algorithm', (policy) => {
 
 /** How much longer than the state a key lives, when it is new. */
 function sparedMs({ algorithm }: Policy): number {
-  if (algorithm === 'token-bucket') return CELL_MS
-  return algorithm.endsWith('log') || algorithm === 'sliding-window' ? LOG_CELL_MS + 1_000 : 1_000
-}
-
-function healsAfterMs(policy: Policy): number {
-  const spareMs = sparedMs(policy)
-  return spareMs === 1_000 ? WINDOW_MS : spareMs
+  return algorithm === 'token-bucket' ? CELL_MS : (CELLS_MS[algorithm] ?? 0) + 1_000
 }

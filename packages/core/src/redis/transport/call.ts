@@ -88,7 +88,7 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
   const corrects = gives || mode === 'restore' || mode === 'reconcile'
   // Requests of cost 1, which are the most, need no costs; single ones, nothing at all.
   let isPlain = !corrects && !reserves
-  let isSingle = isPlain
+  let areSingle = isPlain
   for (let i = 0; i < entries.length; i += 1) {
     const { request, pendings } = entries[i] as Entry
     const first = args.length
@@ -97,13 +97,13 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
       args.push(`${args[at]}:mark`)
     }
     isPlain &&= areOne(request.costs)
-    isSingle &&= pendings.length === 1 && request.count === 1
+    areSingle &&= pendings.length === 1 && request.count === 1
   }
   args[1] = String(args.length - HEAD)
   for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
-  if (isPlain && isSingle && mode === 'consume' && nowUs === undefined) return args
+  if (isPlain && areSingle && mode === 'consume' && nowUs === undefined) return args
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
-  if (isPlain && isSingle) return args
+  if (isPlain && areSingle) return args
   for (const { request, pendings } of entries) {
     const { costs, count, untilUs, seenUs } = request
     args.push(String(count * pendings.length))
