@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { BUILT, nextMessage, startChild } from '../child.js'
 import { type Goal, noWorse } from '../goals.js'
-import type { AloneJob, AloneTurn } from '../redis/alone-main.js'
+import type { AloneJob, AloneTurn } from '../redis/subject-main.js'
 import { INCR } from '../redis/floors.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { SMALLEST } from '../redis/smallest.js'
@@ -98,7 +98,7 @@ async function tableOf(
   const running: ChildProcess[] = []
   try {
     for (const { name, built } of all) {
-      const child = startChild('redis/alone-main.js', { name, cores } satisfies AloneJob, [], built)
+      const child = startChild('redis/subject-main.js', { name, cores } satisfies AloneJob, [], built)
       running.push(child)
       await nextMessage(child)
     }
