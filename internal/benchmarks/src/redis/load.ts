@@ -1,22 +1,16 @@
-// Requests that keep a limiter busy, and what they cost on both sides.
+// Requests one by one, and requests that keep a limiter busy, and what they cost on both sides.
 
-import type { RedisServer } from '@weir/testkit'
 import { checkCount } from '../exactness.js'
-import { inRounds, type Turn } from '../rounds.js'
-import type { Scale } from '../scenario.js'
-import type { Row, Samples } from '../table.js'
-import { calmly } from './calm.js'
-import { onCores } from './cores.js'
+import type { Turn } from '../rounds.js'
+import { quantile } from '../statistics.js'
 import { randomOrder } from './keys.js'
 import { resetStats, sentCommands } from './server-stats.js'
-import { flush, type Opened } from './stage.js'
+import { flush, type Opened, type Server } from './stage.js'
 import { LIMIT } from './subject.js'
 
 export const IN_FLIGHT = 64
 /** How often the time is looked at: it costs a twentieth of a microsecond. */
 const LOOK_EVERY = 64
-/** V8 optimizes for some hundred thousand decisions. */
-const WARM_ROUNDS = 3
 
 export interface Keys {
   readonly names: readonly string[]
@@ -28,48 +22,19 @@ export function hotKey(name: string): Keys {
   return { names: [`${name}-hot`], order: new Uint32Array(1) }
 }
 
-/** All subjects of a round ask for the same keys. */
 export function distinctKeys(count: number): (name: string) => Keys {
   const order = randomOrder(count)
-  let latest = ''
-  let names: readonly string[] = []
-  return (name) => {
-    if (name !== latest)
-      names = Array.from({ length: count }, (_, i) => `${name}-${String(i).padStart(8, '0')}`)
-    latest = name
-    return { names, order }
-  }
-}
-
-/** What a decision costs each subject, round by round. */
-export async function underLoad(
-  servers: readonly RedisServer[],
-  opened: readonly Opened[],
-  { rounds, turnMs, oneCore }: Scale,
-  keysOf: (name: string) => Keys,
-): Promise<readonly Row[]> {
-  // Other keys in each turn: to a limiter that remembers what it saw, a key that begins anew has
-  // been lost.
-  const turns = (name: string, count: number) =>
-    inRounds(opened, count, (one, round) => {
-      return calmly(one.subject, (attempt) =>
-        loadTurn(servers, one, keysOf(`${name}${round}-${attempt}`), turnMs),
-      )
-    })
-  const all = async (): Promise<readonly Samples[]> => {
-    await turns('w', Math.min(rounds, WARM_ROUNDS))
-    return turns('r', rounds)
-  }
-  const pids = [process.pid, ...servers.map(({ pid }) => pid)]
-  const samples = await onCores(pids, oneCore ? pids.map(() => 0) : undefined, all)
-  return opened.map(({ name, kind }, i) => ({ subject: name, kind, samples: samples[i] ?? {} }))
+  return (name) => ({
+    names: Array.from({ length: count }, (_, i) => `${name}-${String(i).padStart(8, '0')}`),
+    order,
+  })
 }
 
 /**
  * One turn of one subject on an empty Redis: what a decision costs, and that its count is right.
  */
 export async function loadTurn(
-  servers: readonly RedisServer[],
+  servers: readonly Server[],
   { name, subject, keyless }: Opened,
   { names, order }: Keys,
   forMs: number,
@@ -92,6 +57,29 @@ export async function loadTurn(
   // Units of one that does not tell keys apart go on falling from turn to turn.
   if (!keyless) await checkCount(name, subject, first, ofFirst, LIMIT)
   return { ...cost, commands }
+}
+
+/** The same with one request in flight, on the first of the keys, and how long each took. */
+export async function aloneTurn(
+  servers: readonly Server[],
+  { name, subject, keyless }: Opened,
+  { names: [key = ''] }: Keys,
+  forMs: number,
+): Promise<Turn> {
+  await flush(servers)
+  const times: number[] = []
+  const { decisions, clientUs, redisUs } = await costOf(servers, async () => {
+    const end = performance.now() + forMs
+    for (let now = performance.now(); now < end; ) {
+      await subject.ask(key)
+      const after = performance.now()
+      times.push((after - now) * 1_000)
+      now = after
+    }
+    return times.length
+  })
+  if (!keyless) await checkCount(name, subject, key, decisions, LIMIT)
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), clientUs, redisUs }
 }
 
 /** Keeps requests in flight for a while, each asked when the one before it is answered. */
@@ -124,10 +112,7 @@ interface Cost extends Turn {
   readonly redisUs: number
 }
 
-export async function costOf(
-  servers: readonly RedisServer[],
-  work: () => Promise<number>,
-): Promise<Cost> {
+async function costOf(servers: readonly Server[], work: () => Promise<number>): Promise<Cost> {
   const redisBefore = await redisCpuUs(servers)
   const clientBefore = process.cpuUsage()
   const started = performance.now()
@@ -143,7 +128,7 @@ export async function costOf(
   }
 }
 
-async function redisCpuUs(servers: readonly RedisServer[]): Promise<number> {
+async function redisCpuUs(servers: readonly Server[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'cpu')))
   let seconds = 0
   for (const info of infos.map(String)) {

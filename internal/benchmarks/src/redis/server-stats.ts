@@ -1,6 +1,7 @@
 // What a server says of the commands that it ran.
 
 import type { RedisServer } from '@weir/testkit'
+import type { Server } from './stage.js'
 
 /** Microseconds of all EVALSHA (or EVAL) meanwhile, and how many there were. */
 export async function scriptTime(
@@ -17,7 +18,7 @@ export async function scriptTime(
   return { us: Number(told?.[2]), calls: Number(told?.[1]) }
 }
 
-export async function resetStats(servers: readonly RedisServer[]): Promise<void> {
+export async function resetStats(servers: readonly Server[]): Promise<void> {
   await Promise.all(servers.map((server) => server.command('CONFIG', 'RESETSTAT')))
 }
 
@@ -25,7 +26,7 @@ export async function resetStats(servers: readonly RedisServer[]): Promise<void>
  * Scripts since the last reset; or, of a subject that sends none, INCRs. What a script calls is not
  * sent.
  */
-export async function sentCommands(servers: readonly RedisServer[]): Promise<number> {
+export async function sentCommands(servers: readonly Server[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'commandstats')))
   const stats = infos.join()
   const calls = (of: RegExp): number => {

@@ -1,8 +1,11 @@
-// Servers of its own for each scenario, and the subjects on them, checked.
+// A server of its own for a scenario, and the subjects on it, checked.
 
-import { type RedisServer, startCluster, startRedis } from '@weir/testkit'
+import { type RedisServer, startRedis } from '@weir/testkit'
 import { checkLimit } from '../exactness.js'
 import { LIMIT, type RedisSubject, type RedisSubjectKind } from './subject.js'
+
+/** One that is running, of this process or another. */
+export type Server = Pick<RedisServer, 'port' | 'command'>
 
 export interface Opened extends RedisSubjectKind {
   readonly subject: RedisSubject
@@ -21,26 +24,12 @@ export async function onRedis<Result>(
   }
 }
 
-/** The same with a Cluster: all its nodes are masters. */
-export async function onCluster<Result>(
-  masters: number,
-  kinds: readonly RedisSubjectKind[],
-  work: (servers: readonly RedisServer[], opened: readonly Opened[]) => Promise<Result>,
-): Promise<Result> {
-  const cluster = await startCluster({ masters, replicas: 0 })
-  try {
-    return await withSubjects(cluster.masters, kinds, (opened) => work(cluster.masters, opened))
-  } finally {
-    await cluster.stop()
-  }
-}
-
-export async function flush(servers: readonly RedisServer[]): Promise<void> {
+export async function flush(servers: readonly Server[]): Promise<void> {
   await Promise.all(servers.map((server) => server.command('FLUSHDB')))
 }
 
-async function withSubjects<Result>(
-  servers: readonly RedisServer[],
+export async function withSubjects<Result>(
+  servers: readonly Server[],
   kinds: readonly RedisSubjectKind[],
   work: (opened: readonly Opened[]) => Promise<Result>,
 ): Promise<Result> {
@@ -61,7 +50,7 @@ async function withSubjects<Result>(
  * another.
  */
 async function checkedLimit(
-  servers: readonly RedisServer[],
+  servers: readonly Server[],
   port: number,
   { name, open }: RedisSubjectKind,
 ): Promise<void> {

@@ -1,69 +1,56 @@
-// A process of one subject, as a service has one limiter, with a Redis of its own. It asks one
-// request after the other whenever it is told to, and says what one takes.
+// A process of one subject, as a service has one limiter, on servers that others use, too. It asks
+// whenever it is told to, and says what a decision costs.
 
 import { strict as assert } from 'node:assert'
-import type { RedisServer } from '@weir/testkit'
-import { checkCount } from '../exactness.js'
-import type { Turn } from '../rounds.js'
-import { quantile } from '../statistics.js'
+import { openConnection } from '@weir/testkit'
 import { calmly } from './calm.js'
-import { onCores } from './cores.js'
-import { costOf } from './load.js'
-import { flush, type Opened, onRedis } from './stage.js'
-import { LIMIT } from './subject.js'
+import { clusterSubjects } from './cluster-subjects.js'
+import { leased } from './leases.js'
+import { aloneTurn, distinctKeys, hotKey, loadTurn } from './load.js'
+import { withSubjects } from './stage.js'
+import type { RedisSubjectKind } from './subject.js'
 import { subjects } from './subjects.js'
 
-export interface AloneJob {
-  /** A row of redis/subjects.ts. */
-  readonly name: string
-  /** The cores of this process and of its Redis. */
-  readonly cores: readonly [client: number, redis: number]
+const LISTS: Readonly<Record<'single' | 'cluster', readonly RedisSubjectKind[]>> = {
+  single: [...subjects, ...leased],
+  cluster: clusterSubjects,
 }
 
-export interface AloneTurn {
-  /** Another one in each turn. */
-  readonly key: string
+export interface SubjectJob {
+  readonly list: keyof typeof LISTS
+  /** A row of that list. */
+  readonly name: string
+  readonly ports: readonly number[]
+  /** One request after the other, or many in flight on one key or on many. */
+  readonly exercise: 'alone' | 'hot' | 'distinct'
+  /** How many, if they are distinct. */
+  readonly keys: number
+}
+
+export interface SubjectTurn {
+  /** Begins the names of the keys: another one in each turn, since to a limiter that remembers what
+   *  it saw, a key that begins anew has been lost. */
+  readonly prefix: string
   readonly forMs: number
 }
 
-const { name, cores } = JSON.parse(process.argv[2] as string) as AloneJob
-const kind = subjects.find((each) => each.name === name)
+const { list, name, ports, exercise, keys } = JSON.parse(process.argv[2] as string) as SubjectJob
+const kind = LISTS[list].find((each) => each.name === name)
 assert.ok(kind, `there is no subject ${name}`)
+const servers = ports.map((port) => ({ port, command: openConnection(port).command }))
+const keysOf = exercise === 'distinct' ? distinctKeys(keys) : hotKey
+const turnOf = exercise === 'alone' ? aloneTurn : loadTurn
 
-await onRedis([kind], (server, [one]) =>
-  onCores([process.pid, server.pid], cores, async () => {
-    process.on('message', async ({ key, forMs }: AloneTurn) => {
-      const { subject } = one as Opened
-      const turn = await calmly(subject, (attempt) =>
-        turnOf(server, one as Opened, `${key}-${attempt}`, forMs),
-      )
-      process.send?.(turn)
-    })
-    const ended = new Promise((resolve) => process.once('disconnect', resolve))
-    process.send?.('ready')
-    await ended
-  }),
-)
-process.exit(0)
-
-async function turnOf(
-  server: RedisServer,
-  { name, subject, keyless }: Opened,
-  key: string,
-  forMs: number,
-): Promise<Turn> {
-  await flush([server])
-  const times: number[] = []
-  const { decisions, clientUs, redisUs } = await costOf([server], async () => {
-    const end = performance.now() + forMs
-    for (let now = performance.now(); now < end; ) {
-      await subject.ask(key)
-      const after = performance.now()
-      times.push((after - now) * 1_000)
-      now = after
-    }
-    return times.length
+await withSubjects(servers, [kind], async ([one]) => {
+  assert.ok(one)
+  process.on('message', async ({ prefix, forMs }: SubjectTurn) => {
+    const turn = await calmly(one.subject, (attempt) =>
+      turnOf(servers, one, keysOf(`${prefix}-${attempt}`), forMs),
+    )
+    process.send?.(turn)
   })
-  if (!keyless) await checkCount(name, subject, key, decisions, LIMIT)
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), clientUs, redisUs }
-}
+  const ended = new Promise((resolve) => process.once('disconnect', resolve))
+  process.send?.('ready')
+  await ended
+})
+process.exit(0)

@@ -1,18 +1,15 @@
 // One request at a time: what gathering requests costs those that come alone.
 
-import type { ChildProcess } from 'node:child_process'
-import { BUILT, nextMessage, startChild } from '../child.js'
 import { type Goal, noWorse } from '../goals.js'
-import type { AloneJob, AloneTurn } from '../redis/subject-main.js'
 import { INCR } from '../redis/floors.js'
+import { contenders, inProcesses } from '../redis/processes.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { SMALLEST } from '../redis/smallest.js'
+import { onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
 import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from '../redis/weir.js'
-import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
-import { inThePast, type Metric, type Samples, type Table } from '../table.js'
-import { built01 } from '../versions/past.js'
+import type { Metric, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
   {
@@ -62,7 +59,7 @@ export const alone: Scenario = {
   id: 'alone',
   title: 'One request at a time',
   about:
-    'One request in flight, on one key; all allowed. Times are as the caller sees them. Each subject has a process and a Redis of its own. With a core each, most of a request is what it takes to wake the other core; on one core nothing but work is left.',
+    'One request in flight, on one key; all allowed. Times are as the caller sees them. Each subject has a process of its own. With a core each, most of a request is what it takes to wake the other core; on one core nothing but work is left.',
   goals,
   measure,
 }
@@ -83,39 +80,21 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
 /** Whom goals name: the others are measured only on one core. */
 const JUDGED: ReadonlySet<string> = new Set([INCR, SMALLEST, ...WEIR, RATE_LIMIT_REDIS])
 
-async function tableOf(
+function tableOf(
   id: string,
   title: string,
-  cores: AloneJob['cores'],
+  cores: readonly [number, number],
   kinds: typeof subjects,
-  { rounds, turnMs, reference }: Scale,
+  scale: Scale,
 ): Promise<Table> {
-  const past = reference === '0.1' ? built01() : BUILT
-  const all = [
-    ...kinds.map(({ name, kind }) => ({ name, kind, row: name, built: BUILT })),
-    ...WEIR.map((name) => ({ name, kind: 'past' as const, row: inThePast(name), built: past })),
-  ]
-  const running: ChildProcess[] = []
-  try {
-    for (const { name, built } of all) {
-      const child = startChild('redis/subject-main.js', { name, cores } satisfies AloneJob, [], built)
-      running.push(child)
-      await nextMessage(child)
-    }
-    const turns = (prefix: string, count: number, forMs: number): Promise<Samples[]> =>
-      inRounds(running, count, (child, round) => {
-        child.send({ key: `${prefix}${round}`, forMs } satisfies AloneTurn)
-        return nextMessage<Turn>(child)
-      })
-    await turns('w', WARM_TURNS, turnMs)
-    const samples = await turns('r', rounds * SLICES, turnMs / SLICES)
-    const rows = all.map(({ row, kind }, i) => ({
-      subject: row,
-      kind,
-      samples: samples[i] ?? {},
-    }))
+  const { rounds, turnMs, keys } = scale
+  return onRedis([], async (server) => {
+    const all = contenders(kinds, WEIR, scale)
+    const job = { list: 'single', exercise: 'alone', keys } as const
+    const rows = await inProcesses([server], job, all, cores, async (takeTurns) => {
+      await takeTurns(WARM_TURNS, turnMs)
+      return takeTurns(rounds * SLICES, turnMs / SLICES)
+    })
     return { id, title, metrics, rows }
-  } finally {
-    for (const child of running) if (child.connected) child.disconnect()
-  }
+  })
 }

@@ -1,16 +1,16 @@
 // Many requests in flight on a Cluster, where only keys of one slot can travel together.
 
+import { startCluster } from '@weir/testkit'
 import { type Goal, noWorse } from '../goals.js'
 import { clusterSubjects, HASH_TAGS } from '../redis/cluster-subjects.js'
 import { INCR } from '../redis/floors.js'
-import { distinctKeys, IN_FLIGHT, underLoad } from '../redis/load.js'
+import { IN_FLIGHT } from '../redis/load.js'
+import { contenders, underLoad } from '../redis/processes.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { SMALLEST } from '../redis/smallest.js'
-import { onCluster } from '../redis/stage.js'
 import { BUCKET, FIXED } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
-import { pastOnCluster } from '../versions/past.js'
 
 const MASTERS = 3
 
@@ -43,9 +43,17 @@ export const cluster: Scenario = {
 }
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
-  const kinds = [...clusterSubjects, ...(await pastOnCluster(scale))]
-  return onCluster(MASTERS, kinds, async (servers, opened) => {
-    const rows = await underLoad(servers, opened, scale, distinctKeys(scale.keys))
+  const cluster = await startCluster({ masters: MASTERS, replicas: 0 })
+  try {
+    const job = { list: 'cluster', exercise: 'distinct' } as const
+    const rows = await underLoad(
+      cluster.masters,
+      job,
+      contenders(clusterSubjects, of, scale),
+      scale,
+    )
     return [{ id: table, title: 'What a decision costs', metrics, rows }]
-  })
+  } finally {
+    await cluster.stop()
+  }
 }

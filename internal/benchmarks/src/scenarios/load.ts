@@ -3,15 +3,15 @@
 import { BEST_PEER, type Goal, noWorse } from '../goals.js'
 import { INCR } from '../redis/floors.js'
 import { checkLeases, leased } from '../redis/leases.js'
-import { distinctKeys, hotKey, IN_FLIGHT, type Keys, underLoad } from '../redis/load.js'
+import { IN_FLIGHT } from '../redis/load.js'
+import { type Contender, contenders, underLoad } from '../redis/processes.js'
 import { SMALLEST, SMALLEST_BATCHED } from '../redis/smallest.js'
 import { onRedis } from '../redis/stage.js'
-import type { RedisSubjectKind } from '../redis/subject.js'
+import type { SubjectJob } from '../redis/subject-main.js'
 import { subjects } from '../redis/subjects.js'
 import { BUCKET, FIXED, SLIDING, WEIR } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
-import { past } from '../versions/past.js'
 
 const DISTINCT: readonly Metric[] = [
   {
@@ -132,9 +132,9 @@ export const distinctKeysLoad: Scenario = {
   title: 'Distinct keys in Redis',
   about: `${IN_FLIGHT} requests in flight from one process and connection, on 100,000 keys in random order, most of them asked about for the first time; all allowed. Each turn begins with an empty Redis.`,
   goals: distinctGoals,
-  measure: async (scale) => {
-    const kinds = [...subjects.filter(({ keyless }) => !keyless), ...(await past(scale))]
-    return measure(scale, kinds, DISTINCT, distinctKeys(scale.keys))
+  measure: (scale) => {
+    const kinds = subjects.filter(({ keyless }) => !keyless)
+    return measure(scale, contenders(kinds, WEIR, scale), DISTINCT, 'distinct')
   },
 }
 
@@ -143,26 +143,18 @@ export const hotKeyLoad: Scenario = {
   title: 'One hot key in Redis',
   about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key; all allowed. Each turn begins with an empty Redis. bottleneck needs three round trips for a job.`,
   goals: hotGoals,
-  measure: async (scale) => measure(scale, [...subjects, ...(await past(scale))], HOT, hotKey),
+  measure: (scale) => measure(scale, contenders(subjects, WEIR, scale), HOT, 'hot'),
 }
 
-/**
- * After all that measure client CPU in this process: with leases in it V8 makes code for both ways,
- * which those without them may pay for, as the rows without them here.
- */
 export const leasesLoad: Scenario = {
   id: 'leases',
   title: 'One hot key in Redis, with leases',
-  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases, of 100 units for 50 ms, are not a default, so no goal is asked of them. The rows without leases are in the same process, which can make them slower than in the table of a hot key. Before, two processes that ask until well past a limit of 5,000 were seen to get no more than that, and all but 100 each at the least.`,
+  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases, of 100 units for 50 ms, are not a default, so no goal is asked of them. Before, two processes that ask until well past a limit of 5,000 were seen to get no more than that, and all but 100 each at the least.`,
   goals: [],
   measure: async (scale) => {
     await checkLeases()
-    return measure(
-      scale,
-      [...subjects.filter(({ name }) => COMPARED.has(name)), ...leased],
-      HOT,
-      hotKey,
-    )
+    const kinds = [...subjects.filter(({ name }) => COMPARED.has(name)), ...leased]
+    return measure(scale, contenders(kinds, [], scale), HOT, 'hot')
   },
 }
 
@@ -170,12 +162,12 @@ const COMPARED: ReadonlySet<string> = new Set([INCR, FIXED, SLIDING])
 
 function measure(
   scale: Scale,
-  kinds: readonly RedisSubjectKind[],
+  all: readonly Contender[],
   metrics: readonly Metric[],
-  keysOf: (name: string) => Keys,
+  exercise: SubjectJob['exercise'],
 ): Promise<readonly Table[]> {
-  return onRedis(kinds, async (server, opened) => {
-    const rows = await underLoad([server], opened, scale, keysOf)
+  return onRedis([], async (server) => {
+    const rows = await underLoad([server], { list: 'single', exercise }, all, scale)
     return [{ id: table, title: 'What a decision costs', metrics, rows }]
   })
 }

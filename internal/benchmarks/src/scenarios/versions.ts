@@ -28,7 +28,7 @@ export const versions: Scenario = {
   id: 'versions',
   title: 'Weir beside Weir 0.1',
   about:
-    'The same exercises by both versions, each in processes and with a Redis of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
+    'What no other scenario has both versions do: the same exercises by both, each in processes and with a Redis of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
   goals: [],
   measure: (scale) => compare(scale, built01()),
 }
@@ -47,7 +47,6 @@ export async function compare(scale: Scale, reference: string): ReturnType<Scena
 
 async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = []
-  let turn = 0
   const samplesOf = async (
     children: readonly ChildProcess[],
     exercise: RedisExercise,
@@ -55,8 +54,7 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
     rounds = scale.rounds,
   ): Promise<Samples[]> => {
     const turnOf = (child: ChildProcess): Promise<Turn> => {
-      turn += 1
-      child.send({ exercise, subject, turn } satisfies RedisTurn)
+      child.send({ exercise, subject } satisfies RedisTurn)
       return nextMessage(child)
     }
     await inRounds(children, Math.min(3, scale.rounds), turnOf)
@@ -64,14 +62,8 @@ async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly
   }
   await withChildren(sides, 'versions/main.js', scale, async (children) => {
     for (const subject of WEIR) {
-      const distinct = await samplesOf(children, 'distinct', subject)
-      const hot = await samplesOf(children, 'hot', subject)
       const script = await samplesOf(children, 'script', subject)
       rows.push(
-        rowOf(`${subject}, distinct keys, client CPU, us`, distinct, 'clientUs'),
-        rowOf(`${subject}, distinct keys, Redis CPU, us`, distinct, 'redisUs'),
-        rowOf(`${subject}, hot key, client CPU, us`, hot, 'clientUs'),
-        rowOf(`${subject}, hot key, Redis CPU, us`, hot, 'redisUs'),
         rowOf(`${subject}, script one by one, us`, script, 'alone'),
         rowOf(`${subject}, script 64 at once, us each`, script, 'together'),
       )

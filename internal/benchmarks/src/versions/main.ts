@@ -5,22 +5,19 @@ import { strict as assert } from 'node:assert'
 import { startRedis } from '@weir/testkit'
 import { calmly } from '../redis/calm.js'
 import { onCores } from '../redis/cores.js'
-import { distinctKeys, hotKey, loadTurn } from '../redis/load.js'
 import { LIMIT } from '../redis/subject.js'
 import { weir } from '../redis/weir.js'
 import type { Turn } from '../rounds.js'
 import type { Scale } from '../scenario.js'
 import { refusedTurn, WEIR_REFUSERS, weirRefuser } from '../scenarios/refused.js'
-import { scriptTurn } from '../scenarios/script-time.js'
+import { repeatsIn, scriptTurn } from '../scenarios/script-time.js'
 
-export type RedisExercise = 'distinct' | 'hot' | 'script' | 'refused'
+export type RedisExercise = 'script' | 'refused'
 
 export interface RedisTurn {
   readonly exercise: RedisExercise
   /** A row of redis/weir.ts or, of what is refused, of scenarios/refused.ts. */
   readonly subject: string
-  /** Names the keys: another one for each turn. */
-  readonly turn: number
 }
 
 const scale = JSON.parse(process.argv[2] as string) as Scale
@@ -29,9 +26,8 @@ const opened = await Promise.all(
   weir.map(async (kind) => ({ ...kind, subject: await kind.open(server.port, LIMIT) })),
 )
 const refusers = await Promise.all(WEIR_REFUSERS.map((name) => weirRefuser(server, name)))
-const distinct = distinctKeys(scale.keys)
 
-function turnOf({ exercise, subject, turn }: RedisTurn): Promise<Turn> {
+function turnOf({ exercise, subject }: RedisTurn): Promise<Turn> {
   if (exercise === 'refused') {
     const refuser = refusers.find(({ name }) => name === subject)
     assert.ok(refuser)
@@ -39,12 +35,7 @@ function turnOf({ exercise, subject, turn }: RedisTurn): Promise<Turn> {
   }
   const one = opened.find(({ name }) => name === subject)
   assert.ok(one)
-  const keysOf = exercise === 'distinct' ? distinct : hotKey
-  return calmly(one.subject, (attempt) =>
-    exercise === 'script'
-      ? scriptTurn(server, one, Math.max(1, Math.round(scale.turnMs / 40)))
-      : loadTurn([server], one, keysOf(`t${turn}-${attempt}`), scale.turnMs),
-  )
+  return calmly(one.subject, () => scriptTurn(server, one, repeatsIn(scale)))
 }
 
 process.on('message', async (job: RedisTurn) => {
