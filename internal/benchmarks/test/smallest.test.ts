@@ -4,15 +4,45 @@ import { type Decision, memoryStore, RateLimiter, tokenBucket } from '@weir/core
 import { fakeClock } from '@weir/core/testing'
 import { startRedis } from '@weir/testkit'
 import { expect, test } from 'vitest'
-import { type Answer, smallest, smallestBatched } from '../src/redis/smallest.js'
-import { type RedisSubjectKind, UNIT_MS } from '../src/redis/subject.js'
+import {
+  type Answer,
+  smallest,
+  smallestBatched,
+  smallestWithShortKeys,
+} from '../src/redis/smallest.js'
+import { LIMIT as LARGE, type RedisSubjectKind, UNIT_MS } from '../src/redis/subject.js'
+import { BUCKET, weir } from '../src/redis/weir.js'
 
 const LIMIT = 40
 
-test.each([smallest, smallestBatched])('$name says what Weir says', async (kind) => {
+test.each([smallest, smallestBatched, smallestWithShortKeys])(
+  '$name says what Weir says',
+  async (kind) => {
+    const server = await startRedis()
+    try {
+      for (const perTurn of [1, 3, 16, 64]) await sayTheSame(kind, server.port, perTurn)
+    } finally {
+      await server.stop()
+    }
+  },
+)
+
+test('its keys are as long as those of the bucket that stands beside it', async () => {
   const server = await startRedis()
+  const lengthOf = async (kind: RedisSubjectKind): Promise<number | undefined> => {
+    await server.command('FLUSHDB')
+    const subject = await kind.open(server.port, LARGE)
+    await subject.ask('r5-1-00000012')
+    const keys = (await server.command('KEYS', '*r5-1-00000012*')) as readonly string[]
+    await subject.close()
+    expect(keys).toHaveLength(1)
+    return keys[0]?.length
+  }
   try {
-    for (const perTurn of [1, 3, 16, 64]) await sayTheSame(kind, server.port, perTurn)
+    const bucket = weir.find(({ name }) => name === BUCKET) as RedisSubjectKind
+    const length = await lengthOf(bucket)
+    expect(await lengthOf(smallest)).toBe(length)
+    expect(await lengthOf(smallestBatched)).toBe(length)
   } finally {
     await server.stop()
   }

@@ -2,7 +2,7 @@
 
 import type { Cluster, Redis } from 'ioredis'
 import { connected, connectedToCluster } from './client.js'
-import { smallest, smallestBatched } from './smallest.js'
+import { smallest, smallestBatched, smallestWithShortKeys } from './smallest.js'
 import type { RedisSubject, RedisSubjectKind } from './subject.js'
 
 export const INCR = 'INCR'
@@ -25,6 +25,7 @@ export const floors: readonly RedisSubjectKind[] = [
   scriptFloor(MINIMAL, MINIMAL_SCRIPT, [3_600_000]),
   smallest,
   smallestBatched,
+  smallestWithShortKeys,
 ]
 
 export const incrOnCluster: RedisSubjectKind = {
