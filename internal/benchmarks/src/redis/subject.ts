@@ -24,5 +24,8 @@ export interface RedisSubjectKind {
 /** Large enough that no run reaches it; small enough that no bucket gets a unit back during one. */
 export const LIMIT = 10_000_000
 export const WINDOW_MS = 3_600_000
-/** A bucket gets a unit back after this. */
-export const UNIT_MS = 15_000
+/**
+ * A bucket gets a unit back after this: all of them in 1,000 days, which a key can say shortly, as
+ * it can usual limits.
+ */
+export const UNIT_MS = 8_640
