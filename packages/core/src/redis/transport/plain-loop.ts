@@ -72,10 +72,10 @@ end`,
   return `if mode == 'consume' and #ARGV <= ${2 + 3 * count} + #KEYS / ${count} then
 ${locals}
 local reply = { us, 0, 0, 0, 0 }
-local at, counted = 1, ${3 + 3 * count}
+local at, count_at = 1, ${3 + 3 * count}
 for base = 0, #KEYS - ${count}, ${count} do
-  local granted = (ARGV[counted] or 1) + 0
-  counted = counted + 1
+  local granted = (ARGV[count_at] or 1) + 0
+  count_at = count_at + 1
   ${places}
   ${reads}
   ${decisions}
