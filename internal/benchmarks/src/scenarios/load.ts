@@ -110,16 +110,16 @@ const distinctGoals: readonly Goal[] = [
   { ...cpu, ...pipelined, atMost: 0.4 },
   { ...cpu, ...best, atMost: 0.39 },
   { ...redisCpu, ...batched, of: [BUCKET, FIXED], atMost: 1.2 },
-  { ...redisCpu, ...best, of: [BUCKET, FIXED], atMost: 0.76 },
+  { ...redisCpu, ...best, of: [BUCKET, FIXED], atMost: 0.68 },
   { ...rate, ...batched, atLeast: 0.8 },
-  { ...rate, ...pipelined, atLeast: 1.44 },
-  { ...rate, ...best, atLeast: 1.57 },
+  { ...rate, ...pipelined, atLeast: 1.55 },
+  { ...rate, ...best, atLeast: 1.65 },
   ...since01,
 ]
 
 const hotGoals: readonly Goal[] = [
   { ...cpu, ...batched, atMost: 1.4, aim: 1.2 },
-  { ...cpu, ...pipelined, atMost: 0.24 },
+  { ...cpu, ...pipelined, atMost: 0.21 },
   { ...cpu, ...best, atMost: 0.2 },
   { ...redisCpu, ...batched, of: WEIR, atMost: 1.2 },
   { ...rate, ...batched, atLeast: 0.8 },
