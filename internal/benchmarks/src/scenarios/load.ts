@@ -110,17 +110,17 @@ const distinctGoals: readonly Goal[] = [
   { ...cpu, ...pipelined, atMost: 0.4 },
   { ...cpu, ...best, atMost: 0.39 },
   { ...redisCpu, ...batched, of: [BUCKET, FIXED], atMost: 1.2 },
-  { ...redisCpu, ...best, of: [BUCKET, FIXED], atMost: 0.68 },
+  { ...redisCpu, ...best, of: [BUCKET, FIXED], atMost: 0.58 },
   { ...rate, ...batched, atLeast: 0.8 },
-  { ...rate, ...pipelined, atLeast: 1.55 },
-  { ...rate, ...best, atLeast: 1.65 },
+  { ...rate, ...pipelined, atLeast: 1.7 },
+  { ...rate, ...best, atLeast: 1.77 },
   ...since01,
 ]
 
 const hotGoals: readonly Goal[] = [
   { ...cpu, ...batched, atMost: 1.4, aim: 1.2 },
-  { ...cpu, ...pipelined, atMost: 0.21 },
-  { ...cpu, ...best, atMost: 0.2 },
+  { ...cpu, ...pipelined, atMost: 0.18 },
+  { ...cpu, ...best, atMost: 0.16 },
   { ...redisCpu, ...batched, of: WEIR, atMost: 1.2 },
   { ...rate, ...batched, atLeast: 0.8 },
   { ...rate, ...best, atLeast: 5, aim: 8 },
