@@ -13,21 +13,24 @@ export const IN_FLIGHT = 64
 const LOOK_EVERY = 64
 
 export interface Keys {
-  readonly names: readonly string[]
-  /** Places of names, in the order of asking; begun anew at its end. */
+  nameOf(place: number): string
+  /** Places, in the order of asking; begun anew at its end. */
   readonly order: Uint32Array
 }
 
-export function hotKey(name: string): Keys {
-  return { names: [`${name}-hot`], order: new Uint32Array(1) }
+export function hotKey(prefix: string): Keys {
+  const name = `${prefix}-hot`
+  return { nameOf: () => name, order: new Uint32Array(1) }
 }
 
-export function distinctKeys(count: number): (name: string) => Keys {
+/**
+ * Names are made when they are asked for, as those of a service are: 100,000 that are there at the
+ * beginning of a turn would be copied by V8 in its first milliseconds.
+ */
+export function distinctKeys(count: number): (prefix: string) => Keys {
   const order = randomOrder(count)
-  return (name) => ({
-    names: Array.from({ length: count }, (_, i) => `${name}-${String(i).padStart(8, '0')}`),
-    order,
-  })
+  const ends = Array.from({ length: count }, (_, i) => `-${String(i).padStart(8, '0')}`)
+  return (prefix) => ({ nameOf: (place) => `${prefix}${ends[place]}`, order })
 }
 
 /**
@@ -36,16 +39,15 @@ export function distinctKeys(count: number): (name: string) => Keys {
 export async function loadTurn(
   servers: readonly Server[],
   { name, subject, keyless }: Opened,
-  { names, order }: Keys,
+  { nameOf, order }: Keys,
   forMs: number,
 ): Promise<Turn> {
   await flush(servers)
-  const first = names[order[0] as number] as string
   let step = 0
   const nextKey = (): string => {
-    const key = names[order[step % order.length] as number] as string
+    const place = order[step % order.length] as number
     step += 1
-    return key
+    return nameOf(place)
   }
   await resetStats(servers)
   const { decisions, ...cost } = await costOf(servers, () =>
@@ -55,7 +57,7 @@ export async function loadTurn(
   let ofFirst = 0
   for (let i = 0; i < decisions; i += 1) if (order[i % order.length] === order[0]) ofFirst += 1
   // Units of one that does not tell keys apart go on falling from turn to turn.
-  if (!keyless) await checkCount(name, subject, first, ofFirst, LIMIT)
+  if (!keyless) await checkCount(name, subject, nameOf(order[0] as number), ofFirst, LIMIT)
   return { ...cost, commands }
 }
 
@@ -63,9 +65,10 @@ export async function loadTurn(
 export async function aloneTurn(
   servers: readonly Server[],
   { name, subject, keyless }: Opened,
-  { names: [key = ''] }: Keys,
+  { nameOf }: Keys,
   forMs: number,
 ): Promise<Turn> {
+  const key = nameOf(0)
   await flush(servers)
   const times: number[] = []
   const { decisions, clientUs, redisUs } = await costOf(servers, async () => {
