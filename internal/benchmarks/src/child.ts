@@ -31,3 +31,16 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
     })
   })
 }
+
+/** Lets it end by itself, or ends it after a while. */
+export function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    child.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    if (child.connected) child.disconnect()
+  })
+}

@@ -4,7 +4,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 import type { RedisServer } from '@weir/testkit'
-import { BUILT, nextMessage, startChild } from '../child.js'
+import { BUILT, endChild, nextMessage, startChild } from '../child.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale } from '../scenario.js'
 import { inThePast, type Kind, type Row, type Samples } from '../table.js'
@@ -52,6 +52,7 @@ export async function inProcesses(
     const first = rounds
     rounds += count
     return inRounds(children, count, (child, i) => {
+      if (!child.connected) throw new Error(`a process has ended: ${child.spawnargs.join(' ')}`)
       child.send({ prefix: `r${first + i}`, forMs } satisfies SubjectTurn)
       return nextMessage<Turn>(child)
     })
@@ -69,7 +70,8 @@ export async function inProcesses(
     const samples = await onCores(pids, coreOf, () => work(takeTurns))
     return all.map(({ row, kind }, i) => ({ subject: row, kind, samples: samples[i] ?? {} }))
   } finally {
-    for (const child of children) if (child.connected) child.disconnect()
+    // Before the servers end, and before something else is measured.
+    await Promise.all(children.map(endChild))
   }
 }
 

@@ -23,8 +23,8 @@ export async function resetStats(servers: readonly Server[]): Promise<void> {
 }
 
 /**
- * Scripts since the last reset; or, of a subject that sends none, INCRs. What a script calls is not
- * sent.
+ * Scripts since the last reset, or INCRs, of which a script may have called as many: what there is
+ * more of. A heartbeat of another process is a script, too.
  */
 export async function sentCommands(servers: readonly Server[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'commandstats')))
@@ -32,7 +32,7 @@ export async function sentCommands(servers: readonly Server[]): Promise<number> 
   const calls = (of: RegExp): number => {
     return [...stats.matchAll(of)].reduce((sum, [, count]) => sum + Number(count), 0)
   }
-  return calls(/cmdstat_eval(?:sha)?:calls=(\d+)/g) || calls(/cmdstat_incr:calls=(\d+)/g)
+  return Math.max(calls(/cmdstat_eval(?:sha)?:calls=(\d+)/g), calls(/cmdstat_incr:calls=(\d+)/g))
 }
 
 /**

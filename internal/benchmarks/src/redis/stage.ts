@@ -33,7 +33,7 @@ export async function withSubjects<Result>(
   kinds: readonly RedisSubjectKind[],
   work: (opened: readonly Opened[]) => Promise<Result>,
 ): Promise<Result> {
-  const { port } = servers[0] as RedisServer
+  const { port } = servers[0] as Server
   const opened: Opened[] = []
   try {
     for (const kind of kinds) await checkedLimit(servers, port, kind)

@@ -57,7 +57,7 @@ const goals: readonly Goal[] = [
 export const scriptTimes: Scenario = {
   id: 'script-time',
   title: 'Script time in Redis',
-  about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir and one of the floors send in ${BATCH / LARGEST_CALL} calls of ${LARGEST_CALL} and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
+  about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir and two of the floors send in ${BATCH / LARGEST_CALL} calls of ${LARGEST_CALL} and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
   goals,
   measure,
 }
