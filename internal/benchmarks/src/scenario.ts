@@ -7,7 +7,7 @@ import type { Table } from './table.js'
 /** How much is measured. */
 export interface Scale {
   readonly rounds: number
-  /** How long a subject is measured in a round, of those that ask Redis in some short turns. */
+  /** How long a subject is measured in a round: in one turn, or in several short ones. */
   readonly turnMs: number
   /** Keys of a Redis-backed limiter. */
   readonly keys: number

@@ -27,7 +27,7 @@ test.each([smallest, smallestBatched, smallestWithShortKeys])(
   },
 )
 
-test('its keys are as long as those of the bucket that stands beside it', async () => {
+test("the smallest script's keys are as long as those of Weir's bucket", async () => {
   const server = await startRedis()
   const lengthOf = async (kind: RedisSubjectKind): Promise<number | undefined> => {
     await server.command('FLUSHDB')

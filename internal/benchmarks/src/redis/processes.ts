@@ -1,6 +1,6 @@
-// Subjects that take turns, each in a process of its own, as a service has one limiter: of many in
-// one process, each would pay for what V8 makes of their shared code. They use the same servers,
-// since two of those with the same to do differ, too.
+// Subjects that take turns, each in a process of its own, as a service has one limiter: in one
+// process all would pay for what V8 makes of the code that they share. All use the same servers,
+// since two servers that do the same work take different times.
 
 import type { ChildProcess } from 'node:child_process'
 import type { RedisServer } from '@weir/testkit'

@@ -25,7 +25,7 @@ export interface RedisSubjectKind {
 export const LIMIT = 10_000_000
 export const WINDOW_MS = 3_600_000
 /**
- * A bucket gets a unit back after this: all of them in 1,000 days, which a key can say shortly, as
- * it can usual limits.
+ * A bucket gets a unit back after this, and all of them after 1,000 days: a whole number of days
+ * keeps its key as short as usual limits do.
  */
 export const UNIT_MS = 8_640

@@ -1,7 +1,7 @@
 // What a middleware adds to a request, without a server around it.
 
 import type { ChildProcess } from 'node:child_process'
-import { nextMessage, startChild } from '../child.js'
+import { endChild, nextMessage, startChild } from '../child.js'
 import type { Goal } from '../goals.js'
 import { CLIENTS } from '../http/job.js'
 import { ERL_8, middleware, NOTHING, TWO_HEADERS, WEIR, WEIR_BUCKET } from '../http/middleware.js'
@@ -59,7 +59,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     })
     return [{ id: table, title: 'What a request costs', metrics, rows: rows.slice(1) }]
   } finally {
-    for (const child of running) if (child.connected) child.disconnect()
+    await Promise.all(running.map(endChild))
   }
 }
 

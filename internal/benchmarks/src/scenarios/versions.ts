@@ -2,7 +2,7 @@
 // for by name.
 
 import type { ChildProcess } from 'node:child_process'
-import { BUILT, nextMessage, startChild } from '../child.js'
+import { BUILT, endChild, nextMessage, startChild } from '../child.js'
 import { middleware, NOTHING } from '../http/middleware.js'
 import type { MiddlewareJob } from '../http/middleware-main.js'
 import type { Job } from '../memory/main.js'
@@ -159,7 +159,7 @@ async function withChildren<Result>(
     await Promise.all(children.map((child) => nextMessage(child)))
     return await work(children)
   } finally {
-    for (const child of children) if (child.connected) child.disconnect()
+    await Promise.all(children.map(endChild))
   }
 }
 

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
 import { startRedis } from '@weir/testkit'
-import { nextMessage, startChild } from '../child.js'
+import { endChild, nextMessage, startChild } from '../child.js'
 import type { Goal } from '../goals.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
@@ -58,7 +58,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     })
     return [{ id: 'waiting', title: 'How late', metrics, rows }]
   } finally {
-    for (const child of children) if (child.connected) child.disconnect()
+    await Promise.all(children.map(endChild))
     await redis.stop()
   }
 }
