@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
 import { startRedis } from '@weir/testkit'
-import { nextMessage, startChild } from '../child.js'
+import { endChild, nextMessage, startChild } from '../child.js'
 import type { Goal } from '../goals.js'
 import {
   CLIENT_HEADER,
@@ -118,8 +118,7 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     })
     return [{ id: 'servers', title: 'What a request costs', metrics, rows }]
   } finally {
-    for (const child of [loader, ...running.map((each) => each.child)])
-      if (child.connected) child.disconnect()
+    await Promise.all([loader, ...running.map((each) => each.child)].map(endChild))
     await redis.stop()
   }
 }
