@@ -6,7 +6,6 @@ import {
   Inject,
   Injectable,
   type OnApplicationShutdown,
-  type OnModuleInit,
   type Type,
 } from '@nestjs/common'
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
@@ -17,7 +16,6 @@ import { invalid } from './exception.js'
 import { type Limit, limitOf, type Names } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
 import {
-  checkGuard,
   checkOnce,
   checkOptions,
   classesIn,
@@ -32,7 +30,7 @@ import { OPTIONS } from './tokens.js'
 
 /** The limiters of an application. Inject it to find one by its name: `limits.get(name)`. */
 @Injectable()
-export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
+export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly modules: ModulesContainer
   private readonly config: ApplicationConfig
   private readonly store: Store
@@ -118,10 +116,6 @@ export class RateLimits implements OnModuleInit, BeforeApplicationShutdown, OnAp
   /** Whether a guard is one of the application's global ones. */
   isGlobal(guard: CanActivate): boolean {
     return this.config.getGlobalGuards().includes(guard)
-  }
-
-  onModuleInit(): void {
-    checkGuard(this.modules)
   }
 
   /** Makes the limiters of all decorators, and so finds mistakes before the first request does. */

@@ -17,8 +17,9 @@ import { invalid, RateLimitFilter } from './exception.js'
 import { leftTo, RateLimitGuard } from './guard.js'
 import { RateLimits } from './limits.js'
 import type { NestRequest, RateLimitModuleOptions } from './options.js'
+import { scopeCheck } from './scope.js'
 import { checkGiven, hasDefault } from './set-up.js'
-import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SET_UP } from './tokens.js'
+import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SCOPE_CHECK, SET_UP } from './tokens.js'
 
 /** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
 export interface RateLimitModuleExtras {
@@ -57,6 +58,7 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
     { provide: LIMITS, useExisting: RateLimits },
     { provide: RateLimitGuard, useClass: guard || RateLimitGuard },
     { provide: GUARD, useExisting: RateLimitGuard },
+    { provide: SCOPE_CHECK, useFactory: scopeCheck, inject: [ModulesContainer] },
     {
       provide: SET_UP,
       useFactory: setUp(guard !== false),
@@ -144,6 +146,9 @@ export class RateLimitModule {
    * - `useClass`, `useExisting`: a class with `createRateLimitOptions()` that gives them, made here
    *   or a provider that there is
    * - `global`, `guard`: as with `forRoot`, and here beside the factory
+   *
+   * The factory runs once. Where it depends on a request-scoped provider, the application does not
+   * start: WEIR_NOT_ENFORCED.
    */
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
     return {

@@ -7,7 +7,7 @@ import type { Policy } from '@weir/core'
 import { policyNamed, quote } from '@weir/core/http'
 import { invalid } from './exception.js'
 import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
-import { GUARD, LIMITS } from './tokens.js'
+import { LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
 
@@ -72,16 +72,6 @@ export function checkOnce(modules: ModulesContainer): void {
     'RateLimitModule is set up twice, so both would count each request; give one of them all policies',
     'WEIR_NAME_CLASH',
   )
-}
-
-/** @throws if the module cannot use its guard; known only when Nest has tried to make it */
-export function checkGuard(modules: ModulesContainer): void {
-  for (const { providers } of modules.values()) {
-    if (providers.get(GUARD)?.isDependencyTreeStatic() !== false) continue
-    throw invalid(
-      'the guard that forRoot was given is made anew for each request, or needs something that is; give one that is not',
-    )
-  }
 }
 
 /** A method of a class, which may be a handler. */

@@ -11,6 +11,9 @@ export const GUARD: unique symbol = Symbol.for('@weir/nest:guard')
 /** Registers guard, interceptor and filter when it is made. */
 export const SET_UP: unique symbol = Symbol.for('@weir/nest:set-up')
 
+/** Refuses what is request-scoped. */
+export const SCOPE_CHECK: unique symbol = Symbol.for('@weir/nest:scope-check')
+
 /** Metadata of `@RateLimit` and `@SkipRateLimit`. */
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
 export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')

@@ -498,7 +498,7 @@ describe('misuse is found at start', () => {
     }
     const imports = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: Scoped })]
     await expect(start({ imports, controllers: [Plain] })).rejects.toThrow(
-      /the guard that forRoot was given is made anew for each request/,
+      /the guard that forRoot was given is, or needs, Tenant, which is request-scoped \(Scoped\)/,
     )
     // Where it stands on a handler, it may.
     @Controller()
