@@ -8,11 +8,12 @@ import type { Time } from '../../base/time.js'
 import { makePolicySet } from '../../request.js'
 import type { PolicySet } from '../../store.js'
 import { type Layer, type LayerRequest, promiseOf } from '../layer.js'
+import type { Admitted } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import type { Events } from './events.js'
 import { concernsNode } from './failures.js'
-import type { Admitted, Fallback } from './fallback.js'
+import type { Fallback } from './fallback.js'
 import { restoring } from './last-seen.js'
 
 export interface RecoveryOptions {
@@ -131,7 +132,7 @@ export class Recovery {
     const counted: Admitted[] = []
     if (breaker.state === 'half-open') {
       const { time } = this.#options
-      const waitMs = this.#fallback.keys > 0 ? time.random() * SPREAD_MS : 0
+      const waitMs = this.#fallback.ledger.keys > 0 ? time.random() * SPREAD_MS : 0
       await new Promise<void>((resolve) => void time.after(waitMs, resolve))
       // Requests go on being decided locally while the first part is on its way; the second part is
       // what they took.
@@ -151,7 +152,7 @@ export class Recovery {
 
   /** A key is counted with its node; or, if it moved to a node that is well, with the next one. */
   #due(guard: Guard): Admitted[] {
-    return this.#fallback.due(({ target }) => {
+    return this.#fallback.ledger.due(({ target }) => {
       const home = this.guardOf(this.#backend.nodes.of(target))
       return home === guard || home.breaker.state === 'closed'
     })
@@ -177,7 +178,7 @@ export class Recovery {
 
   async #count(some: readonly Admitted[], counted: Admitted[]): Promise<Error | undefined> {
     if (!this.#backend.recovers) {
-      for (const each of some) this.#fallback.giveUp(each)
+      for (const each of some) this.#fallback.ledger.giveUp(each)
       return undefined
     }
     // First what was last seen, in case it was lost: what was admitted since comes on top of it.
@@ -193,7 +194,7 @@ export class Recovery {
     rest.forEach((admitted, i) => {
       if (reconciled[i] === undefined) counted.push(admitted)
       // A key that cannot be decided by itself would keep the whole node from coming back.
-      else if (!concernsNode(reconciled[i])) this.#fallback.giveUp(admitted)
+      else if (!concernsNode(reconciled[i])) this.#fallback.ledger.giveUp(admitted)
     })
     return [...restored, ...reconciled].find(concernsNode)
   }

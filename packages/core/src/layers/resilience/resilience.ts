@@ -101,7 +101,7 @@ export class Resilience implements Layer {
       state: this.#hasAnswered ? worst : 'never-connected',
       nodes,
       instances: this.#options.peers().count,
-      localKeys: this.#fallback.keys,
+      localKeys: this.#fallback.ledger.keys,
     }
   }
 
@@ -121,7 +121,7 @@ export class Resilience implements Layer {
         }
       }),
       instances: this.#options.peers().count,
-      unreconciled: this.#fallback.keys,
+      unreconciled: this.#fallback.ledger.keys,
       events: { ...this.events.counts },
     }
   }
@@ -150,13 +150,14 @@ export class Resilience implements Layer {
     // What was given up as not counted has been.
     if (mode === 'reconcile') this.#noted(request, result)
     const { granted, untilUs } = result
-    if (mode === 'settle') this.#fallback.counted(chargeOf(request), granted, untilUs)
+    if (mode === 'settle') this.#fallback.ledger.counted(chargeOf(request), granted, untilUs)
     // Whoever waits was given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#cancel(request, result)
     else if (mode === 'consume' || mode === 'penalty')
-      this.#fallback.counted(request, granted, untilUs)
+      this.#fallback.ledger.counted(request, granted, untilUs)
     // What the store has given back must not be given back a second time either.
-    else if (mode === 'refund' || mode === 'cancel') this.#fallback.counted(request, -granted)
+    else if (mode === 'refund' || mode === 'cancel')
+      this.#fallback.ledger.counted(request, -granted)
   }
 
   /** Nobody wants the turn that a reply gives. */
@@ -226,7 +227,7 @@ export class Resilience implements Layer {
     if (mode === 'reset') return
     this.#fallback.noted(result.nowUs)
     if (mode === 'reconcile' && isForStore !== true)
-      this.#fallback.counted(request, 1, request.untilUs)
+      this.#fallback.ledger.counted(request, 1, request.untilUs)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)

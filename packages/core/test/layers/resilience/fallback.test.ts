@@ -14,7 +14,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { type Admitted, Fallback } from '../../../src/layers/resilience/fallback.js'
+import type { Admitted } from '../../../src/layers/resilience/admitted.js'
+import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import type { Seen } from '../../../src/layers/resilience/last-seen.js'
 import { ALONE, type Peers } from '../../../src/layers/resilience/peers.js'
 import { makePolicySet } from '../../../src/request.js'
@@ -47,7 +48,7 @@ function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Se
 }
 
 function allDue(fallback: Fallback): Admitted[] {
-  return fallback.due(() => true)
+  return fallback.ledger.due(() => true)
 }
 
 /** What tells the store what was admitted. */
@@ -119,8 +120,8 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const [entry] = allDue(fallback)
     const request = reconciling(entry as Admitted)
     store.decide(request)
-    fallback.counted(request, 1)
-    expect(fallback.keys).toBe(0)
+    fallback.ledger.counted(request, 1)
+    expect(fallback.ledger.keys).toBe(0)
     for (let i = 0; i < limit; i += 1) admitted += store.decide(consuming(policySet, 'k')).granted
     expect(admitted).toBe(limit)
   })
@@ -129,7 +130,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf()
     const policySet = makePolicySet('p', [make(20)])
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    fallback.counted(consuming(policySet, 'k'), 3)
+    fallback.ledger.counted(consuming(policySet, 'k'), 3)
     expect(allDue(fallback).map(({ units }) => units)).toEqual([[2]])
   })
 
@@ -162,7 +163,7 @@ describe('what could not be counted', () => {
     // Nobody else is to tell the store the same.
     expect(allDue(fallback)).toEqual([])
     for (const each of onTheirWay) each.isOnItsWay = false
-    expect(fallback.keys).toBe(2)
+    expect(fallback.ledger.keys).toBe(2)
     const again = allDue(fallback)
     expect(again.map(({ target, units }) => [target.key, units])).toEqual([
       ['k', [6]],
@@ -176,16 +177,16 @@ describe('what could not be counted', () => {
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
     const requests = allDue(fallback).map(reconciling)
     passes(fallback, policySet, 'k')
-    for (const request of requests) fallback.counted(request, 1)
+    for (const request of requests) fallback.ledger.counted(request, 1)
     expect(allDue(fallback).map(({ units }) => units)).toEqual([[1]])
   })
 
   test('is only that of the targets that are chosen', () => {
     const fallback = fallbackOf()
     for (const key of ['here', 'there']) passes(fallback, policySet, key)
-    const here = fallback.due(({ target }) => target.key === 'here')
+    const here = fallback.ledger.due(({ target }) => target.key === 'here')
     expect(here.map(({ target }) => target.key)).toEqual(['here'])
-    for (const each of here) fallback.giveUp(each)
+    for (const each of here) fallback.ledger.giveUp(each)
     expect(allDue(fallback).map(({ target }) => target.key)).toEqual(['there'])
   })
 
@@ -195,7 +196,7 @@ describe('what could not be counted', () => {
     fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
     fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined, away, 1_000)
     expect(allDue(fallback)).toEqual([])
-    expect(fallback.keys).toBe(0)
+    expect(fallback.ledger.keys).toBe(0)
   })
 })
 
@@ -205,7 +206,7 @@ test('what was admitted, and what was decided locally, is forgotten with its key
   expect(passes(fallback, policySet, 'k')).toBe(true)
   expect(passes(fallback, policySet, 'k')).toBe(false)
   fallback.forget({ policySet, key: 'k' })
-  expect(fallback.keys).toBe(0)
+  expect(fallback.ledger.keys).toBe(0)
   expect(passes(fallback, policySet, 'k')).toBe(true)
 })
 
@@ -215,7 +216,7 @@ test('long keys are not kept', () => {
   const long = 'x'.repeat(2_000)
   expect(passes(fallback, policySet, long)).toBe(true)
   expect(passes(fallback, policySet, long)).toBe(false)
-  expect(fallback.keys).toBe(0)
+  expect(fallback.ledger.keys).toBe(0)
 })
 
 test('limiters that know a key by the same text are counted apart', () => {
@@ -224,7 +225,7 @@ test('limiters that know a key by the same text are counted apart', () => {
     makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
   )
   for (const policySet of policySets) passes(fallback, policySet, 'k')
-  expect(fallback.keys).toBe(2)
+  expect(fallback.ledger.keys).toBe(2)
   const taken = allDue(fallback)
   expect(taken.map(({ target, units }) => [target.policySet.name, units])).toEqual([
     ['a', [1]],
@@ -258,7 +259,7 @@ test('policy sets that came and went are not kept for ever', async () => {
   })
   const due = allDue(fallback)
   expect(due.length).toBe(100)
-  for (const each of due.splice(0)) fallback.giveUp(each)
+  for (const each of due.splice(0)) fallback.ledger.giveUp(each)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   // Whoever decided last is remembered.
@@ -306,9 +307,9 @@ test('a late reply is of the window in which the store has counted', () => {
   clock.set(endMs)
   for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
   // Counted in May: that is over, and the units of June are yet to be counted.
-  fallback.counted(request, 2, [endMs * 1_000 + 123])
+  fallback.ledger.counted(request, 2, [endMs * 1_000 + 123])
   expect(allDue(fallback)).toMatchObject([{ units: [3] }])
-  fallback.counted(request, 2, [nextMs * 1_000 + 123])
+  fallback.ledger.counted(request, 2, [nextMs * 1_000 + 123])
   expect(allDue(fallback)).toMatchObject([{ units: [1] }])
   fallback.close()
 })

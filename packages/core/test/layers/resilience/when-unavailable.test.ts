@@ -28,7 +28,7 @@ function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavail
   const request = onTarget(targetOf(each), mode)
   const result = fallback.decide(request, undefined, away, 299.5)
   const left = result.policies.map(({ remaining }) => remaining)
-  const counted = fallback.due(() => true).map(({ units }) => units)
+  const counted = fallback.ledger.due(() => true).map(({ units }) => units)
   return { ...result, left, counted }
 }
 

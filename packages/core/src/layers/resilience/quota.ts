@@ -1,0 +1,80 @@
+// What is decided in this process of each policy set while the store cannot decide: which of its
+// policies count in memory, and with which part of their limits (the local quotas).
+
+import { type Policy, withLimit } from '../../algorithms/policy.js'
+import { makePolicySet, partOfTarget } from '../../request.js'
+import type { PolicySet, Target, WhenUnavailable } from '../../store.js'
+import type { LayerRequest } from '../layer.js'
+import { type Peers, partOf } from './peers.js'
+
+export interface QuotaOptions {
+  readonly peers: () => Peers
+  /** For policies that say nothing. */
+  readonly whenUnavailable: WhenUnavailable
+}
+
+/** What is decided here of a policy set. */
+export interface Quota {
+  readonly of: Peers
+  readonly each: readonly WhenUnavailable[]
+  /**
+   * The places of policies that count in memory. Those that deny do, too, for penalties and
+   * refunds, which are not refused.
+   */
+  readonly places: readonly number[]
+  /** The policies at these places, with this process's part of each limit. */
+  readonly policySet: PolicySet
+}
+
+export class Quotas {
+  readonly #options: QuotaOptions
+  readonly #quotas: WeakMap<PolicySet, Quota> = new WeakMap()
+  /** Kept while anything is admitted here: what was counted with one part of a limit must not be
+   *  judged by a larger one. */
+  #peers: Peers = { count: 1, rank: 0 }
+
+  constructor(options: QuotaOptions) {
+    this.#options = options
+  }
+
+  /** @param isAdmitted whether anything is admitted here that is yet to be counted in the store */
+  of(policySet: PolicySet, isAdmitted: boolean): Quota {
+    const now = this.#options.peers()
+    if (!isAdmitted || now.count > this.#peers.count) this.#peers = now
+    const of = this.#peers
+    let quota = this.#quotas.get(policySet)
+    if (quota?.of.count !== of.count || quota.of.rank !== of.rank) {
+      quota = quotaOf(policySet, of, this.#options.whenUnavailable)
+      this.#quotas.set(policySet, quota)
+    }
+    return quota
+  }
+}
+
+function quotaOf(policySet: PolicySet, of: Peers, otherwise: WhenUnavailable): Quota {
+  const each = policySet.policies.map((_, i) => policySet.whenUnavailable?.[i] ?? otherwise)
+  const places = each.flatMap((when, i) => (when === 'allow' ? [] : [i]))
+  const policies = places.map((place) => {
+    const policy = policySet.policies[place] as Policy
+    return withLimit(policy, partOf(policy.limit, of))
+  })
+  return { of, each, places, policySet: makePolicySet(policySet.name, policies) }
+}
+
+/** The target by which the memory store counts its part. */
+export function localTarget(target: Target, { places, policySet }: Quota): Target {
+  return { ...partOfTarget(target, places), policySet }
+}
+
+/** This process's part of what must remain, rounded up, so that the parts of all are enough. */
+export function keptOf(
+  keep: readonly number[],
+  { target }: LayerRequest,
+  { places, policySet }: Quota,
+): readonly number[] {
+  return keep.map((kept, i) => {
+    const whole = target.policySet.policies[places[i] as number]?.limit as number
+    const part = policySet.policies[i]?.limit as number
+    return whole > 0 ? Math.ceil((kept * part) / whole) : 0
+  })
+}
