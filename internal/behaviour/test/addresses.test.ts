@@ -116,11 +116,28 @@ describe.each(servers)('$name', (kind) => {
     ).toEqual([200, 429, 429, 429, 429, 429])
   })
 
-  test('what is no address is one client', async () => {
+  test('clients whom a trusted proxy does not name are one client, or none by onMissingKey', async () => {
+    const asks = ['unknown', '_hidden', 'unknown'].map((value) => forwarded(value))
     const url = await one('nobody', { proxies: loopback, onMissingKey: 'shared' })
-    const garbage = ['unknown', '', '01.2.3.4', '1.2.3.355', '_hidden', 'x'.repeat(8_000)]
-    const asks = garbage.map((value) => forwarded(value))
-    expect((await statuses(url, asks)).filter((status) => status === 200)).toHaveLength(1)
+    expect(await statuses(url, asks)).toEqual([200, 429, 429])
+    const free = await one('nobody', { proxies: loopback, onMissingKey: 'skip' })
+    expect(await statuses(free, asks)).toEqual([200, 200, 200])
+  })
+
+  test('what a trusted proxy sends that cannot be read counts by the proxy', async () => {
+    const url = await one('nobody', { proxies: loopback, onMissingKey: 'skip' })
+    const garbage = ['01.2.3.4', '', '1.2.3.355', 'x'.repeat(8_000), '9.9.9.9, <script>']
+    const asks = [{}, ...garbage.map((value) => forwarded(value))]
+    expect(await statuses(url, asks)).toEqual([200, 429, 429, 429, 429, 429])
+  })
+
+  test('an open quote in Forwarded takes no client out of its limit', async () => {
+    const proxies = { ...loopback, header: 'forwarded' }
+    const url = await one('nobody', { proxies, onMissingKey: 'skip' })
+    const asks = ['', 'for="', '", ', 'for="\\, '].map((forged) =>
+      forwarded(`${forged}, for=9.9.9.9`, 'forwarded'),
+    )
+    expect(await statuses(url, asks)).toEqual([200, 429, 429, 429])
   })
 
   test('a /56 is one client', async () => {

@@ -4,6 +4,8 @@
 
 import { quote, rangeError, typeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
+import { warnOnce } from '../../base/warnings.js'
+import { parseAddress } from './address.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 import { networkList } from './lists.js'
 
@@ -13,18 +15,21 @@ export interface ProxyOptions {
    *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */
   readonly trusted: readonly string[] | ((address: string) => boolean)
   /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
-   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do. Default
-   *  `x-forwarded-for`. */
+   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do, and of
+   *  several lines the last counts. Default `x-forwarded-for`. */
   readonly header?: string | undefined
 }
 
 /** More hops than any real chain has. */
 const MAX_HOPS = 32
 
+/** How a proxy says that it does not know, or does not tell, who its client is. */
+const NOBODY = /^(?:unknown|_[\w.-]+)(?::\d{1,5})?$/i
+
 /**
  * Makes the function that finds the client's address, given the other end of the connection and the
- * header's value. The result may be no address at all, where the last trusted proxy said so
- * (`unknown`, `_hidden`).
+ * header's value. The result is no address where the last trusted proxy said so (`unknown`,
+ * `_hidden`). Where what it sent cannot be read, its own address stands for its clients.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function proxyResolver(
@@ -33,17 +38,27 @@ export function proxyResolver(
 ): (peer: string | undefined, forwarded: string | undefined) => string | undefined {
   checkedOptions(options, 'proxies', ['trusted', 'header'])
   const { trusts, trustsUnix } = trustIn(options.trusted, addresses)
-  const hopsOf = hopReader(headerOf(options))
+  const header = headerOf(options)
+  const hopsOf = hopReader(header)
   return (peer, forwarded) => {
     if (forwarded === undefined || !(peer ? trusts(peer) : trustsUnix())) return peer
-    let client: string | undefined
+    let sender = peer
     for (const hop of hopsOf(forwarded)) {
-      client = hop
-      // An empty hop, as any other that is no address, cannot be trusted.
-      if (!trusts(hop)) break
+      if (hop !== undefined && trusts(hop)) {
+        sender = hop
+        continue
+      }
+      if (hop !== undefined && (NOBODY.test(hop) || parseAddress(hop) !== undefined)) return hop
+      warnOfUnreadable(header)
+      return sender
     }
-    return client
+    return sender
   }
+}
+
+function warnOfUnreadable(header: string): void {
+  const what = `a trusted proxy sent ${header} without an address that can be read`
+  warnOnce('WEIR_NO_ADDRESS', header, `${what}; such requests count by the address of the proxy`)
 }
 
 /** The header that the options name, in lower case. */
@@ -84,10 +99,12 @@ function trustIn(trusted: ProxyOptions['trusted'], addresses: AddressOptions): T
   return { trusts, trustsUnix: () => trusted.includes('unix') }
 }
 
-function hopReader(header: string): (value: string) => Iterable<string> {
-  if (header === 'forwarded') return (value) => forwardedFor(value).reverse().slice(0, MAX_HOPS)
+/** Reads the hops of a header, the last first; `undefined` for one that is malformed. */
+function hopReader(header: string): (value: string) => Iterable<string | undefined> {
+  if (header === 'forwarded') return forwardedFor
   if (header === 'x-forwarded-for') return fromTheEnd
-  return (value) => [value.trim()]
+  // Proxies that add a line of their own, and do not replace the client's, add it at the end.
+  return (value) => [value.slice(value.lastIndexOf(',') + 1).trim()]
 }
 
 function* fromTheEnd(list: string): Generator<string> {
@@ -100,30 +117,59 @@ function* fromTheEnd(list: string): Generator<string> {
 }
 
 /**
+ * The `for` of each element of a Forwarded header (RFC 7239). Elements are cut off from the end, so
+ * that a quote that a client has left open reaches into no element that a proxy has appended.
+ */
+function* forwardedFor(list: string): Generator<string | undefined> {
+  let end = list.length
+  for (let hops = 0; hops < MAX_HOPS && end >= 0; ) {
+    const comma = commaBefore(list, end)
+    const element = list.slice(comma + 1, end).trim()
+    end = comma
+    // Lists may have empty elements, which are none.
+    if (element === '') continue
+    hops += 1
+    yield forOf(element)
+  }
+}
+
+/** Where the last comma before `end` is that is not in a quoted string; -1: nowhere. */
+function commaBefore(list: string, end: number): number {
+  let isQuoted = false
+  for (let i = end - 1; i >= 0; i -= 1) {
+    const unit = list[i]
+    if (unit === '"') isQuoted = !isQuoted || isEscaped(list, i)
+    else if (unit === ',' && !isQuoted) return i
+  }
+  return -1
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0
+  while (text[at - 1 - backslashes] === '\\') backslashes += 1
+  return backslashes % 2 === 1
+}
+
+/**
  * A pair, which may be missing, and what follows it. No two parts that can match the same text are
  * side by side, or a header could take quadratic time.
  */
-const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*)?([;,]|$)/y
+const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*)?(;|$)/y
 const OBFUSCATED_PORT = /:_[\w.-]+$/
 
-/** The `for` of each element of a Forwarded header (RFC 7239); `['']` if it is malformed. */
-function forwardedFor(value: string): string[] {
-  const hops: string[] = []
-  let hop = ''
-  // Lists may have empty elements, which are none, and elements empty pairs.
-  let isElement = false
+/** The one `for` of an element; `undefined` if it has none, or more, or is malformed. */
+function forOf(element: string): string | undefined {
+  let hop: string | undefined
   PAIR.lastIndex = 0
   while (true) {
-    const match = PAIR.exec(value)
-    if (match === null) return ['']
+    const match = PAIR.exec(element)
+    if (match === null) return undefined
     const [, name = '', raw = '', separator] = match
-    if (name.toLowerCase() === 'for') hop = unquoted(raw).replace(OBFUSCATED_PORT, '')
-    isElement ||= name !== '' || separator === ';'
-    if (separator === ';') continue
-    if (isElement) hops.push(hop)
-    hop = ''
-    isElement = false
-    if (separator === '') return hops.length > 0 ? hops : ['']
+    if (name.toLowerCase() === 'for') {
+      if (hop !== undefined) return undefined
+      hop = unquoted(raw).replace(OBFUSCATED_PORT, '')
+    }
+    if (separator === '') return hop
   }
 }
 

@@ -56,6 +56,19 @@ test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
   },
 )
 
+test('a trusted proxy that names no client that can be read: once for each header', async () => {
+  const proxies = { trusted: ['127.0.0.1'] }
+  const requests = ['', '<script>', '9.9.9.9'].map((value) => ({
+    peer: '127.0.0.1',
+    headers: { 'x-forwarded-for': value, forwarded: value },
+  }))
+  expect(await warningsOf(requests, { proxies })).toEqual(['WEIR_NO_ADDRESS'])
+  expect(warnings[0]?.message).toContain('x-forwarded-for')
+  expect(warnings[0]?.message).not.toContain('script')
+  await warningsOf(requests, { proxies: { ...proxies, header: 'forwarded' } })
+  expect(warnings).toHaveLength(2)
+})
+
 test('an adapter that gives all headers is asked once for them, and not for each', async () => {
   const { fake } = await import('../exchange.js')
   const header = vi.spyOn(fake, 'header')

@@ -1,0 +1,240 @@
+// Finding the client behind proxies.
+
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { proxyResolver } from '../../../src/http/client/proxies.js'
+import { limitOn } from '../exchange.js'
+
+const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+
+describe('the client behind proxies', () => {
+  const list = proxyResolver({ trusted: ['10.0.0.0/8', 'loopback', '2001:db8:cd::/48'] })
+
+  test.each<[string, string | undefined, string | undefined, string | undefined]>([
+    ['no header: the peer', '10.0.0.1', undefined, '10.0.0.1'],
+    ['one proxy', '10.0.0.1', '9.9.9.9', '9.9.9.9'],
+    ['one proxy, mapped', '::ffff:10.0.0.1', '9.9.9.9', '9.9.9.9'],
+    ['two proxies', '10.0.0.1', '9.9.9.9, 10.0.0.2', '9.9.9.9'],
+    ['koa #1413: forged entries in front', '10.0.0.1', '6.6.6.6, 7.7.7.7, 9.9.9.9', '9.9.9.9'],
+    ['forged entries that name proxies', '10.0.0.1', '10.0.0.7, 9.9.9.9, 10.0.0.2', '9.9.9.9'],
+    ['an untrusted peer', '8.8.8.8', '6.6.6.6', '8.8.8.8'],
+    ['an untrusted peer that names a proxy', '8.8.8.8', '6.6.6.6, 10.0.0.1', '8.8.8.8'],
+    ['all trusted: the farthest', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['unparsable stops the walk', '10.0.0.1', '9.9.9.9, unknown', 'unknown'],
+    ['garbage in front is never reached', '10.0.0.1', '<script>, 9.9.9.9', '9.9.9.9'],
+    ['unparsable after a proxy', '10.0.0.1', '_hidden, 10.0.0.2', '_hidden'],
+    ['a port', '10.0.0.1', '9.9.9.9:1234', '9.9.9.9:1234'],
+    ['IPv6', '2001:db8:cd::1', '2001:db8:1::1, 2001:db8:cd::2', '2001:db8:1::1'],
+    ['a Unix socket, not trusted', undefined, '9.9.9.9', undefined],
+  ])('%s', (_, peer, header, client) => {
+    expect(list(peer, header)).toBe(client)
+  })
+
+  test('a Unix socket, trusted', () => {
+    const resolve = proxyResolver({ trusted: ['unix', 'loopback'] })
+    expect(resolve(undefined, '9.9.9.9')).toBe('9.9.9.9')
+    expect(resolve('', '9.9.9.9')).toBe('9.9.9.9')
+    expect(resolve('8.8.8.8', '9.9.9.9')).toBe('8.8.8.8')
+  })
+
+  test.each([
+    ['x-forwarded-for', '9.9.9.9,', '10.0.0.1'],
+    ['x-forwarded-for', '', '10.0.0.1'],
+    ['x-forwarded-for', ',', '10.0.0.1'],
+    ['x-forwarded-for', '9.9.9.9, <script>', '10.0.0.1'],
+    ['x-forwarded-for', '9.9.9.9, <script>, 10.0.0.2', '10.0.0.2'],
+    ['x-forwarded-for', '9.9.9.9, , 10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['forwarded', 'proto=https', '10.0.0.1'],
+    ['forwarded', '9.9.9.9', '10.0.0.1'],
+    ['forwarded', 'for=9.9.9.9,;', '10.0.0.1'],
+    ['forwarded', 'for=9.9.9.9, proto=https;, for=10.0.0.2', '10.0.0.2'],
+    ['forwarded', 'for=9.9.9.9, for="10.0.0.2', '10.0.0.1'],
+    ['forwarded', 'for=9.9.9.9, for=10.0.0.2"', '10.0.0.1'],
+    ['forwarded', 'for=9.9.9.9;for=6.6.6.6', '10.0.0.1'],
+    ['forwarded', 'for=9.9.9.9, for=hidden', '10.0.0.1'],
+    ['x-real-ip', '<script>', '10.0.0.1'],
+  ])(
+    'what the nearest trusted hop sends malformed counts by that hop: %s: %s',
+    (header, value, hop) => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+      const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header })
+      expect(resolve('10.0.0.1', value)).toBe(hop)
+      warn.mockRestore()
+    },
+  )
+
+  test.each(['6.6.6.6,', '6.6.6.6, , ', '6.6.6.6,, 10.0.0.1', 'for=6.6.6.6, proto=http'])(
+    'an empty hop is never taken for a Unix socket: %s',
+    (value) => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+      const header = value.startsWith('for') ? 'forwarded' : 'x-forwarded-for'
+      const sender = value.endsWith('10.0.0.1') ? '10.0.0.1' : undefined
+      const resolve = proxyResolver({ trusted: ['unix', '10.0.0.0/8'], header })
+      expect(resolve(undefined, value)).toBe(sender)
+      const asked: string[] = []
+      const byFunction = proxyResolver({ trusted: (it) => asked.push(it) > 0, header })
+      expect(byFunction(undefined, value)).toBe(sender)
+      expect(asked.slice(1)).not.toContain('unix')
+      warn.mockRestore()
+    },
+  )
+
+  test('a function: it is asked with the one spelling of each address', () => {
+    const asked: string[] = []
+    const resolve = proxyResolver({
+      trusted: (address) => asked.push(address) > 0 && address.startsWith('10.'),
+    })
+    expect(resolve('::ffff:10.0.0.1', '9.9.9.9, [::ffff:a00:2]:80')).toBe('9.9.9.9')
+    expect(asked).toEqual(['10.0.0.1', '10.0.0.2', '9.9.9.9'])
+    expect(resolve('not an address', '9.9.9.9')).toBe('not an address')
+    expect(resolve('2001:DB8::1', '9.9.9.9')).toBe('2001:DB8::1')
+    expect(asked.slice(3)).toEqual(['2001:db8::1'])
+  })
+
+  test('at most 32 hops are looked at', () => {
+    const hops = Array.from({ length: 5_000 }, (_, i) => `10.${i >> 8}.${i & 255}.1`)
+    expect(list('10.0.0.1', ['6.6.6.6', ...hops].join(', '))).toBe(hops.at(-32))
+  })
+
+  test.each([
+    ['for=9.9.9.9', '9.9.9.9'],
+    ['For="[2001:db8:1::1]:4711"', '[2001:db8:1::1]:4711'],
+    ['for=6.6.6.6, for=9.9.9.9;proto=https;by=10.0.0.1', '9.9.9.9'],
+    ['for=9.9.9.9, proto=http; for=10.0.0.3 ;host="a,b;c"', '9.9.9.9'],
+    ['for="9.9.9.9:_port"', '9.9.9.9'],
+    ['for=9.9.9.9;host="quo\\"te, for=6.6.6.6"', '9.9.9.9'],
+    ['for=unknown', 'unknown'],
+    ['for=_hidden, for=10.0.0.2', '_hidden'],
+    ['for="6.6.6.6, for=9.9.9.9', '9.9.9.9'],
+    ['for="6.6.6.6, for="[2001:db8:1::1]"', '[2001:db8:1::1]'],
+    ['for="6.6.6.6\\, for="9.9.9.9";host="\\\\", for=10.0.0.1', '9.9.9.9'],
+    ['for="unknown:4711"', 'unknown:4711'],
+    // Empty elements and pairs are legal, and are nobody.
+    ['for=9.9.9.9,,for=10.0.0.1', '9.9.9.9'],
+    [', for=9.9.9.9 , ,for=10.0.0.1,', '9.9.9.9'],
+    ['for=9.9.9.9;', '9.9.9.9'],
+    ['for=9.9.9.9;;proto=https; , for=10.0.0.1; ', '9.9.9.9'],
+    [' , ,', '10.0.0.1'],
+    ['', '10.0.0.1'],
+  ])('Forwarded: %s', (header, client) => {
+    expect(
+      proxyResolver({ trusted: ['10.0.0.0/8'], header: 'Forwarded' })('10.0.0.1', header),
+    ).toBe(client)
+  })
+
+  test('a Forwarded header of 16 kB takes no time to speak of', () => {
+    const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
+    const start = performance.now()
+    for (const part of ['for=1;', 'for="\\"', 'a', 'for=10.0.0.1,', '"', ' ', 'for="'])
+      resolve('10.0.0.1', part.repeat(16_384 / part.length))
+    expect(performance.now() - start).toBeLessThan(20_000)
+  })
+
+  // Milliseconds; in quadratic time it would be a minute.
+  test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])(
+    'nor one of 120 kB with blanks after %j',
+    (pair) => {
+      const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
+      const start = performance.now()
+      for (const blank of [' ', '\t']) resolve('10.0.0.1', `${pair}${blank.repeat(120_000)}"`)
+      expect(performance.now() - start).toBeLessThan(20_000)
+    },
+  )
+
+  test.each([
+    ['10.0.0.1', '9.9.9.9', '9.9.9.9'],
+    ['10.0.0.1', '6.6.6.6, 9.9.9.9', '9.9.9.9'],
+    ['10.0.0.1', '<script>, 9.9.9.9', '9.9.9.9'],
+    ['8.8.8.8', '9.9.9.9', '8.8.8.8'],
+    ['10.0.0.1', undefined, '10.0.0.1'],
+  ])('a header of one address from %s: %s', (peer, header, client) => {
+    expect(
+      proxyResolver({ trusted: ['10.0.0.0/8'], header: 'CF-Connecting-IP' })(peer, header),
+    ).toBe(client)
+  })
+
+  test('forged entries never change the client', () => {
+    const entry = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.string(),
+      fc.constantFrom('10.0.0.1', '127.0.0.1', 'unknown', '"', ''),
+    )
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 40, size: 'max' }), fc.nat(2), (forged, proxies) => {
+        const chain = [...forged, '9.9.9.9', ...['10.0.0.2', '10.0.0.3'].slice(0, proxies)]
+        expect(list('10.0.0.1', chain.join(', '))).toBe('9.9.9.9')
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('Forwarded: whatever a client sends, the element that a trusted proxy appends counts', () => {
+    const unit = fc.constantFrom('"', '\\', ',', ';', '=', ' ', 'for=', 'for="', '6.6.6.6', 'a')
+    const forged = fc.oneof(
+      fc.string(),
+      fc.array(unit, { size: 'medium' }).map((all) => all.join('')),
+    )
+    const quoted = fc.string().map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`)
+    const address = fc.constantFrom('9.9.9.9', '"9.9.9.9"', '"9.9.9.9:80"', '"\\9.9.9.9"')
+    const others = fc.array(fc.oneof(quoted, fc.constant('https')), { maxLength: 3 })
+    const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
+    fc.assert(
+      fc.property(
+        forged,
+        address,
+        others,
+        fc.boolean(),
+        fc.nat(2),
+        (bytes, of, more, isFirst, n) => {
+          const pairs = more.map((value, i) => `x${i}=${value}`)
+          const element = (isFirst ? [`for=${of}`, ...pairs] : [...pairs, `for=${of}`]).join(';')
+          const proxies = ['for=10.0.0.2;by="_a,\\"b"', 'for="10.0.0.3"'].slice(0, n)
+          const value = [bytes, element, ...proxies].join(', ')
+          expect(resolve('10.0.0.1', value)).toMatch(/^9\.9\.9\.9(:80)?$/)
+        },
+      ),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.each(['shared', 'skip', 'deny'] as const)(
+    'an open quote in Forwarded takes no client out of its limit, onMissingKey: %s',
+    async (onMissingKey) => {
+      const proxies = { trusted: ['loopback'], header: 'forwarded' }
+      const { send } = limitOn({ limit: 1, window: '1m', proxies, onMissingKey })
+      const from = (forged: string) =>
+        send({ peer: '127.0.0.1', headers: { forwarded: `${forged}for=9.9.9.9` } })
+      expect(await from('')).toBeUndefined()
+      for (const forged of ['for="', '", ', 'for="\\, ', '\\", ', ';;", '])
+        expect(await from(`${forged}, `), forged).toMatchObject({ status: 429 })
+    },
+  )
+
+  test.each([
+    { trusted: ['0.0.0.0/0'] },
+    { trusted: ['::/0'] },
+    { trusted: ['::ffff:0:0/96'] },
+    { trusted: ['::ffff:10.0.0.0/8'] },
+    { trusted: 'loopback' },
+    { trusted: true },
+    { trusted: 1 },
+    { trusted: ['loopback'], header: '' },
+    { trusted: ['loopback'], header: 'a b' },
+    { trusted: ['loopback'], header: 1 },
+    {},
+  ])('%j is refused', (proxies) => {
+    expect(() => limitOn({ proxies: proxies as never })).toThrow(refused)
+  })
+
+  test('the key is of the client that the proxies name', async () => {
+    const { send } = limitOn({ limit: 1, window: '1m', proxies: { trusted: ['loopback'] } })
+    const from = (peer: string, forwarded: string) =>
+      send({ peer, address: 'ignored', headers: { 'x-forwarded-for': forwarded } })
+    expect(await from('127.0.0.1', '6.6.6.6, 9.9.9.9')).toBeUndefined()
+    expect(await from('::ffff:127.0.0.1', '7.7.7.7, 9.9.9.9')).toMatchObject({ status: 429 })
+    expect(await from('127.0.0.1', '9.9.9.8')).toBeUndefined()
+    expect(await from('8.8.8.8', '9.9.9.7')).toBeUndefined()
+    expect(await from('8.8.8.8', '9.9.9.6')).toMatchObject({ status: 429 })
+  })
+})
