@@ -192,8 +192,12 @@ export interface StoreResult {
   readonly untilUs: readonly number[]
   /** One for each policy of the set, in its order, after all that was granted. */
   readonly policies: readonly PolicyResult[]
-  /** `local`: decided in this process without asking the store. */
-  readonly source: 'store' | 'local'
+  /** What decided:
+   *  - `store`: the store, when it was asked. A store without layers says nothing else.
+   *  - `cache`: a denial by the store less than a second ago, which still holds
+   *  - `lease`: units that were taken in the store ahead of the request
+   *  - `local`: this process, as the store could not be asked; such a result is `degraded` */
+  readonly source: 'store' | 'cache' | 'lease' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
   /** Denied not by a policy but because the store cannot decide: ms until it may help to ask

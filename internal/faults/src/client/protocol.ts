@@ -1,5 +1,5 @@
 // What travels between the runner and a client process. Plain data: it is cloned on the way.
-import type { RedisStoreOptions } from '@weir/core'
+import type { Decision, RedisStoreOptions } from '@weir/core'
 
 /** Where the user's Redis is. */
 export type Address =
@@ -78,7 +78,7 @@ export interface Sample {
   readonly ms: number
   readonly key: string
   readonly allowed: boolean
-  readonly source: 'store' | 'local' | 'none'
+  readonly source: Decision['source']
   readonly degraded: boolean
   readonly error?: string
   /** The end of the window that was charged, on the store's clock: tells windows apart. */

@@ -98,7 +98,7 @@ export class Requests {
   #sampleOf(at: number, key: string, decision: Decision): Sample {
     const { allowed, source, degraded } = decision
     const base = { at, ms: now() - at, key, allowed, source, degraded }
-    const untilUs = decision.allowed ? decision.receipt.result.untilUs[0] : undefined
+    const untilUs = decision.allowed ? decision.receipt.result?.untilUs[0] : undefined
     if (untilUs === undefined) return base
     const trueNowMs = now() + this.#epochOffsetMs
     return { ...base, untilUs, resetOffMs: trueNowMs + decision.resetAfterMs - untilUs / 1_000 }

@@ -203,7 +203,7 @@ function later({ nowUs, untilUs, policies: before }: StoreResult, us: number): S
     nowUs: nowUs + us,
     untilUs,
     policies,
-    source: 'local',
+    source: 'cache',
     degraded: false,
     unavailableMs: undefined,
     sentAtMs: undefined,

@@ -229,7 +229,7 @@ function spentOf(lease: Lease): StoreResult {
   })
   const nowUs = result.nowUs + spentAfterUs
   const untilUs = laterOf(lease)
-  return { ...result, granted: 1, nowUs, untilUs, policies, source: 'local', sentAtMs: undefined }
+  return { ...result, granted: 1, nowUs, untilUs, policies, source: 'lease', sentAtMs: undefined }
 }
 
 function mostOf({ policies }: PolicySet, holdMs: number): number {

@@ -36,8 +36,14 @@ interface DecisionBase {
   readonly resetAfterMs: number
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
-  /** Where it was decided: by the store, or in this process without asking it. */
-  readonly source: 'store' | 'local'
+  /** What decided, in the words of `stats()` and of the metrics:
+   *  - `store`: the store, which was asked for this decision
+   *  - `cache`: the deny cache; the store denied the same request less than a second ago
+   *  - `lease`: a lease; its units were taken in the store ahead of the request
+   *  - `local`: this process, as the store could not be asked, or as the policy function failed and
+   *    `whenPolicyFails` says `'allow'` or `'deny'`
+   *  - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off */
+  readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
   /** True if the shared store was not asked, because it could not be or the limiter is switched
    *  off: the limit is kept less exactly, or not at all. */
   readonly degraded: boolean
@@ -89,10 +95,10 @@ export type PartialDecision = Decision & {
 export class Receipt {
   /** Undefined: nothing was charged. */
   readonly request: StoreRequest | undefined
-  readonly result: StoreResult
+  readonly result: StoreResult | undefined
   spent = false
 
-  constructor(request: StoreRequest | undefined, result: StoreResult) {
+  constructor(request: StoreRequest | undefined, result: StoreResult | undefined) {
     this.request = request
     this.result = result
   }
@@ -156,7 +162,7 @@ function count(
   binding: PolicyResult,
   place: number,
 ): void {
-  const row = result.degraded ? 2 : result.source === 'store' ? 0 : 1
+  const row = rowOf(result)
   const cells = counters.policies[place] as Float64Array
   const isAllowed = result.granted > 0
   if (isAllowed) {
@@ -169,6 +175,12 @@ function count(
   }
   if (priority !== undefined)
     countOfClass(counters, priority, isAllowed ? CLASS_ALLOWED : CLASS_DENIED)
+}
+
+/** The place in ROWS of what a store has allowed; a denial is counted three places further. */
+function rowOf({ source, degraded }: StoreResult): number {
+  if (degraded || source === 'local') return 2
+  return source === 'cache' || source === 'lease' ? 1 : 0
 }
 
 function countOther({ policies }: SetCounters, { mode, costs }: LimiterRequest): void {
@@ -200,13 +212,13 @@ export function unlimitedDecision(
   limiter: string,
   key: string,
   policy: Policy,
+  source: 'local' | 'none' = 'none',
   degraded = false,
 ): Allowed {
   const limit = Number.POSITIVE_INFINITY
   const binding = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
-  const policies = [binding]
-  const result = { granted: 1, nowUs: 0, untilUs: [], policies, source: 'local', degraded } as const
-  return allowed(limiter, binding, key, result, new Receipt(undefined, result))
+  const all: All = { policies: [binding], source, degraded }
+  return allowed(limiter, binding, key, all, new Receipt(undefined, undefined))
 }
 
 /** The denial where it is not known what limits. */
@@ -323,7 +335,7 @@ export function copyOf(decision: Decision): Decision {
 /** What a decision says of its binding policy. */
 type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfterMs'>
 /** What it says of all of them. */
-type All = Pick<StoreResult, 'policies' | 'source' | 'degraded'>
+type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
 function allowed(
   limiter: string,

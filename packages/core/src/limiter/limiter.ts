@@ -492,12 +492,13 @@ export class RateLimiter {
     if (isUnknown && mode === 'consume') this.#counters.countUnknown(first, resolved === ALLOWED)
     if (resolved === DENIED) return published(withoutPolicy(this.name, key, first), mode)
     if (!isUnknown && mode === 'consume') this.#counters.count(UNLIMITED)
-    return published(unlimitedDecision(this.name, key, first, isUnknown), mode)
+    const source = isUnknown ? 'local' : 'none'
+    return published(unlimitedDecision(this.name, key, first, source, isUnknown), mode)
   }
 
   #switchedOff(key: string, mode: Mode = 'consume'): Allowed {
     if (mode === 'consume') this.#counters.count(SWITCHED_OFF)
-    return published(unlimitedDecision(this.name, key, DISABLED, true), mode)
+    return published(unlimitedDecision(this.name, key, DISABLED, 'none', true), mode)
   }
 
   #resolveFor(

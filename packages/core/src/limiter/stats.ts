@@ -62,13 +62,13 @@ export interface DecisionStats {
   /** `shadow_denied`: it would have been denied. `error`: the promise was rejected, as neither the
    *  store nor a policy function could say. */
   readonly outcome: 'allowed' | 'denied' | 'shadow_denied' | 'error'
-  /** Where it was made:
-   *  - `store`: by the store
-   *  - `cache`: by the deny cache, from the store's last answer
-   *  - `lease`: out of a lease
-   *  - `local`: without the store, which could not decide
-   *  - `none`: nothing was counted, as the limiter is switched off, the policy is `unlimited()`, or
-   *    there was an error */
+  /** What decided, as in `source` of the decision:
+   *  - `store`: the store
+   *  - `cache`: the deny cache, from the store's last answer
+   *  - `lease`: a lease
+   *  - `local`: this process, as the store could not be asked, or as the policy function failed
+   *  - `none`: nothing, as the limiter is switched off, the policy is `unlimited()`, or there was
+   *    an error */
   readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
   /** As of the decision; true for errors. */
   readonly degraded: boolean

@@ -57,7 +57,7 @@ async function denied(retryAfterMs: number, more?: Partial<StoreResult>) {
 
 test('it is remembered until a ms before its wait is over, counted from when the store was asked', async () => {
   const { time, known } = await denied(10)
-  expect(known()).toMatchObject({ granted: 0, source: 'local', degraded: false })
+  expect(known()).toMatchObject({ granted: 0, source: 'cache', degraded: false })
   await time.advance(4.5)
   expect(known()).toBeDefined()
   await time.advance(0.002)
@@ -208,7 +208,7 @@ test('classes are denied apart from each other, and forgotten together', async (
   ]
   for (const each of [batch, normal]) {
     expect(known(each)).toBeUndefined()
-    expect(known(each)).toMatchObject({ granted: 0, source: 'local' })
+    expect(known(each)).toMatchObject({ granted: 0, source: 'cache' })
   }
   expect(known({ ...request, keep: [0] })).toBeUndefined()
   for (const each of [request, batch, normal]) expect(known(each)).toBeDefined()

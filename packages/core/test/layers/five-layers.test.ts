@@ -143,13 +143,13 @@ test('while the nodes are well they decide, and each layer spares them calls', a
   expect(log.every(({ degraded }) => !degraded)).toBe(true)
   // There and back once; twice where keys lie on both nodes, and again to give back and to look.
   expect(Math.max(...log.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(8)
-  const local = (name: string) =>
-    log.filter(({ what, source }) => what.startsWith(`consume ${name}`) && source === 'local')
-  expect(local('hot').length).toBeGreaterThan(100)
-  expect(local('hot').every(({ granted }) => granted === 1)).toBe(true)
-  expect(local('denied').length).toBeGreaterThan(100)
-  expect(local('denied').every(({ granted }) => granted === 0)).toBe(true)
-  expect(local('users').filter(({ granted }) => granted > 0)).toEqual([])
+  const by = (source: string, name: string) =>
+    log.filter((each) => each.what.startsWith(`consume ${name}`) && each.source === source)
+  expect(by('lease', 'hot').length).toBeGreaterThan(100)
+  expect(by('cache', 'denied').length).toBeGreaterThan(100)
+  expect(log.filter(({ source, granted }) => source === 'lease' && granted !== 1)).toEqual([])
+  expect(log.filter(({ source, granted }) => source === 'cache' && granted !== 0)).toEqual([])
+  expect(by('lease', 'users')).toEqual([])
   const { a, b } = world.cluster.nodes
   expect(a.decisions + b.decisions).toBeLessThan(log.length)
   // Leases are over: what was not spent went back.

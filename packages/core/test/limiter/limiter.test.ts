@@ -191,7 +191,7 @@ describe('a decision', () => {
     expect(await limiter.consume('k')).toMatchObject({
       allowed: true,
       remaining: Infinity,
-      source: 'local',
+      source: 'none',
     })
     await limiter.reset('k')
   })
@@ -490,7 +490,7 @@ test('a limiter that is switched off allows everything, says so, and goes on cou
   expect(await limiter.consume('k')).toMatchObject({
     allowed: true,
     degraded: true,
-    source: 'local',
+    source: 'none',
   })
   limiter.enabled = true
   expect((await limiter.consume('k')).allowed).toBe(false)

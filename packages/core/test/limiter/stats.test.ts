@@ -146,6 +146,58 @@ describe('decisions', () => {
     expect(decisionsOf(allowing.stats())).toEqual({ 'allowed local degraded': 1 })
   })
 
+  const fails = () => {
+    throw new Error('no tier')
+  }
+  const when = (whenUnavailable: 'allow' | 'deny' | 'local') =>
+    resilient(failing, { whenUnavailable })
+  test.each<[string, string, Partial<ConstructorParameters<typeof RateLimiter>[0]>]>([
+    ['store', 'a store', { store: memoryStore() }],
+    [
+      'local',
+      'a store that cannot be asked, which is as if nothing limited',
+      { store: when('allow') },
+    ],
+    ['local', 'a store that cannot be asked, which denies', { store: when('deny') }],
+    ['local', 'a store that cannot be asked, which decides here', { store: when('local') }],
+    [
+      'local',
+      'a policy function that fails, which allows',
+      { policy: fails, whenPolicyFails: 'allow' },
+    ],
+    [
+      'local',
+      'a policy function that fails, which denies',
+      { policy: fails, whenPolicyFails: 'deny' },
+    ],
+    [
+      'store',
+      'a policy function that fails, in whose place is a policy',
+      { policy: fails, whenPolicyFails: policy },
+    ],
+    ['none', 'a policy without a limit', { policy: unlimited() }],
+    ['none', 'a limiter that is switched off', {}],
+  ])('say what decided, "%s", in the word of the metric: %s', async (source, what, options) => {
+    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
+    const name = what.replaceAll(/\W+/g, '-').slice(0, 64)
+    const limiter = new RateLimiter({ name, policy, ...options })
+    limiter.enabled = what !== 'a limiter that is switched off'
+    const taken = [
+      await limiter.consume('a'),
+      await limiter.decide('a'),
+      await limiter.consumeUpTo('a', 2),
+      await limiter.wait('a', { timeout: 0 }),
+    ]
+    for (const decision of [...taken, await limiter.peek('a')]) {
+      expect(decision.source).toBe(source)
+      expect(decision.degraded).toBe(source === 'local' || !limiter.enabled)
+    }
+    const counted = limiter.stats().decisions.filter(({ count }) => count > 0)
+    expect(counted.map((row) => row.source)).toEqual(counted.map(() => source))
+    expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(taken.length)
+    await limiter.store.close?.()
+  })
+
   test('given back or corrected show in the units, not as decisions', async () => {
     const limiter = new RateLimiter({
       policy: fixedWindow({ name: 'w', limit: 100, window: '1h' }),

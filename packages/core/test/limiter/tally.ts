@@ -12,9 +12,9 @@ export class Tally {
 
   /** A decision of whichever method takes something. */
   decided(decision: Decision): void {
-    const { allowed, degraded, priority, policy, policies } = decision
+    const { allowed, source, degraded, priority, policy, policies } = decision
     const outcome = allowed ? 'allowed' : 'denied'
-    this.#add(`decision ${outcome} ${sourceOf(decision)}${degraded ? ' degraded' : ''}`)
+    this.#add(`decision ${outcome} ${source}${degraded ? ' degraded' : ''}`)
     if (priority !== undefined) this.#add(`class ${priority} ${outcome}`)
     if (!decision.allowed) {
       const { cost = 0 } = policies.find((each) => each.policy === policy) ?? {}
@@ -70,11 +70,6 @@ export function countsOf(limiter: RateLimiter): Counts {
     counts.set(`${policy} near`, nearLimit)
   }
   return sorted(counts)
-}
-
-function sourceOf({ allowed, degraded, source }: Decision): string {
-  if (degraded || source === 'store') return source
-  return allowed ? 'lease' : 'cache'
 }
 
 function sorted(counts: ReadonlyMap<string, number>): Counts {

@@ -194,12 +194,12 @@ test('what a lease has spent before a boundary is not charged after it', async (
   const store = strictStore(client, { clock, instances: 1, leases, denyCache: false })
   const policy = fixedWindow({ limit: 400, ...MONTH })
   const limiter = new RateLimiter({ name: newName(), store, policy })
-  let local = 0
+  let leased = 0
   for (let i = 0; i < 100; i += 1) {
-    if ((await limiter.consume('k')).source === 'local') local += 1
+    if ((await limiter.consume('k')).source === 'lease') leased += 1
     clock.advance(5)
   }
-  expect(local).toBeGreaterThan(20)
+  expect(leased).toBeGreaterThan(20)
   clock.set(END_MS)
   expect(await limiter.consume('k')).toMatchObject({ remaining: 399 })
   await store.close()

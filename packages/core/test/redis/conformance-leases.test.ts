@@ -72,7 +72,7 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
     const same =
       leased.allowed === plain.allowed && (!plain.allowed || leased.remaining === plain.remaining)
     if (!same) differences.push(`${step} ${what}: ${leased.remaining}, not ${plain.remaining}`)
-    if (leased.allowed && leased.source === 'local') leases += 1
+    if (leased.source === 'lease') leases += 1
   }
   for (let step = 0; step < STEPS; step += 1) {
     const given: Both[] = []

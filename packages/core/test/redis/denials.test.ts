@@ -57,7 +57,7 @@ test('a denied request is denied again without a call, its wait counted down, un
     await callsOf(async () =>
       expect(await limiter.consume('k')).toMatchObject({
         allowed: false,
-        source: 'local',
+        source: 'cache',
         degraded: false,
         retryAfterMs: 600,
         reason: 'limit',
@@ -245,7 +245,7 @@ describe('a denial that was under way when units came back is not remembered', (
     const { limiter } = held(pair)
     await limiter.consume('first')
     expect((await limiter.consume('second')).allowed).toBe(false)
-    expect((await limiter.consume('second')).source).toBe('local')
+    expect((await limiter.consume('second')).source).toBe('cache')
     await change(limiter)
     expect(await limiter.consume('second')).toMatchObject({ allowed: true, source: 'store' })
   })
@@ -302,7 +302,7 @@ test.each([
     else if (roll < 0.05) await cached.refund(key)
     else if (roll < 0.07) await cached.penalty(key)
     const decision = await cached.consume(key, { cost })
-    if (decision.source === 'local') {
+    if (decision.source === 'cache') {
       remembered += 1
       const then = await exact.peek(key, { cost })
       if (then.allowed) expect.unreachable(`step ${step}: Redis would allow`)
@@ -321,7 +321,7 @@ test('a change that another process makes shows within a second', async () => {
     await cached.consume('k')
     await cached.consume('k')
     clock.advance(round * 37)
-    expect((await cached.consume('k')).source).toBe('local')
+    expect((await cached.consume('k')).source).toBe('cache')
     await exact.reset('k')
     const sinceUs = clock.nowUs()
     while (!(await cached.peek('k')).allowed || !(await cached.consume('k')).allowed)

@@ -91,7 +91,7 @@ describe.each(policies)('$algorithm', (policy) => {
     await limiter.consume('k', { cost: 100 })
     const decisions = []
     for (let i = 0; i < 20; i += 1) decisions.push(await limiter.consume('k'))
-    expect(decisions.some(({ source }) => source === 'local')).toBe(true)
+    expect(decisions.some(({ source }) => source === 'lease')).toBe(true)
     expect(decisions.map(({ remaining }) => remaining)).toEqual(
       Array.from({ length: 20 }, (_, i) => 299 - i),
     )

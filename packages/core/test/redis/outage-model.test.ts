@@ -472,14 +472,15 @@ class Run {
 
   #decided({ key, cost, mode }: Request, book: Book, askedMs: number, decision: Decision): void {
     const { source, degraded, allowed } = decision
-    if (source === 'local' && !degraded) return
+    if (source !== 'store' && source !== 'local') return
     const local = source === 'local'
+    this.#must(local === degraded, `${key}: ${source}, degraded: ${degraded}`)
     this.#decisions += 1
     // The key as it is now: a reset may have come between.
     const current = this.#bookOf(key)
     if (local) this.#bridged(current)
     if (!allowed || mode === 'peek' || book !== current) return
-    const atMs = decision.receipt.result.nowUs / 1_000 - START_MS
+    const atMs = (decision.receipt.result?.nowUs as number) / 1_000 - START_MS
     const admission = {
       units: cost,
       askedMs,
