@@ -2,8 +2,10 @@
 // last count is kept through an outage; before Redis was ever seen, a process takes itself to be
 // alone.
 
+import { quote } from '../base/errors.js'
 import type { Time } from '../base/time.js'
-import { ALONE, type Peers } from '../layers/resilience/peers.js'
+import { warnOnce } from '../base/warnings.js'
+import { ALONE, isPeers, type Peers } from '../layers/resilience/peers.js'
 import type { Connection } from './client/client.js'
 
 /** Processes that have not been heard of for this long are gone. */
@@ -29,7 +31,7 @@ for rank = 1, #ids do if ids[rank] == ARGV[1] then return { #ids, rank - 1 } end
 export interface HeartbeatOptions {
   readonly prefix: string
   readonly time: Time
-  /** Called when a beat was not answered. */
+  /** Called when a beat was not answered, or not with a count and a rank. */
   readonly failed: (error: unknown) => void
 }
 
@@ -74,13 +76,26 @@ export class Heartbeat {
     const key = `${prefix}:{${PEERS_TAG}}`
     const args = [HEARTBEAT, '1', key, this.#id, String(GONE_MS), isLeaving ? '1' : '']
     try {
-      // Numbers, or texts if the client's option stringNumbers says so.
-      const [count, rank] = (await this.#connection.call('eval', args)) as [unknown, unknown]
-      if (!isLeaving) this.#counted({ count: Number(count), rank: Number(rank) })
+      const reply = await this.#connection.call('eval', args)
+      if (!isLeaving) this.#counted(this.#peersIn(reply))
     } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.
       failed(error)
     }
+  }
+
+  /** @throws {Error} if a proxy or another server has answered */
+  #peersIn(reply: unknown): Peers {
+    const [count, rank] = Array.isArray(reply) ? reply.map(numberOf) : []
+    const told = { count, rank }
+    if (rank !== undefined && isPeers(told)) return told
+    const shown = quote(reply instanceof Uint8Array ? String(reply) : reply)
+    const { prefix } = this.#options
+    const what = `Redis answered the heartbeat of prefix ${quote(prefix)} with ${shown}`
+    const right = 'it should be a count of processes and a rank below it'
+    const message = `${what}; ${right}; the last count, ${this.peers.count}, stands`
+    warnOnce('WEIR_PEERS_UNKNOWN', prefix, message)
+    throw new Error(message)
   }
 
   /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and
@@ -93,4 +108,9 @@ export class Heartbeat {
     this.#fewerSinceMs = undefined
     this.peers = heard
   }
+}
+
+/** A number, or its text if the client's option stringNumbers says so. */
+function numberOf(part: unknown): unknown {
+  return typeof part === 'string' && part !== '' ? Number(part) : part
 }

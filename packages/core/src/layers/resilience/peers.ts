@@ -9,6 +9,14 @@ export interface Peers {
 }
 
 export const ALONE: Peers = { count: 1, rank: 0 }
+const MOST = 100_000
+
+/** Whether these are a count of processes and, where it is known, the rank of one of them. */
+export function isPeers(told: { readonly count: unknown; readonly rank: unknown }): told is Peers {
+  const { count, rank } = told as Peers
+  if (!Number.isInteger(count) || count < 1 || count > MOST) return false
+  return rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
+}
 
 /**
  * This process's part of `units`: all parts sum up to it, or to less if ranks are not known. A part
@@ -23,9 +31,8 @@ export function partOf(units: number, { count, rank }: Peers): number {
 export function checkedInstances(option: number | { count: number; rank: number }): Peers {
   const { count, rank } =
     typeof option === 'object' && option !== null ? option : { count: option, rank: undefined }
-  const isKnown = rank === undefined || (Number.isInteger(rank) && rank >= 0 && rank < count)
-  if (!Number.isInteger(count) || count < 1 || count > 100_000 || !isKnown) {
-    const right = 'a count from 1 to 100000, or { count, rank } with a rank below the count'
+  if (!isPeers({ count, rank })) {
+    const right = `a count from 1 to ${MOST}, or { count, rank } with a rank below the count`
     const isOfType = typeof option === 'number' || (typeof option === 'object' && option !== null)
     const error = isOfType ? rangeError : typeError
     const shown = quote(isOfType ? JSON.stringify(option) : option)

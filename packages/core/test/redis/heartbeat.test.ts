@@ -1,0 +1,92 @@
+// What the heartbeat believes of what it is told, in virtual time: Redis itself never says such
+// things, but what stands before it, or in its place, may.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Heartbeat } from '../../src/redis/heartbeat.js'
+import { virtualTime } from '../virtual-time.js'
+
+let warnings: [string, { readonly code: string }][]
+beforeEach(() => {
+  warnings = []
+  vi.spyOn(process, 'emitWarning').mockImplementation(((...given: (typeof warnings)[number]) => {
+    warnings.push(given)
+  }) as never)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+let prefixes = 0
+
+/** A heartbeat that has heard of 7 processes, and then each of the replies, one with each beat. */
+async function heard(...replies: readonly unknown[]) {
+  const time = virtualTime()
+  const failures: unknown[] = []
+  const told: unknown[] = [[7, 2], [7, 2], ...replies]
+  prefixes += 1
+  const prefix = `heartbeat-${prefixes}`
+  const heartbeat = new Heartbeat(
+    { unready: () => undefined, call: async () => told.shift() },
+    { prefix, time, failed: (error) => void failures.push(error) },
+  )
+  heartbeat.start()
+  // The second beat comes half a second after the first.
+  await time.advance(500 + 3_000 * replies.length)
+  expect(told).toEqual([])
+  await heartbeat.stop()
+  return { peers: heartbeat.peers, failures, prefix }
+}
+
+test.each<[string, unknown]>([
+  ['a status', Buffer.from('OK')],
+  ['a text', 'OK'],
+  ['nothing', null],
+  ['a number', 7],
+  ['no numbers', []],
+  ['a count alone', [8]],
+  ['a count of 0', [0, 0]],
+  ['a negative count', [-8, 0]],
+  ['a count that is not whole', [8.5, 0]],
+  ['an infinite count', ['Infinity', 0]],
+  ['more processes than there can be', [100_001, 0]],
+  ['a rank that is none of the count', [8, 8]],
+  ['a negative rank', [8, -1]],
+  ['a rank that is not whole', [8, 0.5]],
+  ['an empty text for a rank', [8, '']],
+  ['nothing for a rank', [8, null]],
+  ['texts', ['many', 'first']],
+  ['lists', [[8], [0]]],
+])('%s, in place of a count and a rank, is a failure: the last count stands', async (_, reply) => {
+  const { peers, failures, prefix } = await heard(reply, reply)
+  expect(peers).toEqual({ count: 7, rank: 2 })
+  expect(failures).toHaveLength(2)
+  expect(warnings).toHaveLength(1)
+  expect(warnings[0]?.[1].code).toBe('WEIR_PEERS_UNKNOWN')
+  expect(warnings[0]?.[0]).toContain(`heartbeat of prefix "${prefix}" with `)
+  expect(warnings[0]?.[0]).toContain('; the last count, 7, stands')
+})
+
+test.each<[unknown[], number, number]>([
+  [[8, 7], 8, 7],
+  [['8', '0'], 8, 0],
+  [[100_000, 99_999], 100_000, 99_999],
+])('%j is believed', async (reply, count, rank) => {
+  const { peers, failures } = await heard(reply)
+  expect({ peers, failures, warnings }).toEqual({
+    peers: { count, rank },
+    failures: [],
+    warnings: [],
+  })
+})
+
+test('what was told is not printed raw, nor whole', async () => {
+  await heard(Buffer.from(`\n\x1b[31m${'x'.repeat(1_000_000)}`))
+  expect(warnings[0]?.[0]).toContain('"\\u000a\\u001b[31mxxx')
+  expect(warnings[0]?.[0].length).toBeLessThan(400)
+})
+
+test('after a reply that is none, the next one is believed again', async () => {
+  const { peers, failures } = await heard(Buffer.from('OK'), [9, 3])
+  expect(peers).toEqual({ count: 9, rank: 3 })
+  expect(failures).toHaveLength(1)
+})
