@@ -1,6 +1,7 @@
 // A client that sends exactly what a test says and shows exactly what came back.
 
 import { type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Running, ServerKind, Setup } from './servers/kind.js'
 
@@ -72,4 +73,12 @@ export async function statuses(url: string, asks: readonly Ask[]): Promise<numbe
 
 export function times(count: number, one: Ask = {}): Ask[] {
   return Array.from({ length: count }, () => one)
+}
+
+/** Sends as many requests at once over one connection, without waiting for a response. */
+export function pipeline(url: string, count: number): Socket {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname).on('error', () => {})
+  socket.resume().write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(count))
+  return socket
 }

@@ -7,7 +7,7 @@ import { fixedWindow, memoryStore, RateLimiter, type Store, StoreError } from '@
 import type { ResponseOutcome } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ask, serve, statuses, times } from './client.js'
+import { ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply, Running } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
@@ -63,6 +63,42 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, times(3))).toEqual([500, 500, 500])
     await vi.waitFor(() => expect(outcomes).toHaveLength(3))
     await expect.poll(left).toBe(10)
+  })
+
+  test('or settled, for each request that a client has pipelined, when it leaves', async () => {
+    const wide = fixedWindow({ name: 'p', limit: 100, window: '1h' })
+    const cut = { status: 200, finished: false }
+    const refunded: ResponseOutcome[] = []
+    const settled: ResponseOutcome[] = []
+    const limiters = [
+      {
+        store,
+        name: 'a',
+        policy: wide,
+        cost: 3,
+        refundWhen: (_: Exchange, outcome: ResponseOutcome) => refunded.push(outcome) > 0,
+      },
+      {
+        store,
+        name: 'b',
+        policy: wide,
+        cost: 3,
+        settle: (_: Exchange, outcome: ResponseOutcome) => (settled.push(outcome) > 0 ? 1 : 3),
+      },
+    ]
+    const handler = vi.fn(() => new Promise<Reply>(() => {}))
+    const { url } = await serve(kind, { limiters, handler })
+    const socket = pipeline(url, 30)
+    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(30))
+    socket.destroy()
+    await vi.waitFor(() => expect([...refunded, ...settled]).toHaveLength(60))
+    expect([...refunded, ...settled]).toEqual(Array(60).fill(cut))
+    const leftOf = async (name: string) => {
+      const limiter = new RateLimiter({ store, name, policy: wide, shared: true })
+      return (await limiter.peek('127.0.0.1')).remaining
+    }
+    await expect.poll(() => leftOf('a')).toBe(100)
+    await expect.poll(() => leftOf('b')).toBe(70)
   })
 
   test('after a disconnect before the response, which has the same outcome in every framework', async () => {

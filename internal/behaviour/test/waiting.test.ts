@@ -17,7 +17,7 @@ import { fakeClock } from '@weir/core/testing'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ask, serve, statuses, times } from './client.js'
+import { ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
@@ -94,6 +94,25 @@ describe.each(servers)('$name', (kind) => {
     const leaving = times(5).map(() => leaver(url))
     await expect.poll(turnMs, PATIENT).toBe(6 * 60_000)
     for (const sent of leaving) sent.destroy()
+    await expect.poll(turnMs, PATIENT).toBe(60_000)
+    clock.advance(60_000)
+    expect((await ask(url)).status).toBe(200)
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('that a client has pipelined give all their turns back when it leaves, and reach no handler', async () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const handler = vi.fn(waited)
+    const policy = leakyBucket({ name: 'p', capacity: 1, leak: 1, every: '1m', maxWait: '1h' })
+    const limiters = [{ name: 'l', store, policy, wait: '1h' } as const]
+    const { url } = await serve(kind, { limiters, handler })
+    await ask(url)
+    const line = new RateLimiter({ name: 'l', store, policy, shared: true })
+    const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
+    const socket = pipeline(url, 30)
+    await expect.poll(turnMs, PATIENT).toBe(31 * 60_000)
+    socket.destroy()
     await expect.poll(turnMs, PATIENT).toBe(60_000)
     clock.advance(60_000)
     expect((await ask(url)).status).toBe(200)

@@ -1,7 +1,7 @@
 // What a framework must be able to do for Weir. An adapter translates; what things mean is decided
 // here in core/http.
 
-import type { ResponseOutcome } from './response/refund.js'
+import type { ResponseOutcome } from './response/ending.js'
 import type { Refusal } from './response/refusal.js'
 import type { RequestDecision } from './response/request-decision.js'
 

@@ -30,13 +30,8 @@ export {
   recordResponses,
   withState,
 } from './overload.js'
+export { afterNodeResponse, type NodeResponse, type ResponseOutcome } from './response/ending.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
-export {
-  afterNodeResponse,
-  type NodeResponse,
-  type RefundWhen,
-  type ResponseOutcome,
-  type Settle,
-} from './response/refund.js'
+export type { RefundWhen, Settle } from './response/refund.js'
 export type { DenialOptions, Refusal } from './response/refusal.js'
 export type { RequestDecision } from './response/request-decision.js'

@@ -6,8 +6,8 @@ import { checkedOptions } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { type InFlight, inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
+import { afterNodeResponse, type NodeResponse } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
-import { afterNodeResponse, type NodeResponse } from './response/refund.js'
 import { overloaded, type Refusal } from './response/refusal.js'
 
 export interface OverloadOptions {

@@ -7,8 +7,9 @@ import type { HttpAdapter, Verdict } from './adapter.js'
 import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
 import { headerFormats, type LimitOptions } from './options.js'
+import type { ResponseOutcome } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
-import { type ResponseOutcome, refundIf, settleAs } from './response/refund.js'
+import { refundIf, settleAs } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   decisionBy,

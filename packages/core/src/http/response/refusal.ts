@@ -154,8 +154,8 @@ export function unidentified(): Refusal {
   return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
 }
 
-/** A client that has closed its request while it waited. Nobody reads it but logs; the status is
- *  what nginx logs then. */
+/** A client that has closed its connection while its request waited. Nobody is sent this; code
+ *  around the limiter sees the status that nginx logs then. */
 export function clientLeft(): Refusal {
   const detail = 'The client has left before the turn of its request came.'
   return problem(plain(499, 'Client closed request', detail), undefined)

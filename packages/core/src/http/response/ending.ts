@@ -1,0 +1,90 @@
+// When a request is over, and how: its response has ended, or its connection has closed.
+
+/** How a response ended. */
+export interface ResponseOutcome {
+  /** The status that was sent, or would have been. */
+  readonly status: number
+  /** False: the connection closed before the whole response was handed over, so the status may not
+   *  have been sent. */
+  readonly finished: boolean
+}
+
+/** The connection of a request. */
+interface NodeSocket {
+  readonly destroyed: boolean
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** The part of a Node response that shows when it is over, and how. */
+export interface NodeResponse {
+  readonly statusCode: number
+  readonly writableEnded: boolean
+  readonly writableFinished: boolean
+  readonly closed?: boolean
+  /** HTTP/1 only: of requests that a client pipelines, Node tells none but the first that their
+   *  connection has closed. */
+  readonly req?: { readonly socket?: NodeSocket | null } | null
+  /** HTTP/2 only, where the response itself does not show that it was cut off. */
+  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
+  once(event: 'close', listener: () => void): unknown
+}
+
+type Done = (outcome: ResponseOutcome) => void
+
+/** Whom to call when a response is over: with a listener for each, Node would warn of a leak. */
+const calls: WeakMap<NodeResponse, Done[]> = new WeakMap()
+
+/** The responses of a connection that are not over: a listener for each would be as many. */
+const open: WeakMap<NodeSocket, Set<NodeResponse>> = new WeakMap()
+
+/**
+ * Calls back once when a request is over, in whatever way: its response was sent whole, cut off or
+ * never begun, or its connection closed while it stood behind others; over HTTP/1 and HTTP/2. For
+ * adapters, as their `afterResponse`.
+ */
+export function afterNodeResponse(response: NodeResponse, done: Done): void {
+  const socket = response.stream ? undefined : response.req?.socket
+  // A client that left while its decision was on the way has closed the response already: no event
+  // will come.
+  if (socket?.destroyed || (response.closed ?? response.stream?.destroyed)) {
+    done(outcomeOf(response))
+    return
+  }
+  const others = calls.get(response)
+  if (others !== undefined) {
+    others.push(done)
+    return
+  }
+  calls.set(response, [done])
+  const ofSocket = socket ? openOf(socket) : undefined
+  ofSocket?.add(response)
+  response.once('close', () => {
+    ofSocket?.delete(response)
+    end(response)
+  })
+}
+
+function openOf(socket: NodeSocket): Set<NodeResponse> {
+  const known = open.get(socket)
+  if (known !== undefined) return known
+  const responses: Set<NodeResponse> = new Set()
+  open.set(socket, responses)
+  socket.once('close', () => responses.forEach(end))
+  return responses
+}
+
+function end(response: NodeResponse): void {
+  const all = calls.get(response) ?? []
+  calls.delete(response)
+  for (const done of all) done(outcomeOf(response))
+}
+
+/** A stream of HTTP/2 that was reset looks as if it was written to its end. */
+function outcomeOf({
+  statusCode,
+  writableEnded,
+  writableFinished,
+  stream,
+}: NodeResponse): ResponseOutcome {
+  return { status: statusCode, finished: writableEnded && writableFinished && !stream?.rstCode }
+}

@@ -1,0 +1,190 @@
+// When a request is over: however its response ends, and whatever becomes of its connection.
+
+import { EventEmitter, once } from 'node:events'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type Http2ServerResponse,
+} from 'node:http2'
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterNodeResponse, type ResponseOutcome } from '../../../src/http/index.js'
+
+class NodeLikeResponse extends EventEmitter {
+  statusCode = 200
+  writableEnded = false
+  writableFinished = false
+  closed = false
+}
+
+/** What HTTP/2 has of it. */
+async function http2Answers(
+  handler: (response: Http2ServerResponse) => void,
+  leave: (stream: ClientHttp2Stream, client: ClientHttp2Session) => void,
+): Promise<ResponseOutcome> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  client.on('error', () => undefined)
+  onTestFinished(() => {
+    client.destroy()
+    server.close()
+  })
+  const stream = client.request({ ':path': '/' })
+  stream.on('error', () => undefined)
+  stream.resume()
+  const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse]
+  return new Promise((resolve) => {
+    afterNodeResponse(response, resolve)
+    handler(response)
+    leave(stream, client)
+  })
+}
+
+describe('HTTP/2', () => {
+  const CANCEL = constants.NGHTTP2_CANCEL
+
+  test('a response that was sent whole', async () => {
+    const outcome = await http2Answers(
+      (response) => void response.writeHead(201).end('ok'),
+      () => undefined,
+    )
+    expect(outcome).toEqual({ status: 201, finished: true })
+  })
+
+  test.each<[string, Parameters<typeof http2Answers>[0], Parameters<typeof http2Answers>[1]]>([
+    ['cancelled before an answer', () => undefined, (stream) => stream.close(CANCEL)],
+    [
+      'cancelled within the answer',
+      (response) => void response.write('a'),
+      (stream) => stream.close(CANCEL),
+    ],
+    ['given up with its connection', () => undefined, (_, client) => client.destroy()],
+  ])('a request %s is not taken for one that was answered', async (_, handler, leave) => {
+    expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
+  })
+
+  test('a stream that is gone when it is first looked at is over', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+    const stream = client.request({ ':path': '/' }).on('error', () => undefined)
+    const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse]
+    stream.close(CANCEL)
+    await once(response, 'close')
+    const outcome = await new Promise((resolve) => afterNodeResponse(response, resolve))
+    expect(outcome).toEqual({ status: 200, finished: false })
+  })
+})
+
+test('a response that many limiters wait for has one listener, so that Node warns of no leak', () => {
+  const response = new NodeLikeResponse()
+  const seen: ResponseOutcome[] = []
+  for (let i = 0; i < 20; i += 1) afterNodeResponse(response, (outcome) => seen.push(outcome))
+  expect(response.listenerCount('close')).toBe(1)
+  response.emit('close')
+  expect(seen).toHaveLength(20)
+})
+
+test('a Node response is over once it has closed', () => {
+  const response = new NodeLikeResponse()
+  const seen: ResponseOutcome[] = []
+  afterNodeResponse(response, (outcome) => seen.push(outcome))
+  response.emit('finish')
+  expect(seen).toEqual([])
+  response.statusCode = 404
+  response.writableEnded = true
+  response.writableFinished = true
+  response.emit('close')
+  response.emit('close')
+  expect(seen).toEqual([{ status: 404, finished: true }])
+  expect(response.listenerCount('close')).toBe(0)
+})
+
+test('a Node response that closed while its decision was on the way is over at once', () => {
+  const response = new NodeLikeResponse()
+  response.closed = true
+  const seen: ResponseOutcome[] = []
+  afterNodeResponse(response, (outcome) => seen.push(outcome))
+  expect(seen).toEqual([{ status: 200, finished: false }])
+})
+
+describe('pipelined requests', () => {
+  /** Sends as many requests at once over one connection, and gives their responses. */
+  async function pipelined(
+    count: number,
+  ): Promise<{ responses: ServerResponse[]; socket: Socket; served: Socket }> {
+    const server = createHttpServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = connectTcp((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => undefined).resume()
+    onTestFinished(() => {
+      socket.destroy()
+      server.close()
+    })
+    const responses: ServerResponse[] = []
+    const all = new Promise<void>((resolve) => {
+      server.on('request', (_, response) => {
+        if (responses.push(response) === count) resolve()
+      })
+    })
+    socket.write(`GET / HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(count))
+    await all
+    return { responses, socket, served: responses[0]?.req.socket as Socket }
+  }
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['destroys', (socket) => void socket.destroy()],
+    ['resets', (socket) => void socket.resetAndDestroy()],
+    ['ends', (socket) => void socket.end()],
+  ])('all are over, once, when their client %s its connection', async (_, leave) => {
+    const { responses, socket, served } = await pipelined(30)
+    const seen = new Map<ServerResponse, ResponseOutcome[]>()
+    for (const response of responses) {
+      seen.set(response, [])
+      for (let i = 0; i < 2; i += 1)
+        afterNodeResponse(response, (outcome) => void seen.get(response)?.push(outcome))
+    }
+    // A connection has one listener more than Node's own.
+    expect(served.listenerCount('close')).toBeLessThan(5)
+    const closed = new Promise((resolve) => served.once('close', resolve))
+    leave(socket)
+    await closed
+    await new Promise((resolve) => setImmediate(resolve))
+    const cut = { status: 200, finished: false }
+    for (const outcomes of seen.values()) expect(outcomes).toEqual([cut, cut])
+    // One that is asked about now has been over for long.
+    const late: ResponseOutcome[] = []
+    afterNodeResponse(responses[9] as ServerResponse, (outcome) => late.push(outcome))
+    expect(late).toEqual([cut])
+  })
+
+  test('those that were answered before the connection closed have ended as they did', async () => {
+    const { responses, socket, served } = await pipelined(4)
+    const seen: string[] = []
+    for (const [i, response] of responses.entries())
+      afterNodeResponse(response, ({ status, finished }) =>
+        seen.push(`${i}: ${status} ${finished}`),
+      )
+    const [first, second, third] = responses as [ServerResponse, ServerResponse, ServerResponse]
+    first.writeHead(201).end()
+    await once(first, 'close')
+    expect(seen).toEqual(['0: 201 true'])
+    // Ended, but behind one that is not: never sent.
+    third.writeHead(404).end()
+    expect(second.writableEnded).toBe(false)
+    const closed = new Promise((resolve) => served.once('close', resolve))
+    socket.destroy()
+    await closed
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(seen.toSorted()).toEqual(['0: 201 true', '1: 200 false', '2: 404 false', '3: 200 false'])
+  })
+})
