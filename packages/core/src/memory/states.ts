@@ -62,12 +62,17 @@ export class States {
     // The same key again, as of whoever is about to be refused: then there is nothing to work out.
     if (this.slot >= 0 && key === this.#lastKey) return this.slot
     const owner = this.#ownerOf(key)
-    const { low } = keyHash
+    const slot = this.findOwner(owner, keyHash.low)
+    if (slot >= 0 && typeof owner === 'string') this.#lastKey = owner
+    return slot
+  }
+
+  /** `find` for those who hash for themselves. */
+  findOwner(owner: Owner, low: number): number {
     const index = this.#indexOf(low)
     const place = this.#segments[index]?.find(owner, low) ?? -1
     if (place < 0) return -1
     this.select((index << PLACE_BITS) | place)
-    if (typeof owner === 'string') this.#lastKey = owner
     return this.slot
   }
 
@@ -94,8 +99,11 @@ export class States {
 
   /** Selects a slot for a key that has none. Its numbers are what they happen to be. */
   add(key: string): void {
-    const owner = this.#ownerOf(key)
-    const { low } = keyHash
+    this.addOwner(this.#ownerOf(key), keyHash.low)
+  }
+
+  /** `add` for those who hash for themselves. */
+  addOwner(owner: Owner, low: number): void {
     const index = this.#indexOf(low)
     let segment = this.#segments[index] ?? new Segment(this.#form, 0)
     if (segment.count + 1 > FULLEST * segment.places) segment = segment.resized()
@@ -172,7 +180,7 @@ const WORDS = 2
 /** Bytes of a reference to a text. */
 const POINTER = 8
 
-/** The text of a key, or the other half of its hash. */
+/** The text of a key, or the other half of its hash, which is not 0. */
 type Owner = string | number
 
 class Segment {

@@ -53,8 +53,8 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
           return { count, rank: asked % count }
         }
         const clock = { nowUs: () => nowUs || 1_800_000_000_000_000 }
-        const when = { time: virtualTime(), whenUnavailable: 'local' } as const
-        const fallback = new Fallback({ ...when, clock, peers })
+        const when = { whenUnavailable: 'local', maxLocalKeys: 1_000 } as const
+        const fallback = new Fallback({ ...when, time: virtualTime(), clock, peers })
         steps += await takeChanges(recipe, make, (_process, request, atUs) => {
           nowUs = atUs
           asked += 1

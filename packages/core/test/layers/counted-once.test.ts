@@ -29,6 +29,7 @@ function worldOf(seed: number) {
     clock: undefined,
     deadlineMs: 100,
     whenUnavailable: 'local',
+    maxLocalKeys: 1_000,
     denyCache: true,
     leases: { units: 100, holdMs: 50 },
     log: undefined,

@@ -49,6 +49,7 @@ function worldOf(seed = 1): World {
     clock: undefined,
     deadlineMs: DEADLINE_MS,
     whenUnavailable: 'local',
+    maxLocalKeys: 1_000,
     denyCache: true,
     leases: { units: 100, holdMs: 50 },
     log: undefined,

@@ -15,14 +15,14 @@ import type { Seen } from './last-seen.js'
 import { partOf } from './peers.js'
 import { keptOf, localTarget, type Quota, type QuotaOptions, Quotas } from './quota.js'
 
-/** Keys that are decided locally, at the most. */
-const MAX_KEYS = 10_000
 const OFTEN_US = 1_000_000
 
 export interface FallbackOptions extends QuotaOptions {
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
   readonly time: Time
+  /** The most keys of each policy that are decided here, and of all that are yet to be counted. */
+  readonly maxLocalKeys: number
 }
 
 export class Fallback {
@@ -35,7 +35,7 @@ export class Fallback {
   #notedUs = 0
 
   constructor(options: FallbackOptions) {
-    const { time } = options
+    const { time, maxLocalKeys: maxKeys } = options
     this.#options = options
     this.#quotas = new Quotas(options)
     this.#aheadUs = time.nowUs() - time.nowMs() * 1_000
@@ -43,7 +43,7 @@ export class Fallback {
     const known = { nowUs: () => Math.floor(time.nowMs() * 1_000 + this.#aheadUs) }
     const clock = options.clock ?? known
     this.ledger = new Ledger(clock)
-    this.#store = memoryStoreOf({ maxKeys: MAX_KEYS, keys: 'exact', slackMs: 0, time, clock })
+    this.#store = memoryStoreOf({ maxKeys, keys: 'exact', slackMs: 0, time, clock })
   }
 
   /**

@@ -1,25 +1,23 @@
-// What was last seen of the targets of all policy sets with as many policies, in a table of fixed
-// size without objects: every result passes here, and remembering the results themselves would cost
-// more in garbage collection than all the rest of a decision.
+// What was last seen of the targets of all policy sets with as many policies, in a table without
+// objects: every result passes here, and remembering the results themselves would cost more in
+// garbage collection than all the rest of a decision.
 //
-// Targets are told apart by 53 bits of a hash with a secret seed. That any two of a full table
-// share them has a chance of 1 in 70 million (16,384² / 2⁵⁴); they would be seen as one.
+// Targets are told apart by 64 bits of a hash with a secret seed. That any two of 100,000 share
+// them has a chance of 1 in 4 billion (100,000² / 2⁶⁵); they would be seen as one.
 
 import { memoized } from '../../base/cache.js'
 import { keyHash } from '../../base/key-hash.js'
 import { idOf } from '../../base/key-text.js'
+import { States } from '../../memory/states.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 
 type Mode = LayerRequest['mode']
 
-/** A power of two. */
-const SETS = 8_192
-const WAYS = 2
-/**
- * Of a way: hash, when, and then for each policy what remained and until when what was used counts.
- */
-const HEADER = 2
+/** How many entries are looked at for each new one, and dropped if all they tell is over. */
+const SWEPT = 2
+/** How many are looked at where one must make room. */
+const CANDIDATES = 4
 
 /** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
 const LOSS_MARGIN_US = 50_000
@@ -32,109 +30,133 @@ export interface Seen {
 
 export class LastSeen {
   readonly #policies: number
-  readonly #width: number
-  readonly #cells: Float64Array
+  readonly #maxKeys: number
+  /** Of a target: when, and then for each policy what remained and until when what was used
+   *  counts. */
+  readonly #states: States
   /** Tells the targets of a set from those of others. */
   readonly #saltOf: (policySet: PolicySet) => number = memoized((policySet) => {
     keyHash.hash(textOfSet(policySet))
-    return keyHash.low
+    // The golden ratio's bits spread the salts.
+    return Math.imul(keyHash.low, 0x9e3779b1)
   })
   /** The last text that was hashed: equal requests are answered one after the other. */
   #id = ''
-  #salt = 0
-  #hash = 0
-  /** Where the set of #hash begins. */
-  #set = 0
+  #low = 0
+  #high = 0
 
-  constructor(policies: number) {
+  /** @param maxKeys the most targets that it remembers */
+  constructor(policies: number, maxKeys: number) {
     this.#policies = policies
-    this.#width = HEADER + 2 * policies
-    this.#cells = new Float64Array(SETS * WAYS * this.#width)
+    this.#maxKeys = maxKeys
+    this.#states = new States({ width: 1 + 2 * policies, keepsTexts: false, maxKeys })
   }
 
   get(target: Target): Seen | undefined {
-    const hash = this.#hashOf(target)
-    const at = this.#find(hash)
-    return this.#cells[at] === hash ? this.#seenAt(at) : undefined
+    return this.#find(target) ? this.#seen() : undefined
   }
 
   /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
    *  since. */
   note(target: Target, result: StoreResult, mode: Mode): Seen | undefined {
-    const cells = this.#cells
-    const hash = this.#hashOf(target)
-    const at = this.#find(hash, result.nowUs)
-    const isThere = cells[at] === hash
+    const { nowUs } = result
+    const isThere = this.#find(target)
+    const beforeUs = isThere ? this.#number(0) : 0
     // It comes by a longer way than the answers to requests, and one that was sent after it may
     // have overtaken it.
-    if (isThere && mode === 'reconcile' && (cells[at + 1] as number) > result.nowUs)
-      return undefined
+    if (isThere && mode === 'reconcile' && beforeUs > nowUs) return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
-    const known = isThere && (cells[at + 1] as number) <= result.nowUs + LOSS_MARGIN_US
+    const known = isThere && beforeUs <= nowUs + LOSS_MARGIN_US
     const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
-    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, at, result, mode)
-    const lost = isLoss ? this.#seenAt(at) : undefined
+    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, result, mode)
+    const lost = isLoss ? this.#seen() : undefined
     // What is in use after a denial, refund or reconciliation does not tell whether less is used
     // because it was lost or has passed.
     const isVague = mode === 'reconcile' || isGiven(mode) || result.granted === 0
-    if (known && isVague && this.#shows(isLess, at, result, mode)) return lost
-    cells[at] = hash
-    cells[at + 1] = result.nowUs
-    for (let i = 0; i < this.#policies; i += 1) {
-      cells[at + HEADER + 2 * i] = result.policies[i]?.remaining as number
-      cells[at + HEADER + 2 * i + 1] = result.untilUs[i] as number
-    }
+    if (known && isVague && this.#shows(isLess, result, mode)) return lost
+    if (!isThere) this.#add(target, nowUs)
+    this.#write(result)
     return lost
   }
 
   forget(target: Target): void {
-    const hash = this.#hashOf(target)
-    const at = this.#find(hash)
-    if (this.#cells[at] === hash) this.#cells[at] = 0
+    if (this.#find(target)) this.#states.remove(this.#states.slot)
   }
 
-  #hashOf(target: Target): number {
+  /** Selects what was seen of a target, if anything was. */
+  #find(target: Target): boolean {
     const id = idOf(target)
-    const salt = this.#saltOf(target.policySet)
-    if (id !== this.#id || salt !== this.#salt) {
-      this.#id = id
-      this.#salt = salt
+    if (id !== this.#id) {
       keyHash.hash(id)
-      // 53 bits, never 0. The golden ratio's bits spread the salts.
-      const low = (keyHash.low ^ Math.imul(salt, 0x9e3779b1)) >>> 0
-      this.#hash = low * 2 ** 21 + (keyHash.high >>> 11) + 1
-      this.#set = (low & (SETS - 1)) * WAYS * this.#width
+      this.#id = id
+      this.#low = keyHash.low
+      this.#high = keyHash.high
     }
-    return this.#hash
+    return this.#states.findOwner(this.#high, this.#low ^ this.#saltOf(target.policySet)) >= 0
   }
 
-  /** Where the target is, or else where it may be put: over the older of its set, but rather not
-   *  over one that is exhausted, or whoever makes up keys could have his own forgotten. */
-  #find(hash: number, nowUs: number = 0): number {
-    const cells = this.#cells
-    const first = this.#set
-    const second = first + this.#width
-    if (cells[first] === hash) return first
-    if (cells[second] === hash) return second
-    const isFirstOut = this.#isExhausted(first, nowUs)
-    if (isFirstOut !== this.#isExhausted(second, nowUs)) return isFirstOut ? second : first
-    return (cells[first + 1] as number) <= (cells[second + 1] as number) ? first : second
+  #add(target: Target, nowUs: number): void {
+    const states = this.#states
+    for (let step = 0; step < SWEPT && states.count > 0; step += 1) {
+      const slot = states.walk()
+      if (slot >= 0 && this.#isOver(slot, nowUs)) states.remove(slot)
+    }
+    if (states.count >= this.#maxKeys) states.remove(this.#findVictim(nowUs))
+    states.addOwner(this.#high, this.#low ^ this.#saltOf(target.policySet))
   }
 
-  #isExhausted(at: number, nowUs: number): boolean {
-    if (this.#cells[at] === 0) return false
-    for (let i = at + HEADER; i < at + this.#width; i += 2) {
-      if (this.#cells[i] === 0 && (this.#cells[i + 1] as number) > nowUs) return true
+  /** The oldest of some: but rather not one that is exhausted, or whoever makes up keys could have
+   *  their own forgotten. */
+  #findVictim(nowUs: number): number {
+    let victim = -1
+    let victimUs = Number.POSITIVE_INFINITY
+    let isExhausted = true
+    for (let step = 0; step < CANDIDATES || victim < 0; step += 1) {
+      const slot = this.#states.walk()
+      if (slot < 0) continue
+      this.#states.select(slot)
+      const stays = this.#isExhausted(nowUs)
+      const seenUs = this.#number(0)
+      if (stays === isExhausted ? seenUs >= victimUs : stays) continue
+      victim = slot
+      victimUs = seenUs
+      isExhausted = stays
     }
+    return victim
+  }
+
+  /** Of what is selected, from 0: when, then what remained and until when, policy by policy. */
+  #number(i: number): number {
+    return this.#states.cells[this.#states.offset + i] as number
+  }
+
+  #write({ nowUs, policies, untilUs }: StoreResult): void {
+    const { cells, offset } = this.#states
+    cells[offset] = nowUs
+    for (let i = 0; i < this.#policies; i += 1) {
+      cells[offset + 1 + 2 * i] = policies[i]?.remaining as number
+      cells[offset + 2 + 2 * i] = untilUs[i] as number
+    }
+  }
+
+  #isOver(slot: number, nowUs: number): boolean {
+    this.#states.select(slot)
+    for (let i = 0; i < this.#policies; i += 1) if (this.#number(2 + 2 * i) > nowUs) return false
+    return true
+  }
+
+  #isExhausted(nowUs: number): boolean {
+    for (let i = 0; i < this.#policies; i += 1)
+      if (this.#number(1 + 2 * i) === 0 && this.#number(2 + 2 * i) > nowUs) return true
     return false
   }
 
   /** Whether a sign is to be seen of a policy of which something was in use that still weighs. */
-  #shows(sign: Sign, at: number, result: StoreResult, mode: Mode): boolean {
+  #shows(sign: Sign, result: StoreResult, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = result.policies[i] as PolicyResult
-      const remained = this.#cells[at + HEADER + 2 * i] as number
-      const untilUs = this.#cells[at + HEADER + 2 * i + 1] as number
+      const remained = this.#number(1 + 2 * i)
+      const untilUs = this.#number(2 + 2 * i)
       if (remained >= now.limit || untilUs <= result.nowUs + LOSS_MARGIN_US) continue
       const earlierUs = untilUs - LOSS_MARGIN_US - (result.untilUs[i] as number)
       if (sign(now, remained, earlierUs, mode, result.granted)) return true
@@ -142,14 +164,14 @@ export class LastSeen {
     return false
   }
 
-  #seenAt(at: number): Seen {
+  #seen(): Seen {
     const remaining: number[] = []
     const untilUs: number[] = []
     for (let i = 0; i < this.#policies; i += 1) {
-      remaining.push(this.#cells[at + HEADER + 2 * i] as number)
-      untilUs.push(this.#cells[at + HEADER + 2 * i + 1] as number)
+      remaining.push(this.#number(1 + 2 * i))
+      untilUs.push(this.#number(2 + 2 * i))
     }
-    return { nowUs: this.#cells[at + 1] as number, remaining, untilUs }
+    return { nowUs: this.#number(0), remaining, untilUs }
   }
 }
 

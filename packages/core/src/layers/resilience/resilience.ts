@@ -34,7 +34,7 @@ export class Resilience implements Layer {
   /** By the number of policies. */
   readonly #lastSeen: LastSeen[] = []
   readonly #seenOf: (policySet: PolicySet) => LastSeen = memoized(({ policies: { length } }) => {
-    this.#lastSeen[length] ??= new LastSeen(length)
+    this.#lastSeen[length] ??= new LastSeen(length, this.#options.maxLocalKeys)
     return this.#lastSeen[length]
   })
   #hasAnswered = false

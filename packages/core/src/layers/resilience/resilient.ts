@@ -26,6 +26,13 @@ export interface ResilientOptions {
   /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
+  /** How many keys this process remembers for decisions without the store: of each policy those
+   *  that it decided so, and of all policies together those that it last saw in the store. Tables
+   *  grow with use: 50 bytes for a key last seen (of one policy), and 35 bytes beside its text for
+   *  one that was decided here (80 for a sliding window). Beyond it, keys that were used least, or
+   *  seen longest ago, make room; an exhausted key does not, and once all are exhausted, new keys
+   *  share one counter and may be refused. 1,000 to 10,000,000; default 100,000. */
+  readonly maxLocalKeys?: number | undefined
   /** How many processes share the limits, and which this one is. Default 1: each takes itself for
    *  the only one. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
@@ -130,6 +137,7 @@ export function layeredStore(
 export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
   deadlineMs: wholeNumber(1, 60_000),
   whenUnavailable: checkWhen,
+  maxLocalKeys: wholeNumber(1_000, 10_000_000),
   instances: unchecked,
   log: ofType('function'),
 }
@@ -138,15 +146,17 @@ export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
 export interface ResilientSettings {
   readonly deadlineMs: number
   readonly whenUnavailable: WhenUnavailable
+  readonly maxLocalKeys: number
   /** Undefined: nothing is said of them. */
   readonly instances: Peers | undefined
   readonly log: ((line: string) => void) | undefined
 }
 
 export function resilientSettings(options: ResilientOptions): ResilientSettings {
-  const { deadlineMs = 100, whenUnavailable = 'local', instances, log } = options
+  const { deadlineMs = 100, whenUnavailable = 'local', maxLocalKeys = 100_000 } = options
+  const { instances, log } = options
   const peers = instances === undefined ? undefined : checkedInstances(instances)
-  return { deadlineMs, whenUnavailable, instances: peers, log }
+  return { deadlineMs, whenUnavailable, maxLocalKeys, instances: peers, log }
 }
 
 /** A store as a backend of one node. */

@@ -34,8 +34,13 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
 
 const away = new Error('away')
 
-function fallbackOf(peers: () => Peers = () => ALONE, clock = fakeClock()): Fallback {
-  return new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
+function fallbackOf(
+  peers: () => Peers = () => ALONE,
+  clock = fakeClock(),
+  maxLocalKeys = 100_000,
+): Fallback {
+  const time = virtualTime()
+  return new Fallback({ clock, peers, time, whenUnavailable: 'local', maxLocalKeys })
 }
 
 function seenOf({ nowUs, untilUs, policies }: StoreResult): Seen {

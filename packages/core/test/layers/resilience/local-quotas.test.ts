@@ -62,7 +62,13 @@ test.each([
     const clock = fakeClock()
     const policy = tokenBucket({ capacity, refill: capacity, every: '10s' })
     const peers = () => ({ count, rank: 0 })
-    const fallback = new Fallback({ clock, peers, time: virtualTime(), whenUnavailable: 'local' })
+    const fallback = new Fallback({
+      clock,
+      peers,
+      time: virtualTime(),
+      whenUnavailable: 'local',
+      maxLocalKeys: 1_000,
+    })
     const target = { policySet: makePolicySet('share', [policy]), key: 'k' }
     const request = { mode: 'consume', target, costs: [1], count: 1 } as const
     const passes = () => fallback.decide(request, undefined, away, 1_000).granted > 0

@@ -31,8 +31,8 @@ test.each(factories)('all processes together leave what a class is to leave: %s'
         for (let rank = 0; rank < count; rank += 1) {
           const peers = () => ({ count, rank })
           const time = virtualTime()
-          const options = { clock: time, peers, time, whenUnavailable: 'local' } as const
-          const fallback = new Fallback(options)
+          const when = { whenUnavailable: 'local', maxLocalKeys: 1_000 } as const
+          const fallback = new Fallback({ clock: time, peers, time, ...when })
           const take = (keep: number[]) => {
             const request = { mode: 'consume', target, costs: [1], count: 100, keep } as const
             return fallback.decide(request, undefined, away, 1_000).granted
@@ -54,7 +54,13 @@ test.each(factories)('all processes together leave what a class is to leave: %s'
 test('a class that a part is too small for comes again; one that can never pass does not', () => {
   const time = virtualTime()
   const peers = () => ({ count: 10, rank: 0 })
-  const fallback = new Fallback({ clock: time, peers, time, whenUnavailable: 'local' })
+  const fallback = new Fallback({
+    clock: time,
+    peers,
+    time,
+    whenUnavailable: 'local',
+    maxLocalKeys: 1_000,
+  })
   const [, of] = factories[0] as (typeof factories)[number]
   const target = { policySet: makePolicySet('p', [of(10)]), key: 'k' }
   const waitOf = (keep: number[]) => {

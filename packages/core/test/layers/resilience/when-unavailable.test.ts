@@ -24,7 +24,13 @@ function targetOf(each: Each) {
 function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavailable = 'local') {
   const time = virtualTime()
   const peers = () => ALONE
-  const fallback = new Fallback({ clock: fakeClock(), peers, time, whenUnavailable })
+  const fallback = new Fallback({
+    clock: fakeClock(),
+    peers,
+    time,
+    whenUnavailable,
+    maxLocalKeys: 1_000,
+  })
   const request = onTarget(targetOf(each), mode)
   const result = fallback.decide(request, undefined, away, 299.5)
   const left = result.policies.map(({ remaining }) => remaining)
@@ -39,7 +45,12 @@ test('local policies are counted, and not others beside them', () => {
 
 test('local policies are judged by what was seen of them, not of others beside them', () => {
   const time = virtualTime()
-  const options = { peers: () => ALONE, time, whenUnavailable: 'local' } as const
+  const options = {
+    peers: () => ALONE,
+    time,
+    whenUnavailable: 'local',
+    maxLocalKeys: 1_000,
+  } as const
   const fallback = new Fallback({ ...options, clock: time })
   const untilUs = [0, 60_000_000].map((us) => time.nowUs() + us)
   const seen = { nowUs: time.nowUs(), remaining: [0, 1], untilUs }

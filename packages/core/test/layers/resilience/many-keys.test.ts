@@ -1,0 +1,141 @@
+// `maxLocalKeys`: how many keys a process decides without the store, and remembers from before.
+
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  redisStore,
+  resilient,
+  slidingWindow,
+} from '../../../src/index.js'
+import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
+import type { Peers } from '../../../src/layers/resilience/peers.js'
+import { resilientIn } from '../../../src/layers/resilience/resilient.js'
+import { makePolicySet, resultOf } from '../../../src/request.js'
+import type { Store } from '../../../src/store.js'
+import { virtualTime } from '../../virtual-time.js'
+import { consuming, memoryIn } from '../requests.js'
+
+const away = new Error('away')
+const hour = (limit: number): Policy => slidingWindow({ name: 'p', limit, window: '1h' })
+/** The last of 20 processes. */
+const LAST: Peers = { count: 20, rank: 19 }
+
+function storeThatIsAway(): Store {
+  return {
+    decide() {
+      throw away
+    },
+    reset() {},
+  }
+}
+
+function keysOf(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `user-${i}`)
+}
+
+test('in an outage nobody is refused for others: 15,000 users, a local quota of 1', async () => {
+  const store = resilientIn(virtualTime(), storeThatIsAway(), {
+    instances: { count: 20, rank: 19 },
+  })
+  const limiter = new RateLimiter({ name: 'many', store, policy: hour(20) })
+  let refused = 0
+  for (const key of keysOf(15_000)) if (!(await limiter.consume(key)).allowed) refused += 1
+  expect(refused).toBe(0)
+  expect((await limiter.consume('user-0')).allowed).toBe(false)
+  await store.close()
+})
+
+describe('with a maxLocalKeys of 1,000', () => {
+  function fallbackOf(peers: () => Peers) {
+    const time = virtualTime()
+    const when = { whenUnavailable: 'local', maxLocalKeys: 1_000 } as const
+    return new Fallback({ clock: time, peers, time, ...when })
+  }
+
+  function refusedOf(fallback: Fallback, limit: number, count: number): number {
+    const policySet = makePolicySet('many', [hour(limit)])
+    return keysOf(count).filter(
+      (key) => fallback.decide(consuming(policySet, key), undefined, away, 1_000).granted === 0,
+    ).length
+  }
+
+  test('keys that have something left make room for new ones', () => {
+    expect(
+      refusedOf(
+        fallbackOf(() => LAST),
+        40,
+        5_000,
+      ),
+    ).toBe(0)
+  })
+
+  test('keys that are exhausted do not, and new ones share a counter', () => {
+    expect(
+      refusedOf(
+        fallbackOf(() => LAST),
+        20,
+        5_000,
+      ),
+    ).toBe(3_999)
+  })
+})
+
+describe('what was last seen', () => {
+  const policy = fixedWindow({ limit: 10, window: '1m' })
+  const policySet = makePolicySet('seen', [policy])
+  const START_US = 1_750_000_000_000_000
+
+  function seenOf(maxKeys: number) {
+    const seen = new LastSeen(1, maxKeys)
+    return {
+      note(key: string, left: number, atMs = 0): void {
+        const nowUs = START_US + atMs * 1_000
+        const readings = [{ left, waitMs: 0, resetUs: 60_000_000 }]
+        seen.note(
+          { policySet, key },
+          resultOf(consuming(policySet, key), 1, nowUs, readings),
+          'consume',
+        )
+      },
+      known: (keys: readonly string[]) =>
+        keys.filter((key) => seen.get({ policySet, key }) !== undefined),
+    }
+  }
+
+  test('is known of 100,000 keys', () => {
+    const { note, known } = seenOf(100_000)
+    const keys = keysOf(100_000)
+    for (const key of keys) note(key, 5)
+    expect(known(keys).length).toBe(100_000)
+  })
+
+  test('of the oldest keys makes room, but not of those that are exhausted', () => {
+    const { note, known } = seenOf(1_000)
+    const exhausted = keysOf(100)
+    for (const key of exhausted) note(key, 0)
+    for (let i = 0; i < 20_000; i += 1) note(`other-${i}`, 5, i / 1_000)
+    const last = Array.from({ length: 300 }, (_, i) => `other-${19_999 - i}`)
+    // Once in a while all that are looked at are exhausted.
+    expect(known(exhausted).length).toBeGreaterThan(60)
+    expect(known(last).length).toBeGreaterThan(200)
+  })
+
+  test('takes no room once it is over', () => {
+    const { note, known } = seenOf(1_000)
+    const exhausted = keysOf(1_000)
+    for (const key of exhausted) note(key, 0)
+    for (let i = 0; i < 1_000; i += 1) note(`other-${i}`, 5, 61_000)
+    expect(known(exhausted).length).toBeLessThan(20)
+    expect(known(Array.from({ length: 1_000 }, (_, i) => `other-${i}`)).length).toBe(1_000)
+  })
+})
+
+test.each([999, 10_000_001, 1_000.5, '5000', null])('maxLocalKeys of %s is refused', (bad) => {
+  const options = { maxLocalKeys: bad as number }
+  const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+  expect(() => resilient(memoryIn(virtualTime()), options)).toThrow(refused)
+  expect(() => redisStore({} as never, options)).toThrow(refused)
+})
