@@ -37,6 +37,8 @@ export interface Connection {
   readonly isCluster: boolean
   /** What the client puts before each key. */
   readonly keyPrefix: string
+  /** The number of the client's database. */
+  readonly database: number
   /** Of a Cluster: the node that serves a slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   /** Sends one call through the client, which finds the node. */

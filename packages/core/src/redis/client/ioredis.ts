@@ -5,6 +5,7 @@ import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { withDeadline } from '../../layers/resilience/deadlines.js'
 import type { Connection, RedisLike, Send } from './client.js'
+import { databaseOf } from './database.js'
 
 interface Stream {
   readonly bytesRead?: number
@@ -184,20 +185,34 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
     time.soon(() => time.soon(giveUp))
   }
 
+  const database = databaseOf(client, send)
   const { keyPrefix } = (client.options ?? {}) as { readonly keyPrefix?: string | null }
   const connection: Connection & { isStarted: boolean } = {
     isCluster,
     isStarted: typeof client.on !== 'function' || typeof client.off !== 'function',
     keyPrefix: keyPrefix ?? '',
+    get database() {
+      return database.number
+    },
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     call(command, args) {
       if (client.status === 'ready') watch(client as NodeConnection)
-      return send(command, args)
+      const selection = database.selecting()
+      if (selection === undefined) return send(command, args)
+      return selection.then(() => connection.call(command, args))
     },
     inOneWrite(node, items, ask) {
       const to = connectionTo(node)
       const isReady = to?.status === 'ready'
       if (isReady || to?.status === 'connect') watch(to)
+      const selection = database.selecting()
+      if (selection !== undefined) {
+        const askInVain = (): void => {
+          for (const item of items) ask(item, () => selection)
+        }
+        selection.then(() => connection.inOneWrite(node, items, ask), askInVain)
+        return
+      }
       const stream = isReady && items.length > 1 ? to.stream : undefined
       const way = isReady && isCluster ? directly(to) : send
       stream?.cork?.()

@@ -65,7 +65,7 @@ return errors
 export type Permissions = (error: unknown, tagOf: () => string) => void
 
 export function permissions(
-  connection: Pick<Connection, 'call' | 'keyPrefix'>,
+  connection: Pick<Connection, 'call' | 'database' | 'keyPrefix'>,
   prefix: string,
   deadlineMs: number,
   time: Time,
@@ -90,7 +90,8 @@ export function permissions(
     }
     if (isWarned || refused === '') return
     isWarned = true
-    const allowed = COMMANDS.map((name) => `+${name.toLowerCase()}`).join(' ')
+    const commands = connection.database === 0 ? COMMANDS : [...COMMANDS, 'SELECT']
+    const allowed = commands.map((name) => `+${name.toLowerCase()}`).join(' ')
     const remedy = `run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${allowed}`
     warn('WEIR_NOT_PERMITTED', `Redis does not permit what Weir needs: ${refused}; ${remedy}`)
   }
