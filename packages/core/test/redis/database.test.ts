@@ -1,5 +1,5 @@
-// The database that a client's `db` names, on real servers, with both majors of ioredis: Weir decides
-// there or not at all.
+// The database that the `db` of a client names, on real servers, with both majors of ioredis: Weir
+// decides there or not at all.
 
 import {
   type RedisCluster,
