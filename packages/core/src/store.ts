@@ -116,7 +116,7 @@ export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw'
 export interface Target {
   /** The policies to decide by, and the name of their limiter. */
   readonly policySet: PolicySet
-  /** Who is limited. Never empty. */
+  /** Who is limited. From a limiter, it has 1 to 256 characters: longer ones are hashed. */
   readonly key: string
   /** Who is limited by a policy that has a key of its own, by the policy's place in the set. */
   readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
@@ -124,7 +124,7 @@ export interface Target {
 
 /** The key of a policy that does not limit the decision's key. */
 export interface OwnKey {
-  /** Who is limited. Never empty. */
+  /** Who is limited. As long as a target's key. */
   readonly key: string
   /** Keys with equal tags lie on one node of a Redis Cluster and can be decided together. */
   readonly tag: string

@@ -82,7 +82,10 @@ export class KeyHash {
   }
 }
 
-/** Longer texts are kept as a hash of 128 bits, so that a number of keys is a bound for memory. */
+/**
+ * Longer texts, as of several keys, are kept as a hash of 128 bits, so that a number of keys is a
+ * bound for memory.
+ */
 const LONGEST = 256
 
 /**

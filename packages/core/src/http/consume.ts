@@ -5,17 +5,25 @@ import { isPolicy, type Policy } from '../algorithms/policy.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
-import { type Awaitable, whenKnown } from '../base/maybe-async.js'
+import { type Awaitable, isPromise, whenKnown } from '../base/maybe-async.js'
 import type { Cost } from '../limiter/costs.js'
+import { countersOfLimiter } from '../limiter/counters.js'
 import type { Decision, WaitDecision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { DecideOptions } from '../limiter/options.js'
-import { type Key, type PolicyInput, type PolicyUse, usesOf } from '../limiter/policy-set.js'
+import {
+  type Key,
+  LongKeyError,
+  type PolicyInput,
+  type PolicyUse,
+  usesOf,
+} from '../limiter/policy-set.js'
 import type { PolicyOfKey } from '../live/types.js'
 import type { HttpAdapter } from './adapter.js'
 import { type Asked, type LimitOptions, waitMsOf } from './options.js'
 import { prioritySource } from './priority.js'
-import { type TurnLost, waitForTurn } from './wait.js'
+import { longKey } from './response/refusal.js'
+import { Undecided, waitForTurn } from './wait.js'
 
 /** The decision on a request whose `cost` gave no cost: 1 was charged. */
 export class InvalidCost {
@@ -26,7 +34,7 @@ export class InvalidCost {
   }
 }
 
-export type Consumed = Decision | WaitDecision | InvalidCost | TurnLost
+export type Consumed = Decision | WaitDecision | InvalidCost | Undecided
 
 export type Consume<Req, Res, Rest extends unknown[]> = (
   request: Req,
@@ -35,7 +43,34 @@ export type Consume<Req, Res, Rest extends unknown[]> = (
   rest: Rest,
 ) => Consumed | Promise<Consumed>
 
+/** Decides on requests. */
 export function consumer<Req, Res, Rest extends unknown[]>(
+  options: LimitOptions<Req, Rest>,
+  limiter: RateLimiter,
+  source: PolicySource<Req, Rest>,
+  adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
+): Consume<Req, Res, Rest> {
+  const consume = consumerOf(options, limiter, source, adapter)
+  // Only a policy that the request chooses can have a key that is too long. Shadow mode refuses
+  // nobody.
+  if (source.of === undefined || options.shadow) return consume
+  const { undecided } = countersOfLimiter(limiter)
+  function failed(error: unknown): Undecided {
+    if (!(error instanceof LongKeyError)) throw error
+    undecided.noKey += 1
+    return new Undecided(longKey())
+  }
+  return (request, response, key, rest) => {
+    try {
+      const consumed = consume(request, response, key, rest)
+      return isPromise(consumed) ? consumed.catch(failed) : consumed
+    } catch (error) {
+      return failed(error)
+    }
+  }
+}
+
+function consumerOf<Req, Res, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   source: PolicySource<Req, Rest>,

@@ -4,7 +4,7 @@ import { quote } from '../base/errors.js'
 import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
 import type { UndecidedCounters } from '../limiter/counters.js'
-import { isKey, type Key } from '../limiter/policy-set.js'
+import { isKey, isLongKey, type Key } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
 import { parseAddress } from './client/address.js'
 import { addressKey } from './client/address-key.js'
@@ -12,7 +12,7 @@ import { accessList } from './client/lists.js'
 import { headerOf, proxyResolver } from './client/proxies.js'
 import { checkTrust } from './client/warnings.js'
 import type { LimitOptions } from './options.js'
-import { denyListed, type Refusal, unidentified } from './response/refusal.js'
+import { denyListed, longKey, type Refusal, unidentified } from './response/refusal.js'
 
 /** What all requests without a usable key are counted by. */
 // The NUL keeps it apart from what headers, addresses and paths can hold.
@@ -44,8 +44,15 @@ export function identifier<Req, Rest extends unknown[]>(
     return whenKnown(key(request, ...rest), (found) => {
       if (!isKey(found)) return withoutKey(request, found, rest)
       warnOfRawAddress(found, limiterName)
-      return found
+      return counted(found)
     })
+  }
+
+  /** A key that is not counted must neither go free nor share the bucket of others. */
+  function counted(key: Key): Client {
+    if (!isLongKey(key)) return key
+    undecided.noKey += 1
+    return shadow ? undefined : longKey()
   }
 
   function withoutKey(request: Req, found: unknown, rest: Rest): Client | Promise<Client> {
@@ -55,7 +62,7 @@ export function identifier<Req, Rest extends unknown[]>(
     }
     if (typeof onMissingKey === 'function') {
       return whenKnown(onMissingKey(request, ...rest), (other) =>
-        isKey(other) ? other : SHARED_KEY,
+        isKey(other) ? counted(other) : SHARED_KEY,
       )
     }
     if (onMissingKey === undefined) warnOfMissingKey(key === undefined, limiterName, found)

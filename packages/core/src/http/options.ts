@@ -32,8 +32,8 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
     DenialOptions<Req, Rest>,
     AddressOptions {
   /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
-   *  key. Anything else is no usable key. Default: the client's address, IPv6 by its network of
-   *  `ipv6Prefix` bits. */
+   *  key. Anything else is no usable key; a text of more than 8,192 characters is answered 400.
+   *  Default: the client's address, IPv6 by its network of `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
    * What becomes of a request without a usable key:

@@ -23,7 +23,7 @@ import {
   withDecision,
   writeHeaders,
 } from './response/request-decision.js'
-import { TurnLost } from './wait.js'
+import { Undecided } from './wait.js'
 
 export interface Responder<Req, Res, Rest extends unknown[]> {
   /** Places the decision, sets the headers, and says what comes of the request. */
@@ -56,7 +56,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
     consumed: Consumed,
     rest: Rest,
   ): Verdict | Promise<Verdict> {
-    if (consumed instanceof TurnLost) return refuse(request, response, consumed.refusal, rest)
+    if (consumed instanceof Undecided) return refuse(request, response, consumed.refusal, rest)
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const before = carriedBy(request, rest)

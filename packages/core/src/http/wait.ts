@@ -7,8 +7,8 @@ import type { Key } from '../limiter/policy-set.js'
 import type { HttpAdapter } from './adapter.js'
 import { clientLeft, limiterClosed, type Refusal } from './response/refusal.js'
 
-/** A request that waited for its turn and got no decision: it is refused. */
-export class TurnLost {
+/** A request on which no decision was made, for what it is itself: it is refused. */
+export class Undecided {
   readonly refusal: Refusal
 
   constructor(refusal: Refusal) {
@@ -26,15 +26,15 @@ export async function waitForTurn<Res>(
   options: WaitOptions,
   response: Res | undefined,
   { afterResponse }: Pick<HttpAdapter<never, Res, never>, 'afterResponse'>,
-): Promise<WaitDecision | TurnLost> {
+): Promise<WaitDecision | Undecided> {
   const leaving = new AbortController()
   if (response !== undefined) afterResponse(response, () => leaving.abort(LEFT))
   try {
     return await limiter.wait(key, { ...options, signal: leaving.signal })
   } catch (error) {
-    if (error === LEFT) return new TurnLost(clientLeft())
+    if (error === LEFT) return new Undecided(clientLeft())
     if ((error as { code?: unknown } | null)?.code === 'WEIR_CLOSED')
-      return new TurnLost(limiterClosed())
+      return new Undecided(limiterClosed())
     throw error
   }
 }

@@ -11,6 +11,8 @@ export type Cost = number | Readonly<Record<string, number>>
 /** A request of a limiter: with the policies as they were given, where that says more. */
 export interface LimiterRequest extends StoreRequest {
   readonly uses?: readonly PolicyUse[] | undefined
+  /** Who is limited, as it was given: the target has the name of it. */
+  readonly key?: string | undefined
   /** Its class, of which `keep` follows. */
   readonly priority?: string | undefined
 }

@@ -26,7 +26,7 @@ interface DecisionBase {
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
    *  share of its limit left. */
   readonly policy: Policy
-  /** Who was limited, as text. */
+  /** Who was limited: the key as it was given, as text. */
   readonly key: string
   /** The limit of the binding policy; `policies` has those of all. */
   readonly limit: number
@@ -132,10 +132,10 @@ function countOfClass({ classes }: SetCounters, priority: string, place: number)
   if (cells !== undefined) add(cells, place, 1)
 }
 
-function madeOf(request: StoreRequest, result: StoreResult, binding: PolicyResult): Decision {
+function madeOf(request: LimiterRequest, result: StoreResult, binding: PolicyResult): Decision {
   const { granted, unavailableMs } = result
-  const { key, policySet } = request.target
-  const { name } = policySet
+  const { target, key = target.key } = request
+  const { name } = target.policySet
   if (granted > 0) return allowed(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
     return denied(name, binding, key, result, 'store-unavailable', unavailableMs)

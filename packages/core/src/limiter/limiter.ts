@@ -3,7 +3,7 @@ import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
 import { durationMs } from '../base/duration.js'
 import { quote, typeError } from '../base/errors.js'
-import { shortName } from '../base/key-hash.js'
+import { nameOfKey } from '../base/key-name.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
 import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime } from '../base/time.js'
@@ -11,7 +11,7 @@ import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, ownLayerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { partOfTarget } from '../request.js'
-import type { Mode, Store, StoreRequest, Target } from '../store.js'
+import type { Mode, PolicySet, Store, StoreRequest } from '../store.js'
 import { AskLine } from './asking.js'
 import {
   type Cost,
@@ -51,6 +51,7 @@ import {
   adaptiveOf,
   checkedKey,
   type Key,
+  LongKeyError,
   type PolicyInput,
   type Resolved,
   resolver,
@@ -71,8 +72,8 @@ const DECIDING: readonly Method[] = ['consume', 'peek', 'wait', 'consumeUpTo']
 /**
  * Limits how often things may happen. Most callers want `consume`.
  *
- * A key is a text that is not empty, a whole number or a bigint; a number is the same key as its
- * text.
+ * A key is a text of 1 to 8,192 characters, a whole number or a bigint; a number is the same key as
+ * its text.
  *
  * Methods throw, and the asynchronous ones reject with:
  * - WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION, as TypeError
@@ -201,12 +202,10 @@ export class RateLimiter {
     signal?.throwIfAborted()
     if (this.#isClosed) throw this.#closed()
     if (!this.#isEnabled) return { ...this.#taken(this.#switchedOff(key)), waitedMs: 0 }
-    const { policySet, ownKeys } = resolved
-    if (policySet === undefined)
+    if (resolved.policySet === undefined)
       return { ...this.#taken(this.#withoutStore(resolved, key)), waitedMs: 0 }
-    const target = { policySet, key, ownKeys }
     const request = this.#priorities.request(
-      requestOf('consume', target, costs, resolved),
+      requestOf('consume', key, costs, resolved, resolved.policySet),
       priority,
     )
     const limited = { ...request, atLeast: 1 }
@@ -237,12 +236,12 @@ export class RateLimiter {
     if (!this.#isEnabled) return { ...this.#taken(this.#switchedOff(key)), granted: n }
     const known = this.#resolveFor('consumeUpTo', key, options)
     const resolved = isPromise(known) ? await known : known
-    const { policySet, ownKeys } = resolved
+    const { policySet, costsOfOne } = resolved
     if (policySet === undefined) {
       const decision = this.#taken(this.#withoutStore(resolved, key))
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
-    const plain = requestOf('consume', { policySet, key, ownKeys }, resolved.costsOfOne, resolved)
+    const plain = requestOf('consume', key, costsOfOne, resolved, policySet)
     const one = this.#priorities.request(plain, priority)
     const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
     const result = await asked.catch((error) => {
@@ -362,9 +361,10 @@ export class RateLimiter {
     if (policySet === undefined) return
     // Counters of other keys stay.
     const places = [...policySet.policies.keys()]
-    const ofKey = places.filter((i) => (ownKeys?.[i]?.key ?? text) === text)
+    const name = nameOfKey(text)
+    const ofKey = places.filter((i) => (ownKeys?.[i]?.key ?? name) === name)
     if (ofKey.length === 0) return
-    await this.store.reset(partOfTarget({ policySet, key: text, ownKeys }, ofKey))
+    await this.store.reset(partOfTarget({ policySet, key: name, ownKeys }, ofKey))
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
@@ -476,9 +476,9 @@ export class RateLimiter {
     priority: string | undefined,
   ): Decision | Promise<Decision> {
     const costs = cost === 1 ? resolved.costsOfOne : costsOf(resolved, cost, mode)
-    const { policySet, ownKeys } = resolved
+    const { policySet } = resolved
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
-    const plain = requestOf(mode, { policySet, key, ownKeys }, costs, resolved)
+    const plain = requestOf(mode, key, costs, resolved, policySet)
     const request = priority === undefined ? plain : this.#priorities.request(plain, priority)
     const layer = this.#ownLayer
     if (layer !== undefined) return decisionOfLayers(layer, request)
@@ -531,15 +531,16 @@ export class RateLimiter {
 
   #remembered(key: string, input: PolicyInput): Resolved {
     const resolved = this.#resolve(input)
-    this.#chosen.set(shortName(key), resolved)
+    this.#chosen.set(nameOfKey(key), resolved)
     return resolved
   }
 
   /** The policy function threw or returned no policy: its last policy for this key is used, never
    *  "unlimited". */
   #lastGood(method: Method, key: string, cause: unknown): Resolved {
+    if (cause instanceof LongKeyError) throw cause
     const problem = `the policy function of limiter "${this.name}" failed: ${quote(cause)}`
-    const resolved = this.#chosen.get(shortName(key))
+    const resolved = this.#chosen.get(nameOfKey(key))
     if (resolved !== undefined) {
       warnOnce('WEIR_POLICY_FAILED', this.name, `${problem}; its last policy for a key is used`)
       return resolved
@@ -558,11 +559,12 @@ export class RateLimiter {
 /** A request that costs so many units of each policy. */
 function requestOf(
   mode: Mode,
-  target: Target,
+  key: string,
   costs: readonly number[],
-  { uses }: Resolved,
+  { uses, ownKeys }: Resolved,
+  policySet: PolicySet,
 ): LimiterRequest {
-  return { mode, target, costs, count: 1, uses }
+  return { mode, target: { policySet, key: nameOfKey(key), ownKeys }, costs, count: 1, uses, key }
 }
 
 const checkEnabled = ofType('boolean')

@@ -3,7 +3,15 @@
 
 import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
-import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import {
+  type CodedError,
+  type ErrorCode,
+  invalid,
+  quote,
+  rangeError,
+  typeError,
+} from '../base/errors.js'
+import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
 import { checkWhen, makePolicySet } from '../request.js'
@@ -11,8 +19,9 @@ import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
 import type { AdaptiveState, LimiterCounters } from './counters.js'
 
 /**
- * Who is limited: a text that is not empty, a whole number from -(2^53 - 1) to 2^53 - 1, or a
- * bigint. A number is the same key as its text: 42, 42n and '42' are one.
+ * Who is limited: a text of 1 to 8,192 characters, a whole number from -(2^53 - 1) to 2^53 - 1, or
+ * a bigint. A number is the same key as its text: 42, 42n and '42' are one. A text of more than 256
+ * characters (UTF-16 units) is counted under `#` and the SHA-256 of its UTF-8.
  */
 export type Key = string | number | bigint
 
@@ -215,7 +224,9 @@ const MAX_REMEMBERED = 1_000
 const MAX_NOTES = 10_000
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
-  return key === undefined ? undefined : { key: String(key), tag: String(tag ?? key) }
+  if (key === undefined) return undefined
+  const name = nameOfKey(String(key))
+  return { key: name, tag: tag === undefined ? name : nameOfKey(String(tag)) }
 }
 
 function checkedUse(input: Policy | PolicyUse): PolicyUse {
@@ -233,12 +244,30 @@ function checkedUse(input: Policy | PolicyUse): PolicyUse {
   return use
 }
 
-/** The text of a key. */
+/** The text of a key, which is counted under its name (base/key-name.ts). */
 export function checkedKey(key: Key): string {
-  if (typeof key === 'string' && key !== '') return key
-  if (isKey(key)) return String(key)
-  const right = 'a text that is not empty, a whole number or a bigint, which names who is limited'
-  throw invalid('WEIR_INVALID_KEY', 'key', key, right, key === '' ? 'string' : 'number')
+  if (!isKey(key)) {
+    const right = 'a text that is not empty, a whole number or a bigint, which names who is limited'
+    throw invalid('WEIR_INVALID_KEY', 'key', key, right, key === '' ? 'string' : 'number')
+  }
+  const text = String(key)
+  if (text.length > LONGEST_KEY) throw new LongKeyError(text)
+  return text
+}
+
+/** A key that is too long. Clients may choose keys, so this is an error of a request, and none of
+ *  the policy function that gave the key to a policy. */
+export class LongKeyError extends RangeError implements CodedError {
+  readonly code: ErrorCode = 'WEIR_INVALID_KEY'
+  constructor(text: string) {
+    const { length } = text
+    super(`key is ${quote(text)}, of ${length} characters; give one of ${LONGEST_KEY} at the most`)
+  }
+}
+
+/** Whether a key is too long to be counted. */
+export function isLongKey(key: Key): boolean {
+  return typeof key !== 'number' && String(key).length > LONGEST_KEY
 }
 
 export function isKey(key: unknown): key is Key {

@@ -53,7 +53,8 @@ export interface UndecidedStats {
   readonly denyList: number
   /** They were preflights of CORS. */
   readonly preflight: number
-  /** They had no usable key, and `onMissingKey` lets them pass or refuses them. */
+  /** They had no usable key, and `onMissingKey` lets them pass or refuses them; or a key that is
+   *  too long, and were refused. */
   readonly noKey: number
 }
 

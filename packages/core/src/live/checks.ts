@@ -3,13 +3,14 @@
 import { checkedName, isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import { isHashOfKey, LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import type { SettingAnswer, Settings } from '../settings.js'
 import type { Store } from '../store.js'
 import type { OverrideKey } from './types.js'
 
 /** In memory about 1 kB each, where all are different. */
 export const MAX_OVERRIDES = 10_000
-const MAX_KEY = 512
+const LONGEST_PREFIX = 512
 
 /** @throws {TypeError} WEIR_INVALID_OPTION for a store that has none */
 export function settingsOf(store: Store): Settings {
@@ -54,17 +55,24 @@ export function checkKind(policy: Policy, like: Policy, isOverride: boolean): vo
   throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_KEY */
+/**
+ * A long key has a name, which may be given in its place: lists of overrides show it.
+ * @throws {TypeError | RangeError} WEIR_INVALID_KEY
+ */
 export function checkedOverrideKey(given: OverrideKey): {
   readonly kind: 'key' | 'prefix'
   readonly key: string
 } {
-  const prefix = (given as { prefix?: unknown } | undefined | null)?.prefix
-  const key = typeof given === 'string' ? given : prefix
-  if (typeof key === 'string' && key !== '' && key.length <= MAX_KEY)
-    return { kind: typeof given === 'string' ? 'key' : 'prefix', key }
-  const right = `a text of 1 to ${MAX_KEY} characters, or { prefix: such a text }`
+  const prefix: unknown = (given as { prefix?: unknown } | undefined | null)?.prefix
+  if (isTextUpTo(LONGEST_PREFIX, prefix)) return { kind: 'prefix', key: prefix }
+  if (isTextUpTo(LONGEST_KEY, given))
+    return { kind: 'key', key: isHashOfKey(given) ? given : nameOfKey(given) }
+  const right = `a text of 1 to ${LONGEST_KEY} characters, or { prefix: one of ${LONGEST_PREFIX} }`
   throw invalid('WEIR_INVALID_KEY', 'key of an override', given, right, 'string')
+}
+
+function isTextUpTo(longest: number, given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= longest
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY */

@@ -5,7 +5,7 @@ import { isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, quote } from '../base/errors.js'
-import { shortName } from '../base/key-hash.js'
+import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import { textOfGiven } from '../base/key-text.js'
 import type { Awaitable } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
@@ -168,7 +168,7 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
   }
 
   function of(key: string): Policy | Promise<Policy> {
-    const id = shortName(key)
+    const id = nameOfKey(key)
     const found = known.get(id)
     if (found !== undefined) {
       const isFree = loading.size < maxKeys
@@ -188,7 +188,7 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
 
   const ofKey = (key?: unknown): Policy | Promise<Policy> => {
     const text = textOfGiven(key)
-    return text === undefined ? otherwise : of(text)
+    return text === undefined || text.length > LONGEST_KEY ? otherwise : of(text)
   }
   return {
     policy: Object.assign(ofKey, { takesKey: true } as const),
@@ -199,7 +199,7 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
         loading.clear()
         return
       }
-      const id = shortName(String(key))
+      const id = nameOfKey(String(key))
       known.delete(id)
       loading.delete(id)
     },

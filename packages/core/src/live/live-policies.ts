@@ -4,6 +4,7 @@ import { checkedName, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
 import { Recent } from '../base/cache.js'
 import { invalid, quote, StoreError, typeError } from '../base/errors.js'
+import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import { textOfGiven } from '../base/key-text.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
@@ -58,8 +59,8 @@ const CHECKS: Checks<LivePoliciesOptions> = {
 }
 
 const LOST = {
-  restored: 'they were written back as this process knew them, beside what was set since',
-  replaced: 'too many were set since for them to be written back',
+  restored: 'they were written back as this process knew them',
+  replaced: 'others were set since, and hold now',
 }
 
 /** `livePolicies` in another time than the process's. */
@@ -125,10 +126,15 @@ export function livePoliciesIn<Name extends string>(
     if (policy === undefined) throw undeclared(of, defaults.keys())
     const overrides = held.overridesOf(policy)
     const text = overrides && textOfGiven(key)
-    return text === undefined ? policy : (overrides?.of(text, hidden(text)) ?? policy)
+    return text === undefined ? policy : (overrides?.of(text, nameAmong(text)) ?? policy)
   }
 
-  /** What a key is called among the overrides. */
+  /** What a key is called among the overrides. None of them is longer than a key may be. */
+  function nameAmong(text: string): string {
+    return text.length > LONGEST_KEY ? text : hidden(nameOfKey(text))
+  }
+
+  /** The name of a key, as the store shows it. */
   function hidden(key: string): string {
     if (settings.hidden === undefined) return key
     const known = hiddenKeys.get(key) ?? settings.hidden(key)
@@ -203,16 +209,16 @@ export function livePoliciesIn<Name extends string>(
     },
     refresh: () => follower.refresh(),
     status() {
-      const { version, pending, heardAtMs, currentAtMs = Number.NEGATIVE_INFINITY } = follower
-      const nowMs = time.nowMs()
+      const { version, pending, heardAtMs } = follower
+      const heardMsAgo = heardAtMs === undefined ? undefined : time.nowMs() - heardAtMs
       return {
         name,
         version,
         pending,
         overrides: held.overrideCount,
         refused: held.refused.size,
-        heardMsAgo: heardAtMs === undefined ? undefined : nowMs - heardAtMs,
-        isCurrent: nowMs - currentAtMs <= LEAD_MS,
+        heardMsAgo,
+        isCurrent: heardMsAgo !== undefined && heardMsAgo <= LEAD_MS,
       }
     },
     close: () => follower.close(),

@@ -7,7 +7,8 @@ import type { Policy } from '../algorithms/policy.js'
 export interface Override {
   /** Whether `key` is a whole key or a prefix. */
   readonly kind: 'key' | 'prefix'
-  /** The key or the prefix; where the store hashes keys, the hash. */
+  /** The key or the prefix; the hash of a key of more than 256 characters, and where the store
+   *  hashes keys. */
   readonly key: string
   /** What holds for it. */
   readonly policy: Policy

@@ -24,7 +24,7 @@ export interface PolicyChange {
   readonly kind: 'policy' | 'key' | 'prefix'
   /** Of the named policy; of an override, that of the policy itself. */
   readonly name: string
-  /** The key or prefix of an override; where the store hashes keys, the hash. */
+  /** The key or prefix of an override; the hash of a long key, and where the store hashes keys. */
   readonly key?: string | undefined
   /** What holds from then on. Undefined: it was removed, or cannot be read. */
   readonly policy: Policy | undefined
@@ -50,7 +50,8 @@ export interface PolicyAnswer extends PolicyChange {
   readonly isChanged: boolean
 }
 
-/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). */
+/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). A long key may be given
+ *  as `overrides()` shows it, too. */
 export type OverrideKey = string | { readonly prefix: string }
 
 /** A function for the option `policy` of limiters and middlewares: of the limiter's key. Of what is
@@ -75,8 +76,7 @@ export interface LiveStatus {
   readonly refused: number
   /** How long ago the store was heard. Undefined: never; the defaults hold. */
   readonly heardMsAgo: number | undefined
-  /** False: the store was not heard for so long, or not all of what it has could be read, so that
-   *  other policies may hold elsewhere. */
+  /** False: not heard for so long that a change may hold elsewhere and not here. */
   readonly isCurrent: boolean
 }
 

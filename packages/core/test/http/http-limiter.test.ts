@@ -2,7 +2,12 @@
 // framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { httpLimiter, type Refusal, type RequestDecision } from '../../src/http/index.js'
+import {
+  httpLimiter,
+  type LimitOptions,
+  type Refusal,
+  type RequestDecision,
+} from '../../src/http/index.js'
 import {
   type Decision,
   fixedWindow,
@@ -435,6 +440,47 @@ describe('keys', () => {
     for (const part of ['1', ':', 'a:', '1.', '%', ' '])
       await send({ user: `1:1:${part.repeat(500_000 / part.length)}z` })
     expect(performance.now() - start).toBeLessThan(20_000)
+  })
+
+  describe('a key of more than 8,192 characters is answered 400, and neither free nor shared', () => {
+    const user = 'k'.repeat(8_193)
+    const refused = {
+      status: 400,
+      mediaType: 'application/problem+json',
+      content: { title: 'Bad request', detail: 'What this request is counted by is too long.' },
+      decision: undefined,
+    }
+    const policyOfUser = ({ user: key }: FakeRequest) => [{ policy: once, key }]
+
+    test.each<[string, Partial<LimitOptions<FakeRequest>>]>([
+      ['of a function', { key: ({ user: key }) => key }],
+      ['of one that answers later', { key: async ({ user: key }) => key }],
+      ['where others are skipped', { key: ({ user: key }) => key, onMissingKey: 'skip' }],
+      ['of a request that would wait', { key: ({ user: key }) => key, wait: '1s' }],
+      ['of onMissingKey', { key: () => null, onMissingKey: ({ user: key }) => key }],
+      ['of a policy', { policy: policyOfUser }],
+      ['of a policy that is found later', { policy: async (request) => policyOfUser(request) }],
+      ['of a policy, waiting', { policy: policyOfUser, wait: '1s', whenPolicyFails: 'allow' }],
+      ['beside a cost that is none', { policy: policyOfUser, cost: () => -1 }],
+    ])('%s', async (_, options) => {
+      const all = { policy: once, ...options } as Partial<LimitOptions<FakeRequest>>
+      const { send, limiter } = limitOn(all)
+      const response = new FakeResponse()
+      expect(await send({ user }, response)).toMatchObject(refused)
+      expect(response.headers).toEqual({ 'Cache-Control': 'no-store' })
+      const { undecided, decisions } = limiter.stats()
+      expect(undecided.noKey).toBe(1)
+      expect(decisions.reduce((sum, { count }) => sum + count, 0)).toBe(0)
+      expect((await send({ user: user.slice(1) }))?.status).toBe(options.cost && 400)
+      expect(warnings).toEqual([])
+    })
+
+    test('and let pass where limits are only watched', async () => {
+      const watching = { shadow: true, key: ({ user: key }: FakeRequest) => key }
+      const { send, limiter } = limitOn({ policy: once, ...watching })
+      expect(await send({ user })).toBeUndefined()
+      expect(limiter.stats().undecided.noKey).toBe(1)
+    })
   })
 })
 

@@ -65,7 +65,7 @@ const IDS = [
   ' ',
   '*',
   'x'.repeat(8_192),
-  `}${'x'.repeat(8_192)}{`,
+  `}${'x'.repeat(8_190)}{`,
 ]
 
 test('hash-tag injection: an identity with braces emptied the tag, so that a decision was over two slots and failed', async () => {

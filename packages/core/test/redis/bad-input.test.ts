@@ -1,6 +1,7 @@
 // Bad input, row by row: what users hand in by mistake, and what attackers do. The same answer from
 // both stores, before anything is sent to Redis.
 
+import { createHash } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
@@ -152,8 +153,8 @@ describe.each(stores)('on %s', (_, open) => {
       '{}',
       '__proto__',
       'constructor',
-      'x'.repeat(2 ** 20),
-      `${'x'.repeat(2 ** 20 - 1)}y`,
+      'x'.repeat(8_192),
+      `${'x'.repeat(8_191)}y`,
     ]
     for (const key of keys)
       expect((await limiter.consume(key)).allowed, JSON.stringify(key).slice(0, 40)).toBe(true)
@@ -162,17 +163,18 @@ describe.each(stores)('on %s', (_, open) => {
   })
 })
 
-test('a key of 1 MiB is kept as a hash', async () => {
+test('a long key is kept as a hash', async () => {
   const name = newName()
   const limiter = new RateLimiter({
     name,
     store: strictStore(client),
     policy: slidingLog({ limit: 5, window: '1m' }),
   })
-  await limiter.consume('z'.repeat(2 ** 20))
+  const key = 'z'.repeat(8_192)
+  await limiter.consume(key)
   const keys = await client.keys(`*:${name}:*`)
   expect(keys.length).toBe(1)
-  expect(keys[0]?.length).toBeLessThan(160)
+  expect(keys[0]).toContain(`{%23${createHash('sha256').update(key).digest('hex')}}`)
 })
 
 /** Takes the warnings of a test that is about them. */

@@ -1,6 +1,7 @@
 // The command `weir limits`, on a real Redis.
 
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { createHash } from 'node:crypto'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { weir } from '../../src/cli/main.js'
 import { slidingWindow } from '../../src/index.js'
 import { livePolicies } from '../../src/live/live-policies.js'
@@ -56,6 +57,32 @@ test('what is set is listed, told in the history, and read by an application', a
     /^8 {2}20\S+Z {2}free {2}\{.*\} -> \(not set\)$/,
   )
 })
+
+test.each([
+  ['readable', undefined],
+  ['hashed', 'a secret of the tests'],
+])(
+  'an override of a long key holds where keys are %s, and one listed by its hash ends',
+  async (_, hashKeys) => {
+    vi.stubEnv('WEIR_HASH_KEYS', hashKeys)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { name, run } = bench()
+    const [key, other] = ['k'.repeat(8_192), 'k'.repeat(257)]
+    await run('override', key, policy(5))
+    await run('override', other, policy(6))
+    const store = strictStore(singleClient(), { hashKeys })
+    const defaults = { free: slidingWindow({ name: 'api', limit: 10, window: '1m' }) }
+    const live = livePolicies(store, { name, defaults })
+    onTestFinished(() => live.close())
+    expect(await live.refresh()).toBe(true)
+    const held = () => [key, other, `${other}!`].map((each) => live.for('free', each).limit)
+    await vi.waitFor(() => expect(held()).toEqual([5, 6, 10]), 10_000)
+    const hash = `#${createHash('sha256').update(other).digest('hex')}`
+    if (hashKeys === undefined) expect(await run('list')).toContain(`api of "${hash}"  `)
+    await run('remove', 'api', hash)
+    await vi.waitFor(() => expect(held()).toEqual([5, 10, 10]), 10_000)
+  },
+)
 
 test.each([
   ['another command', ['show'], 'WEIR_INVALID_OPTION'],

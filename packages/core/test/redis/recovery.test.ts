@@ -133,6 +133,21 @@ test('a node on which few calls may wait at once gets back, and counts all that 
   expect(await counted(name, keys)).toEqual(keys.map(() => 2))
 })
 
+test('long keys of an outage are counted, as all others', async () => {
+  const keys = ['k'.repeat(1_000), 'k'.repeat(1_100), 'é'.repeat(8_192)]
+  const name = newName()
+  let isAway = false
+  const store = storeOn(clientBy((_, send) => (isAway ? lost() : send())))
+  const limiter = new RateLimiter({ name, store, policy })
+  for (const key of keys) await limiter.consume(key, { cost: 10 })
+  isAway = true
+  for (const key of keys) await limiter.consume(key, { cost: 7 })
+  isAway = false
+  await isIn('closed', store)
+  await waitUntil('all to be counted', async () => store.health().localKeys === 0)
+  expect(await counted(name, keys)).toEqual([17, 17, 17])
+})
+
 describe('keys of an outage', () => {
   const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`)
   /** Of a key: many differ. */

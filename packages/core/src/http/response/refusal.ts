@@ -154,6 +154,12 @@ export function unidentified(): Refusal {
   return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
 }
 
+/** The client has chosen a key that is longer than may be counted. */
+export function longKey(): Refusal {
+  const detail = 'What this request is counted by is too long.'
+  return problem(plain(400, 'Bad request', detail), undefined)
+}
+
 /** A client that has closed its connection while its request waited. Nobody is sent this; code
  *  around the limiter sees the status that nginx logs then. */
 export function clientLeft(): Refusal {

@@ -9,8 +9,6 @@ import { type Seen, textOfSet } from './last-seen.js'
 
 /** Keys that are remembered to be counted in the store, at the most. */
 const MAX_KEYS = 10_000
-/** Longer ones are not remembered: to count them takes their whole text. */
-const LONGEST_KEY = 1_024
 const OFTEN_US = 1_000_000
 
 /** What was admitted locally under a key. */
@@ -53,7 +51,7 @@ export class Ledger {
    *  counted. */
   remember(target: Target, seen: Seen | undefined): Admitted | undefined {
     if (this.keys >= MAX_KEYS) this.#forgetExpired()
-    if (this.keys >= MAX_KEYS || target.key.length > LONGEST_KEY) return undefined
+    if (this.keys >= MAX_KEYS) return undefined
     const id = this.#idOf(target)
     const units = target.policySet.policies.map(() => 0)
     const overUs = units.map(() => 0)
