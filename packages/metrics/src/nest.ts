@@ -64,8 +64,8 @@ function controllerAt(path: string): new (metrics: PrometheusMetrics) => object 
       this.metrics = metrics
     }
 
-    scrape(accept: string | undefined, response: HeaderSetter): string {
-      const { contentType, body } = this.metrics.scrape(accept)
+    async scrape(accept: string | undefined, response: HeaderSetter): Promise<string> {
+      const { contentType, body } = await this.metrics.scrape(accept)
       response.header('Content-Type', contentType)
       response.header('Cache-Control', 'no-store')
       return body

@@ -1,13 +1,20 @@
 // Metrics for OpenTelemetry. Counters and gauges are observable: the SDK asks for them when it
 // exports. Histograms are recorded, once for each call to a store and for each wait.
 
-import { type Attributes, metrics as api, type Meter, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  metrics as api,
+  type BatchObservableResult,
+  type Meter,
+  trace,
+} from '@opentelemetry/api'
 import type { Decision, StoreCall, Wait } from '@weir/core'
 import { listen, type Unsubscribe } from './channels.js'
-import { collector } from './collect.js'
+import { collecting } from './collect.js'
 import { DEFINITIONS } from './definitions.js'
 import type { Limiters } from './limiters.js'
-import type { Metric, Point } from './metric.js'
+import type { Definition, Point } from './metric.js'
+import { inTurns, type Work } from './slices.js'
 
 export type {
   Limiters,
@@ -31,10 +38,10 @@ export interface OtelOptions {
  * @example const stop = observe([limiter])
  */
 export function observe(limiters: Limiters, options: OtelOptions = {}): () => void {
-  const collect = collector(limiters)
+  const collect = collecting(limiters)
   const { meter = api.getMeter('@weir/metrics') } = options
   const observables = new Map(
-    collect().flatMap(({ name, type, unit, help: description }) => {
+    Object.values(DEFINITIONS).flatMap(({ name, type, unit, help: description }) => {
       if (type === 'histogram') return []
       const about = { unit, description }
       const made =
@@ -44,13 +51,18 @@ export function observe(limiters: Limiters, options: OtelOptions = {}): () => vo
       return [[name, made] as const]
     }),
   )
-  const callback: Parameters<Meter['addBatchObservableCallback']>[0] = (result) => {
-    for (const { name, points } of collect()) {
+  function* observeAll(result: BatchObservableResult): Work<void> {
+    const metrics = yield* collect()
+    for (const { name, points } of metrics) {
       const observable = observables.get(name)
       if (observable === undefined) continue
-      for (const point of points) result.observe(observable, point.value, attributesOf(point))
+      for (const point of points) {
+        result.observe(observable, point.value, attributesOf(point))
+        yield 1
+      }
     }
   }
+  const callback = (result: BatchObservableResult) => inTurns(observeAll(result))
   meter.addBatchObservableCallback(callback, [...observables.values()])
   const ends: Unsubscribe[] = [
     recordCalls(histogramOf(meter, DEFINITIONS.durations)),
@@ -64,7 +76,7 @@ export function observe(limiters: Limiters, options: OtelOptions = {}): () => vo
 
 type Histogram = ReturnType<Meter['createHistogram']>
 
-function histogramOf(meter: Meter, { name, unit, help }: Omit<Metric, 'points'>): Histogram {
+function histogramOf(meter: Meter, { name, unit, help }: Definition): Histogram {
   return meter.createHistogram(name, { unit, description: help })
 }
 

@@ -2,10 +2,11 @@
 // library that the application has already.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { collector } from './collect.js'
+import { collecting } from './collect.js'
 import type { Limiters } from './limiters.js'
 import type { Metric } from './metric.js'
 import { type Registry, registered } from './registry.js'
+import { inTurns, type Work } from './slices.js'
 import { OPEN_METRICS, TEXT, textOf, wantsOpenMetrics } from './text.js'
 
 export type {
@@ -28,16 +29,16 @@ export interface Scrape {
 /** The metrics of limiters, for Prometheus. */
 export interface PrometheusMetrics {
   /**
-   * Answers a scrape: a handler for Express, and for `node:http`.
+   * Answers a scrape: a handler for Express, and for `node:http`. With 500 if it fails.
    * @example app.get('/metrics', metrics.handler)
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /**
    * The metrics as text; in the format of OpenMetrics if `accept`, the header of a request, prefers
-   * it.
-   * @example const { contentType, body } = metrics.scrape(ctx.get('accept'))
+   * it. Some 500 series are read or written in a turn of the event loop.
+   * @example const { contentType, body } = await metrics.scrape(ctx.get('accept'))
    */
-  scrape(accept?: string): Scrape
+  scrape(accept?: string): Promise<Scrape>
   /**
    * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`. Returns
    * what takes them out again. Throws what the registry throws, such as for a name that it has.
@@ -55,33 +56,42 @@ export interface PrometheusMetrics {
  * app.get('/metrics', metrics.handler)
  */
 export function prometheus(limiters: Limiters): PrometheusMetrics {
-  const collect = collector(limiters)
+  const collect = collecting(limiters)
 
-  function scrape(accept?: string): Scrape {
+  async function scrape(accept?: string): Promise<Scrape> {
     const isOpen = wantsOpenMetrics(accept)
-    return { contentType: isOpen ? OPEN_METRICS : TEXT, body: textOf(collect(), isOpen) }
+    const body = await inTurns(textOf(await inTurns(collect()), isOpen))
+    return { contentType: isOpen ? OPEN_METRICS : TEXT, body }
   }
 
-  return {
-    scrape,
-    handler(request, response) {
-      const { contentType, body } = scrape(request.headers.accept)
+  async function answer(accept: string | undefined, response: ServerResponse): Promise<void> {
+    try {
+      const { contentType, body } = await scrape(accept)
       response.statusCode = 200
       response.setHeader('Content-Type', contentType)
       response.setHeader('Cache-Control', 'no-store')
       response.setHeader('Vary', 'Accept')
       response.end(body)
-    },
+    } catch {
+      // Nobody else hears of it: a rejection would end the process.
+      if (!response.headersSent) response.statusCode = 500
+      response.end()
+    }
+  }
+
+  return {
+    scrape,
+    handler: (request, response) => void answer(request.headers.accept, response),
     register: (registry) => registered(registry, ofOneScrape(collect)),
   }
 }
 
-/** A registry asks metric by metric: all of one scrape are read at once. */
-function ofOneScrape(collect: () => readonly Metric[]): () => readonly Metric[] {
-  let read: readonly Metric[] | undefined
+/** A registry asks metric by metric, all in one turn of the event loop: that is one scrape. */
+function ofOneScrape(collect: () => Work<readonly Metric[]>): () => Promise<readonly Metric[]> {
+  let read: Promise<readonly Metric[]> | undefined
   return () => {
     if (read === undefined) {
-      read = collect()
+      read = inTurns(collect())
       setImmediate(() => {
         read = undefined
       })

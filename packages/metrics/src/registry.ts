@@ -2,7 +2,7 @@
 // 15 and in its successor, so neither is needed here.
 
 import { DEFINITIONS } from './definitions.js'
-import type { Join, Metric } from './metric.js'
+import type { Definition, Join, Metric } from './metric.js'
 import { cumulative, sampleName } from './text.js'
 
 /** What is used of a registry. */
@@ -17,14 +17,17 @@ interface Value {
   readonly metricName?: string
 }
 
-export function registered(registry: Registry, collect: () => readonly Metric[]): () => void {
+export function registered(
+  registry: Registry,
+  collect: () => Promise<readonly Metric[]>,
+): () => void {
   const names: string[] = []
   const remove = (): void => {
     for (const name of names) registry.removeSingleMetric(name)
   }
   try {
-    collect().forEach((metric, i) => {
-      const made = metricOf(metric, () => collect()[i] as Metric)
+    Object.values(DEFINITIONS).forEach((definition, i) => {
+      const made = metricOf(definition, async () => (await collect())[i] as Metric)
       ;(registry.registerMetric as (metric: unknown) => void).call(registry, made)
       names.push(made.name)
     })
@@ -42,10 +45,6 @@ type Aggregator = 'sum' | 'min' | 'max'
 /** As they are joined within a process. Of several processes none is the last. */
 const AGGREGATORS: Readonly<Record<Join, Aggregator>> = { sum: 'sum', least: 'min', last: 'max' }
 
-const aggregators: ReadonlyMap<string, Aggregator> = new Map(
-  Object.values(DEFINITIONS).map(({ name, join }) => [name, AGGREGATORS[join]]),
-)
-
 /** A metric, as registries read it. */
 interface Registered {
   /** A registry of OpenMetrics takes `_total` off the name, and puts it back for each value. */
@@ -58,15 +57,16 @@ interface Registered {
   reset(): void
 }
 
-function metricOf({ help, type, ...fixed }: Metric, read: () => Metric): Registered {
-  const aggregator = aggregators.get(fixed.name) as Aggregator
+function metricOf(definition: Definition, read: () => Promise<Metric>): Registered {
+  const { help, type, join } = definition
+  const aggregator = AGGREGATORS[join]
   const made: Registered = {
-    name: sampleName({ type, ...fixed }),
+    name: sampleName(definition),
     help,
     type,
     aggregator,
     async get() {
-      return { name: made.name, help, type, aggregator, values: valuesOf(read()) }
+      return { name: made.name, help, type, aggregator, values: valuesOf(await read()) }
     },
     reset() {},
   }

@@ -2,6 +2,7 @@
 
 import type { HistogramStats } from '@weir/core'
 import type { Metric, Point } from './metric.js'
+import type { Work } from './slices.js'
 
 export const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 export const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
@@ -20,17 +21,20 @@ export function sampleName(metric: Pick<Metric, 'name' | 'unit' | 'type'>): stri
 }
 
 /** @param isOpen in the format of OpenMetrics */
-export function textOf(metrics: readonly Metric[], isOpen: boolean): string {
+export function* textOf(metrics: readonly Metric[], isOpen: boolean): Work<string> {
   const lines: string[] = []
   for (const metric of metrics) {
     const family = isOpen ? familyName(metric) : sampleName(metric)
+    const name = sampleName(metric)
     lines.push(`# HELP ${family} ${escaped(metric.help, isOpen)}`)
     lines.push(`# TYPE ${family} ${metric.type}`)
     const unit = UNITS[metric.unit]
     if (isOpen && unit !== undefined) lines.push(`# UNIT ${family} ${unit}`)
     for (const point of metric.points) {
+      const before = lines.length
       if (point.histogram !== undefined) lines.push(...histogramLines(family, point))
-      else lines.push(`${sampleName(metric)}${labels(point.attributes)} ${number(point.value)}`)
+      else lines.push(`${name}${labels(point.attributes)} ${number(point.value)}`)
+      yield lines.length - before
     }
   }
   if (isOpen) lines.push('# EOF')

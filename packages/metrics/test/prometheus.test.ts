@@ -43,7 +43,7 @@ async function serving<Result>(
 
 describe('the text', () => {
   test('has what was counted, to the unit', async () => {
-    const series = seriesOf(prometheus(await busyLimiters('text')).scrape().body)
+    const series = seriesOf((await prometheus(await busyLimiters('text')).scrape()).body)
     const decisions = (limiter: string, outcome: string) =>
       series.get(
         `weir_decisions_total{limiter="${limiter}",outcome="${outcome}",source="store",degraded="false"}`,
@@ -75,7 +75,7 @@ describe('the text', () => {
     const key = 'somebody@example.org'
     const limiter = new RateLimiter({ name: 'private', policy })
     for (let i = 0; i < 9; i += 1) await limiter.consume(key)
-    expect(prometheus([limiter]).scrape().body).not.toContain('somebody')
+    expect((await prometheus([limiter]).scrape()).body).not.toContain('somebody')
   })
 
   test('has no series twice: two limiters of one name are one, and each limiter is read once', async () => {
@@ -86,7 +86,7 @@ describe('the text', () => {
     await one.consume('a')
     await two.consume('a')
     two.enabled = false
-    const { body } = prometheus([one, two, one, { limiter: two }]).scrape()
+    const { body } = await prometheus([one, two, one, { limiter: two }]).scrape()
     const lines = body.split('\n').filter((line) => !line.startsWith('#') && line !== '')
     const names = lines.map((line) => line.slice(0, line.lastIndexOf(' ')))
     expect(new Set(names).size).toBe(names.length)
@@ -110,17 +110,17 @@ describe('the text', () => {
     ['application/openmetrics-text;q=0', TEXT],
     ['application/openmetrics-text;q=nonsense', TEXT],
     [`application/openmetrics-text,${'a/b,'.repeat(10_000)}`, TEXT],
-  ])('is of the format that is asked for (%s)', (accept, expected) => {
-    const { contentType, body } = prometheus([]).scrape(accept)
+  ])('is of the format that is asked for (%s)', async (accept, expected) => {
+    const { contentType, body } = await prometheus([]).scrape(accept)
     expect(contentType).toBe(expected)
     expect(body.endsWith('# EOF\n')).toBe(expected === OPEN_METRICS)
     const family = expected === OPEN_METRICS ? 'weir_decisions' : 'weir_decisions_total'
     expect(body).toContain(`# TYPE ${family} counter\n`)
   })
 
-  test('escapes what a store of a user says, and writes numbers beyond 2^53', () => {
+  test('escapes what a store of a user says, and writes numbers beyond 2^53', async () => {
     const store = storeSaying({ node: 'a"b\\c\nd', calls: { ok: 2 ** 60, timeout: 1e300 } })
-    const { body } = prometheus([limiterOn(store)]).scrape()
+    const { body } = await prometheus([limiterOn(store)]).scrape()
     expect(body).toContain(`node="a\\"b\\\\c\\nd",result="ok"} ${2 ** 60}\n`)
     expect(body).toContain('result="timeout"} 1e+300\n')
     expect(body).toContain('result="error"} 0\n')
@@ -154,11 +154,11 @@ describe('beside limiters', () => {
     await serving(app, async (url) => {
       const answered = fetch(url)
       while (answer === undefined) await new Promise((resolve) => setImmediate(resolve))
-      expect(seriesOf(metrics.scrape().body).get(inFlight)).toBe(1)
+      expect(seriesOf((await metrics.scrape()).body).get(inFlight)).toBe(1)
       answer()
       await (await answered).text()
     })
-    const both = seriesOf(prometheus([guard, koaOverload(), guard]).scrape().body)
+    const both = seriesOf((await prometheus([guard, koaOverload(), guard]).scrape()).body)
     expect(both.get('weir_overload_limit')).toBe(2 * guard.limit)
     expect(both.get('weir_overload_refused_total')).toBe(0)
   })
@@ -171,15 +171,15 @@ describe('beside limiters', () => {
     const [plans, other] = made
     other.close()
     await plans.refresh()
-    const series = seriesOf(prometheus(made).scrape().body)
+    const series = seriesOf((await prometheus(made).scrape()).body)
     plans.close()
     const of = ['version', 'current', 'refused'].map((each) => `weir_live_${each}`)
     expect(of.map((name) => series.get(`${name}{settings="plans"}`))).toEqual([0, 1, 0])
     expect(series.get('weir_live_current{settings="never-heard"}')).toBeDefined()
   })
 
-  test('there is nothing of either where none is given', () => {
-    const { body } = prometheus([limiterOn(memoryStore())]).scrape()
+  test('there is nothing of either where none is given', async () => {
+    const { body } = await prometheus([limiterOn(memoryStore())]).scrape()
     expect([...seriesOf(body).keys()].filter((id) => /^weir_(overload|live)/.test(id))).toEqual([])
   })
 })
@@ -215,29 +215,29 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
       () =>
         storeSaying({ node: 'a', durations: { bounds: ['a'], counts: [0, 0], sum: 0 } }).stats?.(),
     ],
-  ])('a store %s', (_, stats) => {
+  ])('a store %s', async (_, stats) => {
     const bad = limiterOn({ ...memoryStore(), stats } as never)
     const metrics = prometheus([bad, limiterOn(memoryStore())])
-    metrics.scrape()
-    const series = seriesOf(metrics.scrape().body)
+    await metrics.scrape()
+    const series = seriesOf((await metrics.scrape()).body)
     expect(series.get('weir_metrics_failures_total{source="store"}')).toBe(2)
     expect(series.get('weir_memory_keys{store="memory"}')).toBe(0)
     expect(series.get(`weir_limiter_enabled{limiter="${bad.name}"}`)).toBe(1)
   })
 
-  test('live policies', () => {
+  test('live policies', async () => {
     const bad = [throws, () => undefined, () => ({ version: 'three' })].map((status) => {
       return { status, history: throws } as never
     })
-    const series = seriesOf(prometheus([...bad, overload()]).scrape().body)
+    const series = seriesOf((await prometheus([...bad, overload()]).scrape()).body)
     expect(series.get('weir_metrics_failures_total{source="live"}')).toBe(3)
     expect(series.get('weir_overload_refused_total')).toBe(0)
   })
 
-  test('a limiter, and a function of limiters', () => {
+  test('a limiter, and a function of limiters', async () => {
     const bad: WatchedLimiter = { stats: throws, store: memoryStore() }
     const good = limiterOn(memoryStore())
-    const series = seriesOf(prometheus([bad, good]).scrape().body)
+    const series = seriesOf((await prometheus([bad, good]).scrape()).body)
     expect(series.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
     expect(series.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
     const withoutStore = {
@@ -246,28 +246,28 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
         return throws()
       },
     }
-    const rest = seriesOf(prometheus([withoutStore, good]).scrape().body)
+    const rest = seriesOf((await prometheus([withoutStore, good]).scrape()).body)
     expect(rest.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
     expect(rest.get(`weir_limiter_enabled{limiter="${good.name}"}`)).toBe(1)
-    const none = seriesOf(prometheus(throws).scrape().body)
+    const none = seriesOf((await prometheus(throws).scrape()).body)
     expect(none.get('weir_metrics_failures_total{source="limiter"}')).toBe(1)
   })
 })
 
 describe('limiters', () => {
-  test('from an iterator that can be read once are read at every scrape', () => {
+  test('from an iterator that can be read once are read at every scrape', async () => {
     const limiter = limiterOn(memoryStore())
     const metrics = prometheus([limiter].values())
     for (let i = 0; i < 2; i += 1)
-      expect(metrics.scrape().body).toContain(`limiter="${limiter.name}"`)
+      expect((await metrics.scrape()).body).toContain(`limiter="${limiter.name}"`)
   })
 
-  test('of a function are those that there are at the scrape', () => {
+  test('of a function are those that there are at the scrape', async () => {
     const all: RateLimiter[] = []
     const metrics = prometheus(() => all)
-    expect(metrics.scrape().body).not.toContain('limiter=')
+    expect((await metrics.scrape()).body).not.toContain('limiter=')
     all.push(limiterOn(memoryStore()))
-    expect(metrics.scrape().body).toContain('limiter=')
+    expect((await metrics.scrape()).body).toContain('limiter=')
   })
 
   test.each([
@@ -298,7 +298,7 @@ describe('limiters', () => {
       require('@weir/metrics/prometheus') as typeof import('../src/prometheus.js')
     expect(other).not.toBeInstanceOf(RateLimiter)
     for (const made of [prometheus, twin])
-      expect(made([other]).scrape().body).toContain(
+      expect((await made([other]).scrape()).body).toContain(
         'limiter="cjs",policy="fixed-window-1h",kind="taken"} 1',
       )
   })
@@ -327,7 +327,7 @@ describe('a registry', () => {
           ([id, value]) => `${id.replace(/\{(.*)\}/, (_, all) => all.split(',').sort())} ${value}`,
         )
         .sort()
-    expect(sorted(shown)).toEqual(sorted(seriesOf(metrics.scrape().body)))
+    expect(sorted(shown)).toEqual(sorted(seriesOf((await metrics.scrape()).body)))
     const ids = (await registry.getMetricsAsJSON()).map((metric) => metric.name)
     expect(ids.length).toBe(collector([])().length)
     remove()
@@ -391,9 +391,9 @@ describe('over HTTP', () => {
     const limit = koaLimit({ limit: 3, window: '1h', name: 'koa' })
     const metrics = prometheus([limit])
     const app = new Koa()
-    app.use((ctx, next) => {
+    app.use(async (ctx, next) => {
       if (ctx.path !== '/metrics') return next()
-      const { contentType, body } = metrics.scrape(ctx.get('accept'))
+      const { contentType, body } = await metrics.scrape(ctx.get('accept'))
       ctx.set('Content-Type', contentType)
       ctx.body = body
       return undefined

@@ -4,6 +4,7 @@ import type { ExecutionContext } from '@nestjs/common'
 import type { RateLimiter } from '@weir/core'
 import { type Check, type LimitOptions as HttpOptions, httpLimiter, quote } from '@weir/core/http'
 import { invalid } from './exception.js'
+import { limiterName } from './names.js'
 import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'
 
@@ -12,7 +13,7 @@ type LimitOptions = HttpOptions<NestRequest, [ExecutionContext]>
 export interface Names {
   /** By which decorators call it. One that changes another is called as that is. */
   readonly name: string
-  /** Under which it counts. */
+  /** Under which it counts, if that is a name; what is made of a class and a method may be long. */
   readonly limiter: string
   /** What clients are shown: the names of classes are nobody's business. */
   readonly shown: string
@@ -50,7 +51,9 @@ export function limitOf(
     throw invalid("afterGuards is an option of 0.1; give order: 'afterGuards'")
   if (typeof perHandler !== 'boolean')
     throw invalid(`perHandler is ${quote(perHandler)}; give true or false`)
-  const http = { ...(others as LimitOptions), name: names.limiter }
+  // A name that somebody has given is a name, or refused.
+  const name = names.limiter === names.shown ? names.limiter : limiterName(names.limiter)
+  const http = { ...(others as LimitOptions), name }
   const { limiter, check } = httpLimiter(http, nest, names.shown)
   return {
     names,

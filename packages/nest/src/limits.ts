@@ -14,6 +14,7 @@ import { policyNames } from '@weir/core/http'
 import { type Declared, declaredOn, skippedOn, withoutUndefined } from './decorators.js'
 import { invalid } from './exception.js'
 import { type Limit, limitOf, type Names } from './limit.js'
+import { namesOfClasses } from './names.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'
 import {
   checkOnce,
@@ -46,6 +47,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
   private readonly limiters: Set<RateLimiter> = new Set()
   /** What holds where no decorator says otherwise. */
   private readonly defaults: Limits
+  private readonly classNames: ReadonlyMap<Type, string>
   /** An inherited handler counts for each class. */
   private readonly ofClasses: WeakMap<Type, OfClass> = new WeakMap()
   private anyLate = false
@@ -69,6 +71,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
     } = options
     this.modules = modules
     this.config = config
+    this.classNames = namesOfClasses(modules)
     this.store = settings.store ?? memoryStore()
     this.closeStore = closeStore ?? settings.store === undefined
     this.settings = { ...(settings as Settings), store: this.store }
@@ -186,7 +189,8 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
   private made(declared: Declared, place: Place, held: Limits): Made {
     const { also, names, options, override } = declared
     const { owner, method } = place
-    const automatic = method === undefined ? owner.name : `${owner.name}.${method}`
+    const ofClass = this.nameOf(owner)
+    const automatic = method === undefined ? ofClass : `${ofClass}.${method}`
     const where = `@RateLimit of ${automatic}`
     if (override !== undefined) {
       const unknown = Object.keys(override).find(
@@ -247,7 +251,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
 
   private ofHandler({ given, names }: Limit, owner: Type, method: string): Limit {
     const { name = names.name } = given
-    const limiter = `${owner.name}.${method}.${name}`
+    const limiter = `${this.nameOf(owner)}.${method}.${name}`
     return this.add({ ...given, perHandler: false }, { ...names, limiter })
   }
 
@@ -276,12 +280,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
       this.anyLate ||= limit.isLate
       return limit
     } catch (error) {
-      const { code } = error as { code?: unknown }
-      const isAutomatic = names.limiter !== names.shown
-      const remedy =
-        isAutomatic && code === 'WEIR_INVALID_NAME' ? '; name it: @RateLimit({ name, ... })' : ''
-      if (error instanceof Error)
-        error.message = `limiter of ${names.limiter}: ${error.message}${remedy}`
+      if (error instanceof Error) error.message = `limiter of ${names.limiter}: ${error.message}`
       throw error
     }
   }
@@ -295,6 +294,10 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
     return { hide: hide.filter((hidden) => names.includes(hidden)) }
   }
 
+  private nameOf(owner: Type): string {
+    return this.classNames.get(owner) ?? owner.name
+  }
+
   /** What the module calls it: its default may have a name of its own. */
   private called(name: string): string {
     const isDefault = name === 'default' && !this.limits.has(name)
@@ -302,11 +305,12 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   private named(name: string, where: string): Limit {
-    const limit = this.limits.get(this.called(name))?.limit
-    if (limit !== undefined) return limit
-    throw invalid(
-      `${where}: there is no limiter "${name}"; there are ${[...this.limits.keys()].join(', ') || 'none'}`,
-    )
+    const found =
+      this.limits.get(this.called(name)) ??
+      // By what metrics call it, where that is shortened.
+      [...this.limits.values()].find(({ limit }) => limit.limiter.name === name)
+    if (found !== undefined) return found.limit
+    throw invalid(`${where}: there is no limiter "${name}"; there are ${some(this.limits.keys())}`)
   }
 }
 
@@ -356,6 +360,15 @@ function listed(limits: Limits): string {
   const names = limits.map((limit) => limit.names.name)
   return names.length === 0 ? 'is none' : `are ${names.join(', ')}`
 }
+
+/** The first of them: there may be hundreds. */
+function some(names: Iterable<string>): string {
+  const all = [...names]
+  const more = all.length > MOST_LISTED ? ` and ${all.length - MOST_LISTED} more` : ''
+  return all.slice(0, MOST_LISTED).join(', ') + more || 'none'
+}
+
+const MOST_LISTED = 20
 
 function sameNames(name: string): Names {
   return { name, limiter: name, shown: name }

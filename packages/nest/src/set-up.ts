@@ -81,14 +81,21 @@ export interface Target {
   readonly handler: Handler
 }
 
-/** The classes of an application. */
+type Module = NonNullable<ReturnType<ModulesContainer['get']>>
+
+/** The classes of an application, each with a module that it is in. */
+export function classesOf(modules: ModulesContainer): readonly [Module, Type][] {
+  const classes = [...modules.values()].flatMap((module) =>
+    [...module.controllers.values(), ...module.providers.values()].map(
+      ({ metatype }) => [module, metatype as Type | undefined] as const,
+    ),
+  )
+  return classes.filter(([, owner]) => owner?.prototype !== undefined) as [Module, Type][]
+}
+
+/** The classes of an application, each once. */
 export function classesIn(modules: ModulesContainer): readonly Type[] {
-  const all = [...modules.values()].flatMap(({ controllers, providers }) => [
-    ...controllers.values(),
-    ...providers.values(),
-  ])
-  const classes = new Set(all.map(({ metatype }) => metatype as Type | undefined))
-  return [...classes].filter((owner) => owner?.prototype !== undefined) as Type[]
+  return [...new Set(classesOf(modules).map(([, owner]) => owner))]
 }
 
 /** What Nest and its packages write on their handlers. */

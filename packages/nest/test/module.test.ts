@@ -294,13 +294,6 @@ describe('misuse is found at start', () => {
     decorate(named as never)
     return named
   }
-  const withMethod = (method: string) =>
-    thing('Reports', ({ prototype }: { prototype: object }) => {
-      const descriptor = { value: { [method]() {} }[method] as () => void, configurable: true }
-      Object.defineProperty(prototype, method, descriptor)
-      Get(method)(prototype, method, descriptor)
-      RateLimit(once)(prototype, method, descriptor)
-    })
   const limited = (name: string, ...more: [] | [object]) =>
     thing(name, RateLimit({ policy: once, ...more[0] }) as (target: never) => void)
 
@@ -325,24 +318,6 @@ describe('misuse is found at start', () => {
       /@RateLimit of A.*"typo".*default, login/,
     ],
     ['a wrong option', [limited('A', { kee: 1 })], 'WEIR_INVALID_OPTION', /limiter of A: .*"kee"/],
-    [
-      'a class whose name is no name',
-      [limited('_A')],
-      'WEIR_INVALID_NAME',
-      /limiter of _A: .*name it: @RateLimit\(\{ name/,
-    ],
-    [
-      'a class and a method whose names are together too long for one',
-      [withMethod('a'.repeat(60))],
-      'WEIR_INVALID_NAME',
-      /name it: @RateLimit\(\{ name/,
-    ],
-    [
-      'a method whose name is no name',
-      [withMethod('$y')],
-      'WEIR_INVALID_NAME',
-      /name it: @RateLimit\(\{ name/,
-    ],
   ] as const)('%s', async ([, controllers, code, message]) => {
     const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
     await expect(start({ imports: [module], controllers: [...controllers] })).rejects.toMatchObject(

@@ -1,0 +1,28 @@
+// Work in steps, so that an application goes on to answer while hundreds of limiters are read.
+
+/** Yields about how many points each of its steps has read or written. */
+export type Work<Result> = Generator<number, Result, void>
+
+/** Points in one turn of the event loop: about a millisecond. */
+export const POINTS_OF_TURN = 500
+
+/** Does all of it in one turn. */
+export function atOnce<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
+/** Does it in turns of the event loop, between which others have theirs. */
+export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
+  let points = 0
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+    points += value
+    if (points < POINTS_OF_TURN) continue
+    points = 0
+    await new Promise(setImmediate)
+  }
+}
