@@ -2,10 +2,18 @@
 // results.
 
 import type { Reading } from './algorithms/driver.js'
-import { type Policy, policyAt } from './algorithms/policy.js'
+import { isPolicy, type Policy, policyAt } from './algorithms/policy.js'
 import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
-import type { PolicyResult, PolicySet, Store, StoreRequest, StoreResult, Target } from './store.js'
+import type {
+  PolicyResult,
+  PolicySet,
+  Store,
+  StoreRequest,
+  StoreResult,
+  Target,
+  WhenUnavailable,
+} from './store.js'
 
 /** @param counters where the limiter counts its decisions; no part of the set's value */
 export function makePolicySet(
@@ -22,8 +30,15 @@ export function makePolicySet(
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a `WhenUnavailable` */
 export function checkWhen(when: unknown): void {
   if (['local', 'allow', 'deny', 'throw'].includes(when as string)) return
-  const right = "'local', 'allow', 'deny' or 'throw'"
+  if (isPolicy(when) && when.kernel !== undefined) return
+  const isUnlimited = isPolicy(when) ? "; 'allow' is unlimited" : ''
+  const right = `'local', 'allow', 'deny', 'throw' or a policy that limits${isUnlimited}`
   throw invalid('WEIR_INVALID_OPTION', 'whenUnavailable', when, right, 'string')
+}
+
+/** Of equal ones the same. */
+export function textOfWhen(when: WhenUnavailable | undefined): string | undefined {
+  return typeof when === 'object' ? when.signature : when
 }
 
 /** @throws {TypeError} WEIR_INVALID_OPTION unless it is a store */

@@ -109,8 +109,12 @@ export interface PolicySet {
  * - `allow`: as if the policy were not there
  * - `deny`: refuse, with reason `store-unavailable`
  * - `throw`: a StoreError
+ * - a policy: by it, in each process for itself. It starts empty, and is not divided by the number
+ *   of processes: together they admit at most that number times its limit. Decisions name the
+ *   policy that it stands for, and what is admitted is counted under that one in the store
+ *   afterwards.
  */
-export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw'
+export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw' | Policy
 
 /** Whose counters. */
 export interface Target {

@@ -42,6 +42,10 @@ test('requests are inferred, and wrong options do not compile', () => {
     headers: ['draft-8', 'legacy'],
   })
   const annotated = rateLimit({ limit: 1, window: 60_000, key: (req: SignedIn) => req.user.id })
+  const inOutages = rateLimit({
+    policy: [{ policy: daily, whenUnavailable: fixedWindow({ limit: 2, window: '1h' }) }],
+    whenUnavailable: tokenBucket({ capacity: 2, refill: 1, every: '1m' }),
+  })
   const byNumber = rateLimit({ policy: daily, key: () => 7 })
   const byBigint = rateLimit({ policy: daily, key: async () => 7n })
   const withResponse = rateLimit({
@@ -75,7 +79,7 @@ test('requests are inferred, and wrong options do not compile', () => {
   const alsoSpread = rateLimit({ ...shared, policy: daily, limit: undefined, window: undefined })
   const spreads: RateLimitHandler[] = [withResponse, spread, alsoSpread]
   expect(spreads).toHaveLength(3)
-  const handlers: RateLimitHandler[] = [plain, own, annotated, byNumber, byBigint]
+  const handlers: RateLimitHandler[] = [plain, own, annotated, inOutages, byNumber, byBigint]
   const app = express()
     .use(plain, own)
     .get('/:id', annotated, (req, res) => {
@@ -86,7 +90,7 @@ test('requests are inferred, and wrong options do not compile', () => {
       const wait = decision.retryAfterMs
       res.json([id, all.length, wait])
     })
-  expect([app, ...handlers]).toHaveLength(6)
+  expect([app, ...handlers]).toHaveLength(7)
 
   const wrong = [
     // @ts-expect-error: no window

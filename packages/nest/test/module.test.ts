@@ -595,6 +595,8 @@ export function types(): unknown[] {
       policy: (req: MyRequest) => (req.user.pages > 1 ? twice : once),
       key: (req) => req.user.id,
     }),
+    RateLimitModule.forRoot({ policy: twice, whenUnavailable: once }),
+    RateLimit({ policy: [{ policy: twice, whenUnavailable: once }] }),
     // @ts-expect-error no such option
     RateLimit({ policy: once, kee: 1 }),
     // @ts-expect-error either a policy or a limit

@@ -118,6 +118,12 @@ export function policyNamed(policy: Policy, name: string): Policy {
   return finished({ ...policy, kernel, numbers }, checkedName(name, 'policy name'), undefined)
 }
 
+/** The policy with a name that no user can give: on a counter of its own. */
+export function withName(policy: Policy, name: string): Policy {
+  const { kernel, numbers } = policy
+  return finished({ ...policy, kernel, numbers }, name, undefined)
+}
+
 /** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
 export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) =>
   policy.nameWithoutLimit === undefined ? policy : policyNamed(policy, policy.nameWithoutLimit),

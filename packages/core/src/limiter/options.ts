@@ -21,8 +21,9 @@ export interface RateLimiterOptions {
   readonly store?: Store | undefined
   /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** What to do when the store cannot decide. Default: as the store's own option says, which is
-   *  `'local'` for a Redis store. */
+  /** What to do when the store cannot decide, for policies that say nothing of it. A policy here
+   *  decides in their place, in each process for itself: for limits below the number of processes.
+   *  Default: as the store's own option says, which is `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** When the policy function fails for a key that it has never been asked about: `'deny'`,
    *  `'allow'`, or what limits instead. `consume`, `consumeUpTo`, `wait` and `peek` then answer,

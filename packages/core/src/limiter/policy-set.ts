@@ -14,7 +14,7 @@ import {
 import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import { checkedOptions } from '../base/options.js'
 import { warnOnce } from '../base/warnings.js'
-import { checkWhen, makePolicySet } from '../request.js'
+import { checkWhen, makePolicySet, textOfWhen } from '../request.js'
 import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
 import type { AdaptiveState, LimiterCounters } from './counters.js'
 
@@ -34,8 +34,8 @@ export interface PolicyUse {
   readonly key?: Key | undefined
   /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number | undefined
-  /** What to do when the store cannot decide, for this policy. Default: as the limiter's own option
-   *  says. */
+  /** What to do when the store cannot decide, for this policy; a policy there decides in its place,
+   *  in each process for itself. Default: as the limiter's own option says. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */
@@ -93,7 +93,9 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
   /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
    *  policies. */
   function policySetOf(uses: readonly PolicyUse[]): PolicySet {
-    const signature = uses.map((use) => `${use.policy.signature}|${use.whenUnavailable}`).join('\n')
+    const signature = uses
+      .map((use) => `${use.policy.signature}|${textOfWhen(use.whenUnavailable)}`)
+      .join('\n')
     let policySet = policySets.get(signature)
     if (policySet === undefined) {
       const policies = uses.map(({ policy }) => policy)

@@ -37,6 +37,8 @@ app.use((ctx) => {
 
 const small = fixedWindow({ limit: 5, window: '1h' })
 
+app.use(rateLimit({ limit: 50, window: '1h', whenUnavailable: small }))
+
 // An app with a state and a context of its own.
 interface User {
   readonly id: string

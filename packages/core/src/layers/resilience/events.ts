@@ -3,6 +3,7 @@
 import { quote } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
 import { notify, warn } from '../../base/warnings.js'
+import type { WhenUnavailable } from '../../store.js'
 import { kindOfFailure, reasonOf } from './failures.js'
 
 /** What happens to a store, for `store.on(name, listener)`: each event with what it says. */
@@ -33,7 +34,7 @@ export interface EventsOptions {
   readonly log: ((line: string) => void) | undefined
   readonly time: Time
   /** What decides without the store. */
-  readonly whenUnavailable: string
+  readonly whenUnavailable: WhenUnavailable
 }
 
 export interface Events {
@@ -64,7 +65,7 @@ export function storeEvents(title: string, options: EventsOptions): Events {
     if (warned.has(kind)) return
     warned.add(kind)
     const what = `${title} (node ${quote(node)}) has decided nothing for ${DEGRADED_MS / 1_000} s`
-    const why = `${reasonOf(cause)}; until it does, decisions are made with whenUnavailable ${quote(whenUnavailable)}`
+    const why = `${reasonOf(cause)}; until it does, decisions are made with whenUnavailable ${quote(nameOf(whenUnavailable))}`
     warn('WEIR_STORE_DEGRADED', `${what}: ${why}`)
   }
 
@@ -102,6 +103,10 @@ export function storeEvents(title: string, options: EventsOptions): Events {
       for (const { cancel } of away.values()) cancel()
     },
   }
+}
+
+function nameOf(when: WhenUnavailable): string {
+  return typeof when === 'object' ? when.name : when
 }
 
 function lineOf(name: string, event: object): string {

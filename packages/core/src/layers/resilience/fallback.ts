@@ -1,7 +1,7 @@
 // What a decision is while the store cannot make it, by what each of its policies is to do then.
 // Local ones are decided by the same kernels in memory, with this process's part of each limit (its
 // local quota), starting from what was last seen of a key, so that a switch gives nobody a new
-// budget.
+// budget; or by a policy for outages, which begins with nothing.
 
 import { policyAt } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
@@ -13,7 +13,7 @@ import type { LayerRequest } from '../layer.js'
 import { Ledger } from './admitted.js'
 import type { Seen } from './last-seen.js'
 import { partOf } from './peers.js'
-import { keptOf, localTarget, type Quota, type QuotaOptions, Quotas } from './quota.js'
+import { keptOf, latestUs, localTarget, type Quota, type QuotaOptions, Quotas } from './quota.js'
 
 const OFTEN_US = 1_000_000
 
@@ -77,9 +77,12 @@ export class Fallback {
     admitted ??= this.ledger.remember(target, seen)
     const part = { ...partOfRequest(request, places), target: localTarget(target, quota) }
     if (part.keep !== undefined) part.keep = keptOf(part.keep, request, quota)
+    // A turn is one of the policy that was asked for.
+    if (quota.isOwn) part.maxWaitMs = undefined
     const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
-    if (admitted !== undefined) this.ledger.decided(admitted, request, places, result)
-    return result
+    const counted = quota.isOwn ? lasting(result, quota) : result
+    if (admitted !== undefined) this.ledger.decided(admitted, request, places, counted)
+    return quota.isOwn ? shorter(result, counted) : result
   }
 
   /** The store has said its time just now. Once a second is enough: clocks run alike. */
@@ -103,6 +106,7 @@ export class Fallback {
   /** What this process has used of its part, so that no more is left than its part of what was. */
   #start(target: Target, quota: Quota, seen: Seen, units: readonly number[] = []): void {
     const used = quota.places.map((place, i) => {
+      if (typeof quota.each[place] === 'object') return 0
       const part = quota.policySet.policies[i]?.limit as number
       // What was admitted here and is not counted yet comes on top of what the store has counted.
       const left = partOf(seen.remaining[place] as number, quota.of)
@@ -144,12 +148,27 @@ function wholeResult(
     const each = result.policies[places.indexOf(place)]
     if (each === undefined) return own
     const { limit } = own
+    const remaining = Math.min(limit, each.remaining)
     const policy = policyAt(own.policy, result.nowUs)
     const isFar = each.retryAfterMs === Number.POSITIVE_INFINITY
     const isLater = isFar && each.cost + (request.keep?.[place] ?? 0) <= limit
     const retryAfterMs = isLater ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
-    return { ...each, policy, limit, retryAfterMs }
+    return { ...each, policy, limit, remaining, retryAfterMs }
   })
   const until = untilUs.map((none, place) => result.untilUs[places.indexOf(place)] ?? none)
   return { ...result, policies: placed, untilUs: until, source: 'local', degraded: true }
+}
+
+/** What policies for outages have admitted, as the policies that they stand for count it. */
+function lasting(result: StoreResult, { each }: Quota): StoreResult {
+  const untilUs = result.policies.map(({ policy }, i) =>
+    typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
+  )
+  return { ...result, untilUs }
+}
+
+/** Units are given back no longer than they count both here and in the store. */
+function shorter(result: StoreResult, counted: StoreResult): StoreResult {
+  const untilUs = result.untilUs.map((us, i) => Math.min(us, counted.untilUs[i] as number))
+  return { ...result, untilUs }
 }

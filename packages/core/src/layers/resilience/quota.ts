@@ -1,7 +1,9 @@
 // What is decided in this process of each policy set while the store cannot decide: which of its
-// policies count in memory, and with which part of their limits (the local quotas).
+// policies count in memory, and with which part of their limits (the local quotas), or by which
+// policies for outages.
 
-import { type Policy, withLimit } from '../../algorithms/policy.js'
+import type { Kernel } from '../../algorithms/algorithm.js'
+import { counterOf, type Policy, withLimit, withName } from '../../algorithms/policy.js'
 import { makePolicySet, partOfTarget } from '../../request.js'
 import type { PolicySet, Target, WhenUnavailable } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
@@ -22,8 +24,11 @@ export interface Quota {
    * refunds, which are not refused.
    */
   readonly places: readonly number[]
-  /** The policies at these places, with this process's part of each limit. */
+  /** The policies at these places: with this process's part of each limit, or those for
+   *  outages. */
   readonly policySet: PolicySet
+  /** Whether one of them is for outages. */
+  readonly isOwn: boolean
 }
 
 export class Quotas {
@@ -56,9 +61,21 @@ function quotaOf(policySet: PolicySet, of: Peers, otherwise: WhenUnavailable): Q
   const places = each.flatMap((when, i) => (when === 'allow' ? [] : [i]))
   const policies = places.map((place) => {
     const policy = policySet.policies[place] as Policy
+    const when = each[place]
+    if (typeof when === 'object') return withName(when, `for ${policy.name}:${counterOf(policy)}`)
     return withLimit(policy, partOf(policy.limit, of))
   })
-  return { of, each, places, policySet: makePolicySet(policySet.name, policies) }
+  const isOwn = each.some((when) => typeof when === 'object')
+  return { of, each, places, policySet: makePolicySet(policySet.name, policies), isOwn }
+}
+
+/** Until when units that are taken now may count, whatever was taken before. */
+export function latestUs({ kernel, numbers, limit }: Policy, nowUs: number): number {
+  const { prepare, read, take, resetAfterUs } = kernel as Kernel
+  const scratch = prepare(numbers)
+  read(scratch, undefined, 0, nowUs)
+  take(scratch, Math.max(1, limit))
+  return nowUs + resetAfterUs(scratch)
 }
 
 /** The target by which the memory store counts its part. */
@@ -66,7 +83,8 @@ export function localTarget(target: Target, { places, policySet }: Quota): Targe
   return { ...partOfTarget(target, places), policySet }
 }
 
-/** This process's part of what must remain, rounded up, so that the parts of all are enough. */
+/** This process's part of what must remain, rounded up, so that the parts of all are enough; of a
+ *  policy for outages as large a part of its limit. */
 export function keptOf(
   keep: readonly number[],
   { target }: LayerRequest,
