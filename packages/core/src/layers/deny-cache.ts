@@ -1,11 +1,12 @@
 // Answers requests that were denied a moment ago, without asking the store again. A denied request
 // changes nothing, and nothing but a refund, a reset or other numbers lets it pass before its wait
 // is over. Such a change made through this store shows once it is done, one made elsewhere within a
-// second.
+// second. So it is with what is taken, which leaves less and makes waits longer.
 //
 // No denial is remembered for longer than the store would deny: its end is counted from when the
 // store was asked, which is before it decided, and is where the wait, which is rounded up to whole
-// ms, is over at the earliest.
+// ms, is over at the earliest. Only if the store's clock has stepped back, of which nobody here
+// hears, is the key refused for that much longer.
 
 import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
@@ -34,14 +35,10 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
   return {
     ask(request, pending) {
       const { mode, target, atLeast } = request
-      if (atLeast !== undefined) {
-        // Who waits, or takes as much as there is, is answered by the store.
-        next.ask(request, pending)
-        return
-      }
       const denials = denialsOf(target.policySet)
       const id = idOf(target)
-      const known = denials.answer(id, request)
+      // Who waits, or takes as much as there is, is answered by the store.
+      const known = atLeast === undefined ? denials.answer(id, request) : undefined
       if (known !== undefined) pending.decided(known)
       else if (mode === 'peek') next.ask(request, pending)
       else {
@@ -119,17 +116,22 @@ class Denials {
     return later(denial.result, Math.floor(nowUs - denial.atUs))
   }
 
-  /** Remembers a denial by the store; forgets the key after anything that may let it pass. */
+  /** Remembers a denial by the store; forgets the key after anything that changes what is left. */
   noted(id: string, request: LayerRequest, result: StoreResult): void {
-    const { mode, target, keep } = request
+    const { mode, target, atLeast } = request
     const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
     if (gives || mode === 'reset') this.changed(id, target)
-    else if (result.granted === 0) this.#remember(id, request, result)
-    else if (!this.#denials.isEmpty) this.#forget(id, keep)
+    else if (result.granted > 0) {
+      if (!this.#denials.isEmpty) this.#taken(id, mode === 'penalty' ? undefined : request)
+    } else if (atLeast === undefined) this.#remember(id, request, result)
   }
 
-  #forget(id: string, keep: readonly number[] | undefined): void {
-    const others = without(this.#denials.get(id), keep)
+  /**
+   * Less is left now, and who was denied has longer to wait. Denials of other classes stay: else
+   * what passes in a higher class would send all requests of a lower one to the store.
+   */
+  #taken(id: string, ofClass: Pick<LayerRequest, 'keep'> | undefined): void {
+    const others = ofClass && without(this.#denials.get(id), ofClass.keep)
     if (others === undefined) this.#denials.delete(id)
     else this.#denials.set(id, others)
   }
@@ -155,8 +157,11 @@ class Denials {
     // Not the store's, or maybe older than a change.
     if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
-    for (const { retryAfterMs } of result.policies) {
+    for (const { policy, retryAfterMs, resetAfterMs } of result.policies) {
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
+      // What is said of a window holds until its end, also where another policy denies.
+      if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0)
+        waitMs = Math.min(waitMs, resetAfterMs)
     }
     if (waitMs < LEAST_WAIT_MS) return
     const { clock, time } = this.#options

@@ -145,7 +145,9 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
   function hold(keys: Keys, id: string, taken: Taken): void {
     end(keys, id)
     const { result } = taken
-    const resetUs = Math.min(...result.untilUs) - result.nowUs
+    // Until is counted in whole ms from an instant within one; a window itself ends at a whole ms.
+    const endUs = Math.floor(Math.min(...result.untilUs) / 1_000) * 1_000
+    const resetUs = endUs - result.nowUs
     // What was granted without the store goes back at once.
     const lastsUs = result.degraded ? 0 : Math.min(holdMs * 1_000, resetUs)
     const cancel = lastsUs < LEAST_US ? () => {} : time.after(holdMs, () => end(keys, id))
@@ -225,7 +227,11 @@ function spentOf(lease: Lease): StoreResult {
   const { result, left, spentAfterUs } = lease
   const policies = result.policies.map((each) => {
     const remaining = each.remaining + left
-    return { ...each, remaining, retryAfterMs: remaining > 0 ? 0 : each.retryAfterMs }
+    // A window with one end has come nearer to it.
+    const hasOneEnd = each.policy.kernel?.traits.hasOneEnd
+    const sooner = hasOneEnd ? Math.floor(spentAfterUs / 1_000) : 0
+    const retryAfterMs = remaining > 0 ? 0 : each.retryAfterMs - sooner
+    return { ...each, remaining, retryAfterMs, resetAfterMs: each.resetAfterMs - sooner }
   })
   const nowUs = result.nowUs + spentAfterUs
   const untilUs = laterOf(lease)

@@ -48,8 +48,8 @@ export interface RedisStoreOptions extends ResilientOptions {
   /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in
    *  Redis. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
-  /** Whether a request that was just denied is answered from memory for up to a second. Default
-   *  true. */
+  /** Whether a request that was just denied is answered from memory for up to a second. What other
+   *  processes take, refund or reset under its key shows after that second. Default true. */
   readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,

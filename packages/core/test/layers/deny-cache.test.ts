@@ -2,11 +2,21 @@
 // longer than it is sure to deny.
 
 import { expect, test } from 'vitest'
-import { type Clock, gcra } from '../../src/index.js'
+import {
+  type Clock,
+  fixedWindow,
+  gcra,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
 import { withDenyCache } from '../../src/layers/deny-cache.js'
-import type { LayerRequest, Pending } from '../../src/layers/layer.js'
+import type { Layer, LayerRequest, Pending } from '../../src/layers/layer.js'
+import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
-import type { StoreResult, Target } from '../../src/store.js'
+import type { StoreRequest, StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { answerOf, onTarget, ScriptedLayer } from './requests.js'
 
@@ -266,3 +276,89 @@ test.each(['settle', 'cancel'] as const)('it is forgotten after the mode %s', as
   expect(known({ ...request, mode, untilUs: [0], seenUs: 0 })).toBeUndefined()
   expect(known()).toBeUndefined()
 })
+
+test.each<[string, LayerRequest, boolean]>([
+  ['as many units as there are were taken', { ...request, count: 3, atLeast: 1 }, false],
+  ['a wait has ended', { ...request, atLeast: 1, maxWaitMs: 100 }, false],
+  ['as many were taken by another class', { ...request, count: 3, atLeast: 1, keep: [1] }, true],
+])('it is answered by the store, with what is left now, once %s', async (_, taking, isKept) => {
+  const { next, cache, known } = await denied(500)
+  next.answer = (_asked, pending) => pending.decided(resultOf(0, { granted: 1 }))
+  expect(known(taking)).toBeUndefined()
+  next.answer = (_asked, pending) => pending.decided(resultOf(900))
+  expect(known() !== undefined).toBe(isKept)
+  answerOf(cache, request)
+})
+
+test('a request for as many units as there are that gets none leaves what is remembered', async () => {
+  const { next, known } = await denied(500)
+  next.answer = (_, pending) => pending.decided(resultOf(200))
+  expect(known({ ...request, count: 3, atLeast: 2 })).toBeUndefined()
+  expect(known()).toMatchObject({ policies: [{ retryAfterMs: 500 }] })
+})
+
+test('a penalty changes what every class is told', async () => {
+  const { known } = await denied(500)
+  const batch = { ...request, keep: [1] }
+  known(batch)
+  known(onTarget(target, 'penalty'))
+  for (const each of [request, batch]) expect(known(each)).toBeUndefined()
+})
+
+test('it ends with the window of each policy, also of one that does not deny', async () => {
+  const window = fixedWindow({ name: 'w', limit: 9, window: '1s' })
+  const free = { policy: window, cost: 1, limit: 9, remaining: 5, retryAfterMs: 0 }
+  const [denying] = resultOf(900).policies
+  const policies = [denying, { ...free, resetAfterMs: 30 }] as StoreResult['policies']
+  const { time, known } = await denied(0, { policies })
+  await time.advance(24)
+  expect(known()).toBeDefined()
+  await time.advance(1)
+  expect(known()).toBeUndefined()
+})
+
+/** For how many ms requests are refused once the clock of the store has stepped back. */
+async function refusedMs(limit: Policy, stepMs: number, hasCache: boolean): Promise<number> {
+  const time = virtualTime()
+  let behindUs = 0
+  const clock = { nowUs: () => time.nowUs() - behindUs }
+  const memory = memoryStoreOf({ clock, time, maxKeys: 100, keys: 'exact', slackMs: 0 })
+  const store: Layer = {
+    ask(asked, pending) {
+      const result = memory.decide(asked as StoreRequest)
+      pending.decided({ ...result, sentAtMs: time.nowMs() })
+    },
+  }
+  const first = hasCache ? withDenyCache(store, { time, clock: undefined }) : store
+  const of = { ...target, policySet: makePolicySet('p', [limit]) }
+  // Of the whole limit, after more than that was taken: who waits longest.
+  const consume = () => answerOf(first, { ...onTarget(of, 'consume'), costs: [limit.limit] })
+  answerOf(first, { ...onTarget(of, 'penalty'), costs: [3 * limit.limit] })
+  consume()
+  behindUs = stepMs * 1_000
+  const sinceMs = time.nowMs()
+  while ((consume() as StoreResult).granted === 0) await time.advance(10)
+  memory.close()
+  return time.nowMs() - sinceMs
+}
+
+test.each<[string, Policy, number]>([
+  ['token bucket', tokenBucket({ capacity: 10, refill: 5, every: '1s' }), 2_000],
+  ['GCRA', gcra({ limit: 10, period: '2s' }), 2_000],
+  ['fixed window', fixedWindow({ limit: 10, window: '2s' }), 2_000],
+  ['sliding log', slidingLog({ limit: 10, window: '2s' }), 2_000],
+  ['sliding window', slidingWindow({ limit: 10, window: '2s' }), 2_034],
+  ['sliding counter', slidingCounter({ limit: 10, window: '2s' }), 4_000],
+])(
+  'a clock that steps back blocks for two full resets at most, or a second more beside a remembered denial: %s',
+  async (_, limit, resetMs) => {
+    // A bucket believes a hundredth more, as prices are rounded; and requests come every 10 ms.
+    const boundMs = 2 * resetMs * 1.01 + 20
+    let most = 0
+    for (let stepMs = 100; stepMs <= 2.5 * resetMs; stepMs += 100) {
+      expect(await refusedMs(limit, stepMs, false)).toBeLessThanOrEqual(boundMs)
+      most = Math.max(most, await refusedMs(limit, stepMs, true))
+    }
+    expect(most).toBeLessThanOrEqual(boundMs + 1_000)
+  },
+)

@@ -121,6 +121,32 @@ test.each([
   expect((await limiter.consume('k')).allowed).toBe(true)
 })
 
+test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
+  ['consumeUpTo', (limiter) => limiter.consumeUpTo('k', 3)],
+  ['a wait', (limiter) => limiter.wait('k', { cost: 3 })],
+  ['a penalty', (limiter) => limiter.penalty('k', { cost: 3 })],
+  ['a smaller request', (limiter) => limiter.consume('k', { cost: 3 })],
+])(
+  'what %s takes in this process shows in the denials after it: their waits suffice',
+  async (_, take) => {
+    const { clock, limiter } = bench()
+    const policy = slidingLog({ name: 'log', limit: 10, window: '1s' })
+    const log = new RateLimiter({ name: `${limiter.name}-log`, store: limiter.store, policy })
+    await log.consume('k', { cost: 4 })
+    clock.advance(500)
+    await log.consume('k', { cost: 3 })
+    expect(await log.consume('k', { cost: 5 })).toMatchObject({ remaining: 3, retryAfterMs: 500 })
+    expect((await log.consume('k', { cost: 5 })).source).toBe('cache')
+    await take(log)
+    const denied = await log.consume('k', { cost: 5 })
+    expect(denied).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 1_000 })
+    clock.advance(999)
+    expect((await log.consume('k', { cost: 5 })).allowed).toBe(false)
+    clock.advance(1)
+    expect((await log.consume('k', { cost: 5 })).allowed).toBe(true)
+  },
+)
+
 test('it can be switched off', async () => {
   const { limiter, callsOf } = bench({ denyCache: false })
   await limiter.consume('k', { cost: 5 })
