@@ -4,31 +4,26 @@
 
 /** Settings of a store, by name: fields with texts, and a version that grows with each change. */
 export interface Settings {
-  /** What has changed since a version; all that is remembered where there is none. */
+  /** What has changed since a version; all changes that are remembered where none is given. */
   news(name: string, since?: SettingsVersion): Promise<SettingsNews>
   /** Some of the fields; the next ones by `next`, until that is `'0'`, which is also the first.
    *  What changes meanwhile may be in a page or not. */
   page(name: string, cursor: string): Promise<SettingsPage>
   /** Changes one field for all, atomically. What it already is, is no change. */
   change(name: string, change: SettingRequest): Promise<SettingAnswer>
-  /**
-   * Writes settings that the store has lost, unless it has those of this id in this version or a
-   * later one, or those of another id. Answers whether it did.
-   */
-  restore(
-    name: string,
-    version: SettingsVersion,
-    fields: Iterable<readonly [string, string]>,
-  ): Promise<boolean>
+  /** Writes all settings anew, after a loss. Answers whether it did: only in place of the version
+   *  `over`, atomically. */
+  restore(name: string, over: SettingsVersion, kept: KeptSettings): Promise<boolean>
   /** A key as it may stand in a field, where the store hides keys. */
   readonly hidden?: ((key: string) => string) | undefined
 }
 
-/** Which settings, and how often they have changed. */
+/** Which version of settings. */
 export interface SettingsVersion {
-  /** Made up when the first field is written: another one, other settings. `''`: there are none. */
+  /** Made up for each change: two versions of one number are the same if their ids are. `''`: there
+   *  are no settings. */
   readonly id: string
-  /** Whole, from 1; 0: there are none. */
+  /** Whole, from 1, and 1 more with each change; 0: there are no settings. */
   readonly version: number
 }
 
@@ -36,8 +31,11 @@ export interface SettingsVersion {
 export interface SettingsNews extends SettingsVersion {
   /** The store's clock, in us since the Unix epoch. */
   readonly nowUs: number
-  /** The changes since, the oldest first. Undefined: not all of them are remembered, or they are
-   *  those of other settings; read the pages. */
+  /** The version that was written back after the last loss: changes after it were made since. 0:
+   *  none was. */
+  readonly restored: number
+  /** The changes since, the oldest first. Undefined: the store does not remember the version that
+   *  was given, or not all changes since; read the pages. */
   readonly changes: readonly SettingChange[] | undefined
 }
 
@@ -49,10 +47,19 @@ export interface SettingsPage {
   readonly fields: readonly (readonly [field: string, value: string])[]
 }
 
-/** A change of one field. */
-export interface SettingChange {
-  /** From it on. */
-  readonly version: number
+/** All settings, as a process knows them. */
+export interface KeptSettings extends SettingsVersion {
+  /** The version that the process knew before the loss. */
+  readonly restored: number
+  /** What is set, with all changes. */
+  readonly fields: Iterable<readonly [field: string, value: string]>
+  /** Changes to be remembered, at most 100: those made since the loss, and those that do not hold
+   *  yet. */
+  readonly changes: readonly SettingChange[]
+}
+
+/** A change of one field: which version it made, and how. */
+export interface SettingChange extends SettingsVersion {
   /** When it was made, in us of the store's clock. */
   readonly nowUs: number
   /** From when it holds, in us of the store's clock. */
@@ -67,7 +74,7 @@ export interface SettingChange {
 
 /** What is to be changed. */
 export interface SettingRequest {
-  /** For settings that are not there yet. */
+  /** Of the version that the change makes: a text that no other change has. */
   readonly id: string
   /** How long after the change it holds, in us. */
   readonly leadUs: number

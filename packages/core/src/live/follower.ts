@@ -3,7 +3,13 @@
 // failure, and written back where the store has lost it.
 
 import type { Time } from '../base/time.js'
-import type { SettingChange, Settings, SettingsVersion } from '../settings.js'
+import {
+  REMEMBERED_CHANGES,
+  type SettingChange,
+  type Settings,
+  type SettingsNews,
+  type SettingsVersion,
+} from '../settings.js'
 
 /** How long after a change it holds, for all processes to hear of it. */
 export const LEAD_MS = 1_500
@@ -25,7 +31,8 @@ interface FollowerOptions {
   readonly changed: (change: SettingChange, lateMs: number) => void
   /** The store cannot be read. Once, until it can be again. */
   readonly failed: (error: unknown) => void
-  /** The store has forgotten all, or has others. */
+  /** The store has lost what this process knew, and was given it back; or so much was set since
+   *  that it was not. */
   readonly lost: (how: 'restored' | 'replaced') => void
 }
 
@@ -39,9 +46,13 @@ export class Follower {
   version = 0
   /** When the store was last heard, on the process's own clock; undefined: never. */
   heardAtMs: number | undefined
+  /** When it was last heard, and all that it said is known here; undefined: never. */
+  currentAtMs: number | undefined
   readonly #options: FollowerOptions
   #fields = new Map<string, string>()
   #heard: SettingsVersion | undefined
+  /** The ids of the last versions that were heard. */
+  #ids: readonly string[] = []
   #pending: Pending[] = []
   /** The store's clock, when it was last heard. */
   #storeUs = 0
@@ -100,13 +111,19 @@ export class Follower {
     const { id, version, nowUs, changes } = await settings.news(name, heard)
     if (this.#isClosed) return
     this.#hear(nowUs)
-    const isOther = id !== heard.id && id !== '' && heard.id !== ''
-    const isBehind = heard.version > 0 && !isOther && version < heard.version
-    if (isBehind) return this.#restore(heard)
-    if (isOther) this.#options.lost('replaced')
-    if (changes === undefined) return this.#load()
-    this.#heard = { id, version }
+    if (changes === undefined) {
+      await this.#restore(heard)
+      return this.#load()
+    }
+    this.#knows({ id, version }, changes)
     this.#queue(changes)
+  }
+
+  #knows(heard: SettingsVersion, changes: readonly SettingChange[]): void {
+    const ids = [...this.#ids, ...changes.map(({ id }) => id)]
+    this.#heard = heard
+    this.#ids = ids.slice(-REMEMBERED_CHANGES)
+    this.currentAtMs = this.heardAtMs
   }
 
   #hear(nowUs: number): void {
@@ -138,7 +155,7 @@ export class Follower {
       if (fields.size > MOST_FIELDS) throw new Error(`there are over ${MOST_FIELDS} fields`)
     } while (cursor !== '0' && !this.#isClosed)
     const after = await settings.news(name, before)
-    if (after.changes === undefined) throw new Error(`the settings of "${name}" change too fast`)
+    if (after.changes === undefined) throw new Error('they change too fast to be read')
     if (this.#isClosed) return
     this.#hear(after.nowUs)
     for (const { field, value } of after.changes) put(fields, field, value)
@@ -147,18 +164,56 @@ export class Follower {
     const ahead = known.filter(({ activeUs }) => activeUs > after.nowUs)
     for (const { field, was } of ahead.toReversed()) put(fields, field, was)
     this.#fields = fields
-    this.#heard = { id: after.id, version: after.version }
+    this.#ids = []
+    this.#knows(after, known)
     this.#pending = []
     this.version = ahead.length === 0 ? after.version : (ahead[0] as SettingChange).version - 1
     loaded(fields)
     this.#queue(ahead)
   }
 
+  /** Writes back what the store has lost, beside what was set since. */
   async #restore(heard: SettingsVersion): Promise<void> {
     const { settings, name, lost } = this.#options
+    const news = await settings.news(name)
+    // Another process that knew as much, or more, has done so.
+    if (news.restored >= heard.version || this.#isClosed) return
+    const since = this.#since(news)
+    if (since === undefined) {
+      if (isWithout(news, heard)) lost('replaced')
+      return
+    }
     const fields = new Map(this.#fields)
-    for (const { change } of this.#pending) put(fields, change.field, change.value)
-    if (await settings.restore(name, heard, fields)) lost('restored')
+    const changes: SettingChange[] = []
+    for (const { change } of this.#pending) {
+      put(fields, change.field, change.value)
+      changes.push(change)
+    }
+    let { version } = heard
+    for (const change of since) {
+      version += 1
+      changes.push({ ...change, version, was: fields.get(change.field) ?? '' })
+      put(fields, change.field, change.value)
+    }
+    const { id } = since.at(-1) ?? heard
+    const remembered = changes.slice(-REMEMBERED_CHANGES)
+    const kept = { id, version, restored: heard.version, fields, changes: remembered }
+    if (await settings.restore(name, news, kept)) lost('restored')
+  }
+
+  /** The changes that were made since the loss. Undefined: they are not all remembered. */
+  #since({ version, restored, changes = [] }: SettingsNews): readonly SettingChange[] | undefined {
+    const ids = new Set(this.#ids)
+    const since: SettingChange[] = []
+    let at = version
+    for (const change of changes.toReversed()) {
+      if (at === restored || change.version !== at || ids.has(change.id)) break
+      since.unshift(change)
+      at -= 1
+    }
+    const isWhole =
+      at === restored || changes.some(({ id, version: of }) => of === at && ids.has(id))
+    return isWhole ? since : undefined
   }
 
   #queue(changes: readonly SettingChange[]): void {
@@ -184,6 +239,12 @@ export class Follower {
     if (next === undefined || this.#isClosed) return
     this.#cancelChange = time.after(Math.ceil(next.dueMs - time.nowMs()), () => this.#apply())
   }
+}
+
+/** Whether the store cannot have this version, which was heard, any more. */
+function isWithout({ version, changes = [] }: SettingsNews, heard: SettingsVersion): boolean {
+  if (version < heard.version) return true
+  return changes.some((each) => each.version === heard.version && each.id !== heard.id)
 }
 
 function put(fields: Map<string, string>, field: string, value: string): void {

@@ -4,8 +4,8 @@
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom } from '../algorithms/policy-from.js'
 import type { SettingChange } from '../settings.js'
-import { checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
-import { type Field, fieldOf } from './fields.js'
+import { checkedOverrideKey, checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
+import { type Field, fieldOf, overrideKeyOf } from './fields.js'
 import { type Override, Overrides } from './overrides.js'
 import type { PolicyChange } from './types.js'
 
@@ -89,6 +89,8 @@ export class Held {
     const field = fieldOf(text)
     if (field === undefined || !this.#isDeclared(field)) return undefined
     try {
+      // An empty prefix, which only hands can have written, would be an override of all keys.
+      if (field.kind !== 'policy') checkedOverrideKey(overrideKeyOf(field))
       const policy = this.#policies.get(value) ?? policyFrom(value)
       this.check(field, policy)
       if (this.#policies.size > 2 * MAX_OVERRIDES) this.#policies.clear()

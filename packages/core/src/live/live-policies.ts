@@ -59,8 +59,8 @@ const CHECKS: Checks<LivePoliciesOptions> = {
 }
 
 const LOST = {
-  restored: 'they were written back as this process knew them',
-  replaced: 'others were set since, and hold now',
+  restored: 'they were written back as this process knew them, beside what was set since',
+  replaced: 'too many were set since for them to be written back',
 }
 
 /** `livePolicies` in another time than the process's. */
@@ -209,16 +209,16 @@ export function livePoliciesIn<Name extends string>(
     },
     refresh: () => follower.refresh(),
     status() {
-      const { version, pending, heardAtMs } = follower
-      const heardMsAgo = heardAtMs === undefined ? undefined : time.nowMs() - heardAtMs
+      const { version, pending, heardAtMs, currentAtMs = Number.NEGATIVE_INFINITY } = follower
+      const nowMs = time.nowMs()
       return {
         name,
         version,
         pending,
         overrides: held.overrideCount,
         refused: held.refused.size,
-        heardMsAgo,
-        isCurrent: heardMsAgo !== undefined && heardMsAgo <= LEAD_MS,
+        heardMsAgo: heardAtMs === undefined ? undefined : nowMs - heardAtMs,
+        isCurrent: nowMs - currentAtMs <= LEAD_MS,
       }
     },
     close: () => follower.close(),

@@ -76,7 +76,8 @@ export interface LiveStatus {
   readonly refused: number
   /** How long ago the store was heard. Undefined: never; the defaults hold. */
   readonly heardMsAgo: number | undefined
-  /** False: not heard for so long that a change may hold elsewhere and not here. */
+  /** False: the store was not heard for so long, or not all of what it has could be read, so that
+   *  other policies may hold elsewhere. */
   readonly isCurrent: boolean
 }
 

@@ -10,55 +10,59 @@ import {
 } from '../settings.js'
 
 interface Kept extends SettingsVersion {
-  id: string
-  version: number
+  readonly restored: number
   readonly fields: Map<string, string>
-  changes: SettingChange[]
+  readonly changes: readonly SettingChange[]
 }
+
+const NONE: Kept = { id: '', version: 0, restored: 0, fields: new Map(), changes: [] }
 
 export function memorySettings(clock: Clock): Settings {
   const all = new Map<string, Kept>()
-  const none = (): Kept => ({ id: '', version: 0, fields: new Map(), changes: [] })
-  const keptOf = (name: string): Kept => all.get(name) ?? none()
+  const keptOf = (name: string): Kept => all.get(name) ?? NONE
 
   return {
     async news(name, since) {
-      const { id, version, changes } = keptOf(name)
-      const base = { nowUs: clock.nowUs(), id, version }
-      if (since === undefined) return { ...base, changes: [...changes] }
-      const isSame = since.id === id || since.version === 0
-      const isKnown = isSame && since.version <= version
-      const first = changes[0]?.version ?? version + 1
-      if (!isKnown || since.version + 1 < first) return { ...base, changes: undefined }
-      return { ...base, changes: changes.filter((each) => each.version > since.version) }
+      const { id, version, restored, changes } = keptOf(name)
+      const base = { nowUs: clock.nowUs(), id, version, restored }
+      return { ...base, changes: since === undefined ? changes : changesSince(keptOf(name), since) }
     },
     async page(name) {
       return { next: '0', fields: [...keptOf(name).fields] }
     },
     async change(name, { id, leadUs, field, value, most }) {
       const kept = keptOf(name)
-      const { fields, version } = kept
-      const was = fields.get(field) ?? ''
+      const was = kept.fields.get(field) ?? ''
       const nowUs = clock.nowUs()
       const change = { nowUs, activeUs: nowUs + leadUs, field, value, was }
-      if (was === value) return { ...change, version, outcome: 'same' }
+      if (was === value) return { ...change, id: kept.id, version: kept.version, outcome: 'same' }
       const isNew = was === '' && isCounted(field)
-      if (isNew && [...fields.keys()].filter(isCounted).length >= most)
-        return { ...change, version, outcome: 'full' }
-      all.set(name, kept)
-      kept.id ||= id
-      kept.version += 1
+      if (isNew && [...kept.fields.keys()].filter(isCounted).length >= most)
+        return { ...change, id: kept.id, version: kept.version, outcome: 'full' }
+      const fields = kept === NONE ? new Map<string, string>() : kept.fields
       if (value === '') fields.delete(field)
       else fields.set(field, value)
-      const made = { ...change, version: kept.version }
-      kept.changes = [...kept.changes, made].slice(-REMEMBERED_CHANGES)
+      const made = { ...change, id, version: kept.version + 1 }
+      const changes = [...kept.changes, made].slice(-REMEMBERED_CHANGES)
+      all.set(name, { ...kept, id, version: made.version, fields, changes })
       return { ...made, outcome: 'changed' }
     },
-    async restore(name, { id, version }, fields) {
+    async restore(name, over, { id, version, restored, fields, changes }) {
       const kept = keptOf(name)
-      if (kept.id !== '' && (kept.id !== id || kept.version >= version)) return false
-      all.set(name, { id, version, fields: new Map(fields), changes: [] })
+      if (kept.id !== over.id || kept.version !== over.version) return false
+      all.set(name, { id, version, restored, fields: new Map(fields), changes })
       return true
     },
   }
+}
+
+/** Undefined: they are not all remembered. */
+function changesSince(
+  { id, version, changes }: Kept,
+  since: SettingsVersion,
+): readonly SettingChange[] | undefined {
+  if (since.version === version && since.id === id) return []
+  if (since.version === 0) return changes[0]?.version === 1 ? changes : undefined
+  const at = changes.findIndex((each) => each.version === since.version && each.id === since.id)
+  return at < 0 ? undefined : changes.slice(at + 1)
 }

@@ -3,8 +3,9 @@
 //
 //   <prefix>:{settings:<name>}
 //
-// Its fields: `id`, `version` and `counted`; `~0` to `~99`, the last changes, by their version; and
-// the settings themselves, which begin with `.` or `=`.
+// Its fields: `id`, `version` and `restored`; `counted`, the number of fields that begin with `=`;
+// `~0` to `~99`, the last changes, by their version; and the settings themselves, which begin with
+// `.` or `=`.
 
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
@@ -13,6 +14,7 @@ import type { Time } from '../base/time.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
 import {
+  isCounted,
   REMEMBERED_CHANGES,
   type SettingAnswer,
   type SettingChange,
@@ -29,7 +31,12 @@ const RESTORING_MS = 10_000
 /** Fields of a page, about. */
 const PAGE = 200
 
+/** Of a version: more, and no number of Lua is sure to hold it. */
+const MOST_DIGITS = 15
+
 // KEYS [1] the hash; ARGV [1] the time in us, '' for the server's own
+// Sets: key, now, id, restored, and version: nil if no change has made it, so that somebody wrote
+// it by hand
 const HEAD = `
 local key = KEYS[1]
 local now = ARGV[1]
@@ -37,79 +44,97 @@ if now == '' then
   local time = redis.call('TIME')
   now = string.format('%d%06d', time[1], time[2])
 end
-local head = redis.call('HMGET', key, 'id', 'version')
-local id, version = head[1] or '', string.match(head[2] or '0', '^%d+$')
-if not version or #version > 15 then
-  return redis.error_reply('ERR the settings have no version')
+local function numberIn(digits)
+  return #digits <= ${MOST_DIGITS} and string.match(digits, '^%d+$') and tonumber(digits) or nil
 end
-version = tonumber(version)
+local function shown(number) return string.format('%.0f', number) end
+local function placeOf(n) return string.format('~%d', n % ${REMEMBERED_CHANGES}) end
+local function logged(n)
+  local change = redis.call('HGET', key, placeOf(n)) or ''
+  local own = shown(n) .. '\\n'
+  return string.sub(change, 1, #own) == own and change or nil
+end
+local head = redis.call('HMGET', key, 'id', 'version', 'restored')
+local id, restored = head[1] or '', numberIn(head[3] or '') or 0
+local version = numberIn(head[2] or '0')
+if version and version ~= restored and not logged(version) then version = nil end
+`
+
+const WITH_VERSION = `${HEAD}
+if not version then
+  return redis.error_reply('ERR the settings have a version that is none; any change mends it')
+end
 `
 
 // ARGV [2] the id known, [3] the version known; '' for none
-// Reply: now, id, version, '1' if these are all changes since, and the changes
-const NEWS = `${HEAD}
+// Reply: now, id, version, restored, '1' if these are all changes since, and the changes
+const NEWS = `${WITH_VERSION}
 local known = tonumber(ARGV[3])
 local first = math.max(1, version - ${REMEMBERED_CHANGES - 1})
-local complete = '1'
+local reply = { now, id, shown(version), shown(restored), '1' }
 if known then
-  if (ARGV[2] ~= id and known > 0) or known > version or known + 1 < first then
-    return { now, id, string.format('%d', version), '' }
+  local isKnown = known == version and ARGV[2] == id or known == 0 and first == 1
+  if known >= first and known < version then
+    isKnown = string.match(logged(known) or '', '\\n([^\\n]*)$') == ARGV[2]
   end
+  if not isKnown then reply[5] = '' return reply end
   first = known + 1
 end
-local reply = { now, id, string.format('%d', version), complete }
 for n = first, version do
-  local change = redis.call('HGET', key, string.format('~%d', n % ${REMEMBERED_CHANGES}))
-  local own = string.format('%d\\n', n)
-  if change and string.sub(change, 1, #own) == own then
-    reply[#reply + 1] = change
-  elseif known then
-    reply[4] = ''
-  end
+  local change = logged(n)
+  if change then reply[#reply + 1] = change elseif known then reply[5] = '' end
 end
 return reply
 `
 
-// ARGV [2] an id for new settings, [3] the lead in us, [4] field, [5] value, [6] the most counted
-// Reply: outcome, version, now, active, what the field was
+// ARGV [2] an id, [3] lead in us, [4] field, [5] value, [6] the most fields that are counted
+// Reply: outcome, id, version, now, active, value before
 const CHANGE = `${HEAD}
 local field, value = ARGV[4], ARGV[5]
 local was = redis.call('HGET', key, field) or ''
-local active = string.format('%.0f', tonumber(now) + ARGV[3])
-if was == value then return { 'same', string.format('%d', version), now, active, was } end
-if string.sub(field, 1, 1) == '=' then
-  local counted = tonumber(redis.call('HGET', key, 'counted') or '0')
-  if was == '' and counted >= tonumber(ARGV[6]) then
-    return { 'full', string.format('%d', version), now, active, was }
+local active = shown(tonumber(now) + ARGV[3])
+if version and was == value then return { 'same', id, shown(version), now, active, was } end
+if not version then
+  version = #shown(restored) < ${MOST_DIGITS} and restored or 0
+  for n = 0, ${REMEMBERED_CHANGES - 1} do
+    local change = redis.call('HGET', key, placeOf(n)) or ''
+    local digits = string.match(change, '^(%d+)\\n') or '0'
+    if #digits < ${MOST_DIGITS} then version = math.max(version, tonumber(digits)) end
   end
-  if was == '' then redis.call('HINCRBY', key, 'counted', 1) end
-  if value == '' then redis.call('HINCRBY', key, 'counted', -1) end
 end
-if id == '' then redis.call('HSET', key, 'id', ARGV[2]) end
-version = version + 1
+if string.sub(field, 1, 1) == '=' then
+  local counted = tonumber(redis.call('HGET', key, 'counted') or 0) or 0
+  if was == '' and value ~= '' then
+    if counted >= tonumber(ARGV[6]) then
+      return { 'full', id, shown(version), now, active, was }
+    end
+    redis.call('HSET', key, 'counted', shown(counted + 1))
+  elseif was ~= '' and value == '' then
+    redis.call('HSET', key, 'counted', shown(counted - 1))
+  end
+end
+id, version = ARGV[2], version + 1
 if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
-local change = string.format('%d\\n%s\\n%s\\n%s\\n%s\\n%s', version, now, active, field, value, was)
-local place = string.format('~%d', version % ${REMEMBERED_CHANGES})
-redis.call('HSET', key, 'version', string.format('%d', version), place, change)
-return { 'changed', string.format('%d', version), now, active, was }
+local change = table.concat({ shown(version), now, active, field, value, was, id }, '\\n')
+redis.call('HSET', key, 'id', id, 'version', shown(version), placeOf(version), change)
+return { 'changed', id, shown(version), now, active, was }
 `
 
 // ARGV [2] cursor
-const PAGES = `${HEAD}
-return redis.call('HSCAN', key, ARGV[2], 'COUNT', ${PAGE})
+const PAGES = `
+return redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ${PAGE})
 `
 
-// ARGV [2] id, [3] version, [4] how many are counted, and then fields and values
-const RESTORE = `${HEAD}
-if id ~= '' and (id ~= ARGV[2] or version >= tonumber(ARGV[3])) then return 0 end
+// ARGV [2] the id and [3] the version that are there now, and then fields and values
+const RESTORE = `${WITH_VERSION}
+if id ~= ARGV[2] or version ~= tonumber(ARGV[3]) then return 0 end
 redis.call('DEL', key)
-redis.call('HSET', key, 'id', ARGV[2], 'version', ARGV[3], 'counted', ARGV[4])
-for i = 5, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(#ARGV, i + 999))) end
+for i = 4, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(#ARGV, i + 999))) end
 return 1
 `
 
 /** What the scripts call, beside TIME: for ACLs. */
-const COMMANDS = '+evalsha +eval +time +hget +hmget +hset +hdel +hincrby +hscan +del'
+const COMMANDS = '+evalsha +eval +time +hget +hmget +hset +hdel +hscan +del'
 
 interface SettingsOptions {
   readonly format: KeyFormat
@@ -163,10 +188,11 @@ export function redisSettings(
     async news(name, since) {
       const args = [since?.id ?? '', since === undefined ? '' : String(since.version)]
       const reply = (await ask(NEWS, name, args)) as string[]
-      const [now, id, version, isComplete, ...changes] = reply
-      const base = { nowUs: Number(now), id: id as string, version: Number(version) }
+      const [now, id = '', version, restored, isComplete, ...changes] = reply
+      const numbers = { version: Number(version), restored: Number(restored) }
       const readable = changes.map(changeOf).filter(isReadable)
       const isAll = isComplete !== '' && readable.length === changes.length
+      const base = { nowUs: Number(now), id, ...numbers }
       return { ...base, changes: isAll || since === undefined ? readable : undefined }
     },
     async page(name, cursor) {
@@ -181,31 +207,39 @@ export function redisSettings(
     async change(name, { id, leadUs, field, value, most }) {
       const args = [id, String(leadUs), field, value, String(most)]
       const reply = (await ask(CHANGE, name, args)) as string[]
-      const [outcome, version, now, active, was] = reply
+      const [outcome, known = '', version, now, active, was = ''] = reply
       return {
         outcome: outcome as SettingAnswer['outcome'],
+        id: known,
         version: Number(version),
         nowUs: Number(now),
         activeUs: Number(active),
         field,
         value,
-        was: was as string,
+        was,
       }
     },
-    async restore(name, { id, version }, fields) {
+    async restore(name, over, { id, version, restored, fields, changes }) {
       const all = [...fields]
-      const counted = all.filter(([field]) => field.startsWith('=')).length
-      const args = [id, String(version), String(counted), ...all.flat()]
+      const counted = all.filter(([field]) => isCounted(field)).length
+      const head = { id, version, restored, counted }
+      const log = changes.map((each) => [`~${each.version % REMEMBERED_CHANGES}`, textOf(each)])
+      const written = [...Object.entries(head), ...log, ...all].flat().map(String)
+      const args = [over.id, String(over.version), ...written]
       return Number(await ask(RESTORE, name, args, RESTORING_MS)) === 1
     },
     hidden: format.isSecret ? format.part : undefined,
   }
 }
 
+function textOf({ version, nowUs, activeUs, field, value, was, id }: SettingChange): string {
+  return [version, nowUs, activeUs, field, value, was, id].join('\n')
+}
+
 function changeOf(text: string): SettingChange {
-  const [version, nowUs, activeUs, field = '', value = '', was = ''] = text.split('\n')
+  const [version, nowUs, activeUs, field = '', value = '', was = '', id = ''] = text.split('\n')
   const numbers = { version: Number(version), nowUs: Number(nowUs), activeUs: Number(activeUs) }
-  return { ...numbers, field, value, was }
+  return { ...numbers, id, field, value, was }
 }
 
 /** Whether nobody has edited it so that it is no change any more. */

@@ -1,6 +1,7 @@
 // Policies that change while a fleet runs, in virtual time: several processes on one store.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { policyText } from '../../src/algorithms/policy-from.js'
 import {
   fixedWindow,
   gcra,
@@ -15,6 +16,7 @@ import {
   unlimited,
 } from '../../src/index.js'
 import { livePolicies, livePoliciesIn } from '../../src/live/live-policies.js'
+import type { KeptSettings, Settings } from '../../src/settings.js'
 import { type VirtualTime, virtualTime } from '../virtual-time.js'
 
 const defaults = {
@@ -312,9 +314,22 @@ test('without the store the defaults hold, with one warning, until it can be rea
   expect(limits.for('free').limit).toBe(20)
 })
 
+const NONE = { id: '', version: 0 }
+
+function kept(version: number, fields: KeptSettings['fields']): KeptSettings {
+  return { id: 'x', version, restored: version, fields, changes: [] }
+}
+
+const text = (limit: number) => policyText(api(limit))
+const logIn = (limit: number) => fixedWindow({ name: 'log-in', limit, window: '1h' })
+const logInText = (limit: number) => policyText(logIn(limit))
+
+let planted = 0
+
 /** Changes a field past all checks. */
 async function plant(store: Store, name: string, field: string, value: string): Promise<void> {
-  const change = { id: 'x', leadUs: 0, field, value, most: 10 }
+  planted += 1
+  const change = { id: `planted-${planted}`, leadUs: 0, field, value, most: 10 }
   await store.settings?.change(name, change)
 }
 
@@ -403,27 +418,174 @@ test('what the store has lost is written back by a process that knew it', async 
   expect(await knows.set('free', api(21))).toMatchObject({ version: 4 })
 })
 
-test('of settings that were lost and set anew, the new ones hold', async () => {
-  const { time, live, warned } = bench()
-  const stores = [memoryStore({ clock: time }), memoryStore({ clock: time })] as const
-  let now: Store = stores[0]
-  const settings = new Proxy({} as NonNullable<Store['settings']>, {
-    get: (_, method) => (now.settings as unknown as Record<string, unknown>)[method as string],
-  })
-  const limits = live({ ...stores[0], settings })
+/** A store whose settings can be lost, and one that cannot be reached by some. */
+function losing(time: VirtualTime, store: MemoryStore) {
+  let now = store.settings as Settings
+  const settings: Settings = {
+    news: (...args) => now.news(...args),
+    page: (...args) => now.page(...args),
+    change: (...args) => now.change(...args),
+    restore: (...args) => now.restore(...args),
+  }
+  return {
+    store: { ...store, settings } as Store,
+    /** @returns the settings that are there afterwards */
+    lose(): Settings {
+      now = memoryStore({ clock: time }).settings as Settings
+      return now
+    },
+  }
+}
+
+test('after a loss what was set since stands, and all else comes back', async () => {
+  const { time, store, live, warned } = bench()
+  const lossy = losing(time, store)
+  const limits = live(lossy.store)
   await limits.set('free', api(20))
+  await limits.override('abuser', api(0))
+  await limits.override('gone', api(1))
+  await time.advance(2_000)
   await limits.set('pro', api(200))
+  await time.advance(700)
+  lossy.lose()
+  const { version } = await limits.set('free', api(7))
+  await limits.override('gone', api(2))
+  await limits.removeOverride('gone', 'api')
+  expect(version).toBe(1)
+  await time.advance(600)
+  // What was set since does not hold yet, and nor does what was set before the loss.
+  const fresh = live(lossy.store)
+  await time.advance(100)
+  expect([fresh.for('free').limit, fresh.for('pro').limit]).toEqual([20, 100])
   await time.advance(2_000)
-  now = stores[1]
-  await plant(
-    stores[1],
-    `plans-${run}`,
-    '.free',
-    JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit: 7, window: '1m' }),
-  )
-  await time.advance(2_000)
-  expect([limits.for('free').limit, limits.for('pro')]).toEqual([7, defaults.pro])
+  for (const each of [limits, fresh]) {
+    expect([each.for('free').limit, each.for('pro').limit]).toEqual([7, 200])
+    expect([each.for('free', 'abuser').limit, each.for('free', 'gone').limit]).toEqual([0, 7])
+    expect(each.status()).toMatchObject({ version: 7, isCurrent: true, overrides: 1 })
+  }
+  expect((await limits.history()).map((each) => [each.version, each.was?.limit])).toEqual([
+    [7, 2],
+    [6, 1],
+    [5, 20],
+    [4, undefined],
+  ])
   expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
+})
+
+test.each([
+  ['before', ['newer', 'older']],
+  ['after', ['older', 'newer']],
+])(
+  'after a loss the process with the highest version is believed, if it writes back %s another',
+  async (_, order) => {
+    const { time, store, live } = bench()
+    const lossy = losing(time, store)
+    const away = new Set<string>()
+    const [older, newer] = ['older', 'newer'].map((who) => {
+      return live(
+        behind(lossy.store, () => {
+          if (away.has(who)) throw new Error('no connection')
+        }),
+      )
+    }) as unknown as readonly [LivePolicies<Name>, LivePolicies<Name>]
+    await newer.set('free', api(20))
+    await time.advance(2_000)
+    away.add('older')
+    await newer.override('abuser', api(0))
+    await newer.set('log-in', logIn(2))
+    await time.advance(2_000)
+    away.add('newer')
+    lossy.lose()
+    await plant(lossy.store, `plans-${run}`, '.pro', text(200))
+    await plant(lossy.store, `plans-${run}`, '.log-in', logInText(3))
+    for (const who of order) {
+      away.delete(who)
+      await time.advance(1_000)
+    }
+    await plant(lossy.store, `plans-${run}`, '.free', text(30))
+    await time.advance(1_000)
+    const fresh = live(lossy.store)
+    await time.advance(100)
+    for (const each of [older, newer, fresh]) {
+      expect([each.for('free').limit, each.for('pro').limit, each.for('log-in').limit]).toEqual([
+        30, 200, 3,
+      ])
+      expect(each.for('free', 'abuser').limit).toBe(0)
+      expect(each.status()).toMatchObject({ version: 6, isCurrent: true })
+    }
+  },
+)
+
+test('a replica that lacks the last changes is given them, beside one of the same number', async () => {
+  const { time, store, live, warned } = bench()
+  const lossy = losing(time, store)
+  const limits = live(lossy.store)
+  await limits.set('free', api(20))
+  await time.advance(2_000)
+  const {
+    id,
+    version,
+    changes = [],
+  } = await (lossy.store.settings as Settings).news(`plans-${run}`)
+  await limits.set('pro', api(200))
+  await limits.override('abuser', api(0))
+  await time.advance(2_000)
+  const fields = [['.free', text(20)]] as const
+  await lossy.lose().restore(`plans-${run}`, NONE, { id, version, restored: 0, fields, changes })
+  await limits.set('log-in', logIn(2))
+  await limits.set('pro', api(300))
+  await time.advance(3_000)
+  const fresh = live(lossy.store)
+  await time.advance(100)
+  for (const each of [limits, fresh]) {
+    expect([each.for('free').limit, each.for('pro').limit, each.for('log-in').limit]).toEqual([
+      20, 300, 2,
+    ])
+    expect(each.for('free', 'abuser').limit).toBe(0)
+    expect(each.status().version).toBe(5)
+  }
+  expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
+})
+
+test('of settings to which more than 100 changes were made after a loss, the new ones hold', async () => {
+  const { time, store, live, warned } = bench()
+  const lossy = losing(time, store)
+  const limits = live(lossy.store)
+  await limits.set('pro', api(200))
+  await limits.set('free', api(20))
+  await time.advance(2_000)
+  lossy.lose()
+  for (let i = 1; i <= 101; i += 1) await plant(lossy.store, `plans-${run}`, '.free', text(i))
+  await time.advance(2_000)
+  expect([limits.for('free').limit, limits.for('pro')]).toEqual([101, defaults.pro])
+  expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
+})
+
+test('a process that cannot follow the changes says that it is not current, until it can', async () => {
+  const { time, store, live } = bench()
+  let made = 0
+  let isImporting = false
+  const follower = live(
+    behind(store, async () => {
+      const until = isImporting ? made + 110 : made
+      while (made < until) {
+        made += 1
+        await plant(store, `plans-${run}`, '.pro', text(made))
+      }
+    }),
+  )
+  await time.advance(1_000)
+  expect(follower.status().isCurrent).toBe(true)
+  isImporting = true
+  await time.advance(3_000)
+  expect(follower.status()).toMatchObject({ isCurrent: false, version: 0 })
+  expect(follower.status().heardMsAgo).toBeLessThanOrEqual(500)
+  expect(follower.failures.map(({ message }) => message)).toEqual([
+    'they change too fast to be read',
+  ])
+  isImporting = false
+  await time.advance(500)
+  expect(follower.status()).toMatchObject({ isCurrent: true, version: made })
 })
 
 test('an hour that the store’s clock steps back delays a change by 3 s at the most', async () => {
@@ -443,9 +605,8 @@ test('an hour that the store’s clock steps back delays a change by 3 s at the 
 test('10,000 overrides at the most', async () => {
   const { time, live, store } = bench()
   const limits = live()
-  const text = JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit: 1, window: '1m' })
-  const fields = Array.from({ length: 10_000 }, (_, i) => [`=api*"p${i}:"`, text] as const)
-  await store.settings?.restore(`plans-${run}`, { id: 'x', version: 5 }, fields)
+  const fields = Array.from({ length: 10_000 }, (_, i) => [`=api*"p${i}:"`, text(1)] as const)
+  await store.settings?.restore(`plans-${run}`, NONE, kept(5, fields))
   await time.advance(1_000)
   expect(limits.status().overrides).toBe(10_000)
   expect(limits.for('free', 'p9999:x').limit).toBe(1)
@@ -460,11 +621,12 @@ test('10,000 overrides at the most', async () => {
 test('far more fields than Weir writes are not taken into memory', async () => {
   const { time, live, store } = bench()
   const fields = Array.from({ length: 60_000 }, (_, i) => [`=x:"${i}"`, '{}'] as const)
-  await store.settings?.restore(`plans-${run}`, { id: 'x', version: 9 }, fields)
+  await store.settings?.restore(`plans-${run}`, NONE, kept(9, fields))
   const fresh = live()
   await time.advance(500)
   expect(await time.settle(fresh.refresh())).toBe(false)
   expect(fresh.for('free')).toBe(defaults.free)
+  expect(fresh.status().isCurrent).toBe(false)
 })
 
 test('bad input is refused where it enters, and nothing is stored', async () => {

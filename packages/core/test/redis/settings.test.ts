@@ -206,7 +206,7 @@ test('a change that was edited by hand stops none of those after it', async () =
   expect((await live.history()).map(({ version }) => version)).toEqual([3, 1])
 })
 
-test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), 'x'])(
+test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
   'a version that was edited by hand to %s is refused, and does not hold up the server',
   async (version) => {
     const fleet = fleetOf()
@@ -218,6 +218,81 @@ test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), 'x'])(
     expect(codes()).toContain('WEIR_SETTINGS_UNREAD')
   },
 )
+
+test.each(['999999999999999', '3', 'x'])(
+  'a version that was edited by hand to %s is mended by the next change, and nothing is lost',
+  async (version) => {
+    const fleet = fleetOf()
+    const [live, other] = [fleet.join(singleClient()), fleet.join(singleClient())]
+    await live.set('free', api(20))
+    await live.override('u1', api(0))
+    await fleet.step(1_500)
+    const key = `weir:{settings:${fleet.name}}`
+    await singleClient().hset(key, 'version', version)
+    await fleet.step(500)
+    expect([live.for('free').limit, live.for('free', 'u1').limit]).toEqual([20, 0])
+    // What it is already mends it as well.
+    expect(await live.set('free', api(20))).toMatchObject({ version: 3, policy: api(20) })
+    expect(await live.set('pro', api(200))).toMatchObject({ version: 4 })
+    await fleet.step(1_500)
+    const fresh = fleet.join(singleClient())
+    await fleet.step(0)
+    for (const each of [live, other, fresh]) {
+      expect([each.for('free').limit, each.for('pro').limit]).toEqual([20, 200])
+      expect(each.for('free', 'u1').limit).toBe(0)
+      expect(each.status()).toMatchObject({ version: 4, isCurrent: true })
+    }
+    expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
+  },
+)
+
+test('an override that was written by hand for all keys is refused, and lifts no limit', async () => {
+  const fleet = fleetOf()
+  const live = fleet.join(singleClient())
+  await live.set('free', api(20))
+  await fleet.step(1_500)
+  const key = `weir:{settings:${fleet.name}}`
+  const none = '{"algorithm":"unlimited","name":"api"}'
+  await singleClient().hset(key, '=api*""', none, '=api:""', none)
+  const fresh = fleet.join(singleClient())
+  await fleet.step(500)
+  expect(fresh.for('free', 'u1').limit).toBe(20)
+  expect(fresh.status()).toMatchObject({ overrides: 0, refused: 2 })
+  expect(codes()).toEqual(['WEIR_SETTING_REFUSED'])
+})
+
+test('a number of overrides that was edited by hand hinders no change', async () => {
+  const fleet = fleetOf()
+  const live = fleet.join(singleClient())
+  await live.override('u1', api(1))
+  await singleClient().hset(`weir:{settings:${fleet.name}}`, 'counted', 'many')
+  await live.override('u2', api(2))
+  await live.removeOverride('u1')
+  await fleet.step(1_500)
+  expect(live.overrides()).toHaveLength(1)
+})
+
+test('a change at once after Redis has lost its data leaves what else was known', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  const [one, two] = [fleet.join(client), fleet.join(client)]
+  await one.override('abuser', api(0))
+  await one.set('pro', api(500))
+  await fleet.step(1_500)
+  await client.flushall()
+  expect(await two.set('free', api(120))).toMatchObject({ version: 1 })
+  await fleet.step(500)
+  await fleet.step(1_500)
+  const fresh = fleet.join(client)
+  await fleet.step(0)
+  for (const each of [one, two, fresh]) {
+    expect([each.for('free').limit, each.for('pro').limit]).toEqual([120, 500])
+    expect(each.for('free', 'abuser').limit).toBe(0)
+    expect(each.status()).toMatchObject({ version: 3, isCurrent: true })
+  }
+  expect(await two.override('abuser', api(1))).toMatchObject({ version: 4, was: api(0) })
+  await client.del(`weir:{settings:${fleet.name}}`)
+})
 
 test('a server that has lost its data, or its scripts, is given back what was known', async () => {
   const fleet = fleetOf()
@@ -247,7 +322,7 @@ test('10,000 overrides are read page by page, and found', async () => {
   const fields = Array.from({ length: 10_000 }, (_, i) => [`=api:"u${i}"`, text(i)])
   await singleClient().hset(
     `weir:{settings:${fleet.name}}`,
-    ...['id', 'x', 'version', '1', 'counted', '10000'],
+    ...['id', 'x', 'version', '1', 'restored', '1', 'counted', '10000'],
     ...fields.flat(),
   )
   const live = fleet.join(singleClient())
