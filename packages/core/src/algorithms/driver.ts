@@ -63,12 +63,12 @@ export interface Mark {
   gaveUs: number
 }
 
-/** The marks of a table's keys, each kept for a while. */
+/** The marks of a table's keys, each kept as long as what was charged before it counts. */
 export interface Marks {
-  /** Undefined: there is none. */
-  of(key: string): Mark | undefined
-  /** The mark of a key, made if there is none. */
-  on(key: string): Mark
+  /** The mark of a key. It may be another's after the next call. */
+  of(key: string): Mark
+  /** Notes what is later than its mark, which is to be kept for `lifeMs` from now at least. */
+  set(key: string, mark: Mark, nowMs: number, lifeMs: number): void
 }
 
 /** What one policy of a decision counts with: its arithmetic, with its numbers, and its states. */
@@ -147,9 +147,7 @@ export function decide(
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
     if (!counter.scratch.dirty || costs[i] === 0) continue
-    const gives =
-      mode === 'refund' || mode === 'cancel' || (mode === 'settle' && (costs[i] as number) < 0)
-    write(counter, keys[i] as string, gives, nowUs, (readings[i] as Reading).resetUs)
+    write(counter, keys[i] as string, nowUs, (readings[i] as Reading).resetUs)
     changed = 1
   }
   return mode === 'restore' ? changed : granted
@@ -170,7 +168,7 @@ function reservable(
 
 /** Corrects a counter as far as its mark allows, if the units count for a whole ms or more. */
 function correct(
-  { kernel, scratch, table }: Counter,
+  { kernel, scratch, table, slot }: Counter,
   key: string,
   { mode, seenUs = Number.POSITIVE_INFINITY }: CounterRequest,
   units: number,
@@ -180,35 +178,32 @@ function correct(
   if (Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)) return
   if (mode === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
-  } else if (mode === 'restore') {
-    kernel.restore(scratch, units, untilUs)
-  } else {
-    const mark = table.marks.of(key)
-    // What was charged until a key was forgotten would be the units of others.
-    if (mark !== undefined && mark.forgottenUs >= seenUs) return
-    if (mode === 'cancel' && kernel.cancel !== undefined) {
-      kernel.cancel(scratch, units, untilUs)
-      return
-    }
-    const isOlder = mark !== undefined && mark.gaveUs >= seenUs
-    kernel.refund(scratch, units, untilUs, isOlder ? seenUs : undefined)
+    return
   }
+  if (mode === 'restore') {
+    kernel.restore(scratch, units, untilUs)
+    return
+  }
+  const { forgottenUs, gaveUs } = table.marks.of(key)
+  // What was charged until a key was forgotten would be the units of others.
+  if (forgottenUs >= seenUs) return
+  const lifeMs = Math.ceil(kernel.resetAfterUs(scratch) / 1_000)
+  if (mode === 'cancel' && kernel.cancel !== undefined) kernel.cancel(scratch, units, untilUs)
+  else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
+  if (!scratch.dirty) return
+  // What is charged in the same instant is charged after it; a reset in it was later.
+  const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
+  const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }
+  table.marks.set(key, mark, nowUs / 1_000, lifeMs)
 }
 
 function write(
   { scratch, table, slot }: Counter,
   key: string,
-  gives: boolean,
   nowUs: number,
   resetUs: number,
 ): void {
-  const mark = gives ? table.marks.on(key) : undefined
-  if (mark !== undefined) mark.gaveUs = nowUs
   if (resetUs > 0)
     table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
-  else if (slot >= 0) {
-    // What is charged in the same instant is charged after it; a reset in it was later.
-    if (mark !== undefined) mark.forgottenUs = Math.max(mark.forgottenUs, nowUs - 1)
-    table.remove(key, slot)
-  }
+  else if (slot >= 0) table.remove(key, slot)
 }

@@ -8,6 +8,7 @@
 // segment and a place in it, until the next key is added or removed.
 
 import type { Cells } from '../algorithms/algorithm.js'
+import { EPOCH_MS } from '../base/clock.js'
 import { keyHash, shortName } from '../base/key-hash.js'
 
 /** Entries that a segment has when the table is full: moving them takes less than a ms. */
@@ -16,6 +17,24 @@ const PLACE_BITS = 14
 const PLACE = 2 ** PLACE_BITS - 1
 /** How many places a step of a walk passes over to find one in use. */
 const PASSES = 64
+/** Slots keep the end of a state in 32 bits: that is 34 years of these. */
+const TICK_MS = 256
+const LAST_TICK = 2 ** 32 - 1
+
+/** When a state ends, as slots keep it. Rounded up: it may be kept longer than it matters, never
+ *  shorter. */
+export function untilAt(endMs: number): number {
+  return Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
+}
+
+/** The time at which a slot's state ends. */
+export function endMsOf(until: number): number {
+  return until * TICK_MS + EPOCH_MS
+}
+
+export function isOver(until: number, nowMs: number): boolean {
+  return endMsOf(until) <= nowMs
+}
 
 /** How states look, and how many there may be. */
 export interface Form {
@@ -137,6 +156,19 @@ export class States {
         return (this.#walkSegment << PLACE_BITS) | this.#walkPlace
     }
     return -1
+  }
+
+  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
+   *  many those were. */
+  sweep(nowMs: number, looks: number, most: number): number {
+    let dropped = 0
+    for (let look = 0; look < looks && dropped < most && this.count > 0; look += 1) {
+      const slot = this.walk()
+      if (slot < 0 || !isOver(this.untilOf(slot), nowMs)) continue
+      this.remove(slot)
+      dropped += 1
+    }
+    return dropped
   }
 
   /** Works out the hash of a key, and returns what tells its entry from others of that hash. */

@@ -1,9 +1,9 @@
 // The memory store: the TypeScript kernels over tables in this process.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { type Counter, decide, type Mark, type Marks } from '../algorithms/driver.js'
+import { type Counter, decide } from '../algorithms/driver.js'
 import { counterOf, type Policy } from '../algorithms/policy.js'
-import { memoized, Recent } from '../base/cache.js'
+import { memoized } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { invalid, storeClosed } from '../base/errors.js'
 import { textOfKey, textOfOwnKey } from '../base/key-text.js'
@@ -11,15 +11,20 @@ import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, StoreStats, Target } from '../store.js'
+import { KeyMarks } from './marks.js'
 import { memorySettings } from './settings.js'
 import { sweeper } from './sweeper.js'
-import { type Bounds, MemoryTable, marksIn } from './table.js'
+import { type Bounds, MemoryTable } from './table.js'
 
 export interface MemoryStoreOptions {
   /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
    *  least make room; an exhausted key never does. When all are exhausted, new keys share one
    *  counter and may be refused: limit by address first, or raise this. Default 100,000. A key
-   *  takes about 35 bytes beside its text, 80 for a sliding window. */
+   *  takes about 35 bytes beside its text, 80 for a sliding window.
+   *
+   *  Of as many keys in all (10,000 at least) a store remembers resets and refunds, while what was
+   *  charged before them counts: 40 bytes each. Beyond it, those that are longest ago hold for all
+   *  keys, so a receipt from before them may give back less. */
   readonly maxKeys?: number | undefined
   /** How keys are told apart.
    *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
@@ -66,17 +71,14 @@ export function memoryStoreOf({
 }: Bounds & { readonly clock: Clock; readonly time: Time }): MemoryStore {
   const tables = new Map<string, MemoryTable>()
   let preparedOf = memoized(prepare)
-  const marks = new Recent<Mark>(MAX_MARKS)
+  const marks = new KeyMarks(bounds)
   const evictions = { count: 0 }
   let closed = false
-  const sweeping = sweeper(tables, clock, time, () => {
-    // Prepared policy sets may refer to tables that were dropped.
+  const tablesDropped = (): void => {
+    // Prepared policy sets may refer to them.
     preparedOf = memoized(prepare)
-  })
-
-  function marksOf(id: string): Marks {
-    return marksIn(id, bounds.keys, marks)
   }
+  const sweeping = sweeper(tables, clock, time, tablesDropped, marks)
 
   function prepare(policySet: PolicySet) {
     const counters: Counter[] = policySet.policies.map((policy) => {
@@ -84,7 +86,7 @@ export function memoryStoreOf({
       // Policy sets have no policy without one: it would limit nothing.
       const kernel = policy.kernel as Kernel
       const id = tableId(policySet, policy)
-      const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marksOf(id), evictions)
+      const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marks.ofTable(id), evictions)
       tables.set(id, table)
       table.use(numbers)
       return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
@@ -116,16 +118,14 @@ export function memoryStoreOf({
     reset(target: Target) {
       mustBeOpen()
       const nowUs = clock.nowUs()
-      // A table is not made for what is forgotten: names of policies may be made up.
       target.policySet.policies.forEach((policy, i) => {
-        const id = tableId(target.policySet, policy)
-        marksOf(id).on(keyOf(target, i)).forgottenUs = nowUs
-        tables.get(id)?.reset(keyOf(target, i))
+        // Where there is no table, nothing that was charged still counts.
+        tables.get(tableId(target.policySet, policy))?.reset(keyOf(target, i), nowUs)
       })
     },
     stats() {
       let keys = 0
-      let bytes = 0
+      let { bytes } = marks
       for (const table of tables.values()) {
         keys += table.size
         bytes += table.bytes
@@ -144,10 +144,6 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-/**
- * Of how many keys a store remembers that they were forgotten on purpose, or given something back.
- */
-const MAX_MARKS = 10_000
 
 /** What a policy counts under, but for the key. */
 function tableId({ name }: PolicySet, policy: Policy): string {

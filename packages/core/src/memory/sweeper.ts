@@ -3,6 +3,7 @@
 
 import type { Clock } from '../base/clock.js'
 import type { Time } from '../base/time.js'
+import type { KeyMarks } from './marks.js'
 import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
@@ -18,12 +19,14 @@ const DROPS = 1_000
 /**
  * A sweeper of these tables. `start` may be called as often as one likes.
  * @param tablesDropped called after tables with nothing in them were dropped
+ * @param marks are swept, too, but no reason to go on
  */
 export function sweeper(
   tables: Map<string, MemoryTable>,
   clock: Clock,
   time: Time,
   tablesDropped: () => void,
+  marks?: KeyMarks,
 ): { start(): void; stop(): void } {
   let cancel: (() => void) | undefined
 
@@ -35,6 +38,7 @@ export function sweeper(
     } catch {
       // The user's clock failed. Decisions report that; here no key is taken to be over.
     }
+    marks?.sweep(nowMs, DROPS, DROPS)
     let looks = LOOKS
     let drops = DROPS
     const before = tables.size

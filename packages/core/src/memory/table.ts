@@ -2,11 +2,8 @@
 // reached.
 
 import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
-import type { Mark, Marks, Table } from '../algorithms/driver.js'
-import type { Recent } from '../base/cache.js'
-import { EPOCH_MS } from '../base/clock.js'
-import { keyHash, shortName } from '../base/key-hash.js'
-import { States } from './states.js'
+import type { Marks, Table } from '../algorithms/driver.js'
+import { endMsOf, States, untilAt } from './states.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
 const OVERFLOW = ''
@@ -14,14 +11,13 @@ const OVERFLOW = ''
 const CANDIDATES = 8
 /** By how many policies a key is judged to be exhausted: the numbers may change under one name. */
 const MAX_PROBES = 8
-/** Slots keep the end of a state in 32 bits: that is 34 years of these. */
-const TICK_MS = 256
-const LAST_TICK = 2 ** 32 - 1
 /**
  * The smallest log has room for two runs. While it has one, five numbers are kept; else the whole.
  */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
+/** What was charged to a key that is not known any more may count for a while. In Redis as long. */
+const UNKNOWN_MS = 60_000
 /** Which number of a log says how many runs it has. */
 const RUNS = 1
 
@@ -30,24 +26,6 @@ export interface Bounds {
   /** How much longer than it matters a state is kept. */
   readonly slackMs: number
   readonly keys: 'exact' | 'fingerprint'
-}
-
-/**
- * One collection of marks serves all tables of a store, so that their number is bounded.
- * @param id of the table
- */
-export function marksIn(id: string, keys: Bounds['keys'], marks: Recent<Mark>): Marks {
-  const nameOf = (key: string): string =>
-    `${id} ${keys === 'exact' ? shortName(key) : keyHash.textOf(key)}`
-  return {
-    of: (key) => (marks.isEmpty ? undefined : marks.get(nameOf(key))),
-    on(key) {
-      const name = nameOf(key)
-      const mark = marks.get(name) ?? { forgottenUs: 0, gaveUs: 0 }
-      marks.set(name, mark)
-      return mark
-    },
-  }
 }
 
 export class MemoryTable implements Table {
@@ -135,15 +113,13 @@ export class MemoryTable implements Table {
       const isFull = this.#victim < 0 && states.count >= this.#bounds.maxKeys
       states.add(isFull ? OVERFLOW : key)
     }
-    // Rounded up: a state may be kept longer than it matters, never shorter.
-    const endMs = nowMs + resetMs + this.#bounds.slackMs
-    const until = Math.min(Math.ceil((endMs - EPOCH_MS) / TICK_MS), LAST_TICK)
+    const until = untilAt(nowMs + resetMs + this.#bounds.slackMs)
     if (kernel.width === 0) this.#writeLog(scratch, until)
     else {
       kernel.write(scratch, states.cells, states.offset)
       states.keep(until, undefined)
     }
-    if (known < 0) this.sweep(nowMs, 2)
+    if (known < 0) states.sweep(nowMs, 2, 2)
   }
 
   #writeLog(scratch: Scratch, until: number): void {
@@ -158,23 +134,20 @@ export class MemoryTable implements Table {
     this.#states.remove(slot)
   }
 
-  /** Forgets a key, if it is known. */
-  reset(key: string): void {
+  /** Forgets a key on purpose. */
+  reset(key: string, nowUs: number): void {
     const slot = this.#states.find(key)
+    const nowMs = nowUs / 1_000
+    const lifeMs = slot < 0 ? 0 : endMsOf(this.#states.untilOf(slot)) - nowMs
+    const mark = { forgottenUs: nowUs, gaveUs: 0 }
+    this.marks.set(key, mark, nowMs, Math.max(lifeMs, UNKNOWN_MS))
     if (slot >= 0) this.remove(key, slot)
   }
 
   /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
    *  many those were. */
   sweep(nowMs: number, looks: number, most: number = looks): number {
-    let dropped = 0
-    for (let look = 0; look < looks && dropped < most && this.#states.count > 0; look += 1) {
-      const slot = this.#states.walk()
-      if (slot < 0 || this.#states.untilOf(slot) * TICK_MS + EPOCH_MS > nowMs) continue
-      this.#states.remove(slot)
-      dropped += 1
-    }
-    return dropped
+    return this.#states.sweep(nowMs, looks, most)
   }
 
   /**

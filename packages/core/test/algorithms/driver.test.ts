@@ -7,7 +7,7 @@ test('a table is told when a state was written, rounded down, and how long it ma
   const scratch = bucket.prepare([10, 100, 1_000])
   const write = vi.fn<Table['write']>()
   const table: Table = {
-    marks: { of: () => undefined, on: () => ({ forgottenUs: 0, gaveUs: 0 }) },
+    marks: { of: () => ({ forgottenUs: 0, gaveUs: 0 }), set: () => {} },
     read: (scratch, _key, nowUs) => {
       bucket.read(scratch, undefined, 0, nowUs)
       return -1

@@ -10,11 +10,11 @@ import { bucket } from '../../src/algorithms/bucket/kernel.js'
 import { type Counter, decide } from '../../src/algorithms/driver.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
-import { Recent } from '../../src/base/cache.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { processTime } from '../../src/base/time.js'
+import { KeyMarks } from '../../src/memory/marks.js'
 import { sweeper } from '../../src/memory/sweeper.js'
-import { MemoryTable, marksIn } from '../../src/memory/table.js'
+import { MemoryTable } from '../../src/memory/table.js'
 import { twin } from '../redis/differential/model.js'
 import { kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
 import { takeWalk } from '../redis/differential/walk.js'
@@ -27,7 +27,7 @@ const HOURLY: PolicyNumbers = [5, 5 * HOUR_MS * 8_000, 10 * HOUR_MS * 8_000]
 
 function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof MemoryTable>[1]>) {
   const all = { maxKeys: 2 ** 24, slackMs: 0, keys: 'exact', ...bounds } as const
-  return new MemoryTable(kernel, all, marksIn('table', all.keys, new Recent(10)))
+  return new MemoryTable(kernel, all, new KeyMarks(all).ofTable('table'))
 }
 
 /** Takes units of a key; how many are left, or -1 if there were too few. */

@@ -102,11 +102,13 @@ class PlainTable implements Table {
   constructor(kernel: Kernel, writes: string[], place: number) {
     const marks = new Map<string, Mark>()
     this.marks = {
-      of: (key) => marks.get(key),
-      on(key) {
-        const mark = marks.get(key) ?? { forgottenUs: 0, gaveUs: 0 }
-        marks.set(key, mark)
-        return mark
+      of: (key) => marks.get(key) ?? { forgottenUs: 0, gaveUs: 0 },
+      set(key, { forgottenUs, gaveUs }) {
+        const known = this.of(key)
+        marks.set(key, {
+          forgottenUs: Math.max(known.forgottenUs, forgottenUs),
+          gaveUs: Math.max(known.gaveUs, gaveUs),
+        })
       },
     }
     this.#kernel = kernel
