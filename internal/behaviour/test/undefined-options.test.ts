@@ -188,7 +188,7 @@ test('of policies that change', async () => {
   const live = livePolicies(memoryStore(), { name: 'plans', defaults: { byDefault }, ...none })
   expect(live.policy('byDefault')(undefined)).toBe(byDefault)
   expect(live.for('byDefault', undefined)).toBe(byDefault)
-  await expect(live.removeOverride('k', undefined)).resolves.toMatchObject({ isChanged: false })
+  await expect(live.remove('k', undefined)).resolves.toMatchObject({ isChanged: false })
   live.close()
   const others: Undefined<LimitsFromOptions> = {
     ttl: undefined,

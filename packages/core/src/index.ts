@@ -64,8 +64,12 @@ export { livePolicies } from './live/live-policies.js'
 export type { Override } from './live/overrides.js'
 export type {
   LiveChange,
+  LiveList,
   LivePolicies,
   LivePoliciesOptions,
+  LiveProcess,
+  LiveRefusal,
+  LiveSetting,
   LiveStatus,
   OverrideKey,
   PolicyAnswer,

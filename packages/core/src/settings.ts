@@ -14,6 +14,15 @@ export interface Settings {
   /** Writes all settings anew, after a loss. Answers whether it did: only in place of the version
    *  `over`, atomically. */
   restore(name: string, over: SettingsVersion, kept: KeptSettings): Promise<boolean>
+  /**
+   * Keeps what a process makes of the settings, for `ttlMs`, in place of what it reported before;
+   * `''` removes it. Optional, as `reports` is: without them nobody sees elsewhere what holds in a
+   * process.
+   * @param process a mark that no other process has
+   */
+  report?(name: string, process: string, text: string, ttlMs: number): Promise<void>
+  /** What is kept of processes, of 1,000 at the most. */
+  reports?(name: string): Promise<readonly SettingsReport[]>
   /** A key as it may stand in a field, where the store hides keys. */
   readonly hidden?: ((key: string) => string) | undefined
 }
@@ -90,6 +99,14 @@ export interface SettingRequest {
 export interface SettingAnswer extends SettingChange {
   /** `'full'`: there are as many counted fields as there may be. */
   readonly outcome: 'changed' | 'same' | 'full'
+}
+
+/** What a process has reported. */
+export interface SettingsReport {
+  /** Ends with the mark of the process; the store may put before it where the process runs. */
+  readonly process: string
+  /** What it reported last. */
+  readonly text: string
 }
 
 /** How many changes a store remembers of each name. */

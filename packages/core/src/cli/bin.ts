@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { weir } from './main.js'
+import { type CommandError, weir } from './main.js'
 
 weir(process.argv.slice(2)).then(
   (lines) => console.log(lines.join('\n')),
-  (error: Error & { readonly code?: string }) => {
+  (error: CommandError) => {
     console.error(error.code === undefined ? error : `${error.code}: ${error.message}`)
-    process.exitCode = 1
+    process.exitCode = error.exitCode ?? 1
   },
 )

@@ -2,18 +2,23 @@
 
 import { checkedName, counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
-import { invalid } from '../base/errors.js'
-import {
-  checkedOverrideKey,
-  checkKind,
-  checkNamed,
-  checkNotFull,
-  MAX_OVERRIDES,
-} from '../live/checks.js'
-import { fieldOf, overrideField, policyField } from '../live/fields.js'
-import { LEAD_MS } from '../live/follower.js'
+import { invalid, typeError } from '../base/errors.js'
+import { changeField, fieldsOf, fieldsOfVersion } from '../live/changes.js'
+import { checkedOverrideKey, checkNamed } from '../live/checks.js'
+import { type Field, fieldOf, textOfField } from '../live/fields.js'
+import { processesOf } from '../live/reports.js'
 import type { OverrideKey } from '../live/types.js'
 import type { SettingAnswer, SettingChange, Settings } from '../settings.js'
+import { checkFits, defaultOf, defaultsIn, laggardsIn, namesOf, remarksOn } from './fleet.js'
+
+/** Which settings, of which store. */
+export interface Place {
+  readonly settings: Settings
+  /** Of the `livePolicies`. */
+  readonly name: string
+  /** Whether to write without asking what processes have. */
+  readonly isForced: boolean
+}
 
 /** What is said of a field. */
 function title(text: string): string {
@@ -25,15 +30,32 @@ function title(text: string): string {
 }
 
 /** @returns lines to print */
-export async function listLimits(settings: Settings, name: string): Promise<string[]> {
-  const { version } = await settings.news(name)
-  const lines = [...(await fieldsOf(settings, name))]
-    .sort()
-    .map(([field, value]) => `${title(field)}  ${printed(value)}`)
-  return [`"${name}", version ${version}`, ...lines]
+export async function listLimits({ settings, name }: Place): Promise<string[]> {
+  const [{ version }, fields, processes] = await Promise.all([
+    settings.news(name),
+    fieldsOf(settings, name),
+    processesOf(settings, name),
+  ])
+  const { length } = processes
+  const set = [...fields].map(([field, value]) => {
+    const remarks = remarksOn(processes, field).map((remark) => printed(`; ${remark}`))
+    return `${title(field)}  ${printed(value)}${remarks.join('')}`
+  })
+  const defaults = defaultsIn(processes)
+    .filter(({ name: of }) => !fields.has(textOfField({ kind: 'policy', name: of })))
+    .map(({ name: of, text, count }) => {
+      const where =
+        count === processes.length ? '' : ` of ${count} of ${processes.length} processes`
+      return `${of}  ${text}; the default${where}`
+    })
+  return [
+    `"${name}", version ${version}, ${length} ${length === 1 ? 'process' : 'processes'}`,
+    ...[...set, ...defaults].sort(),
+    ...laggardsIn(processes, version).map(printed),
+  ]
 }
 
-export async function limitsHistory(settings: Settings, name: string): Promise<string[]> {
+export async function limitsHistory({ settings, name }: Place): Promise<string[]> {
   const { changes = [] } = await settings.news(name)
   return changes.toReversed().map((change) => {
     const { version, nowUs, field, value, was } = change
@@ -42,90 +64,106 @@ export async function limitsHistory(settings: Settings, name: string): Promise<s
   })
 }
 
-/** @throws {TypeError | RangeError} what `policyFrom` throws, and for another kind than is set */
+/**
+ * @param json undefined: back to the default
+ * @throws {TypeError | RangeError} what `policyFrom` and `checkFits` throw
+ */
 export async function setLimit(
-  settings: Settings,
-  name: string,
+  place: Place,
   of: string,
   json: string | undefined,
 ): Promise<string[]> {
-  const field = policyField(checkedName(of, 'name of the policy'))
-  return change(settings, name, field, json === undefined ? undefined : policyFrom(json))
+  const field = { kind: 'policy', name: checkedName(of, 'name of the policy') } as const
+  const policy = json === undefined ? undefined : policyFrom(json)
+  return change(place, field, policy)
 }
 
 export async function overrideLimit(
-  settings: Settings,
-  name: string,
+  place: Place,
   key: OverrideKey,
   json: string,
 ): Promise<string[]> {
   const policy = policyFrom(json)
   checkNamed(policy, 'policy')
-  return change(settings, name, overrideOf(settings, policy.name, key), policy)
+  const field = overrideOf(place.settings, policy.name, key)
+  return change(place, field, policy)
 }
 
-/** @param of the name of the policies that were overridden */
+/** @param of the name of the policies that were overridden; undefined: the only one */
 export async function removeOverride(
-  settings: Settings,
-  name: string,
-  of: string,
+  place: Place,
   key: OverrideKey,
+  of: string | undefined,
 ): Promise<string[]> {
-  const field = overrideOf(settings, checkedName(of, 'name of the overridden policy'), key)
-  return change(settings, name, field, undefined)
+  const [only, ...others] = of === undefined ? await overridableIn(place) : [of]
+  if (only === undefined || others.length > 0) {
+    const what = 'the name of the overridden policy is missing'
+    throw typeError('WEIR_INVALID_NAME', `${what}; give it after the key`)
+  }
+  const policyName = checkedName(only, 'name of the overridden policy')
+  return change(place, overrideOf(place.settings, policyName, key), undefined)
 }
 
-function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): string {
+/** @param text the version */
+export async function rollBack(place: Place, text: string): Promise<string[]> {
+  const { settings, name } = place
+  if (!/^\d{1,15}$/.test(text))
+    throw invalid('WEIR_INVALID_OPTION', 'version', text, 'one that weir limits history shows')
+  const version = Number(text)
+  const fields = await fieldsOfVersion(settings, name, version)
+  const processes = await processesOf(settings, name)
+  for (const { field: of, value } of fields) {
+    const field = fieldOf(of)
+    if (field !== undefined && value !== '' && !place.isForced)
+      checkFits(processes, name, field, policyFrom(value))
+  }
+  const lines: string[] = []
+  for (const each of fields)
+    lines.push(sentence(await changeField(settings, name, each, Math.random)))
+  return lines.length === 0 ? [`"${name}" is at version ${version} already`] : lines
+}
+
+async function overridableIn({ settings, name }: Place): Promise<readonly string[]> {
+  return namesOf(await processesOf(settings, name), 'key')
+}
+
+function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): Field {
   const { kind, key } = checkedOverrideKey(given)
-  if (hidden === undefined) return overrideField(kind, of, key)
-  if (kind === 'key') return overrideField(kind, of, hidden(key))
+  if (hidden === undefined) return { kind, name: of, key }
+  if (kind === 'key') return { kind, name: of, key: hidden(key) }
   const right = 'single keys, as the store has hashKeys'
   throw invalid('WEIR_INVALID_OPTION', '--under', key, right)
 }
 
 async function change(
-  settings: Settings,
-  name: string,
-  field: string,
+  { settings, name, isForced }: Place,
+  field: Field,
   policy: Policy | undefined,
 ): Promise<string[]> {
-  if (policy !== undefined) {
-    checkNamed(policy, 'policy')
-    const before = readable((await fieldsOf(settings, name)).get(field) ?? '')
-    if (before !== undefined) checkKind(policy, before, field.startsWith('='))
-  }
-  const random = (): string => Math.random().toString(36).slice(2)
-  const answer = await settings.change(name, {
-    id: random() + random(),
-    leadUs: LEAD_MS * 1_000,
-    field,
-    value: policy === undefined ? '' : policyText(policy),
-    most: MAX_OVERRIDES,
-  })
-  checkNotFull(answer, name)
-  return [sentence(answer)]
+  if (policy !== undefined) checkNamed(policy, 'policy')
+  const text = textOfField(field)
+  const processes = await processesOf(settings, name)
+  // What no process has any more may be removed.
+  const isStray = policy === undefined && (await fieldsOf(settings, name)).has(text)
+  if (!isForced && !isStray) checkFits(processes, name, field, policy)
+  const value = policy === undefined ? '' : policyText(policy)
+  const answer = await changeField(settings, name, { field: text, value }, Math.random)
+  return [sentence(answer, defaultOf(processes, field))]
 }
 
-async function fieldsOf(settings: Settings, name: string): Promise<Map<string, string>> {
-  const fields = new Map<string, string>()
-  let cursor = '0'
-  do {
-    const page = await settings.page(name, cursor)
-    for (const [field, value] of page.fields) fields.set(field, value)
-    cursor = page.next
-  } while (cursor !== '0')
-  return fields
-}
-
-function sentence({ outcome, version, activeUs, ...change }: SettingAnswer): string {
+/** @param otherwise what holds where nothing is set */
+function sentence(
+  { outcome, version, activeUs, ...change }: SettingAnswer,
+  otherwise?: Policy,
+): string {
   const what = `${title(change.field)}: ${told(change.was)} -> ${told(change.value)}`
   if (outcome === 'same') return `${title(change.field)} is so already, in version ${version}`
   const at = new Date(activeUs / 1_000).toISOString()
-  return `${what}, version ${version}, from ${at} on${countOf(change)}`
+  return `${what}, version ${version}, from ${at} on${countOf(change, otherwise)}`
 }
 
-function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>): string {
-  const [before, after] = [readable(was), readable(value)]
+function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>, otherwise?: Policy): string {
+  const [before, after] = [was, value].map((each) => (each === '' ? otherwise : readable(each)))
   if (before === undefined || after === undefined) return ''
   const isSame = counterOf(before) === counterOf(after)
   return isSame ? '; what was used counts on' : '; another time scale, so the count begins anew'
@@ -133,7 +171,7 @@ function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>): string {
 
 function readable(text: string): Policy | undefined {
   try {
-    return text === '' ? undefined : policyFrom(text)
+    return policyFrom(text)
   } catch {
     return undefined
   }

@@ -9,21 +9,30 @@ import { settingsOf } from '../live/checks.js'
 import type { RedisLike } from '../redis/client/client.js'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../redis/client/recommended.js'
 import { redisStore } from '../redis/store.js'
-import type { Settings } from '../settings.js'
-import { limitsHistory, listLimits, overrideLimit, removeOverride, setLimit } from './limits.js'
+import {
+  limitsHistory,
+  listLimits,
+  overrideLimit,
+  type Place,
+  removeOverride,
+  rollBack,
+  setLimit,
+} from './limits.js'
 
 const HELP = `weir limits: policies that hold for all processes, kept in Redis
 
-  weir limits list                            what is set
+  weir limits list                            what is set, and where it does not hold
   weir limits history                         the last 100 changes, the latest first
   weir limits set NAME POLICY                 sets a named policy
   weir limits unset NAME                      back to the default of the application
   weir limits override KEY POLICY             a policy of one key
   weir limits override --under PREFIX POLICY  and of all keys that begin so
-  weir limits remove POLICY-NAME KEY          ends an override
-  weir limits remove POLICY-NAME --under PREFIX
+  weir limits remove KEY [POLICY-NAME]        ends an override
+  weir limits remove --under PREFIX [POLICY-NAME]
+  weir limits rollback VERSION                back to what was set in a version
 
   --name NAME    the name of the livePolicies of the application; required
+  --force        writes what no process has, or none confirms, as none is running
   --redis URL    default: the variable REDIS_URL, or redis://localhost:6379
   --cluster      the server is one of a Redis Cluster
   --prefix TEXT  the prefix of the store, after the keyPrefix of its client; default weir
@@ -31,7 +40,9 @@ const HELP = `weir limits: policies that hold for all processes, kept in Redis
 
 A policy is JSON, the algorithm and the options of its factory:
   '{"algorithm":"token-bucket","name":"api","capacity":20,"refill":10,"every":"1s"}'
-It holds in all processes 1.5 seconds after it was set.`
+It is checked against what the running processes have, and holds in all of them 1.5 seconds later.
+
+Exit codes: 0 done; 1 refused, or Redis failed; 2 this is no command.`
 
 interface Client extends RedisLike {
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -60,6 +71,7 @@ const OPTIONS = {
   prefix: { type: 'string' },
   under: { type: 'string' },
   cluster: { type: 'boolean' },
+  force: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -68,17 +80,15 @@ const OPTIONS = {
  * @returns lines to print
  */
 export async function weir(args: readonly string[]): Promise<readonly string[]> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: OPTIONS,
-    allowPositionals: true,
-  })
+  const { values, positionals } = parsed(args)
   const [group, ...command] = positionals
   if (values.help || group === undefined) return [HELP]
   if (group !== 'limits') throw unknown(group)
   if (command.length === 0) return [HELP]
-  const name = checkedName(values.name as string, '--name')
   const run = commandOf(command, values.under)
+  const { name, force: isForced = false } = values
+  if (name === undefined) throw misused(typeError('WEIR_INVALID_OPTION', NO_NAME))
+  checkedName(name, '--name')
   const { Redis, Cluster } = await ioredis()
   const url = values.redis ?? process.env.REDIS_URL ?? 'redis://localhost:6379'
   const client = values.cluster
@@ -92,7 +102,7 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const hashKeys = process.env.WEIR_HASH_KEYS
   try {
     const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
-    return await run(settingsOf(store), name)
+    return await run({ settings: settingsOf(store), name, isForced })
   } catch (error) {
     if (!(error instanceof StoreError) || trouble === undefined) throw error
     const problem = `${error.message}; the client said ${quote(trouble.message)}`
@@ -102,7 +112,28 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   }
 }
 
-type Run = (settings: Settings, name: string) => Promise<string[]>
+const NO_NAME = '--name is missing; give the name of the livePolicies of the application'
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw misused(error as Error)
+  }
+}
+
+/** What `weir` rejects with, and its exit code. */
+export interface CommandError extends Error {
+  readonly code?: string
+  /** 2: this is no command. 1, as if it were not there: it is, and was not done. */
+  readonly exitCode?: number
+}
+
+function misused(error: Error): CommandError {
+  return Object.assign(error, { exitCode: 2 })
+}
+
+type Run = (place: Place) => Promise<string[]>
 
 function commandOf([command, ...args]: readonly string[], under: string | undefined): Run {
   // A prefix stands where a key would.
@@ -115,22 +146,27 @@ function commandOf([command, ...args]: readonly string[], under: string | undefi
     case 'history 0':
       return limitsHistory
     case 'set 2':
-      return (settings, name) => setLimit(settings, name, one as string, two)
+      return (place) => setLimit(place, one as string, two)
     case 'unset 1':
-      return (settings, name) => setLimit(settings, name, one as string, undefined)
+      return (place) => setLimit(place, one as string, undefined)
     case 'override 2':
-      return (settings, name) => overrideLimit(settings, name, one as string, two as string)
+      return (place) => overrideLimit(place, one as string, two as string)
     case 'override 2 under':
-      return (settings, name) => overrideLimit(settings, name, key ?? '', one as string)
+      return (place) => overrideLimit(place, key ?? '', one as string)
+    case 'remove 1':
     case 'remove 2':
-      return (settings, name) => removeOverride(settings, name, one as string, two as string)
+      return (place) => removeOverride(place, one as string, two)
+    case 'remove 1 under':
     case 'remove 2 under':
-      return (settings, name) => removeOverride(settings, name, one as string, key ?? '')
+      return (place) => removeOverride(place, key ?? '', one)
+    case 'rollback 1':
+      return (place) => rollBack(place, one as string)
     default:
       throw unknown([command, ...args].join(' '))
   }
 }
 
 function unknown(given: string | undefined): Error {
-  return invalid('WEIR_INVALID_OPTION', 'command', given, 'one that weir --help names', 'string')
+  const right = 'one that weir --help names'
+  return misused(invalid('WEIR_INVALID_OPTION', 'command', given, right, 'string'))
 }

@@ -24,6 +24,11 @@ export function overrideField(kind: 'key' | 'prefix', name: string, key: string)
   return `=${name}${kind === 'key' ? ':' : '*'}${JSON.stringify(key)}`
 }
 
+export function textOfField(field: Field): string {
+  if (field.kind === 'policy') return policyField(field.name)
+  return overrideField(field.kind, field.name, field.key)
+}
+
 /** Undefined: Weir has not written it. */
 export function fieldOf(text: string): Field | undefined {
   if (!isCounted(text))

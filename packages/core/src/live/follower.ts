@@ -34,6 +34,8 @@ interface FollowerOptions {
   /** The store has lost what this process knew, and was given it back; or so much was set since
    *  that it was not. */
   readonly lost: (how: 'restored' | 'replaced') => void
+  /** The store was asked, and may have been heard. */
+  readonly asked: () => void
 }
 
 interface Pending {
@@ -101,6 +103,8 @@ export class Follower {
       if (!this.#isFailing && !this.#isClosed) this.#options.failed(error)
       this.#isFailing = true
       return false
+    } finally {
+      if (!this.#isClosed) this.#options.asked()
     }
   }
 

@@ -3,6 +3,7 @@
 
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom } from '../algorithms/policy-from.js'
+import { quote } from '../base/errors.js'
 import type { SettingChange } from '../settings.js'
 import { checkedOverrideKey, checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
 import { type Field, fieldOf, overrideKeyOf } from './fields.js'
@@ -17,8 +18,8 @@ interface Entry {
 }
 
 export class Held {
-  /** Stored values that are refused, by their fields. */
-  readonly refused: Set<string> = new Set()
+  /** Why stored values are refused, by their fields. */
+  readonly refused: Map<string, string> = new Map()
   readonly #defaults: ReadonlyMap<string, Policy>
   #current: Map<string, Policy>
   /** By the name of the policies that they replace. */
@@ -26,12 +27,12 @@ export class Held {
   /** Equal texts are one policy. */
   readonly #policies = new Map<string, Policy>()
   readonly #prepared = new Map<string, Entry>()
-  readonly #refuse: (field: string, error: unknown) => void
+  readonly #refuse: (field: string, why: string, error: unknown) => void
 
   /** @param refuse called for each stored value that is refused, once */
   constructor(
     defaults: ReadonlyMap<string, Policy>,
-    refuse: (field: string, error: unknown) => void,
+    refuse: (field: string, why: string, error: unknown) => void,
   ) {
     this.#defaults = defaults
     this.#current = new Map(defaults)
@@ -67,7 +68,7 @@ export class Held {
   }
 
   /** Another version of the application may have other policies. */
-  #isDeclared({ kind, name }: Field): boolean {
+  isDeclared({ kind, name }: Field): boolean {
     return kind === 'policy' ? this.#defaults.has(name) : this.#overrides.has(name)
   }
 
@@ -84,10 +85,20 @@ export class Held {
     checkKind(policy, this.#like(field), field.kind !== 'policy')
   }
 
+  /**
+   * What may be stored anew, as it was before. `''` may be: nothing.
+   * @throws {TypeError | RangeError} what `policyFrom` throws; WEIR_INVALID_POLICY
+   */
+  checkStored(text: string, value: string): void {
+    const field = fieldOf(text)
+    if (value !== '' && field !== undefined && this.isDeclared(field))
+      this.check(field, policyFrom(value))
+  }
+
   /** A policy of the store. Undefined: there is none that may be used. */
   #read(text: string, value: string): Policy | undefined {
     const field = fieldOf(text)
-    if (field === undefined || !this.#isDeclared(field)) return undefined
+    if (field === undefined || !this.isDeclared(field)) return undefined
     try {
       // An empty prefix, which only hands can have written, would be an override of all keys.
       if (field.kind !== 'policy') checkedOverrideKey(overrideKeyOf(field))
@@ -98,8 +109,9 @@ export class Held {
       this.refused.delete(text)
       return policy
     } catch (error) {
-      if (!this.refused.has(text)) this.#refuse(text, error)
-      this.refused.add(text)
+      const why = error instanceof Error ? error.message : quote(error)
+      if (!this.refused.has(text)) this.#refuse(text, why, error)
+      this.refused.set(text, why)
       return undefined
     }
   }
@@ -118,14 +130,14 @@ export class Held {
 
   /** All that the store has, in place of what there was. */
   load(fields: ReadonlyMap<string, string>): void {
-    for (const field of this.refused) if (!fields.has(field)) this.refused.delete(field)
+    for (const field of this.refused.keys()) if (!fields.has(field)) this.refused.delete(field)
     const current = new Map(this.#defaults)
     const overrides = this.#noOverrides()
     for (const [text, value] of fields) {
       const prepared = this.#prepared.get(text)
       const isSame = prepared?.value === value
       const { field, policy } = isSame ? prepared : this.#readEntry(text, value)
-      if (field === undefined || !this.#isDeclared(field)) continue
+      if (field === undefined || !this.isDeclared(field)) continue
       const { kind, name } = field
       // What cannot be read leaves what was good.
       if (kind === 'policy') current.set(name, policy ?? (this.#current.get(name) as Policy))
@@ -142,7 +154,7 @@ export class Held {
   /** Answers what has changed; undefined: nothing that counts here. */
   apply(change: SettingChange): PolicyChange | undefined {
     const field = fieldOf(change.field)
-    if (field === undefined || !this.#isDeclared(field)) return undefined
+    if (field === undefined || !this.isDeclared(field)) return undefined
     const isRemoved = change.value === ''
     if (isRemoved) this.refused.delete(change.field)
     const policy = isRemoved ? undefined : this.#read(change.field, change.value)
@@ -155,8 +167,8 @@ export class Held {
 
   describe(change: SettingChange, field: Field): PolicyChange {
     const { kind, name } = field
-    const policy = this.#readable(change.value)
-    const was = this.#readable(change.was)
+    const policy = this.readable(change.value)
+    const was = this.readable(change.was)
     // What holds where nothing is set.
     const otherwise =
       kind === 'policy'
@@ -178,7 +190,7 @@ export class Held {
     }
   }
 
-  #readable(value: string): Policy | undefined {
+  readable(value: string): Policy | undefined {
     try {
       return value === '' ? undefined : (this.#policies.get(value) ?? policyFrom(value))
     } catch {

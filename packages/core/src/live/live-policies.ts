@@ -10,20 +10,17 @@ import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import type { Store } from '../store.js'
-import {
-  checkedDefaults,
-  checkedOverrideKey,
-  checkNamed,
-  checkNotFull,
-  MAX_OVERRIDES,
-  settingsOf,
-} from './checks.js'
-import { type Field, fieldOf, overrideField, policyField } from './fields.js'
+import { changeField, fieldsOf, fieldsOfVersion } from './changes.js'
+import { checkedDefaults, checkedOverrideKey, checkNamed, settingsOf } from './checks.js'
+import { type Field, fieldOf, textOfField } from './fields.js'
 import { Follower, LEAD_MS } from './follower.js'
 import { Held } from './held.js'
+import { processesOf, processOf, Reporting, reporterOf } from './reports.js'
 import type {
   LivePolicies,
   LivePoliciesOptions,
+  LiveProcess,
+  LiveStatus,
   OverrideKey,
   PolicyAnswer,
   PolicyOfKey,
@@ -81,8 +78,7 @@ export function livePoliciesIn<Name extends string>(
     notify('onFailure', name, () => onFailure?.(error as Error))
   }
 
-  const held = new Held(defaults, (field, error) => {
-    const why = error instanceof Error ? error.message : quote(error)
+  const held = new Held(defaults, (field, why, error) => {
     const what = `a stored policy of "${name}" is refused, ${quote(field)}: ${why}`
     warnOnce('WEIR_SETTING_REFUSED', name, `${what}; what was before it holds`)
     failed(error)
@@ -110,7 +106,35 @@ export function livePoliciesIn<Name extends string>(
       warnOnce('WEIR_SETTINGS_LOST', `${name} ${how}`, what)
       failed(new Error(what))
     },
+    asked: () => reporting.report(),
   })
+
+  const textOf = reporterOf(defaults)
+  const reporting = new Reporting({
+    settings,
+    name,
+    time,
+    textOf: () => textOf(status(), held.refused),
+    failed(error) {
+      const why = error instanceof Error ? error.message : quote(error)
+      const what = `this process cannot report its policies of "${name}": ${why}`
+      warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they hold all the same`)
+    },
+  })
+
+  function status(): LiveStatus {
+    const { version, pending, heardAtMs, currentAtMs = Number.NEGATIVE_INFINITY } = follower
+    const nowMs = time.nowMs()
+    return {
+      name,
+      version,
+      pending,
+      overrides: held.overrideCount,
+      refused: held.refused.size,
+      heardMsAgo: heardAtMs === undefined ? undefined : nowMs - heardAtMs,
+      isCurrent: nowMs - currentAtMs <= LEAD_MS,
+    }
+  }
 
   function undeclared(given: unknown, known: Iterable<string>): Error {
     const right = `one of ${[...known].map(quote).join(', ')}`
@@ -151,18 +175,25 @@ export function livePoliciesIn<Name extends string>(
     throw typeError('WEIR_INVALID_OPTION', `${problem}; override single keys`)
   }
 
+  /** This process, where the store cannot tell. */
+  function own(): LiveProcess {
+    const report = { process: reporting.mark, text: textOf(status(), held.refused) }
+    return processOf(report) as LiveProcess
+  }
+
+  /** Another version of the application may have other policies. */
+  function isHere(field: Field | undefined): field is Field {
+    return field !== undefined && (field.kind !== 'policy' || defaults.has(field.name))
+  }
+
   async function change(field: Field, policy: Policy | undefined): Promise<PolicyAnswer> {
-    const { kind } = field
-    const random = (): string => time.random().toString(36).slice(2)
-    const answer = await settings.change(name, {
-      id: random() + random(),
-      leadUs: LEAD_MS * 1_000,
-      field:
-        kind === 'policy' ? policyField(field.name) : overrideField(kind, field.name, field.key),
-      value: policy === undefined ? '' : policyText(policy),
-      most: MAX_OVERRIDES,
-    })
-    checkNotFull(answer, name)
+    const value = policy === undefined ? '' : policyText(policy)
+    const answer = await changeField(
+      settings,
+      name,
+      { field: textOfField(field), value },
+      time.random,
+    )
     return { ...held.describe(answer, field), isChanged: answer.outcome === 'changed' }
   }
 
@@ -193,34 +224,53 @@ export function livePoliciesIn<Name extends string>(
       held.check(field, policy)
       return change(field, policy)
     },
-    async removeOverride(key, of) {
+    async remove(key, of) {
       const [only, ...others] = held.policyNames
       const name = of ?? (others.length === 0 ? only : undefined)
       return change(overrideOf(key, name as string), undefined)
+    },
+    async rollback(version) {
+      const fields = await fieldsOfVersion(settings, name, version)
+      for (const { field, value } of fields) held.checkStored(field, value)
+      const answers: PolicyAnswer[] = []
+      for (const each of fields) {
+        const answer = await changeField(settings, name, each, time.random)
+        const field = fieldOf(each.field)
+        if (!isHere(field)) continue
+        const isChanged = answer.outcome === 'changed'
+        answers.push({ ...held.describe(answer, field), isChanged })
+      }
+      return answers
     },
     overrides: () => held.overrides,
     async history() {
       const { changes = [] } = await settings.news(name)
       return changes.toReversed().flatMap((each) => {
         const field = fieldOf(each.field)
-        const isHere = field !== undefined && (field.kind !== 'policy' || defaults.has(field.name))
-        return isHere ? [held.describe(each, field)] : []
+        return isHere(field) ? [held.describe(each, field)] : []
       })
     },
     refresh: () => follower.refresh(),
-    status() {
-      const { version, pending, heardAtMs, currentAtMs = Number.NEGATIVE_INFINITY } = follower
-      const nowMs = time.nowMs()
+    status,
+    async list() {
+      const [{ version }, fields, known] = await Promise.all([
+        settings.news(name),
+        fieldsOf(settings, name),
+        processesOf(settings, name),
+      ])
+      const set = [...fields].map(([text, value]) => {
+        const field = fieldOf(text)
+        return field && { ...field, policy: held.readable(value) }
+      })
       return {
-        name,
         version,
-        pending,
-        overrides: held.overrideCount,
-        refused: held.refused.size,
-        heardMsAgo: heardAtMs === undefined ? undefined : nowMs - heardAtMs,
-        isCurrent: nowMs - currentAtMs <= LEAD_MS,
+        settings: set.filter((each) => each !== undefined),
+        processes: known.length === 0 ? [own()] : known,
       }
     },
-    close: () => follower.close(),
+    close() {
+      follower.close()
+      reporting.close()
+    },
   }
 }

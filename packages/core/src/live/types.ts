@@ -44,7 +44,7 @@ export interface LiveChange extends PolicyChange {
   readonly lateMs: number
 }
 
-/** What `set`, `unset`, `override` and `removeOverride` answer. */
+/** What `set`, `unset`, `override`, `remove` and `rollback` answer. */
 export interface PolicyAnswer extends PolicyChange {
   /** False: it was so already, and nothing was changed. */
   readonly isChanged: boolean
@@ -81,6 +81,46 @@ export interface LiveStatus {
   readonly isCurrent: boolean
 }
 
+/** A policy that is set, or one that is refused: of which name, or for which key. */
+export interface LiveSetting {
+  /** `'policy'`: a named policy; `'key'`, `'prefix'`: an override. */
+  readonly kind: 'policy' | 'key' | 'prefix'
+  /** Of the named policy; of an override, that of the policy itself. */
+  readonly name: string
+  /** The key or prefix of an override; where the store hashes keys, the hash. */
+  readonly key?: string | undefined
+  /** Undefined: what is stored cannot be read. */
+  readonly policy: Policy | undefined
+}
+
+/** What a process refuses, so that what was before it holds there. */
+export interface LiveRefusal extends Omit<LiveSetting, 'policy'> {
+  /** Why, in at most 200 characters. */
+  readonly why: string
+}
+
+/** A process with live policies of this name, as it has reported in the last 15 s. */
+export interface LiveProcess extends Pick<LiveStatus, 'version' | 'pending' | 'isCurrent'> {
+  /** Its host, its process id, and a mark. */
+  readonly process: string
+  /** Its defaults, by name. */
+  readonly defaults: Readonly<Record<string, Policy>>
+  /** False: it has more defaults than it reports, which are some 16,000 characters of them. */
+  readonly isWhole: boolean
+  /** What it refuses; ten at the most. */
+  readonly refused: readonly LiveRefusal[]
+}
+
+/** What is set, and what holds where. */
+export interface LiveList {
+  /** Of the settings in the store. */
+  readonly version: number
+  /** What is set, also by other versions of the application. */
+  readonly settings: readonly LiveSetting[]
+  /** Of 1,000 processes at the most. */
+  readonly processes: readonly LiveProcess[]
+}
+
 /**
  * What `livePolicies` makes. What changes something rejects with WEIR_INVALID_POLICY,
  * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, as TypeError
@@ -102,7 +142,15 @@ export interface LivePolicies<Name extends string = string> {
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
   /** Ends an override. `name`: that of the policies that it replaced, where the defaults have
    *  several names. */
-  removeOverride(key: OverrideKey, name?: string): Promise<PolicyAnswer>
+  remove(key: OverrideKey, name?: string): Promise<PolicyAnswer>
+  /**
+   * Sets all back to what it was in a version, by changes of their own, which hold as all others do
+   * and can be rolled back in turn. The store remembers the last 100 changes.
+   */
+  rollback(version: number): Promise<readonly PolicyAnswer[]>
+  /** What is set, and what each process makes of it. On a store without reports (`memoryStore`)
+   *  only this process is listed. */
+  list(): Promise<LiveList>
   /** The overrides that hold. */
   overrides(): readonly Override[]
   /** The last 100 changes, the latest first, also those that do not hold yet. */

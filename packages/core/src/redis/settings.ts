@@ -22,6 +22,7 @@ import {
 } from '../settings.js'
 import type { Connection } from './client/client.js'
 import { isRefusal } from './client/permissions.js'
+import { REPORTS_COMMANDS, redisReports } from './reports.js'
 import type { KeyFormat } from './transport/keys.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
@@ -134,7 +135,7 @@ return 1
 `
 
 /** What the scripts call, beside TIME: for ACLs. */
-const COMMANDS = '+evalsha +eval +time +hget +hmget +hset +hdel +hscan +del'
+const COMMANDS = `+evalsha +eval +time +hget +hmget +hset +hdel +hscan +del ${REPORTS_COMMANDS}`
 
 interface SettingsOptions {
   readonly format: KeyFormat
@@ -148,7 +149,8 @@ export function redisSettings(
   { format, clock, deadlineMs, time }: SettingsOptions,
 ): Settings {
   const { prefix } = format
-  const keyOf = (name: string): string => `${prefix}:{settings:${name}}`
+  const keysOf = (name: string, endings: readonly string[]): string[] =>
+    endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
 
   async function call(source: string, args: string[]): Promise<unknown> {
     if (!connection.isStarted) await connection.connecting()
@@ -163,15 +165,17 @@ export function redisSettings(
   }
 
   /** Replies of bulk strings, as texts. */
-  async function ask(
+  async function askOf(
     source: string,
     name: string,
+    endings: readonly string[],
     args: readonly string[],
     ms: number = Math.max(DEADLINE_MS, deadlineMs),
   ): Promise<unknown> {
     const now = clock === undefined ? '' : String(clock.nowUs())
+    const keys = keysOf(name, endings)
     try {
-      const reply = call(source, ['1', keyOf(name), now, ...args])
+      const reply = call(source, [String(keys.length), ...keys, now, ...args])
       return textsOf(await withDeadline(reply, ms, time, 'Redis'))
     } catch (error) {
       if (error instanceof StoreError) throw error
@@ -184,7 +188,11 @@ export function redisSettings(
     }
   }
 
+  const ask = (source: string, name: string, args: readonly string[], ms?: number) =>
+    askOf(source, name, [''], args, ms)
+
   return {
+    ...redisReports(askOf),
     async news(name, since) {
       const args = [since?.id ?? '', since === undefined ? '' : String(since.version)]
       const reply = (await ask(NEWS, name, args)) as string[]

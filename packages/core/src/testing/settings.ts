@@ -164,6 +164,33 @@ export const SETTINGS_CASES: readonly SettingsCase[] = [
     },
   ],
   [
+    'settings: a report of a process is kept until the next one, or until its time is over',
+    async (settings, name, clock) => {
+      const { report, reports } = settings
+      if (report === undefined || reports === undefined) return
+      const all = async (of = name) => {
+        const kept = await reports(of)
+        return kept.map(({ process, text }) => [process.slice(-3), text]).sort()
+      }
+      same(await all(), [])
+      await report(name, 'one', 'a', 10_000)
+      await report(name, 'two', '{"é":"😀"}', 10_000)
+      await report(name, 'one', 'b', 10_000)
+      same(await all(), [
+        ['one', 'b'],
+        ['two', '{"é":"😀"}'],
+      ])
+      same(await all(`${name}-other`), [])
+      same((await settings.news(name)).version, 0)
+      clock.advance(6_000)
+      await report(name, 'one', 'c', 10_000)
+      clock.advance(4_000)
+      same(await all(), [['one', 'c']])
+      await report(name, 'one', '', 10_000)
+      same(await all(), [])
+    },
+  ],
+  [
     'settings: many fields are read page by page, each of them',
     async (settings, name) => {
       const fields = Array.from({ length: 3_000 }, (_, i) => [`=f${i}`, String(i)] as const)

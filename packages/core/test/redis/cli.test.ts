@@ -1,61 +1,245 @@
 // The command `weir limits`, on a real Redis.
 
 import { createHash } from 'node:crypto'
+import { waitUntil } from '@weir/testkit'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { weir } from '../../src/cli/main.js'
-import { slidingWindow } from '../../src/index.js'
+import {
+  gcra,
+  type LivePolicies,
+  type Policy,
+  type RedisLike,
+  type RedisStoreOptions,
+  slidingWindow,
+} from '../../src/index.js'
 import { livePolicies } from '../../src/live/live-policies.js'
-import { singleClient, strictStore } from './clients.js'
+import { clusterClient, singleClient, strictStore } from './clients.js'
 
 const { port, clusterPorts } = inject('redis')
-const policy = (limit: number, window = '1m') =>
-  JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit, window })
+const policy = (limit: number, window = '1m', name = 'api') =>
+  JSON.stringify({ algorithm: 'sliding-window', name, limit, window })
+const api = (limit: number, window: '1m' | '2m' = '1m') =>
+  slidingWindow({ name: 'api', limit, window })
 
 let runs = 0
 
-/** The command on settings of their own. */
-function bench(...more: string[]): {
-  name: string
-  run: (...args: string[]) => Promise<string>
-} {
-  runs += 1
-  const name = `cli-${runs}-${Date.now()}`
-  const at = ['--redis', `redis://127.0.0.1:${port}`, '--name', name, ...more]
-  return { name, run: async (...args) => (await weir(['limits', ...args, ...at])).join('\n') }
+/** Warnings that a test asks for. */
+function warnings(): () => readonly string[] {
+  const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => emitted.mockRestore())
+  return () => emitted.mock.calls.map(([, options]) => (options as { code: string }).code)
 }
 
+interface Bench {
+  readonly name: string
+  /** Starts a process of the application, which reports what it has. */
+  start(defaults?: Record<string, Policy>): Promise<LivePolicies>
+  run(...args: string[]): Promise<string>
+}
+
+interface Options {
+  readonly args?: readonly string[]
+  readonly client?: () => RedisLike
+  readonly store?: RedisStoreOptions
+}
+
+/** The command on settings of their own. */
+function bench({ args = [], client = singleClient, store = {} }: Options = {}): Bench {
+  runs += 1
+  const name = `cli-${runs}-${Date.now()}`
+  const at = args.length > 0 ? args : ['--redis', `redis://127.0.0.1:${port}`]
+  const run = async (...command: string[]) =>
+    (await weir(['limits', ...command, ...at, '--name', name])).join('\n')
+  return {
+    name,
+    run,
+    async start(defaults = { free: api(10) }) {
+      const own = strictStore(client(), store)
+      const live = livePolicies(own, { name, defaults })
+      onTestFinished(async () => {
+        live.close()
+        await own.close()
+      })
+      await live.refresh()
+      const names = Object.keys(defaults)
+      await waitUntil('the process has reported', async () => {
+        const listed = await run('list')
+        return names.every((each) => listed.includes(each)) && !listed.includes(', 0 processes')
+      })
+      return live
+    },
+  }
+}
+
+const invalidName = { code: 'WEIR_INVALID_NAME' }
+const invalidPolicy = { code: 'WEIR_INVALID_POLICY' }
+
 test('what is set is listed, told in the history, and read by an application', async () => {
-  const { name, run } = bench()
-  expect(await run('list')).toBe(`"${name}", version 0`)
+  const { name, run, start } = bench()
+  expect(await run('list')).toBe(`"${name}", version 0, 0 processes`)
+  const live = await start()
+  expect(await run('list')).toBe(
+    `"${name}", version 0, 1 process\nfree  ${policy(10)}; the default`,
+  )
   expect(await run('set', 'free', policy(20))).toMatch(
-    /^free: \(not set\) -> \{.*"limit":20.*\}, version 1, from 20.*Z on$/,
+    /^free: \(not set\) -> \{.*"limit":20.*\}, version 1, from 20.*Z on; what was used counts on$/,
   )
   expect(await run('set', 'free', policy(20))).toBe('free is so already, in version 1')
   expect(await run('set', 'free', policy(30))).toContain('what was used counts on')
   expect(await run('set', 'free', policy(30, '2m'))).toContain('the count begins anew')
   expect(await run('override', 'u1', policy(5))).toContain('api of "u1": (not set) -> ')
   expect(await run('override', '--under', 'org:', policy(6))).toContain('api of "org:"...: ')
+  await waitUntil('the process is at version 5', async () => {
+    return !(await run('list')).includes('is at version')
+  })
   expect(await run('list')).toBe(
     [
-      `"${name}", version 5`,
-      `free  ${policy(30, '2m')}`,
+      `"${name}", version 5, 1 process`,
       `api of "org:"...  ${policy(6)}`,
       `api of "u1"  ${policy(5)}`,
+      `free  ${policy(30, '2m')}`,
     ].join('\n'),
   )
-  const store = strictStore(singleClient())
-  const defaults = { free: slidingWindow({ name: 'api', limit: 10, window: '1m' }) }
-  const live = livePolicies(store, { name, defaults })
-  onTestFinished(() => live.close())
   expect(await live.refresh()).toBe(true)
   expect(await live.history()).toHaveLength(5)
-  expect(await run('remove', 'api', 'u1')).toContain('-> (not set)')
-  expect(await run('remove', 'api', '--under', 'org:')).toContain('-> (not set)')
+  expect(await run('remove', 'u1')).toContain('-> (not set)')
+  expect(await run('remove', '--under', 'org:', 'api')).toContain('-> (not set)')
   expect(await run('unset', 'free')).toContain('-> (not set)')
   expect((await run('history')).split('\n')).toHaveLength(8)
   expect((await run('history')).split('\n')[0]).toMatch(
     /^8 {2}20\S+Z {2}free {2}\{.*\} -> \(not set\)$/,
   )
+})
+
+test('what no process would follow is refused before it is written, and says what would be right', async () => {
+  const { name, run, start } = bench()
+  const unknown = `no process has reported livePolicies named "${name}" in the last 15 s`
+  await expect(run('set', 'free', policy(5))).rejects.toThrow(unknown)
+  await expect(run('override', 'u1', policy(5))).rejects.toMatchObject({
+    code: 'WEIR_INVALID_OPTION',
+  })
+  await start({ free: api(10), pro: api(100) })
+  const wrong: readonly (readonly [readonly string[], object, string])[] = [
+    [['set', 'fre', policy(5)], invalidName, 'give one of "free", "pro", or --force'],
+    [['unset', 'fre'], invalidName, 'one of "free", "pro"'],
+    [['set', 'free', policy(5, '1m', 'calls')], invalidPolicy, 'a policy of the name "api"'],
+    [
+      ['set', 'free', '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}'],
+      invalidPolicy,
+      'the algorithm sliding-window',
+    ],
+    [['set', 'free', '{"algorithm":"unlimited","name":"api"}'], invalidPolicy, 'sliding-window'],
+    [['override', 'u1', policy(5, '1m', 'calls')], invalidName, 'one of "api"'],
+    [['remove', 'u1', 'calls'], invalidName, 'one of "api"'],
+  ]
+  for (const [args, error, message] of wrong) {
+    const refused = expect(run(...args)).rejects
+    await refused.toMatchObject({ ...error, message: expect.stringContaining(message) })
+  }
+  expect(await run('history')).toBe('')
+  expect(await run('override', 'u1', '{"algorithm":"unlimited","name":"api"}')).toContain(
+    'version 1',
+  )
+})
+
+test('with --force it is written, listed as held nowhere, and can be set right again', async () => {
+  const codes = warnings()
+  const { run, start } = bench()
+  const wrong = '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}'
+  await run('set', 'free', wrong, '--force')
+  await run('set', 'fre', policy(5), '--force')
+  const live = await start()
+  await waitUntil('the process reports that it refuses', async () => {
+    return (await run('list')).includes('refused')
+  })
+  const [, fre, free] = (await run('list')).split('\n')
+  expect(fre).toBe(`fre  ${policy(5)}; no process has a policy of this name`)
+  expect(free).toContain('; refused in 1 of 1 processes: policy is ')
+  expect((await live.list()).processes[0]?.refused).toMatchObject([
+    { kind: 'policy', name: 'free', why: expect.stringContaining('the algorithm sliding-window') },
+  ])
+  expect(await run('set', 'free', policy(20))).toContain('version 3')
+  expect(await run('unset', 'fre')).toContain('version 4')
+  await waitUntil('it holds', async () => live.for('free').limit === 20)
+  await waitUntil('nothing is refused', async () => !(await run('list')).includes('refused'))
+  expect(codes()).toEqual(['WEIR_SETTING_REFUSED'])
+})
+
+test('processes that have other policies, or another version, are told apart', async () => {
+  const { name, run, start } = bench()
+  const old = await start({ free: api(10) })
+  await start({ free: api(20), team: api(50) })
+  expect(await run('set', 'team', policy(60))).toContain('version 1')
+  old.close()
+  await start({ free: gcra({ name: 'other', limit: 5, period: '1m' }) })
+  await expect(run('set', 'free', policy(5))).rejects.toMatchObject(invalidPolicy)
+  const listed = await run('list')
+  expect(listed).toContain(`"${name}", version 1, 2 processes`)
+  expect(listed).toContain(`team  ${policy(60)}; 1 of 2 processes have no policy of this name`)
+  expect(listed).toContain(`free  ${policy(20)}; the default of 1 of 2 processes`)
+  expect(await run('set', 'team', policy(70))).toContain('version 2')
+  expect(await run('list')).toMatch(/\S+-\d+-\w+ is at version [01](, [12] more to come)?$/m)
+})
+
+test('a rollback sets all back to what it was in a version, and can be rolled back', async () => {
+  const { run, start } = bench()
+  const live = await start({ free: api(10), pro: api(100) })
+  await run('set', 'free', policy(20))
+  await run('override', 'u1', policy(0))
+  await run('set', 'free', policy(30))
+  await run('remove', 'u1')
+  await run('set', 'pro', policy(200))
+  expect((await run('rollback', '2')).split('\n')).toEqual([
+    expect.stringMatching(/^pro: \{.*200.*\} -> \(not set\), version 6/),
+    expect.stringMatching(/^api of "u1": \(not set\) -> \{.*"limit":0.*\}, version 7/),
+    expect.stringMatching(/^free: \{.*30.*\} -> \{.*20.*\}, version 8/),
+  ])
+  await waitUntil('it holds', async () => live.status().version === 8)
+  expect([live.for('free').limit, live.for('free', 'u1').limit, live.for('pro').limit]).toEqual([
+    20, 0, 100,
+  ])
+  expect(await live.rollback(5)).toMatchObject([
+    { name: 'api', key: 'u1', policy: undefined, isChanged: true },
+    { name: 'free', policy: api(30) },
+    { name: 'pro', policy: api(200) },
+  ])
+  expect(await run('rollback', '11')).toMatch(/^".*" is at version 11 already$/)
+  for (const version of ['12', '1.5', 'x', ''])
+    await expect(run('rollback', version)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+  await expect(live.rollback(12)).rejects.toThrow('give a whole number from 0 to 11')
+  await expect(live.rollback(Number.NaN)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+})
+
+test('a rollback to what does not fit any more is refused whole', async () => {
+  warnings()
+  const { run, start } = bench()
+  await run('set', 'free', '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}', '--force')
+  const live = await start({ free: api(10), pro: api(100) })
+  await run('set', 'pro', policy(200))
+  await run('set', 'free', policy(20))
+  await expect(run('rollback', '1')).rejects.toMatchObject(invalidPolicy)
+  await expect(live.rollback(1)).rejects.toMatchObject(invalidPolicy)
+  expect((await live.list()).version).toBe(3)
+})
+
+test('processes are known also where their number is given, and gone when they have closed', async () => {
+  const { run, start } = bench({ store: { instances: 3 } })
+  const live = await start()
+  await run('set', 'free', policy(20))
+  live.close()
+  await waitUntil('it is gone', async () => (await run('list')).includes('0 processes'))
+})
+
+test.each([
+  ['no name', ['limits', 'list'], '--name is missing; give the name of the livePolicies'],
+  ['another group', ['limit'], 'one that weir --help names'],
+  ['another command', ['limits', 'show', '--name', 'a'], 'one that weir --help names'],
+  ['an option that there is not', ['limits', 'list', '--all'], "Unknown option '--all'"],
+])('%s is no command, and ends with code 2', async (_, args, message) => {
+  await expect(weir(args)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining(message),
+  })
 })
 
 test.each([
@@ -66,20 +250,16 @@ test.each([
   async (_, hashKeys) => {
     vi.stubEnv('WEIR_HASH_KEYS', hashKeys)
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { name, run } = bench()
+    const { run, start } = bench({ store: { hashKeys } })
+    const live = await start()
     const [key, other] = ['k'.repeat(8_192), 'k'.repeat(257)]
     await run('override', key, policy(5))
     await run('override', other, policy(6))
-    const store = strictStore(singleClient(), { hashKeys })
-    const defaults = { free: slidingWindow({ name: 'api', limit: 10, window: '1m' }) }
-    const live = livePolicies(store, { name, defaults })
-    onTestFinished(() => live.close())
-    expect(await live.refresh()).toBe(true)
     const held = () => [key, other, `${other}!`].map((each) => live.for('free', each).limit)
     await vi.waitFor(() => expect(held()).toEqual([5, 6, 10]), 10_000)
     const hash = `#${createHash('sha256').update(other).digest('hex')}`
     if (hashKeys === undefined) expect(await run('list')).toContain(`api of "${hash}"  `)
-    await run('remove', 'api', hash)
+    await run('remove', hash)
     await vi.waitFor(() => expect(held()).toEqual([5, 10, 10]), 10_000)
   },
 )
@@ -105,8 +285,8 @@ test.each([
   ['an option that there is not', ['list', '--all'], 'ERR_PARSE_ARGS_UNKNOWN_OPTION'],
 ])('%s is refused, and nothing is set', async (_, args, code) => {
   const { name, run } = bench()
-  await expect(run(...args)).rejects.toMatchObject({ code })
-  expect(await run('list')).toBe(`"${name}", version 0`)
+  await expect(run(...args, '--force')).rejects.toMatchObject({ code })
+  expect(await run('list')).toBe(`"${name}", version 0, 0 processes`)
 })
 
 test('a command without arguments is a question for help', async () => {
@@ -114,19 +294,12 @@ test('a command without arguments is a question for help', async () => {
     expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
 })
 
-test('another algorithm than is set is refused', async () => {
-  const { run } = bench()
-  await run('set', 'free', policy(5))
-  const other = '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}'
-  await expect(run('set', 'free', other)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
-})
-
 test('on a Cluster, with a prefix', async () => {
-  const { name } = bench()
-  const at = ['--redis', `redis://127.0.0.1:${clusterPorts[0]}`, '--cluster', '--prefix', 'app']
-  const run = (...args: string[]) => weir(['limits', ...args, ...at, '--name', name])
+  const args = ['--redis', `redis://127.0.0.1:${clusterPorts[0]}`, '--cluster', '--prefix', 'app']
+  const { name, run, start } = bench({ args, client: clusterClient, store: { prefix: 'app' } })
+  await start()
   await run('set', 'free', policy(5))
-  expect(await run('list')).toEqual([`"${name}", version 1`, `free  ${policy(5)}`])
+  expect(await run('list')).toContain(`"${name}", version 1, 1 process\nfree  ${policy(5)}`)
 })
 
 test('help is printed, and a Redis that is not there is said', async () => {

@@ -144,7 +144,7 @@ test('with hashed keys nothing in Redis tells whose override it is, and prefixes
   const fleet = fleetOf({ hashKeys: SECRET })
   const live = fleet.join(singleClient())
   await live.override('alice@example.org', api(30))
-  await live.removeOverride('alice@example.org')
+  await live.remove('alice@example.org')
   await live.override('alice@example.org', api(40))
   await fleet.step(1_500)
   expect(live.for('free', 'alice@example.org').limit).toBe(40)
@@ -267,7 +267,7 @@ test('a number of overrides that was edited by hand hinders no change', async ()
   await live.override('u1', api(1))
   await singleClient().hset(`weir:{settings:${fleet.name}}`, 'counted', 'many')
   await live.override('u2', api(2))
-  await live.removeOverride('u1')
+  await live.remove('u1')
   await fleet.step(1_500)
   expect(live.overrides()).toHaveLength(1)
 })
@@ -395,11 +395,44 @@ test('a user that may not is told what to permit, and that is enough', async () 
   await client.call('ACL', 'SETUSER', 'live', ...rules.split(' '))
   expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
   await live.override('u1', api(1))
-  await live.removeOverride('u1')
+  await live.remove('u1')
   expect(await fleet.step(1_500)).toEqual([true])
   expect(live.for('free').limit).toBe(20)
   await client.del(`weir:{settings:${fleet.name}}`)
   await fleet.step(1_000)
   expect(await live.history()).toEqual([])
   expect(await live.set('free', api(21))).toMatchObject({ version: 4 })
+})
+
+test('a user that may not report what it has is told what to permit, and limits hold as before', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  const rules = '~weir:* +ping +info +evalsha +eval +time +hget +hmget +hset +hdel +hscan +del'
+  await client.call('ACL', 'SETUSER', 'mute', 'reset', 'on', '>word', ...rules.split(' '))
+  const live = fleet.join(await clientOf(server.port, { username: 'mute', password: 'word' }))
+  await live.set('free', api(20))
+  await waitUntil('it is warned of', async () => {
+    await fleet.step(1_000)
+    return codes().length > 0
+  })
+  expect(codes()).toEqual(['WEIR_SETTINGS_UNREPORTED'])
+  expect(String(emitted.mock.calls[0]?.[0])).toContain('+zadd +zrange +zrem')
+  expect(live.for('free').limit).toBe(20)
+})
+
+test('what processes report leaves nothing behind in Redis', async () => {
+  const fleet = fleetOf()
+  const live = fleet.join(singleClient())
+  await live.refresh()
+  const key = `weir:{settings:${fleet.name}}`
+  await waitUntil(
+    'it is reported',
+    async () => (await live.list()).processes[0]?.process !== undefined,
+  )
+  await waitUntil('it has a TTL', async () => (await singleClient().pttl(`${key}:reported`)) > 0)
+  expect(await singleClient().pttl(`${key}:processes`)).toBeLessThanOrEqual(15_000)
+  live.close()
+  await waitUntil('it is gone', async () => {
+    return (await singleClient().exists(`${key}:processes`, `${key}:reported`)) === 0
+  })
 })

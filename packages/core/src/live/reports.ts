@@ -1,0 +1,155 @@
+// What a process reports of its live policies: its defaults, the version that holds, and what it
+// refuses. So the command line can check a change before it is written, and say what holds
+// where.
+
+import type { Policy } from '../algorithms/policy.js'
+import { policyFrom, policyText } from '../algorithms/policy-from.js'
+import type { Time } from '../base/time.js'
+import type { Settings, SettingsReport } from '../settings.js'
+import { fieldOf } from './fields.js'
+import type { LiveProcess, LiveRefusal, LiveStatus } from './types.js'
+
+/** A process reports a change at most this often, */
+const SOON_MS = 1_000
+/** and the same again after this time, */
+const AGAIN_MS = 5_000
+/** as the store forgets it after this one. */
+const TTL_MS = 15_000
+/** Characters of the defaults; those beyond are left out. */
+const LONGEST = 16_000
+const MOST_REFUSALS = 10
+const LONGEST_REASON = 200
+
+interface Report extends Pick<LiveStatus, 'version' | 'pending' | 'isCurrent'> {
+  readonly defaults: Readonly<Record<string, object>>
+  /** Whether these are all defaults. */
+  readonly isWhole: boolean
+  /** Why, by fields. */
+  readonly refused: Readonly<Record<string, string>>
+}
+
+/** Makes the text that a process reports. */
+export function reporterOf(
+  defaults: ReadonlyMap<string, Policy>,
+): (status: LiveStatus, refused: ReadonlyMap<string, string>) => string {
+  const shown: Record<string, object> = {}
+  let left = LONGEST
+  for (const [name, policy] of defaults) {
+    const text = policyText(policy)
+    left -= name.length + text.length
+    if (left > 0) shown[name] = JSON.parse(text) as object
+  }
+  return ({ version, pending, isCurrent }, refused) => {
+    const some = [...refused].slice(0, MOST_REFUSALS)
+    const reasons = some.map(([field, why]) => [field, why.slice(0, LONGEST_REASON)] as const)
+    const report: Report = {
+      version,
+      pending,
+      isCurrent,
+      defaults: shown,
+      isWhole: left > 0,
+      refused: Object.fromEntries(reasons),
+    }
+    return JSON.stringify(report)
+  }
+}
+
+/** Undefined: it is none of a process. */
+export function processOf({ process, text }: SettingsReport): LiveProcess | undefined {
+  try {
+    const report = JSON.parse(text) as Report
+    const shown = Object.entries(report.defaults)
+    const defaults = shown.map(([name, data]) => [name, readable(data)] as const)
+    const known = defaults.filter((each): each is [string, Policy] => each[1] !== undefined)
+    const refused = Object.entries(report.refused).map(([field, why]) => refusalOf(field, why))
+    return {
+      process,
+      version: Number(report.version),
+      pending: Number(report.pending),
+      isCurrent: report.isCurrent === true,
+      defaults: Object.fromEntries(known),
+      isWhole: report.isWhole === true && known.length === shown.length,
+      refused: refused.filter((each) => each !== undefined),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined: of an algorithm that this version of Weir does not know. */
+function readable(data: object): Policy | undefined {
+  try {
+    return policyFrom(data)
+  } catch {
+    return undefined
+  }
+}
+
+function refusalOf(text: string, why: unknown): LiveRefusal | undefined {
+  const field = fieldOf(text)
+  return field === undefined ? undefined : { ...field, why: String(why) }
+}
+
+/** The processes that have live policies of a name, as far as they have reported. */
+export async function processesOf(
+  settings: Settings,
+  name: string,
+): Promise<readonly LiveProcess[]> {
+  const reports = (await settings.reports?.(name)) ?? []
+  const processes = reports.map(processOf).filter((each) => each !== undefined)
+  return processes.sort((one, two) => (one.process < two.process ? -1 : 1))
+}
+
+interface ReportingOptions {
+  readonly settings: Settings
+  readonly name: string
+  readonly time: Time
+  readonly textOf: () => string
+  /** The store did not take it, three times in a row. */
+  readonly failed: (error: unknown) => void
+}
+
+export class Reporting {
+  readonly #options: ReportingOptions
+  /** By which others know this process. */
+  readonly mark: string
+  #sent: string | undefined
+  #sentAtMs = Number.NEGATIVE_INFINITY
+  #isSending = false
+  #failures = 0
+
+  constructor(options: ReportingOptions) {
+    this.#options = options
+    this.mark = options.time.random().toString(36).slice(2, 8)
+  }
+
+  /** To be called after each look at the settings. */
+  report(): void {
+    const { settings, name, time, textOf, failed } = this.#options
+    const sinceMs = time.nowMs() - this.#sentAtMs
+    if (settings.report === undefined || this.#isSending || sinceMs < SOON_MS) return
+    const text = textOf()
+    if (text === this.#sent && sinceMs < AGAIN_MS) return
+    this.#isSending = true
+    this.#sentAtMs = time.nowMs()
+    this.#sent = text
+    settings.report(name, this.mark, text, TTL_MS).then(
+      () => {
+        this.#isSending = false
+        this.#failures = 0
+      },
+      (error: unknown) => {
+        this.#isSending = false
+        this.#sent = undefined
+        this.#failures += 1
+        if (this.#failures === 3) failed(error)
+      },
+    )
+  }
+
+  close(): void {
+    if (this.#sentAtMs === Number.NEGATIVE_INFINITY) return
+    const { settings, name } = this.#options
+    settings.report?.(name, this.mark, '', TTL_MS).catch(() => {})
+  }
+}

@@ -1,0 +1,84 @@
+// What processes make of settings, in Redis: beside the settings, in their slot of a Cluster,
+//
+//   <prefix>:{settings:<name>}:processes   a hash of texts, by process
+//   <prefix>:{settings:<name>}:reported    a sorted set of processes, by the ms at which it is over
+//
+// Both have a TTL, and nothing of a process is left when it is gone.
+
+import { hostname } from 'node:os'
+import type { Settings, SettingsReport } from '../settings.js'
+
+/** That are read at once. */
+const MOST_PROCESSES = 1_000
+
+// KEYS [1] the hash, [2] the sorted set; ARGV [1] the time in us, '' for the server's own
+const HEAD = `
+local processes, reported = KEYS[1], KEYS[2]
+local us = ARGV[1]
+if us == '' then
+  local time = redis.call('TIME')
+  us = string.format('%d%06d', time[1], time[2])
+end
+local now = math.floor(tonumber(us) / 1000)
+local function shown(number) return string.format('%.0f', number) end
+`
+
+// ARGV [2] the process, [3] its report, '' for none any more, [4] for how many ms
+const REPORT = `${HEAD}
+local function forget(process)
+  redis.call('HDEL', processes, process)
+  redis.call('ZREM', reported, process)
+end
+local over = redis.call('ZRANGE', reported, '-inf', shown(now), 'BYSCORE', 'LIMIT', 0, 100)
+for _, process in ipairs(over) do forget(process) end
+if ARGV[3] == '' then forget(ARGV[2]) return 0 end
+redis.call('HSET', processes, ARGV[2], ARGV[3])
+redis.call('ZADD', reported, shown(now + ARGV[4]), ARGV[2])
+redis.call('PEXPIRE', processes, ARGV[4])
+redis.call('PEXPIRE', reported, ARGV[4])
+return 1
+`
+
+// Reply: processes, each with its report
+const REPORTS = `${HEAD}
+local reply = {}
+local after = '(' .. shown(now)
+local all = redis.call('ZRANGE', reported, after, '+inf', 'BYSCORE', 'LIMIT', 0, ${MOST_PROCESSES})
+for _, process in ipairs(all) do
+  local text = redis.call('HGET', processes, process)
+  if text then
+    reply[#reply + 1] = process
+    reply[#reply + 1] = text
+  end
+end
+return reply
+`
+
+/** What the scripts call, beside those of settings: for ACLs. */
+export const REPORTS_COMMANDS = '+pexpire +zadd +zrange +zrem'
+
+/** Runs a script on keys of settings, which end so. */
+type Ask = (
+  source: string,
+  name: string,
+  endings: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>
+
+const ENDINGS = [':processes', ':reported']
+
+export function redisReports(ask: Ask): Required<Pick<Settings, 'report' | 'reports'>> {
+  const place = `${hostname().slice(0, 64)}-${process.pid}`
+  return {
+    async report(name, mark, text, ttlMs) {
+      await ask(REPORT, name, ENDINGS, [`${place}-${mark}`, text, String(ttlMs)])
+    },
+    async reports(name) {
+      const flat = (await ask(REPORTS, name, ENDINGS, [])) as string[]
+      const reports: SettingsReport[] = []
+      for (let i = 0; i < flat.length; i += 2)
+        reports.push({ process: flat[i] as string, text: flat[i + 1] as string })
+      return reports
+    },
+  }
+}
