@@ -177,7 +177,7 @@ describe('policies that follow the key', () => {
     const limiter = new RateLimiter({ name: 'live', policy: limits.policy('plan') })
     expect((await limiter.consume(long)).limit).toBe(20)
     expect(limits.overrides()[0]?.key).toBe(nameOf(long))
-    await limits.removeOverride(nameOf(long))
+    await limits.remove(nameOf(long))
     await time.advance(3_000)
     expect(limits.for('plan', long).limit).toBe(30)
     limits.close()
