@@ -34,6 +34,12 @@ export interface Store {
    * waits asks again and again, first come first served in each process. Default false.
    */
   readonly reserves?: boolean
+  /**
+   * True: `decide` itself does what `whenUnavailable` says where it cannot decide, as the stores of
+   * `redisStore` and `resilient` do; or it always can, as a `memoryStore`. Default false: a limiter
+   * with a `whenUnavailable` is refused, as it would have no effect.
+   */
+  readonly resilient?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
   readonly settings?: Settings | undefined
   /** What it has counted, for metrics: asks nothing of a server. */

@@ -50,6 +50,7 @@ import {
 import {
   adaptiveOf,
   checkedKey,
+  checkHasEffect,
   type Key,
   LongKeyError,
   type PolicyInput,
@@ -140,6 +141,7 @@ export class RateLimiter {
     const counters = this.#counters
     if (options.reserve !== undefined) counters.addClasses(this.#priorities.names)
     noteCounters(this, counters)
+    checkHasEffect(whenUnavailable, { limiter: this.name, store })
     this.#resolve = resolver({ limiter: this.name, isNamed, store, whenUnavailable, counters })
     if (whenPolicyFails === 'deny' || whenPolicyFails === 'allow')
       this.#otherwise = whenPolicyFails === 'deny' ? DENIED : ALLOWED

@@ -23,6 +23,7 @@ export interface RateLimiterOptions {
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** What to do when the store cannot decide, for policies that say nothing of it. A policy here
    *  decides in their place, in each process for itself: for limits below the number of processes.
+   *  Only on the stores of `redisStore`, `resilient` and `memoryStore`, which always decides.
    *  Default: as the store's own option says, which is `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** When the policy function fails for a key that it has never been asked about: `'deny'`,

@@ -100,6 +100,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
     if (policySet === undefined) {
       const policies = uses.map(({ policy }) => policy)
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? owner.whenUnavailable)
+      for (const each of when) checkHasEffect(each, owner)
       policySet = makePolicySet(owner.limiter, policies, when, owner.counters.ofSet(policies))
       policySets.set(signature, policySet)
       stores.set(policySet, owner.store)
@@ -124,6 +125,17 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
       ownCosts,
     }
   }
+}
+
+/** @throws {TypeError} WEIR_INVALID_OPTION where the store would take no notice of it */
+export function checkHasEffect(
+  whenUnavailable: WhenUnavailable | undefined,
+  { limiter, store }: Pick<Owner, 'limiter' | 'store'>,
+): void {
+  if (whenUnavailable === undefined || store.resilient === true) return
+  const what = `whenUnavailable of limiter "${limiter}" is ${quote(whenUnavailable)}`
+  const why = 'but its store knows no such thing, and its errors reach the caller'
+  throw typeError('WEIR_INVALID_OPTION', `${what}, ${why}; give it store: resilient(store)`)
 }
 
 /** The values, if there are any. */

@@ -104,6 +104,7 @@ export function memoryStoreOf({
     local: true,
     recovers: true,
     reserves: true,
+    resilient: true,
     settings: memorySettings(clock),
     decide(request: StoreRequest): StoreResult {
       mustBeOpen()

@@ -113,6 +113,7 @@ export function layeredStore(
   return {
     local,
     reserves,
+    resilient: true,
     settings,
     decide,
     async reset(target) {
