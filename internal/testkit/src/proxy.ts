@@ -10,6 +10,9 @@ export type ProxyMode =
   /** Accepts connections and delivers nothing, either way. What was sent arrives when the hole
    *  closes. */
   | 'blackhole'
+  /** Delivers to the server, and nothing back. What it answered arrives when the proxy passes
+   *  again, or is lost with the connection. */
+  | 'mute'
   /** Delivers everything later, in both directions. */
   | { readonly latencyMs: number }
   /** Cuts every connection, old and new, with a reset. */
@@ -56,7 +59,8 @@ export async function startProxy(
   }
   const sockets = new Set<Socket>()
   let mode: ProxyMode = 'pass'
-  const gate = createGate()
+  const there = createGate()
+  const back = createGate()
 
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     stats.connections++
@@ -81,8 +85,8 @@ export async function startProxy(
     upstream.on('data', (chunk) => {
       stats.bytesToClient += chunk.length
     })
-    forward(client, upstream)
-    forward(upstream, client)
+    forward(client, upstream, there)
+    forward(upstream, client, back)
   })
 
   function pair(client: Socket, upstream: Socket): void {
@@ -96,7 +100,7 @@ export async function startProxy(
 
   /** Delivers in order of arrival, each chunk no sooner than its delay and not while the gate is
    *  shut. */
-  function forward(from: Socket, to: Socket): void {
+  function forward(from: Socket, to: Socket, gate: Gate): void {
     let tail: Promise<unknown> = Promise.resolve()
     const deliver = (send: () => void): void => {
       const due = performance.now() + (typeof mode === 'object' ? mode.latencyMs : 0)
@@ -111,8 +115,10 @@ export async function startProxy(
 
   async function set(next: ProxyMode): Promise<void> {
     mode = next
-    if (mode === 'blackhole') gate.shut()
-    else gate.open()
+    if (mode === 'blackhole') there.shut()
+    else there.open()
+    if (mode === 'blackhole' || mode === 'mute') back.shut()
+    else back.open()
     if (mode === 'refuse') server.close()
     else if (!server.listening) await listen(server, port)
     if (mode === 'reset' || mode === 'refuse')

@@ -7,6 +7,7 @@ import {
   type RedisServer,
   startProxy,
   startRedis,
+  waitUntil,
 } from '../src/index.js'
 import { readRequests } from '../src/requests.js'
 
@@ -48,6 +49,23 @@ test('a black hole delivers nothing until it closes, then everything in order', 
   expect(await server.command('GET', 'n')).toBe('0')
   await proxy.set('pass')
   expect(await Promise.all(replies)).toEqual([1, 2])
+})
+
+test('mute, it delivers to the server and nothing back, until it passes or cuts', async () => {
+  await server.command('SET', 'n', 0)
+  await proxy.set('mute')
+  const reply = connection.command('INCR', 'n')
+  await waitUntil('the server to count', async () => (await server.command('GET', 'n')) === '1')
+  await proxy.set('pass')
+  expect(await reply).toBe(1)
+
+  await proxy.set('mute')
+  const lost = connection.command('INCR', 'n')
+  await waitUntil('the server to count', async () => (await server.command('GET', 'n')) === '2')
+  await proxy.set('reset')
+  await expect(lost).rejects.toThrow()
+  await proxy.set('pass')
+  await expectPong()
 })
 
 test('latency delays both directions', async () => {
