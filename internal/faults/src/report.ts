@@ -1,7 +1,7 @@
 // Verdicts as text for a terminal and as a table for the docs.
 import type { Check } from './checks.js'
 import type { Verdict } from './judge.js'
-import { idOf } from './row.js'
+import { idOf, type Row } from './row.js'
 
 const SIGNS = { passed: 'ok  ', failed: 'FAIL', 'not judged': '??  ' }
 
@@ -27,16 +27,12 @@ export function measured(checks: readonly Check[]): string {
   return told.map(({ what, value }) => `${what} ${value.split('\n')[0]}`).join('; ')
 }
 
-export function markdown(verdicts: readonly Verdict[]): string {
+const HEAD = ['| # | fault | Weir must | to pass | measured |', '|---|---|---|---|---|']
+
+function tableLine({ row, state, checks }: Verdict): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|')
-  const lines = verdicts.map((verdict) => {
-    const { row, state, checks } = verdict
-    const figures = `${measured(checks)}${state === 'passed' ? '' : ` (**${state}**)`}`
-    return `| ${[idOf(row), row.fault, row.must, row.pass, figures].map(cell).join(' | ')} |`
-  })
-  return ['| # | fault | Weir must | to pass | measured |', '|---|---|---|---|---|', ...lines].join(
-    '\n',
-  )
+  const figures = `${measured(checks)}${state === 'passed' ? '' : ` (**${state}**)`}`
+  return `| ${[idOf(row), row.fault, row.must, row.pass, figures].map(cell).join(' | ')} |`
 }
 
 const START = '<!-- faults:start -->'
@@ -48,4 +44,15 @@ export function withTable(page: string, table: string): string {
   if (start < 0 || end < start)
     throw new Error(`the page has no place for the table: ${START} ... ${END}`)
   return `${page.slice(0, start + START.length)}\n${table}\n${page.slice(end)}`
+}
+
+/** The page with these lines of its table anew. The others stay, in the order of all rows. */
+export function withLines(page: string, verdicts: readonly Verdict[], all: readonly Row[]): string {
+  const table = page.slice(page.indexOf(START), page.indexOf(END))
+  const lines = new Map(
+    [...table.matchAll(/^\| ([^|]+?) +\|.*$/gm)].map(([text, id]) => [id, text]),
+  )
+  for (const verdict of verdicts) lines.set(idOf(verdict.row), tableLine(verdict))
+  const told = all.flatMap((row) => lines.get(idOf(row)) ?? [])
+  return withTable(page, [...HEAD, ...told].join('\n'))
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
-import { line, markdown, summary, withTable } from './report.js'
+import { line, summary, withLines } from './report.js'
 import { idOf, type Row } from './row.js'
 import { rows } from './rows.js'
 
@@ -66,12 +66,12 @@ for (const verdict of [...verdicts.values()].filter(({ state }) => state === 'no
 
 const inOrder = chosen.map((row) => verdicts.get(row) as Verdict)
 console.log(`\n${summary(inOrder)}`)
-if (values.write) await write(markdown(inOrder))
+if (values.write) await write(inOrder)
 // What could not be judged has not passed.
 process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
 
-async function write(table: string): Promise<void> {
+async function write(judged: readonly Verdict[]): Promise<void> {
   const page = fileURLToPath(new URL('../../../docs/resilience.md', import.meta.url))
-  await writeFile(page, withTable(await readFile(page, 'utf8'), table))
+  await writeFile(page, withLines(await readFile(page, 'utf8'), judged, rows))
   console.log(`written to ${page}`)
 }

@@ -36,7 +36,8 @@ export class Stage {
   /** Of the runner's own event loop, in which the proxies live. */
   readonly stalls: Stall[] = []
   readonly begun: number = now()
-  readonly #changes: Partial<Job>
+  /** What every client is told to do otherwise. */
+  readonly changes: Partial<Job>
   #instead: (job: Job) => Partial<Job> = () => ({})
   readonly #ends: (() => Promise<void>)[] = []
   readonly #loop: Loop = openLoop(
@@ -49,7 +50,7 @@ export class Stage {
   /** @param changes what every client is told to do otherwise: to be set up in another way, or to
    *  do wrong what a row has to see */
   constructor(changes: Partial<Job> = {}) {
-    this.#changes = changes
+    this.changes = changes
   }
 
   async redis(options: ServerOptions = {}): Promise<RedisServer> {
@@ -91,8 +92,8 @@ export class Stage {
   }
 
   async client(job: Job): Promise<ClientProcess> {
-    const store = { ...job.store, ...this.#changes.store }
-    const client = startClient({ ...job, ...this.#instead(job), ...this.#changes, store })
+    const store = { ...job.store, ...this.changes.store }
+    const client = startClient({ ...job, ...this.#instead(job), ...this.changes, store })
     let stopped: Promise<Report> | undefined
     const stop = (message?: Partial<Stop>): Promise<Report> => {
       stopped ??= client.stop(message).then((report) => {

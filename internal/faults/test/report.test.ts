@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Check, countAtMost, msAtMost, none, shareAtMost } from '../src/checks.js'
 import type { Verdict } from '../src/judge.js'
-import { line, markdown, measured, summary, withTable } from '../src/report.js'
+import { line, measured, summary, withLines, withTable } from '../src/report.js'
 import { idOf, type Row } from '../src/row.js'
 import { rows } from '../src/rows.js'
 
@@ -16,6 +16,17 @@ const row: Row = {
 
 function verdict(state: Verdict['state'], checks: readonly Check[]): Verdict {
   return { row, state, checks, seconds: 7 }
+}
+
+/** The table of these verdicts alone. */
+function markdown(verdicts: readonly Verdict[]): string {
+  const page = '<!-- faults:start -->\n<!-- faults:end -->'
+  const written = withLines(
+    page,
+    verdicts,
+    verdicts.map((each) => each.row),
+  )
+  return written.split('\n').slice(1, -1).join('\n')
 }
 
 test('checks tell value and bound, and hold at the bound', () => {
@@ -68,6 +79,24 @@ test('the table goes between its marks, however often it is written', () => {
   expect(written).toBe('before\n<!-- faults:start -->\nnew\n<!-- faults:end -->\nafter\n')
   expect(withTable(written, 'new')).toBe(written)
   expect(() => withTable('no marks', 'new')).toThrow('has no place')
+})
+
+test('lines of rows that were judged are written anew, and the others stay', () => {
+  const other: Row = { ...row, number: '4' }
+  const added: Row = { ...row, number: '5' }
+  const of = (some: Row): Verdict => ({
+    ...verdict('passed', [msAtMost('max', 5, 150)]),
+    row: some,
+  })
+  const page = `before\n${withTable('<!-- faults:start --><!-- faults:end -->', markdown([of(row), of(other)]))}`
+  const late = { ...of(other), checks: [msAtMost('max', 9, 150)] }
+  const written = withLines(page, [of(added), late], [row, other, added])
+  expect(
+    written.split('\n').filter((each) => each.startsWith('| ') && !each.startsWith('| #')),
+  ).toEqual(['3', '4', '5'].map((id) => expect.stringMatching(new RegExp(`^\\| ${id} `))))
+  expect(written).toContain('max 9 ms')
+  expect(written.match(/max 5 ms/g)).toHaveLength(2)
+  expect(withLines(written, [], [row, other, added])).toBe(written)
 })
 
 test('the table in docs/resilience.md has the rows that there are', () => {

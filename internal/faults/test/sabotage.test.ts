@@ -55,6 +55,13 @@ describe('sabotage', () => {
     expect(await found('3 settling', { store: { deadlineMs: 2_000 } })).toContain('max')
   })
 
+  test.concurrent('processes that are cut off and take the whole limit are seen', async () => {
+    const checks = await found('32', { store: { instances: 1 } })
+    expect(checks).toEqual(
+      expect.arrayContaining(['4 processes: 1 cut off', '10 processes: 9 cut off']),
+    )
+  })
+
   test.concurrent('one more than the limit is seen', async () => {
     const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
     expect(await found('18', { policy })).toContain('most in a window')

@@ -53,7 +53,7 @@ function openClient(to: Address, kind: Job['client']): Redis | Cluster {
   return new Cluster(nodes, kind === 'plain' ? {} : weir.recommendedClusterOptions)
 }
 
-function makePolicy({ make, options }: PolicySettings): weir.Policy {
+export function makePolicy({ make, options }: PolicySettings): weir.Policy {
   const makers = weir as unknown as Record<string, ((options: object) => weir.Policy) | undefined>
   const maker = makers[make]
   if (maker === undefined) throw new Error(`@weir/core has no policy ${make}`)

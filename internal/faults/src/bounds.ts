@@ -1,0 +1,145 @@
+// What may pass when Redis fails, as formulas: the table "What may be lost" in docs/resilience.md.
+// Each returns the most units that pass in one window of a limit, whichever algorithm counts them.
+// What flows back into a bucket in that time comes on top.
+
+/** Local quotas of `processes` that share a limit, by rank. They add up to it; some may be 0. */
+export function localQuotas(limit: number, processes: number): number[] {
+  const whole = Math.floor(limit / processes)
+  const remainder = limit % processes
+  return Array.from({ length: processes }, (_, rank) => whole + (rank < remainder ? 1 : 0))
+}
+
+/**
+ * All processes lose Redis and come back, with its data or without, each within 5 s of the first
+ * one; they know how many they are and have seen the key.
+ * @param inFlight requests on their way to Redis at that moment
+ */
+export function wholeOutage(limit: number, inFlight: number): number {
+  return limit + inFlight
+}
+
+/**
+ * The same, where processes saw the key before others took units of it, or never.
+ * @param takenSince for each process, the units that others took since it saw the key last; all
+ *   that were taken, if it never did
+ */
+export function staleView(limit: number, takenSince: readonly number[]): number {
+  return limit + sum(takenSince.map((units) => Math.ceil(units / takenSince.length)))
+}
+
+/**
+ * Some processes cannot reach Redis, and the others can. In every window, for as long as it lasts.
+ * @param quotas local quotas of the processes that are cut off
+ */
+export function partialOutage(limit: number, quotas: readonly number[]): number {
+  return limit + sum(quotas)
+}
+
+/**
+ * A process comes back more than 5 s before others; or it comes back with a local quota of 0, which
+ * is no ceiling.
+ * @param quotas local quotas of the processes that are still away
+ */
+export function returnOfProcesses(limit: number, quotas: readonly number[]): number {
+  return partialOutage(limit, quotas)
+}
+
+/**
+ * Processes start while Redis is away, and nobody has told them how many there are: each takes
+ * itself to be alone.
+ * @param started how many
+ */
+export function unknownInstances(limit: number, started: number): number {
+  return limit * (1 + started)
+}
+
+/**
+ * Single requests cannot be sent, or are answered too late, while other processes reach Redis.
+ * @param admitted units that were admitted locally for them; for each process at most its quota
+ */
+export function failedCallsBesidePeers(limit: number, admitted: number): number {
+  return limit + admitted
+}
+
+/**
+ * Redis has done what was asked, and its reply is lost. What it may have charged is charged; what
+ * it may have given back is not given back a second time.
+ */
+export function lostReply(limit: number): number {
+  return limit
+}
+
+/**
+ * Redis forgets a key, and a process that has seen it is the first to ask, or the only one.
+ * @param losses how often the key is lost
+ * @param inFlight requests on their way when a loss shows, in all processes
+ */
+export function lossSeenFirst(limit: number, losses: number, inFlight: number): number {
+  return limit + losses * inFlight
+}
+
+/**
+ * Redis forgets a key, and a process that has not seen it is the first to ask, or no process that
+ * has seen it is left; or the call that restores it fails.
+ * @param losses how often the key is lost
+ */
+export function lossSeenByOtherFirst(limit: number, losses: number): number {
+  return limit * (1 + losses)
+}
+
+/**
+ * All processes lose Redis, and some have used so many other keys (`maxLocalKeys`) that they no
+ * longer remember this one.
+ * @param quotas local quotas of the processes that have forgotten the key
+ */
+export function moreKeysThanRemembered(limit: number, quotas: readonly number[]): number {
+  return limit + sum(quotas)
+}
+
+/**
+ * In an outage each process decides by the policy that `whenUnavailable` names. Beside what passed
+ * before the outage.
+ * @param limit of that policy, in each of its windows
+ */
+export function ownPolicyInOutage(limit: number, processes: number): number {
+  return processes * limit
+}
+
+/**
+ * A process ends with units admitted that Redis has not counted yet.
+ * @param uncounted those units; at most its local quota
+ */
+export function endOfProcess(limit: number, uncounted: number): number {
+  return limit + uncounted
+}
+
+/** A replica takes over that has not heard of the last `lagMs`. */
+export function laggingReplica(limit: number, admittedPerSecond: number, lagMs: number): number {
+  return limit + Math.ceil((admittedPerSecond * lagMs) / 1_000)
+}
+
+/** Several primaries serve, each one side of a partition. */
+export function partition(limit: number, sides: number): number {
+  return limit * sides
+}
+
+/**
+ * An outage begins while requests wait for a bucket.
+ * @param turns requests that have been given a turn by Redis; they pass beside those who wait
+ *   locally
+ */
+export function waitingInOutage(limit: number, turns: number): number {
+  return limit + turns
+}
+
+/**
+ * Settlements fail.
+ * @param beyondEstimates what requests in flight used beyond what they were charged before
+ */
+export function failedSettlements(limit: number, beyondEstimates: number): number {
+  return limit + beyondEstimates
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
