@@ -8,6 +8,7 @@ import { LEGEND, type Result, report, sectionText, withReport } from './report.j
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { algorithms } from './scenarios/algorithms.js'
 import { counting } from './scenarios/counting.js'
+import { phases } from './scenarios/phases.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
 
@@ -22,7 +23,7 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, algorithms, counting, versions]
+const all = [...scenarios, algorithms, counting, phases, versions]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)

@@ -9,10 +9,11 @@ import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { algorithms } from '../src/scenarios/algorithms.js'
 import { counting } from '../src/scenarios/counting.js'
+import { phases } from '../src/scenarios/phases.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.each([...scenarios, algorithms, counting])('$id', async (scenario) => {
+test.each([...scenarios, algorithms, counting, phases])('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {

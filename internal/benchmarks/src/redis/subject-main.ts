@@ -32,18 +32,21 @@ export interface SubjectTurn {
    *  it saw, a key that begins anew has been lost. */
   readonly prefix: string
   readonly forMs: number
+  /** Another one than the job's, for this turn. */
+  readonly exercise?: SubjectJob['exercise']
 }
 
 const { list, name, ports, exercise, keys } = JSON.parse(process.argv[2] as string) as SubjectJob
 const kind = LISTS[list].find((each) => each.name === name)
 assert.ok(kind, `there is no subject ${name}`)
 const servers = ports.map((port) => ({ port, command: openConnection(port).command }))
-const keysOf = exercise === 'distinct' ? distinctKeys(keys) : hotKey
-const turnOf = exercise === 'alone' ? aloneTurn : loadTurn
+const distinct = distinctKeys(keys)
 
 await withSubjects(servers, [kind], async ([one]) => {
   assert.ok(one)
-  process.on('message', async ({ prefix, forMs }: SubjectTurn) => {
+  process.on('message', async ({ prefix, forMs, exercise: now = exercise }: SubjectTurn) => {
+    const keysOf = now === 'distinct' ? distinct : hotKey
+    const turnOf = now === 'alone' ? aloneTurn : loadTurn
     const turn = await calmly(one.subject, (attempt) =>
       turnOf(servers, one, keysOf(`${prefix}-${attempt}`), forMs),
     )

@@ -107,12 +107,12 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
 
 function decidedBy(
   fake: FakeNode,
-  { request, pendings }: Entry,
+  { request, others }: Entry,
 ): { readonly granted: number; readonly readings: readonly Reading[] } {
   fake.decisions += 1
   const { mode } = request
   if (mode === 'reset') fake.store.reset(request.target)
-  const count = request.count * pendings.length
+  const count = request.count * (1 + others.length)
   const asked = { ...request, mode: mode === 'reset' ? 'peek' : mode, count } as StoreRequest
   const { granted, policies, nowUs, untilUs } = fake.store.decide(asked)
   const readings = policies.map(({ remaining, retryAfterMs }, i): Reading => {

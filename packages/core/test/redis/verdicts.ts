@@ -42,7 +42,7 @@ export async function verdictsOf(
       verdicts[place] = error
     }
     const request = { ...rest, mode, target: { policySet, key, ownKeys } }
-    return { request, pendings: [{ decided, failed }] }
+    return { request, first: { decided, failed }, others: [] }
   })
   const call: Call = {
     prepared,

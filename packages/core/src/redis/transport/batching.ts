@@ -7,9 +7,16 @@ import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type Call, callModeOf, type Entry, prepareScript } from './call.js'
+import {
+  type Call,
+  type CallMode,
+  callModeOf,
+  type Entry,
+  type PreparedScript,
+  prepareScript,
+} from './call.js'
 import type { KeyFormat } from './keys.js'
-import type { Nodes } from './nodes.js'
+import type { Nodes, RedisNode } from './nodes.js'
 
 /**
  * Requests in a call at the most. More would save neither side anything, and with several calls on
@@ -21,15 +28,67 @@ const MAX_REQUESTS = 32
 /** Of a call that was not sent yet. */
 const NONE: readonly string[] = []
 
-interface OpenCall extends Call {
-  readonly entries: Entry[]
+class OpenCall implements Call {
+  readonly prepared: PreparedScript
+  readonly slot: number
+  readonly mode: CallMode
+  readonly nowUs: number | undefined
+  readonly entries: JoinedEntry[]
   /** Those that equal requests join, by `idOfSingle`; undefined while there is one entry at the
    *  most: a request that comes alone needs no Map. */
-  singles: Map<string, Entry> | undefined
-  isOpen: boolean
+  singles: Map<string, JoinedEntry> | undefined = undefined
+  isOpen = true
   /** The next open one of its slot. */
   next: OpenCall | undefined
+  node: RedisNode | undefined = undefined
+  args: readonly string[] = NONE
+  sentAtMs = 0
+  periodUs: number | undefined = undefined
+  isSecond: boolean | undefined = undefined
+
+  constructor(
+    prepared: PreparedScript,
+    slot: number,
+    mode: CallMode,
+    nowUs: number | undefined,
+    first: JoinedEntry,
+    next: OpenCall | undefined,
+  ) {
+    this.prepared = prepared
+    this.slot = slot
+    this.mode = mode
+    this.nowUs = nowUs
+    this.entries = ONE.slice()
+    this.entries[0] = first
+    this.next = next
+  }
 }
+
+/**
+ * A class, and an array that is a copy: V8 keeps account of each literal and, where most of its
+ * first hundred objects are alive when it collects, allocates all later ones where only a major
+ * collection frees them. While one key is hot, few entries are made. The first ones of distinct
+ * keys after it come many at a time, and all later ones would keep their decisions alive.
+ */
+class JoinedEntry implements Entry {
+  readonly request: LayerRequest
+  readonly first: Pending
+  others: Pending[] = NOBODY
+
+  constructor(request: LayerRequest, first: Pending) {
+    this.request = request
+    this.first = first
+  }
+
+  join(pending: Pending): void {
+    if (this.others === NOBODY) this.others = NOBODY.slice()
+    this.others.push(pending)
+  }
+}
+/** Of an entry that no other request has joined. */
+const NOBODY: Pending[] = []
+/** With room for one. */
+const ONE = [undefined] as unknown as JoinedEntry[]
 
 export interface BatchingOptions {
   readonly format: KeyFormat
@@ -81,19 +140,8 @@ export function batching(
     }
     // Sent first, which keeps the order of a limiter's requests.
     if (call !== undefined) close(call)
-    const opening: OpenCall = {
-      prepared,
-      slot,
-      mode,
-      nowUs,
-      entries: [{ request, pendings: [pending] }],
-      singles: undefined,
-      isOpen: true,
-      next: openOf[slot],
-      node: undefined,
-      args: NONE,
-      sentAtMs: 0,
-    }
+    const first = new JoinedEntry(request, pending)
+    const opening = new OpenCall(prepared, slot, mode, nowUs, first, openOf[slot])
     if (opened.length === 0) {
       if (nodes.isIdle(slot)) void resolved.then(flush)
       else time.soon(flush)
@@ -138,11 +186,11 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
     }
     const equal = call.singles.get(id)
     if (equal !== undefined) {
-      equal.pendings.push(pending)
+      equal.join(pending)
       return
     }
   }
-  const entry = { request, pendings: [pending] }
+  const entry = new JoinedEntry(request, pending)
   entries.push(entry)
   if (mayJoin) call.singles?.set(id, entry)
 }

@@ -39,8 +39,9 @@ export function prepareScript(format: KeyFormat, policySet: PolicySet): Prepared
 /** A request and who made it; or equal ones, which are decided as one. */
 export interface Entry {
   readonly request: LayerRequest
-  /** In the order in which they came. */
-  readonly pendings: Pending[]
+  readonly first: Pending
+  /** Those of equal requests, in the order in which they came. */
+  readonly others: readonly Pending[]
 }
 
 /** The modes of driver.lua. */
@@ -67,8 +68,8 @@ export interface Call {
   sentAtMs: number
   /** Of calendar periods, if the clock is not injected: the server's time, as it is guessed or, the
    *  second time, as the server has named it. */
-  periodUs?: number
-  isSecond?: boolean
+  periodUs?: number | undefined
+  isSecond?: boolean | undefined
 }
 
 /** The arguments begin with the name of the script and the number of the keys. */
@@ -90,23 +91,23 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
   let isPlain = !corrects && !reserves
   let areSingle = isPlain
   for (let i = 0; i < entries.length; i += 1) {
-    const { request, pendings } = entries[i] as Entry
+    const { request, others } = entries[i] as Entry
     const first = args.length
     keysOf(names, request.target, args)
     for (let at = first, end = args.length; marked && at < end; at += 1) {
       args.push(`${args[at]}:mark`)
     }
     isPlain &&= areOne(request.costs)
-    areSingle &&= pendings.length === 1 && request.count === 1
+    areSingle &&= others.length === 0 && request.count === 1
   }
   args[1] = String(args.length - HEAD)
   for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
   if (isPlain && areSingle && mode === 'consume' && nowUs === undefined) return args
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain && areSingle) return args
-  for (const { request, pendings } of entries) {
+  for (const { request, others } of entries) {
     const { costs, count, untilUs, seenUs } = request
-    args.push(String(count * pendings.length))
+    args.push(String(count * (1 + others.length)))
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
     if (reserves) {
@@ -183,22 +184,23 @@ function foreignKey(key: string): StoreError {
 
 /** The readings are those after all that was granted. */
 export function handOut(
-  { request, pendings }: Entry,
+  { request, first, others }: Entry,
   granted: number,
   readings: readonly Reading[],
   nowUs: number,
   sentAtMs: number,
 ): void {
-  if (pendings.length === 1) {
+  if (others.length === 0) {
     const own = Math.min(granted, request.count)
-    pendings[0]?.decided(resultOf(request, own, nowUs, readings, sentAtMs))
+    first.decided(resultOf(request, own, nowUs, readings, sentAtMs))
     return
   }
   const then = readings.map((each) => ({ ...each }))
-  for (let i = 0; i < pendings.length; i += 1) {
+  for (let i = 0; i <= others.length; i += 1) {
     if (request.mode === 'consume') rewind(request, readings, Math.max(0, granted - 1 - i), then)
     const own = i < granted ? 1 : 0
-    ;(pendings[i] as Pending).decided(resultOf(request, own, nowUs, then, sentAtMs))
+    const pending = i === 0 ? first : (others[i - 1] as Pending)
+    pending.decided(resultOf(request, own, nowUs, then, sentAtMs))
   }
 }
 
@@ -226,6 +228,7 @@ export function fail(call: Call, error: unknown): void {
   for (const entry of call.entries) failEntry(entry, error)
 }
 
-function failEntry({ pendings }: Entry, error: unknown): void {
-  for (const pending of pendings) pending.failed(error)
+function failEntry({ first, others }: Entry, error: unknown): void {
+  first.failed(error)
+  for (const pending of others) pending.failed(error)
 }

@@ -70,7 +70,7 @@ export function redisTransport(
     for (const write of writes) {
       const node = nodes.ofSlot((write[0] as Call).slot)
       const { entries } = write[0] as Call
-      const isLone = entries.length === 1 && entries[0]?.pendings.length === 1
+      const isLone = entries.length === 1 && entries[0]?.others.length === 0
       node.wasLone = isLone && write.length === 1 && node.inFlight === 0
       for (const call of write) call.node = node
       connection.inOneWrite(node.name, write, ask)
