@@ -32,7 +32,7 @@ const goals: readonly Goal[] = [
 export const phases: Scenario = {
   id: 'phases',
   title: 'Distinct keys after a hot key',
-  about: `${IN_FLIGHT} requests in flight on distinct keys, in a process that has asked about nothing else, and in one that asked about one hot key before. Each round has two new processes, one after the other. Some turns for V8 to settle are not measured.`,
+  about: `${IN_FLIGHT} requests in flight on distinct keys, in a process that has asked about nothing else, and in one that asked about one hot key before. Each round has two new processes, one after the other. V8 settles in three turns before the one that counts.`,
   goals,
   measure,
 }
