@@ -2,7 +2,7 @@
 
 import { checkedName, counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
-import { invalid, typeError } from '../base/errors.js'
+import { invalid, quote, typeError } from '../base/errors.js'
 import { changeField, fieldsOf, fieldsOfVersion } from '../live/changes.js'
 import { checkedOverrideKey, checkNamed } from '../live/checks.js'
 import { type Field, fieldOf, textOfField } from '../live/fields.js'
@@ -95,13 +95,28 @@ export async function removeOverride(
   key: OverrideKey,
   of: string | undefined,
 ): Promise<string[]> {
-  const [only, ...others] = of === undefined ? await overridableIn(place) : [of]
+  const [only, ...others] = of === undefined ? await overriddenBy(place, key) : [of]
   if (only === undefined || others.length > 0) {
+    const known = others.length > 0 ? `: one of ${[only, ...others].map(quote).join(', ')}` : ''
     const what = 'the name of the overridden policy is missing'
-    throw typeError('WEIR_INVALID_NAME', `${what}; give it after the key`)
+    throw typeError('WEIR_INVALID_NAME', `${what}; give it after the key${known}`)
   }
   const policyName = checkedName(only, 'name of the overridden policy')
   return change(place, overrideOf(place.settings, policyName, key), undefined)
+}
+
+/** Names of policies that a key has overrides of, or could have. */
+async function overriddenBy(place: Place, key: OverrideKey): Promise<readonly string[]> {
+  const { settings, name } = place
+  const fields = [...(await fieldsOf(settings, name)).keys()].map(fieldOf)
+  const set = fields.filter((field) => {
+    return (
+      field !== undefined &&
+      textOfField(overrideOf(settings, field.name, key)) === textOfField(field)
+    )
+  })
+  if (set.length > 0) return set.map((field) => (field as Field).name).sort()
+  return namesOf(await processesOf(settings, name), 'key')
 }
 
 /** @param text the version */
@@ -121,10 +136,6 @@ export async function rollBack(place: Place, text: string): Promise<string[]> {
   for (const each of fields)
     lines.push(sentence(await changeField(settings, name, each, Math.random)))
   return lines.length === 0 ? [`"${name}" is at version ${version} already`] : lines
-}
-
-async function overridableIn({ settings, name }: Place): Promise<readonly string[]> {
-  return namesOf(await processesOf(settings, name), 'key')
 }
 
 function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): Field {
@@ -164,7 +175,8 @@ function sentence(
 
 function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>, otherwise?: Policy): string {
   const [before, after] = [was, value].map((each) => (each === '' ? otherwise : readable(each)))
-  if (before === undefined || after === undefined) return ''
+  // Where nothing is limited, nothing is counted.
+  if (before?.kernel === undefined || after?.kernel === undefined) return ''
   const isSame = counterOf(before) === counterOf(after)
   return isSame ? '; what was used counts on' : '; another time scale, so the count begins anew'
 }

@@ -137,8 +137,8 @@ test('what no process would follow is refused before it is written, and says wha
     await refused.toMatchObject({ ...error, message: expect.stringContaining(message) })
   }
   expect(await run('history')).toBe('')
-  expect(await run('override', 'u1', '{"algorithm":"unlimited","name":"api"}')).toContain(
-    'version 1',
+  expect(await run('override', 'u1', '{"algorithm":"unlimited","name":"api"}')).toMatch(
+    /version 1, from 20\S+Z on$/,
   )
 })
 
@@ -220,6 +220,18 @@ test('a rollback to what does not fit any more is refused whole', async () => {
   await expect(run('rollback', '1')).rejects.toMatchObject(invalidPolicy)
   await expect(live.rollback(1)).rejects.toMatchObject(invalidPolicy)
   expect((await live.list()).version).toBe(3)
+})
+
+test('an override is removed by its key alone, unless the key has several', async () => {
+  const { run } = bench()
+  await run('override', 'u1', policy(5), '--force')
+  await run('override', 'u1', policy(5, '1m', 'calls'), '--force')
+  await run('override', '--under', 'u1', policy(6), '--force')
+  await expect(run('remove', 'u1')).rejects.toThrow('give it after the key: one of "api", "calls"')
+  expect(await run('remove', 'u1', 'calls')).toContain('calls of "u1": ')
+  expect(await run('remove', 'u1')).toContain('api of "u1": ')
+  expect(await run('remove', '--under', 'u1')).toContain('api of "u1"...: ')
+  await expect(run('remove', 'u1')).rejects.toMatchObject(invalidName)
 })
 
 test('processes are known also where their number is given, and gone when they have closed', async () => {
