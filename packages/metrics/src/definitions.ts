@@ -102,7 +102,7 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   liveCurrent: gauge(
     'weir.live.current',
     '1',
-    '0: the store was not heard for so long that other policies may hold elsewhere.',
+    '0: the store was not heard, or not read, for so long that other policies may hold elsewhere.',
     'least',
   ),
   liveRefused: gauge(

@@ -1,6 +1,5 @@
 // What a process reports of its live policies: its defaults, the version that holds, and what it
-// refuses. So the command line can check a change before it is written, and say what holds
-// where.
+// refuses. So the command line can check a change before it writes it, and say what holds where.
 
 import type { Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
@@ -9,11 +8,11 @@ import type { Settings, SettingsReport } from '../settings.js'
 import { fieldOf } from './fields.js'
 import type { LiveProcess, LiveRefusal, LiveStatus } from './types.js'
 
-/** A process reports a change at most this often, */
+/** The least time between two reports of a process. */
 const SOON_MS = 1_000
-/** and the same again after this time, */
+/** When a report is repeated that has not changed. */
 const AGAIN_MS = 5_000
-/** as the store forgets it after this one. */
+/** How long the store keeps a report. */
 const TTL_MS = 15_000
 /** Characters of the defaults; those beyond are left out. */
 const LONGEST = 16_000
@@ -54,7 +53,7 @@ export function reporterOf(
   }
 }
 
-/** Undefined: it is none of a process. */
+/** Undefined: the text is no report. */
 export function processOf({ process, text }: SettingsReport): LiveProcess | undefined {
   try {
     const report = JSON.parse(text) as Report
