@@ -103,7 +103,7 @@ test('a denied class is answered without a call, while others are asked for', as
       expect(await limiter.consume('k', { priority })).toMatchObject({
         allowed: false,
         remaining: 0,
-        source: 'local',
+        source: 'cache',
       })
   }
   expect(calls).toEqual([])
