@@ -28,7 +28,7 @@ describe.each(servers)('$name', (kind) => {
     expect(Number(headers['content-length'])).toBe(body.length)
     expect(JSON.parse(body)).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-      title: 'Too many requests',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
       detail: `Try again in ${wait} seconds.`,
       'violated-policies': ['hourly'],

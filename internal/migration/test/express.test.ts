@@ -155,7 +155,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       differs: 'a problem document, which programs can read',
       seenHere: [
         '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too many requests","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
+        '429 | content-type: application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
       ],
     },
     {

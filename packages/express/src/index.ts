@@ -12,6 +12,7 @@ import {
   isPromise,
   type Refusal,
   type RequestDecision,
+  trustsEverybody,
   type Verdict,
 } from '@weir/core/http'
 import type { NextFunction, Request, Response } from 'express'
@@ -61,7 +62,8 @@ export interface RateLimitHandler {
     res: Response<ResBody>,
     next: NextFunction,
   ): void
-  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. */
+  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. Where it
+   *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
 }
 
@@ -73,7 +75,7 @@ export interface RateLimitHandler {
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
  */
-export function rateLimit<Req extends Request = Request, Class extends string = string>(
+export function rateLimit<Req extends Request = Request, Class extends string = never>(
   options: RateLimitOptions<Req, Class>,
 ): RateLimitHandler {
   const { check, limiter } = httpLimiter<Req, Response, [Response]>(options, express)
@@ -133,10 +135,14 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   peer: (req) => req.socket?.remoteAddress,
   trust: (req) => {
     const trust: unknown = req.app?.get('trust proxy')
-    if (trust === true) return 'everybody'
-    return trust ? 'listed' : 'nobody'
+    if (!trust) return 'nobody'
+    // What Express makes of it: a function of an address, whatever was given.
+    const trusts: unknown = req.app.get('trust proxy fn')
+    const isAll = typeof trusts === 'function' && trustsEverybody(trusts as () => unknown)
+    return trust === true || isAll ? 'everybody' : 'listed'
   },
   method: (req) => req.method,
+  url: (req) => req.originalUrl ?? req.url,
   header: (req, name) => req.headers[name]?.toString(),
   headers: (req) => req.headers,
   placed: (req, _, property) => (req as Placed)[property],

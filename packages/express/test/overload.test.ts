@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import type express from 'express'
 import type { Response } from 'express'
 import { describe, expect, test, vi } from 'vitest'
-import { overload, recordResponses, responses } from '../src/index.js'
+import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
 
 /** Machines may be busy. */
@@ -41,7 +41,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
     })
     expect(JSON.parse(body)).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
-      title: 'Service unavailable',
+      title: 'Request cannot be satisfied due to temporary server capacity constraints',
       status: 503,
       detail: 'The server has as much to do as it can. Try again later.',
     })
@@ -49,6 +49,27 @@ describe.each(VERSIONS)('%s', (_, make) => {
     for (const res of held) res.send('done')
     expect((await Promise.all(others)).map((reply) => reply.status)).toEqual(Array(most).fill(200))
     await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
+  })
+
+  test('what earlier limiters charged a refused request is given back, where they ask for it', async () => {
+    const guard = overload()
+    const held: Response[] = []
+    const common = { limit: 1_000, window: '1h' } as const
+    const back = rateLimit({ name: 'back', ...common, refundWhenRefused: true })
+    const stays = rateLimit({ name: 'stays', ...common, requestProperty: 'other' })
+    const app = make()
+    app.use(back, stays, guard)
+    app.get('/held', (_req, res) => void held.push(res))
+    const { get } = await serve(app)
+    const others = Array.from({ length: guard.limit }, () => get('/held'))
+    await vi.waitFor(() => expect(held.length).toBe(guard.limit), PATIENT)
+    for (let i = 0; i < 3; i += 1) expect((await get('/held')).status).toBe(503)
+    const used = async ({ limiter }: typeof back) =>
+      1_000 - (await limiter.peek('127.0.0.1')).remaining
+    expect(await used(back)).toBe(guard.limit)
+    expect(await used(stays)).toBe(guard.limit + 3)
+    for (const res of held) res.send('done')
+    await Promise.all(others)
   })
 
   test('a client that leaves frees its place, and the signal hears how long it waited', async () => {

@@ -69,7 +69,8 @@ test('requests are inferred, and wrong options do not compile', () => {
     reserve,
     priority: async (req) => (req.ip ? 'batch' : 'critical'),
   })
-  const byText = rateLimit<SignedIn>({ policy: daily, reserve, priority: 'batch' })
+  type Classes = 'normal' | 'batch'
+  const byText = rateLimit<SignedIn, Classes>({ policy: daily, reserve, priority: 'batch' })
   const inOrder = rateLimit({ priority: () => 'normal', reserve, limit: 1, window: '1m' })
   const classed: RateLimitHandler[] = [byClass, soon, byText, inOrder]
   expect(classed).toHaveLength(4)
@@ -121,10 +122,18 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit({ policy: daily, reserve, priority: 'bacth' }),
     // @ts-expect-error: no such class
     () => rateLimit({ policy: daily, reserve, priority: (req) => (req.ip ? 'batch' : 'idle') }),
+    // @ts-expect-error: no such class, where the type of the request is given
+    () => rateLimit<SignedIn>({ policy: daily, reserve, priority: 'bacth' }),
+    // @ts-expect-error: the classes are not named beside the type of the request
+    () => rateLimit<SignedIn>({ policy: daily, reserve, priority: () => 'batch' }),
+    // @ts-expect-error: no such class
+    () => rateLimit<SignedIn, Classes>({ policy: daily, reserve, priority: () => 'bacth' }),
+    // @ts-expect-error: no such class
+    () => rateLimit({ policy: daily, priority: () => 'batch' }),
     // @ts-expect-error: a text is no fraction
     () => rateLimit({ policy: daily, reserve: { batch: '50%' } }),
     // @ts-expect-error: options are needed
     () => rateLimit(),
   ]
-  expect(wrong).toHaveLength(16)
+  expect(wrong).toHaveLength(20)
 })

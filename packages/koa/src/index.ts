@@ -66,7 +66,8 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
   StateT,
   ContextT
 > & {
-  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. */
+  /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. Where it
+   *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
 }
 
@@ -81,7 +82,7 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
 export function rateLimit<
   StateT = DefaultState,
   ContextT = DefaultContext,
-  Class extends string = string,
+  Class extends string = never,
 >(options: RateLimitOptions<StateT, ContextT, Class>): RateLimitMiddleware<StateT, ContextT> {
   type Context = ParameterizedContext<StateT, ContextT>
   const { check, limiter } = httpLimiter<Context, AnyContext>(options, koa)
@@ -130,6 +131,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     return any ? 'everybody' : 'listed'
   },
   method: (ctx) => ctx.method,
+  url: (ctx) => ctx.originalUrl,
   header: (ctx, name) => ctx.req.headers[name]?.toString(),
   headers: (ctx) => ctx.req.headers,
   placed: (ctx, _, property) => (ctx.state as Record<string, unknown>)[property],

@@ -7,6 +7,7 @@ import {
   overloadGuard,
   overloadHeaders,
   recordResponse,
+  refundCharged,
   withState,
 } from '@weir/core/http'
 import type { Middleware } from 'koa'
@@ -25,6 +26,7 @@ export function overload(options: OverloadOptions = {}): OverloadMiddleware {
   const handle: Middleware<unknown, unknown> = async (ctx, next) => {
     const refusal = guard.admit(ctx.res)
     if (refusal === undefined) return next()
+    refundCharged(ctx.state as object)
     ctx.status = refusal.status
     ctx.set(overloadHeaders(refusal))
     ctx.body = refusal.body

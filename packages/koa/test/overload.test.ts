@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import { describe, expect, test, vi } from 'vitest'
-import { overload, recordResponses, responses } from '../src/index.js'
+import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { koas, serve } from './server.js'
 
 /** Machines may be busy. */
@@ -16,8 +16,9 @@ describe.each(koas)('%s', (_, App: typeof Koa) => {
     const answered = new Promise<void>((resolve) => {
       answer = resolve
     })
+    const back = rateLimit({ limit: 1_000, window: '1h', refundWhenRefused: true })
     const app = new App()
-    app.use(guard).use(recordResponses(signal))
+    app.use(back).use(guard).use(recordResponses(signal))
     app.use(async (ctx) => {
       await answered
       ctx.status = 500
@@ -30,8 +31,13 @@ describe.each(koas)('%s', (_, App: typeof Koa) => {
     expect(refused.headers.get('retry-after')).toMatch(/^[123]$/)
     expect(refused.headers.get('content-type')).toBe('application/problem+json')
     expect(refused.headers.get('cache-control')).toBe('no-store')
-    expect(await refused.json()).toMatchObject({ status: 503, title: 'Service unavailable' })
+    expect(await refused.json()).toMatchObject({
+      status: 503,
+      title: 'Request cannot be satisfied due to temporary server capacity constraints',
+    })
     expect(guard.refused).toBe(1)
+    const { remaining } = await back.limiter.peek('127.0.0.1')
+    expect(1_000 - remaining).toBe(guard.limit)
     answer()
     const statuses = await Promise.all(others.map(async (other) => (await other).status))
     expect(statuses).toEqual(Array(guard.limit).fill(500))

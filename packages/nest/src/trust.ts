@@ -1,12 +1,15 @@
 // Which proxies the platform trusts for the client's address.
 
-import type { Trust } from '@weir/core/http'
+import { type Trust, trustsEverybody } from '@weir/core/http'
 import type { NestRequest } from './options.js'
 
 export function trustOf({ app, server }: NestRequest): Trust {
   const fastify = server?.initialConfig === undefined ? undefined : optionsOf(server)
   const trust = fastify ? fastify.trustProxy : app?.get?.('trust proxy')
   if (trust === true) return 'everybody'
+  // Express makes a function of whatever was given; Fastify is given one, or makes one for itself.
+  const trusts: unknown = fastify ? trust : trust && app.get('trust proxy fn')
+  if (typeof trusts === 'function' && trustsEverybody(trusts as () => unknown)) return 'everybody'
   if (fastify && typeof trust === 'number' && trust > 0)
     return countsHops(server.version) ? 'listed' : 'inert'
   return trust ? 'listed' : 'nobody'

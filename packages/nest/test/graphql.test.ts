@@ -102,7 +102,7 @@ function asking(url: string) {
 }
 
 const refused = {
-  message: 'Too many requests',
+  message: 'Request cannot be satisfied as assigned quota has been exceeded',
   extensions: { code: 'TOO_MANY_REQUESTS', retryAfterMs: 3_600_000 },
 }
 
@@ -154,7 +154,7 @@ test('aliases of a field: each counts, and what they cost does not grow with the
 test('a field that is refused gives nothing back of what other fields of the query were charged', async () => {
   const ask = await started(undefined, { refundWhenRefused: true })
   for (let i = 0; i < 2; i += 1)
-    expect((await ask('{ hello never }', 429)).error?.message).toBe('Too many requests')
+    expect((await ask('{ hello never }', 429)).error?.message).toBe('Request cannot be satisfied as assigned quota has been exceeded')
   expect((await ask('{ hello }', 429)).error).toMatchObject(refused)
 })
 

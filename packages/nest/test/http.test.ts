@@ -97,7 +97,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(response.headers.get('ETag')).toBeNull()
     expect(await response.json()).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-      title: 'Too many requests',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
       detail: 'Try again in 3600 seconds.',
       'violated-policies': ['once'],
@@ -247,7 +247,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(response.headers.get('Content-Type')).toMatch('application/json')
       expect(await response.json()).toMatchObject({
         mine: 3_600_000,
-        body: { title: 'Too many requests' },
+        body: { title: 'Request cannot be satisfied as assigned quota has been exceeded' },
       })
     })
 

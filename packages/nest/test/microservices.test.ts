@@ -58,7 +58,7 @@ function clientOf(port: number): (pattern: string, data: unknown) => Promise<unk
 
 const refused = {
   status: 'error',
-  message: 'Too many requests',
+  message: 'Request cannot be satisfied as assigned quota has been exceeded',
   code: 'TOO_MANY_REQUESTS',
   retryAfterMs: 3_600_000,
 }

@@ -121,7 +121,7 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
       event: 'exception',
       data: {
         status: 'error',
-        message: 'Too many requests',
+        message: 'Request cannot be satisfied as assigned quota has been exceeded',
         code: 'TOO_MANY_REQUESTS',
         retryAfterMs: 3_600_000,
         // As Nest's own exceptions have it.
@@ -166,7 +166,7 @@ test('a message that asks for an acknowledgement is acknowledged with the refusa
   await new Promise((resolve) => socket.once('said', resolve))
   const refused = {
     status: 'error',
-    message: 'Too many requests',
+    message: 'Request cannot be satisfied as assigned quota has been exceeded',
     code: 'TOO_MANY_REQUESTS',
     retryAfterMs: 3_600_000,
     cause: { pattern: 'say', data: { n: 2 } },

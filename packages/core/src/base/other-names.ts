@@ -25,6 +25,7 @@ const ROWS: readonly (readonly [elsewhere: string, here: string])[] = [
   ['requestPropertyName', 'requestProperty'],
   ['ipv6Subnet ipv6SubnetPrefix', 'ipv6Prefix'],
   ['passOnStoreError skipOnError insuranceLimiter', 'whenUnavailable'],
+  ['delayAfter delayMs maxDelayMs', 'wait'],
   ['timeout timeoutMs', 'deadlineMs'],
 ]
 

@@ -29,6 +29,8 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   trust(request: Req): Trust
   /** Method in upper case; `''` where there is none. */
   method(request: Req): string
+  /** Path and query. Only to find out whether limiters are made by requests that are the same. */
+  url?(request: Req): string
   /** A header by its lower-case name; several lines of it joined by commas. */
   header(request: Req, name: string): string | undefined
   /** All headers, by lower-case names. It spares calls of `header` where several are looked for. */

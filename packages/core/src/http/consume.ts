@@ -9,7 +9,7 @@ import { type Awaitable, isPromise, whenKnown } from '../base/maybe-async.js'
 import type { Cost } from '../limiter/costs.js'
 import { countersOfLimiter } from '../limiter/counters.js'
 import type { Decision, WaitDecision } from '../limiter/decision.js'
-import type { RateLimiter } from '../limiter/limiter.js'
+import { RateLimiter } from '../limiter/limiter.js'
 import type { DecideOptions } from '../limiter/options.js'
 import {
   type Key,
@@ -42,6 +42,9 @@ export type Consume<Req, Res, Rest extends unknown[]> = (
   key: Key,
   rest: Rest,
 ) => Consumed | Promise<Consumed>
+
+/** Not that of a limiter by address, which would look for the key once more. */
+const { decide: decideByKey } = RateLimiter.prototype
 
 /** Decides on requests. */
 export function consumer<Req, Res, Rest extends unknown[]>(
@@ -88,7 +91,7 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
   if (isFixed && policyOf === undefined && !waits) {
     const isPlain = cost === 1 && priority === undefined
     const fixed = isPlain ? undefined : { cost, priority }
-    return (_request, _response, key) => limiter.decide(key, fixed)
+    return (_request, _response, key) => decideByKey.call(limiter, key, fixed)
   }
 
   const costOf = typeof cost === 'function' ? cost : () => cost
@@ -107,8 +110,9 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
         ...ofClass,
         ...(policyOf && { policy: () => whenKnown(policyOf(request, ...rest), (input) => input) }),
       }
-      if (!isValid) return whenKnown(limiter.decide(key, call), (known) => new InvalidCost(known))
-      if (!waits) return limiter.decide(key, call)
+      if (!isValid)
+        return whenKnown(decideByKey.call(limiter, key, call), (known) => new InvalidCost(known))
+      if (!waits) return decideByKey.call(limiter, key, call)
       return waitForTurn(limiter, key, { ...call, timeout: waitMs }, response, adapter)
     })
   }

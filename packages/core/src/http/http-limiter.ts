@@ -11,15 +11,17 @@ import { policyOfRequests, RateLimiter } from '../limiter/limiter.js'
 import type { RateLimiterOptions } from '../limiter/options.js'
 import type { Key } from '../limiter/policy-set.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
+import { AddressLimiter } from './client/address-limiter.js'
 import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
-import { checkOptions, type LimitOptions, type LimitSettings } from './options.js'
+import { checkIdle, checkOptions, type LimitOptions, type LimitSettings } from './options.js'
 import { responder } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
 export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
-  /** To peek, refund, penalise or reset a key, to switch the limiter off, or to close it. */
+  /** To peek, refund, penalise or reset a key, to switch the limiter off, or to close it. Where it
+   *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
 }
@@ -35,6 +37,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   shown?: string,
 ): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
+  if (adapter.isMiddleware) checkIdle(options)
   const source = policySource(options, shown ?? options.name)
   const limiter = limiterOf(options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
@@ -46,7 +49,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   const identify = identifier(options, limiter.name, adapter, counters.undecided)
   // Called by the next request, if any. One that comes before a turn of the event loop has passed
   // has made the limiter. On a store of the user's, it counts with the others all the same.
-  let notice: (() => void) | undefined
+  let notice: typeof noticeMadeInRequest<Req> | undefined
   if (adapter.isMiddleware && options.store === undefined) {
     notice = noticeMadeInRequest
     void Promise.resolve().then(() => {
@@ -75,7 +78,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
     ...rest: Rest
   ): Verdict | Promise<Verdict> {
     if (notice !== undefined) {
-      notice()
+      notice(request, adapter)
       notice = notice === noticeMadeInRequest ? noticeUsedAgain : undefined
     }
     try {
@@ -100,7 +103,9 @@ function limiterOf(
   const { maxWaiting, reserve } = options
   const policy = own ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
-  const limiter = new RateLimiter({ ...settings, policy, maxWaiting, reserve })
+  const all = { ...settings, policy, maxWaiting, reserve }
+  const limiter =
+    options.key === undefined ? new AddressLimiter(all, options) : new RateLimiter(all)
   warnOfMemoryInCluster(limiter.store)
   return limiter
 }

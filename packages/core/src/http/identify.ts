@@ -10,7 +10,7 @@ import { parseAddress } from './client/address.js'
 import { addressKey } from './client/address-key.js'
 import { accessList } from './client/lists.js'
 import { headerOf, proxyResolver } from './client/proxies.js'
-import { checkTrust } from './client/warnings.js'
+import { checkTrust, checkTrusted } from './client/warnings.js'
 import type { LimitOptions } from './options.js'
 import { denyListed, longKey, type Refusal, unidentified } from './response/refusal.js'
 
@@ -106,6 +106,7 @@ function addressFinder<Req>(
   const { proxies } = options
   if (proxies !== undefined) {
     const resolve = proxyResolver(proxies, options)
+    checkTrusted(proxies.trusted)
     const header = headerOf(proxies)
     return (request) => resolve(adapter.peer(request), adapter.header(request, header))
   }

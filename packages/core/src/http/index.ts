@@ -6,6 +6,7 @@ export { type Awaitable, isPromise } from '../base/maybe-async.js'
 export type { Check, HttpAdapter, Trust, Verdict } from './adapter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'
 export type { ProxyOptions } from './client/proxies.js'
+export { trustsEverybody } from './client/warnings.js'
 export { policyNames } from './consume.js'
 export { asThrown, type HttpLimiter, httpLimiter } from './http-limiter.js'
 export type {
@@ -30,6 +31,7 @@ export {
   recordResponses,
   withState,
 } from './overload.js'
+export { refundCharged } from './respond.js'
 export { afterNodeResponse, type NodeResponse, type ResponseOutcome } from './response/ending.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
 export type { RefundWhen, Settle } from './response/refund.js'

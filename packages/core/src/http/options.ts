@@ -192,6 +192,7 @@ const KNOWN: Readonly<Record<keyof HttpOptions<never>, true>> = {
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function checkOptions(options: object): void {
+  checkCalled(options, 'rateLimit', "rateLimit({ limit: 100, window: '1m' })")
   checkedOptions(options, 'a rate limit', Object.keys(KNOWN))
   const given = options as Partial<LimitOptions<never>>
   for (const name of FUNCTIONS) {
@@ -233,6 +234,42 @@ export function checkOptions(options: object): void {
     wrong('hide', hide, 'an array of policy names')
   waitMsOf(given)
   checkRefusal(given)
+}
+
+/** Options that do nothing without, or beside, another. */
+const IDLE: readonly (readonly [name: string, isIdle: (all: Given) => boolean, right: string])[] = [
+  ['reserve', ({ priority }) => priority === undefined, 'without priority: give both, or neither'],
+  ['maxWaiting', ({ wait }) => wait === undefined, 'without wait: give both, or neither'],
+  ['body', ({ onDenied }) => onDenied !== undefined, 'beside onDenied, which answers: give one'],
+  ['status', ({ onDenied }) => onDenied !== undefined, 'beside onDenied, which answers: give one'],
+]
+
+type Given = Partial<HttpOptions<never>>
+
+/**
+ * Refuses what would be idle. For middlewares: elsewhere options are inherited, so what is idle in
+ * one place is used in another.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ */
+export function checkIdle(options: object): void {
+  const given = options as Given
+  for (const [name, isIdle, right] of IDLE) {
+    if (given[name as keyof Given] === undefined || !isIdle(given)) continue
+    throw typeError('WEIR_INVALID_OPTION', `${name} does nothing ${right}`)
+  }
+}
+
+/**
+ * Throws if a function that makes a middleware was mounted itself, so that it is given a request.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ */
+export function checkCalled(options: object, what: string, right: string): void {
+  const { headers, method } = (options ?? {}) as { headers?: unknown; method?: unknown }
+  if (typeof headers !== 'object' || typeof method !== 'string') return
+  throw typeError(
+    'WEIR_INVALID_OPTION',
+    `${what} was given a request; it makes a middleware, so call it: app.use(${right})`,
+  )
 }
 
 /**

@@ -6,6 +6,8 @@ import { checkedOptions } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { type InFlight, inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
+import { checkCalled } from './options.js'
+import { refundCharged } from './respond.js'
 import { afterNodeResponse, type NodeResponse } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { overloaded, type Refusal } from './response/refusal.js'
@@ -43,6 +45,7 @@ const LONGEST_RETRY_MS = 3_000
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
 export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
+  checkCalled(options, 'overload', 'overload()')
   checkedOptions(options, 'overload()', ['target'])
   const { target } = options
   const targetMs = target === undefined ? undefined : durationMs(target, 'target')
@@ -84,7 +87,7 @@ export interface NodeServerResponse extends NodeResponse {
 }
 
 type NodeMiddleware = (
-  request: unknown,
+  request: object,
   response: NodeServerResponse,
   next: (error?: unknown) => void,
 ) => void
@@ -100,10 +103,14 @@ export interface Overload extends NodeMiddleware, OverloadState {}
  */
 export function overload(options: OverloadOptions = {}): Overload {
   const guard = overloadGuard(options)
-  const handle: NodeMiddleware = (_request, response, next) => {
+  const handle: NodeMiddleware = (request, response, next) => {
     const refusal = response.headersSent ? undefined : guard.admit(response)
-    if (refusal === undefined) next()
-    else refuse(refusal, response)
+    if (refusal === undefined) {
+      next()
+      return
+    }
+    refundCharged(request)
+    refuse(refusal, response)
   }
   return withState(handle, guard)
 }

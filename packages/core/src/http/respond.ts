@@ -138,13 +138,26 @@ function carrier<Req, Rest extends unknown[]>(
   if (!places.includes(own)) places.push(own)
   return (request, rest) => {
     let last: RequestDecision | undefined
-    for (let i = 0; i < places.length; i += 1) {
-      const found = placed(request, rest, places[i] as string)
-      // Each limiter adds its decision to what there was.
-      if (isCarried(found) && !(last && last.all.length >= found.all.length)) last = found
-    }
+    for (let i = 0; i < places.length; i += 1)
+      last = later(last, placed(request, rest, places[i] as string))
     return last
   }
+}
+
+/** Each limiter adds its decision to what there was. */
+function later(last: RequestDecision | undefined, found: unknown): RequestDecision | undefined {
+  return isCarried(found) && !(last && last.all.length >= found.all.length) ? found : last
+}
+
+/**
+ * Gives back what the limiters so far have charged, of those with `refundWhenRefused`. For what
+ * refuses a request and is no limiter.
+ * @param holder on what they place their decisions: the request, or `ctx.state`
+ */
+export function refundCharged(holder: object): void {
+  let last: RequestDecision | undefined
+  for (const property of places) last = later(last, (holder as Record<string, unknown>)[property])
+  refundEarlier(last, undefined)
 }
 
 /** Sets the headers of a refusal: when to come again, and that no cache may keep it. */

@@ -9,6 +9,7 @@ import {
   redisStore,
   tokenBucket,
 } from '../../src/index.js'
+import { limitOn } from '../http/exchange.js'
 
 const client: RedisLike = { callBuffer: () => Promise.reject(new Error('not asked')) }
 
@@ -40,6 +41,16 @@ test('getters of a class are options, and are checked', async () => {
   }
   expect(gcra(new Pace())).toMatchObject({ name: 'pace', limit: 10, windowMs: 1_000 })
 })
+
+test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
+  'whoever delays requests elsewhere by %s is shown wait',
+  (name) => {
+    const options = { limit: 1, window: '1m', [name]: 100 } as never
+    expect(() => limitOn(options)).toThrow(
+      `a rate limit does not know the option "${name}"; here that is wait: see docs/migrating.md`,
+    )
+  },
+)
 
 test('what somebody added to all objects is no option', () => {
   const all = Object.prototype as { strange?: number }

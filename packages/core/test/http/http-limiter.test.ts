@@ -582,7 +582,7 @@ describe('a refusal', () => {
     expect(refusal).toMatchObject({ status: 429, mediaType: 'application/problem+json' })
     expect(JSON.parse(refusal?.body ?? '')).toEqual({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-      title: 'Too many requests',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
       detail: 'Try again in 41 seconds.',
       'violated-policies': ['a'],

@@ -87,7 +87,11 @@ app.use(
     priority: (ctx) => (ctx.state.user?.paid ? 'critical' : ctx.path === '/' ? 'normal' : 'batch'),
   }),
 )
-typed.use(rateLimit<State, Extras>({ policy: small, reserve, priority: 'batch' }))
+typed.use(
+  rateLimit<State, Extras, 'normal' | 'batch'>({ policy: small, reserve, priority: 'batch' }),
+)
+// @ts-expect-error there is no such class, where the types of the context are given
+typed.use(rateLimit<State, Extras>({ policy: small, reserve, priority: () => 'bacth' }))
 // @ts-expect-error there is no such class
 rateLimit({ policy: small, reserve, priority: (ctx) => (ctx.path === '/' ? 'bacth' : 'normal') })
 

@@ -13,6 +13,27 @@ const FORWARDING = [
   'true-client-ip',
 ]
 
+/** Addresses for documentation, which no proxy has; and more hops than any real chain has. */
+const NOBODYS = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
+const FAR = 1_000
+
+/** Whether a trust function, of an address and the number of hops before it, trusts anybody. */
+export function trustsEverybody(trusts: (address: string, hop: number) => unknown): boolean {
+  try {
+    return NOBODYS.every((address) => trusts(address, FAR) === true)
+  } catch {
+    return false
+  }
+}
+
+/** Trust in everybody lets any client name the address that it is counted by. */
+export function checkTrusted(trusted: unknown): void {
+  if (typeof trusted !== 'function' || !trustsEverybody(trusted as () => unknown)) return
+  const what = 'proxies.trusted is a function that trusts every address'
+  const remedy = 'so a client can choose its address for each request; let it trust your proxies'
+  warnOnce('WEIR_TRUST_ALL', 'proxies', `${what}, ${remedy}`)
+}
+
 const ONE = 'so all clients behind the proxy count as one'
 
 /**
@@ -53,22 +74,52 @@ export function warnOfMemoryInCluster(store: Store): void {
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
-/** So many limiters, none of which is ever used again, are hardly kept anywhere. */
-const MANY = 100
-let made = 0
+/** Requests that made a limiter, and how many like each there were; undefined: no more to find. */
+let makers: Map<string, number> | undefined = new Map()
+const MAX_MAKERS = 100
+/** A request whose limiter is kept, as one for each tenant is, makes it once. */
+const OFTEN = 3
+/** What is different in each request, in the names of headers. */
+const UNIQUE = /trace|span|request-id|correlation|since|match|length/
+const LONGEST = 4_096
 
-/** The first request of a limiter that was made by its handler: if others do the same, it is the
- *  last one, too. */
-export function noticeMadeInRequest(): void {
-  made += 1
-  if (made !== MANY) return
-  const what = `${MANY} limiters were made while requests were handled, and none was used again`
-  warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}; so they limit nothing: make them at start`)
+/** The first request of a limiter that it has made itself. */
+export function noticeMadeInRequest<Req>(
+  request: Req,
+  adapter: Pick<HttpAdapter<Req, never>, 'method' | 'url' | 'headers' | 'peer'>,
+): void {
+  const print = makers && printOf(request, adapter)
+  if (makers === undefined || print === undefined) return
+  const count = (makers.get(print) ?? 0) + 1
+  if (count === OFTEN) {
+    const what = 'requests that were the same made a limiter each while they were handled'
+    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so it limits nothing: make it at start`)
+    makers = undefined
+    return
+  }
+  if (makers.size >= MAX_MAKERS) makers.clear()
+  makers.set(print, count)
 }
 
-/** The second request of such a limiter: they are kept, as one for each tenant is. */
+/** The second request of such a limiter: they are kept. */
 export function noticeUsedAgain(): void {
-  made = Number.POSITIVE_INFINITY
+  makers = undefined
+}
+
+/** What requests have in common that a tenant's limiter could be found by; undefined: not known. */
+function printOf<Req>(
+  request: Req,
+  {
+    method,
+    url,
+    headers,
+    peer,
+  }: Pick<HttpAdapter<Req, never>, 'method' | 'url' | 'headers' | 'peer'>,
+): string | undefined {
+  if (url === undefined || headers === undefined) return undefined
+  const kept = Object.entries(headers(request)).filter(([name]) => !UNIQUE.test(name))
+  const print = JSON.stringify([method(request), url(request), peer(request), kept])
+  return print.length <= LONGEST ? print : undefined
 }
 
 /** A limiter decides on a request again. Nothing is wrong where one of the passes took nothing. */

@@ -1,5 +1,6 @@
 // The response to a refused request: status, body and media type. Problem documents are RFC 9457,
-// their types those of the RateLimit draft. They hold nobody's key, address or usage.
+// their types and titles those of revision 11 of the RateLimit draft. They hold nobody's key,
+// address or usage.
 
 import { quote, typeError } from '../../base/errors.js'
 import { type Awaitable, whenKnown } from '../../base/maybe-async.js'
@@ -110,7 +111,7 @@ function quotaExceeded(status: number, waitMs: number, violated: readonly string
   const wait = retryAfterSeconds(waitMs)
   return {
     type: `${PROBLEM_TYPES}quota-exceeded`,
-    title: 'Too many requests',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
     status,
     detail: wait === undefined ? NEVER : `Try again in ${inWords(wait)}.`,
     ...(violated.length > 0 && { 'violated-policies': violated }),
@@ -125,7 +126,7 @@ function inWords(seconds: number): string {
 
 const unavailable: Problem = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
-  title: 'Service unavailable',
+  title: 'Request cannot be satisfied due to temporary server capacity constraints',
   status: 503,
   detail: 'Requests cannot be counted at present, so this one was refused.',
 }

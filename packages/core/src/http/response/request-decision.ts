@@ -258,9 +258,10 @@ function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem
   for (let i = 0; i < all.length; i += 1) {
     const { fields, hidden, limiter } = allSettings[i] as ResponseSettings
     if (fields.length === 0) continue
-    const { allowed, policies } = all[i] as Decision
+    const decision = all[i] as Decision
+    const { allowed, policies } = decision
     for (let j = 0; j < policies.length; j += 1) {
-      const result = policies[j] as PolicyResult
+      const result = shownResult(policies[j] as PolicyResult, decision)
       const { kernel, name } = result.policy
       if (kernel === undefined || (hidden.size > 0 && hidden.has(name))) continue
       const item = { limiter, name, result, isViolated: !allowed && isViolated(result) }
@@ -271,6 +272,12 @@ function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem
 }
 
 const NONE: readonly HeaderItem[] = []
+
+/** Where the store could not be asked, all that is known is when to come again. */
+function shownResult(result: PolicyResult, decision: Decision): PolicyResult {
+  if (decision.allowed || decision.reason !== 'store-unavailable') return result
+  return { ...result, retryAfterMs: decision.retryAfterMs }
+}
 
 function withItem(items: readonly HeaderItem[], own: HeaderItem): readonly HeaderItem[] {
   const { limiter } = own

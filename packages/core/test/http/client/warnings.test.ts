@@ -134,33 +134,72 @@ test('few requests are looked at for long', async () => {
   expect(trust).toHaveBeenCalledTimes(1)
 })
 
+test.each<[string, (address: string, hop: number) => boolean, string[]]>([
+  ['everybody', () => true, ['WEIR_TRUST_ALL']],
+  ['everybody but IPv6', (address) => !address.includes(':'), []],
+  ['its proxies', (address) => address.startsWith('10.'), []],
+  ['nobody', () => false, []],
+  [
+    'who can be looked up',
+    () => {
+      throw new Error('unknown')
+    },
+    [],
+  ],
+])('proxies.trusted, a function that trusts %s', async (_, trusted, codes) => {
+  expect(await warningsOf([], { proxies: { trusted: trusted as () => boolean } })).toEqual(codes)
+})
+
 /** Requests, each of which makes its limiter if it is the first to come to it. */
-async function madeInRequests(requests: number, limiterOf: (request: number) => number) {
+async function madeInRequests(
+  requests: readonly FakeRequest[],
+  limiterOf: (request: FakeRequest, i: number) => unknown,
+): Promise<string[]> {
   const { httpLimiter } = await import('../../../src/http/index.js')
   const { fake } = await import('../exchange.js')
-  const made = new Map<number, ReturnType<typeof httpLimiter<FakeRequest, never>>['check']>()
-  for (let i = 0; i < requests; i += 1) {
-    const which = limiterOf(i)
-    const check =
-      made.get(which) ??
-      httpLimiter({ limit: 2, window: '1m' }, { ...fake, isMiddleware: true }).check
+  const adapter = {
+    ...fake,
+    isMiddleware: true,
+    url: ({ user }: FakeRequest) => `/${user}`,
+    headers: (request: FakeRequest) => request.headers ?? {},
+  }
+  const made = new Map<unknown, ReturnType<typeof httpLimiter<FakeRequest, never>>['check']>()
+  for (const [i, request] of requests.entries()) {
+    const which = limiterOf(request, i)
+    const check = made.get(which) ?? httpLimiter({ limit: 2, window: '1m' }, adapter).check
     made.set(which, check)
-    await check({}, undefined)
+    await check({ ...request }, undefined)
   }
   return warnings.map(({ code }) => code)
 }
 
-test('limiters that are made by each request', async () => {
-  expect(await madeInRequests(99, (i) => i)).toEqual([])
-  expect(await madeInRequests(200, (i) => i)).toEqual(['WEIR_MADE_IN_REQUEST'])
+/** Each has what no other request has. */
+function traced(i: number, user = 'all'): FakeRequest {
+  return { user, headers: { host: 'a', traceparent: `${i}`, 'x-request-id': `${i}` } }
+}
+
+const each = (_: FakeRequest, i: number) => i
+
+test('limiters that are made by each request are told by the third that is the same', async () => {
+  const requests = Array.from({ length: 200 }, (_, i) => traced(i))
+  expect(await madeInRequests(requests.slice(0, 2), each)).toEqual([])
+  expect(await madeInRequests(requests.slice(0, 1), each)).toEqual(['WEIR_MADE_IN_REQUEST'])
+  expect(await madeInRequests(requests, each)).toEqual(['WEIR_MADE_IN_REQUEST'])
+})
+
+test('and where several clients come in turn', async () => {
+  const requests = Array.from({ length: 12 }, (_, i) => traced(i, `page-${i % 4}`))
+  expect(await madeInRequests(requests, each)).toEqual(['WEIR_MADE_IN_REQUEST'])
 })
 
 test.each([
-  ['one after the other', (i: number) => Math.floor(i / 30)],
-  ['in turn', (i: number) => i % 12],
-  ['in turn, then ever new ones', (i: number) => (i < 24 ? i % 12 : i)],
-])('nothing for those of twelve tenants, each made at its first request, %s', async (_, which) => {
-  expect(await madeInRequests(360, which)).toEqual([])
+  ['twelve, one after the other', (i: number) => Math.floor(i / 30)],
+  ['twelve, in turn', (i: number) => i % 12],
+  ['ever new ones', (i: number) => i],
+  ['a thousand, in turn', (i: number) => i % 1_000],
+])('nothing for the limiters of tenants that are kept in a Map: %s', async (_, tenantOf) => {
+  const requests = Array.from({ length: 2_000 }, (_, i) => traced(i, `tenant-${tenantOf(i)}`))
+  expect(await madeInRequests(requests, ({ user }) => user)).toEqual([])
 })
 
 test('a memory store in a worker of a cluster', async () => {

@@ -26,6 +26,7 @@ import {
   type Policy,
   type PolicyResult,
   RateLimiter,
+  type Store,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -34,6 +35,33 @@ import {
 } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { asWritten, FakeResponse, limitOn } from '../exchange.js'
+
+test.each([1_000, 1_500])(
+  'where the store is away, a refusal names one wait: %i ms',
+  async (ms) => {
+    const policy = fixedWindow({ name: 'p', limit: 5, window: '1m' })
+    const store: Store = {
+      decide: ({ target }) => ({
+        ...{ granted: 0, nowUs: 0, untilUs: [0], source: 'local', degraded: true },
+        policies: target.policySet.policies.map((each) => figuresOf(each, { remaining: 0 })),
+        unavailableMs: ms,
+      }),
+      reset: () => undefined,
+    }
+    const response = new FakeResponse()
+    const headers = ['draft-8', 'draft-6', 'legacy-delta'] as const
+    expect(await limitOn({ policy, store, headers }).send({}, response)).toMatchObject({
+      status: 503,
+    })
+    const wait = response.headers['Retry-After'] as string
+    expect(wait).toBe(String(Math.ceil(ms / 1_000)))
+    expect(response.headers).toMatchObject({
+      RateLimit: `"p";r=0;t=${wait}`,
+      'RateLimit-Reset': wait,
+      'X-RateLimit-Reset': wait,
+    })
+  },
+)
 
 const HOUR = 3_600_000
 const ALL: readonly HeaderFormat[] = [

@@ -1,0 +1,53 @@
+// The methods of a limiter that counts by address take addresses as they are.
+
+import { describe, expect, test, vi } from 'vitest'
+import { fixedWindow, type RateLimiter } from '../../../src/index.js'
+import { limitOn } from '../exchange.js'
+
+const policy = fixedWindow({ limit: 10, window: '1m' })
+
+describe.each([
+  ['2001:db8::1', '2001:db8:0:ff::9'],
+  ['::ffff:9.9.9.9', '9.9.9.9'],
+  ['9.9.9.9', '9.9.9.9:80'],
+])('a client that came from %s is found by %s', (address, other) => {
+  async function used(act: (limiter: RateLimiter) => unknown): Promise<number> {
+    const { send, limiter } = limitOn({ policy, cost: 4 })
+    await send({ address })
+    await act(limiter)
+    return 10 - (await limiter.peek(other)).remaining
+  }
+
+  test.each<[string, number, (limiter: RateLimiter) => unknown]>([
+    ['peek', 4, (limiter) => limiter.peek(other)],
+    ['reset', 0, (limiter) => limiter.reset(other)],
+    ['refund', 3, (limiter) => limiter.refund(other)],
+    ['refund of a decision', 4, async (limiter) => limiter.refund(await limiter.consume(other))],
+    ['penalty', 5, (limiter) => limiter.penalty(other)],
+    ['consume', 5, (limiter) => limiter.consume(other)],
+    ['decide', 5, (limiter) => limiter.decide(other)],
+    ['wait', 5, (limiter) => limiter.wait(other)],
+    ['consumeUpTo', 10, (limiter) => limiter.consumeUpTo(other, 9)],
+  ])('%s', async (_, units, act) => {
+    expect(await used(act)).toBe(units)
+  })
+})
+
+test('what is no address is a key as it is, and so is a network', async () => {
+  const { send, limiter } = limitOn({ policy, ipv6Prefix: 64 })
+  for (const key of ['u42', 7, '2001:db8::/64']) await limiter.consume(key)
+  expect((await limiter.peek('u42')).remaining).toBe(9)
+  expect((await limiter.peek('7')).remaining).toBe(9)
+  await send({ address: '2001:db8::5' })
+  expect((await limiter.peek('2001:db8::9')).remaining).toBe(8)
+  expect((await limiter.peek('2001:db8:0:1::9')).remaining).toBe(10)
+})
+
+test('where key says who counts, its keys are the keys', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const { send, limiter } = limitOn({ policy, key: () => '::ffff:9.9.9.9' })
+  await send()
+  warn.mockRestore()
+  expect((await limiter.peek('9.9.9.9')).remaining).toBe(10)
+  expect((await limiter.peek('::ffff:9.9.9.9')).remaining).toBe(9)
+})
