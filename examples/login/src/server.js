@@ -29,7 +29,13 @@ const attempts = rateLimit({
 const app = express().disable('x-powered-by')
 
 app.post('/login', express.json({ limit: '1kb' }), attempts, (req, res) => {
-  const right = accountOf(req) === 'ann@example.org' && req.body.password === 'correct horse'
+  const password = req.body?.password
+  if (typeof password !== 'string') {
+    // Without a JSON body there is nothing to check.
+    res.status(400).json({ ok: false })
+    return
+  }
+  const right = accountOf(req) === 'ann@example.org' && password === 'correct horse'
   // The same response, whether there is no such account or the password is wrong.
   res.status(right ? 200 : 401).json({ ok: right })
 })

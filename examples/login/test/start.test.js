@@ -24,6 +24,9 @@ test('draft 8.2: what an account had left told a stranger of its owner. Five gue
     return response.status
   }
 
+  // What is no JSON is no attempt that could be right, and no error of the server.
+  expect((await fetch(`${url}/login`, { method: 'POST', body: 'no JSON' })).status).toBe(400)
+
   // Who knows the password takes nothing. The cost comes back after the answer, so one at a time.
   for (let i = 0; i < 8; i += 1) expect(await attempt('ann@example.org', 'correct horse')).toBe(200)
 
@@ -50,6 +53,6 @@ test('draft 8.2: what an account had left told a stranger of its owner. Five gue
   // Changing the account never escapes the limit of the address.
   const statuses = []
   for (let i = 0; i < 20; i += 1) statuses.push(await attempt(`user${i}@example.org`, 'guess'))
-  expect(statuses.filter((status) => status === 401)).toHaveLength(15)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(14)
   expect(await stop()).toBe(0)
 }, 20_000)
