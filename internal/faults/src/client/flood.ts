@@ -20,7 +20,7 @@ export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> 
     }
   }
   for (let i = 0; i < 1_000 && (await ask('exhausted')); i += 1);
-  const heapBefore = heapMb()
+  const memoryBefore = memoryMb()
   let longestTurnMs = 0
   for (let i = 0; i < keys; i += 1) {
     const begun = now()
@@ -28,14 +28,14 @@ export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> 
     latencies[i] = now() - begun
     if (i % A_TURN === 0) longestTurnMs = Math.max(longestTurnMs, await cpuOfOthers())
   }
-  const heapGrowthMb = heapMb() - heapBefore
+  const memoryGrowthMb = memoryMb() - memoryBefore
   const exhaustedAdmitted = await ask('exhausted')
   latencies.sort()
   const at = (share: number): number => latencies[Math.min(keys - 1, Math.floor(keys * share))] ?? 0
   return {
     p50: at(0.5),
     p99: at(0.99),
-    heapGrowthMb,
+    memoryGrowthMb,
     longestTurnMs,
     errors,
     admitted,
@@ -51,8 +51,9 @@ async function cpuOfOthers(): Promise<number> {
   return (user + system) / 1_000
 }
 
-/** What is in use after a collection: needs `node --expose-gc`. */
-function heapMb(): number {
+/** What is in use after a collection, tables included: needs `node --expose-gc`. */
+function memoryMb(): number {
   globalThis.gc?.()
-  return process.memoryUsage().heapUsed / 2 ** 20
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return (heapUsed + arrayBuffers) / 1e6
 }

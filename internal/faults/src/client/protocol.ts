@@ -130,7 +130,7 @@ export interface Closing {
 export interface Flood {
   readonly p50: number
   readonly p99: number
-  readonly heapGrowthMb: number
+  readonly memoryGrowthMb: number
   /** The longest turn of the event loop by the process's own CPU time: what a sweep takes at
    *  once. */
   readonly longestTurnMs: number
