@@ -30,6 +30,15 @@ function anchorsOf(document: string): Set<string> {
   return anchors
 }
 
+test('the tests that SECURITY.md names are there', () => {
+  const named = [...readFileSync(join(root, 'SECURITY.md'), 'utf8').matchAll(/`([\w.-]+\.ts)`/g)]
+  const { stdout } = spawnSync('git', ['ls-files', '*.ts'], { cwd: root, encoding: 'utf8' })
+  const files = stdout.split('\n')
+  expect(named.length).toBeGreaterThan(4)
+  for (const [, name] of named)
+    expect([name, files.some((file) => file.endsWith(`/${name}`))]).toEqual([name, true])
+})
+
 /** Links that lead nowhere. */
 function brokenIn(document: string): string[] {
   const links = [...textOf(document).matchAll(/(?:\]\(|(?:src|srcset|href)=")([^)\s"]+)/g)]

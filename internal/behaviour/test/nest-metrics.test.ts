@@ -1,12 +1,27 @@
 // A Nest application on Express and on Fastify shows the metrics of its limiters.
 
 import 'reflect-metadata'
-import { Controller, Get, Module, type Type } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Inject,
+  Injectable,
+  Module,
+  SetMetadata,
+  type Type,
+  VERSION_NEUTRAL,
+  VersioningType,
+} from '@nestjs/common'
+import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core'
+import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
-import { MetricsModule } from '@weir/metrics/nest'
+import { METRICS, MetricsModule } from '@weir/metrics/nest'
+import type { PrometheusMetrics } from '@weir/metrics/prometheus'
 import { fixedWindow, overload, RateLimit, RateLimitModule } from '@weir/nest'
-import { expect, test } from 'vitest'
+import { map } from 'rxjs'
+import { describe, expect, onTestFinished, test } from 'vitest'
 
 function decorated(): Type {
   class Reports {
@@ -20,6 +35,91 @@ function decorated(): Type {
   RateLimit(fixedWindow({ name: 'few', limit: 1, window: '1h' }))(Reports.prototype, 'list', method)
   return Reports
 }
+
+type Options = Parameters<typeof MetricsModule.forRoot>[0]
+
+/** An application whose guard refuses what is not public, and whose interceptor wraps answers. */
+async function strict(platform: string, options: Options, limits = RateLimitModule.forRoot({})) {
+  class Guard {
+    canActivate(context: ExecutionContext): boolean {
+      return Reflect.getMetadata('isPublic', context.getClass()) === true
+    }
+  }
+  class Wrap {
+    intercept(_: ExecutionContext, next: CallHandler) {
+      return next.handle().pipe(map((data) => ({ data })))
+    }
+  }
+  class AppModule {}
+  Module({
+    imports: [limits, MetricsModule.forRoot(options)],
+    providers: [
+      { provide: APP_GUARD, useClass: Guard },
+      { provide: APP_INTERCEPTOR, useClass: Wrap },
+    ],
+  })(AppModule)
+  const adapter = platform === 'Fastify' ? new FastifyAdapter() : new ExpressAdapter()
+  const app = await NestFactory.create(AppModule, adapter as never, {
+    logger: false,
+    abortOnError: false,
+  })
+  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' })
+  app.setGlobalPrefix('api', { exclude: ['internal'] })
+  await app.listen(0, '127.0.0.1')
+  onTestFinished(() => app.close())
+  const url = (await app.getUrl()).replace('[::1]', '127.0.0.1')
+  return async (path: string) => {
+    const response = await fetch(url + path)
+    return { status: response.status, text: await response.text() }
+  }
+}
+
+describe.each(['Express', 'Fastify'])('on %s', (platform) => {
+  const version = VERSION_NEUTRAL as never
+  const decorators = [SetMetadata('isPublic', true)]
+
+  test("the route is behind the application's guards, until a decorator says otherwise", async () => {
+    expect((await (await strict(platform, { version }))('/api/metrics')).status).toBe(403)
+    const ask = await strict(platform, { decorators, version })
+    expect((await ask('/api/metrics')).status).toBe(200)
+  })
+
+  test('no interceptor wraps it, and it has the prefix unless that excludes it, and the version that it is given', async () => {
+    const ask = await strict(platform, { decorators, version })
+    const { text } = await ask('/api/metrics')
+    expect(text).toMatch(/^# HELP weir_decisions_total /)
+    expect((await ask('/api/v1/metrics')).status).toBe(404)
+    expect((await (await strict(platform, { decorators }))('/api/v1/metrics')).status).toBe(200)
+    const excluded = await strict(platform, { decorators, version, path: 'internal' })
+    expect((await excluded('/internal')).text).toMatch(/^# HELP weir_decisions_total /)
+  })
+
+  test('limits of global: false are shown where they are imported', async () => {
+    const limits = RateLimitModule.forRoot({ global: false, limit: 2, window: '1h' })
+    const ask = await strict(platform, { decorators, version, imports: [limits] }, limits)
+    expect((await ask('/api/metrics')).text).toContain('weir_limiter_enabled{limiter="default"} 1')
+  })
+})
+
+test('METRICS injects the metrics, to put them into a registry', async () => {
+  class Service {
+    readonly metrics: PrometheusMetrics
+    constructor(metrics: PrometheusMetrics) {
+      this.metrics = metrics
+    }
+  }
+  Injectable()(Service)
+  Inject(METRICS)(Service, undefined, 0)
+  class AppModule {}
+  Module({
+    imports: [RateLimitModule.forRoot({ limit: 2, window: '1h' }), MetricsModule.forRoot()],
+    providers: [Service],
+  })(AppModule)
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false })
+  const { body } = await app.get(Service).metrics.scrape()
+  expect(body).toContain('weir_limiter_enabled{limiter="default"} 1')
+  await app.close()
+})
 
 test.each([
   ['Express', undefined, 'metrics', undefined],

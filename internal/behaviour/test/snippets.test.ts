@@ -38,7 +38,7 @@ function snippetsOf(document: string): Snippet[] {
 }
 
 /** What the compiler, as strict as a careful user's, says of them. */
-function complaintsOf(snippets: readonly Snippet[]): string[] {
+function complaintsOf(snippets: readonly Snippet[], less: object = {}): string[] {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(here, 'surroundings.d.ts'), join(folder, 'surroundings.d.ts'))
@@ -50,6 +50,7 @@ function complaintsOf(snippets: readonly Snippet[]): string[] {
     ...{ target: 'es2022', module: 'nodenext', types: ['node'] },
     ...{ experimentalDecorators: true, emitDecoratorMetadata: true, sourceMap: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+    ...less,
   }
   const files = ['surroundings.d.ts', ...snippets.map(({ file }) => file)]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
@@ -122,6 +123,17 @@ test.each(ofDocuments.filter(([, snippets]) => snippets.length > 0))(
     expect(await runOf(snippets, ports)).toBe('')
   },
 )
+
+test('those for Nest compile as a project of Nest 10 is set up: without strictNullChecks', {
+  timeout: 60_000,
+}, () => {
+  const ofNest = ofDocuments.filter(([document]) => document.includes('nest'))
+  expect(ofNest.length).toBeGreaterThan(2)
+  const snippets = ofNest.flatMap(([, all]) => all)
+  const less = { strict: false, strictNullChecks: false, exactOptionalPropertyTypes: false }
+  const apart = snippets.map((snippet) => ({ ...snippet, file: `lax-${snippet.file}` }))
+  expect(complaintsOf(apart, less)).toEqual([])
+})
 
 test('one that does not compile is found, on its line', { timeout: 60_000 }, () => {
   const text =

@@ -145,7 +145,13 @@ test('of stores', async () => {
 
 test('of metrics', () => {
   const otel: Undefined<OtelOptions> = { meter: undefined }
-  const nest: Undefined<MetricsModuleOptions> = { path: undefined, also: undefined }
+  const nest: Undefined<MetricsModuleOptions> = {
+    path: undefined,
+    version: undefined,
+    decorators: undefined,
+    imports: undefined,
+    also: undefined,
+  }
   const limiter = new RateLimiter({ policy: slidingWindow(numbers) })
   observe([limiter], otel)()
   expect(MetricsModule.forRoot(nest).controllers).toHaveLength(1)

@@ -1,12 +1,31 @@
 // Metrics of a Nest application: all limiters of its RateLimitModule, under one path.
 
-import { Controller, type DynamicModule, Get, Headers, Inject, Module, Res } from '@nestjs/common'
+import {
+  Controller,
+  type ControllerOptions,
+  type DynamicModule,
+  Get,
+  Headers,
+  Inject,
+  Module,
+  Res,
+} from '@nestjs/common'
 import { type PrometheusMetrics, prometheus, type Watched } from './prometheus.js'
 
 /** Options of `MetricsModule.forRoot`. */
 export interface MetricsModuleOptions {
-  /** Where Prometheus scrapes. Default `'metrics'`. */
+  /** Where Prometheus scrapes, behind the application's prefix, if it has one. Default
+   *  `'metrics'`. */
   readonly path?: string | undefined
+  /** The version of the route, where the application has versions: `VERSION_NEUTRAL` of
+   *  `@nestjs/common` for none. Default: the application's default version. */
+  readonly version?: ControllerOptions['version'] | undefined
+  /** Decorators of the route's controller. Guards of the application hold for it: `Public()` of
+   *  your own, if that is what they look for, lets Prometheus in. Default: none. */
+  readonly decorators?: readonly ClassDecorator[] | undefined
+  /** The `RateLimitModule`, where it is set up with `global: false`: the value that the application
+   *  imports. */
+  readonly imports?: DynamicModule['imports'] | undefined
   /** What to show beside the limiters: overload protection, live policies, limiters of your own.
    *  Default: nothing. */
   readonly also?: readonly Watched[] | undefined
@@ -16,7 +35,10 @@ export interface MetricsModuleOptions {
 const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
 /** Its metadata of what is not limited: a scrape must not be refused. */
 const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
-/** Injects the metrics, to register them elsewhere. */
+/**
+ * Injects the `PrometheusMetrics` of `MetricsModule`, in modules that import it.
+ * @example constructor(@Inject(METRICS) metrics: PrometheusMetrics) { metrics.register(registry) }
+ */
 export const METRICS: unique symbol = Symbol.for('@weir/metrics:prometheus')
 
 interface Limits {
@@ -24,8 +46,9 @@ interface Limits {
 }
 
 /** Of Express and of Fastify. */
-interface HeaderSetter {
+interface Response {
   header(name: string, value: string): unknown
+  send(body: string): unknown
 }
 
 /**
@@ -36,7 +59,8 @@ interface HeaderSetter {
 // biome-ignore lint/complexity/noStaticOnlyClass: modules of Nest are classes
 export class MetricsModule {
   /** @throws {TypeError} WEIR_INVALID_OPTION */
-  static forRoot({ path = 'metrics', also = [] }: MetricsModuleOptions = {}): DynamicModule {
+  static forRoot(options: MetricsModuleOptions = {}): DynamicModule {
+    const { path = 'metrics', version, also = [], decorators = [], imports = [] } = options
     // What is wrong with it is said now, and not counted at each scrape.
     prometheus(also)
     const provider = {
@@ -47,7 +71,8 @@ export class MetricsModule {
     }
     return {
       module: MetricsModule,
-      controllers: [controllerAt(path)],
+      imports,
+      controllers: [controllerAt(version === undefined ? { path } : { path, version }, decorators)],
       providers: [provider],
       exports: [METRICS],
     }
@@ -56,7 +81,12 @@ export class MetricsModule {
 Module({})(MetricsModule)
 
 /** A class of its own, as its path is its metadata. */
-function controllerAt(path: string): new (metrics: PrometheusMetrics) => object {
+function controllerAt(
+  at: ControllerOptions,
+  decorators: readonly ClassDecorator[],
+): new (
+  metrics: PrometheusMetrics,
+) => object {
   class MetricsController {
     readonly metrics: PrometheusMetrics
 
@@ -64,20 +94,22 @@ function controllerAt(path: string): new (metrics: PrometheusMetrics) => object 
       this.metrics = metrics
     }
 
-    async scrape(accept: string | undefined, response: HeaderSetter): Promise<string> {
+    async scrape(accept: string | undefined, response: Response): Promise<void> {
       const { contentType, body } = await this.metrics.scrape(accept)
       response.header('Content-Type', contentType)
       response.header('Cache-Control', 'no-store')
-      return body
+      // What is returned an interceptor might wrap.
+      response.send(body)
     }
   }
   const { prototype } = MetricsController
   const method = Object.getOwnPropertyDescriptor(prototype, 'scrape') as PropertyDescriptor
-  Controller(path)(MetricsController)
+  Controller(at)(MetricsController)
   Inject(METRICS)(MetricsController, undefined, 0)
   Get()(prototype, 'scrape', method)
   Headers('accept')(prototype, 'scrape', 0)
-  Res({ passthrough: true })(prototype, 'scrape', 1)
+  Res()(prototype, 'scrape', 1)
   Reflect.defineMetadata(SKIPPED, [], MetricsController)
+  for (const decorate of decorators) decorate(MetricsController)
   return MetricsController
 }

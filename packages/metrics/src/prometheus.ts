@@ -40,8 +40,9 @@ export interface PrometheusMetrics {
    */
   scrape(accept?: string): Promise<Scrape>
   /**
-   * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`. Returns
-   * what takes them out again. Throws what the registry throws, such as for a name that it has.
+   * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`, in place
+   * of those that were registered there before. Returns what takes them out again. Throws what the
+   * registry throws, such as for a name that another metric has; none is registered then.
    * @example metrics.register(promClient.register)
    */
   register(registry: Registry): () => void

@@ -9,6 +9,7 @@ import { cumulative, sampleName } from './text.js'
 export interface Registry {
   registerMetric(metric: never): void
   removeSingleMetric(name: string): void
+  getSingleMetric(name: string): unknown
 }
 
 interface Value {
@@ -21,22 +22,35 @@ export function registered(
   registry: Registry,
   collect: () => Promise<readonly Metric[]>,
 ): () => void {
-  const names: string[] = []
+  const all = Object.values(DEFINITIONS).map((definition, i) => {
+    return metricOf(definition, async () => (await collect())[i] as Metric)
+  })
+  // A registry of OpenMetrics changes the names that metrics have.
+  const names = all.map(({ name }) => name)
   const remove = (): void => {
-    for (const name of names) registry.removeSingleMetric(name)
-  }
-  try {
-    Object.values(DEFINITIONS).forEach((definition, i) => {
-      const made = metricOf(definition, async () => (await collect())[i] as Metric)
-      ;(registry.registerMetric as (metric: unknown) => void).call(registry, made)
-      names.push(made.name)
+    all.forEach((metric, i) => {
+      const name = names[i] as string
+      if (registry.getSingleMetric(name) === metric) registry.removeSingleMetric(name)
     })
+  }
+  for (const name of names)
+    if (isOurs(registry.getSingleMetric(name))) registry.removeSingleMetric(name)
+  try {
+    for (const metric of all)
+      (registry.registerMetric as (metric: unknown) => void).call(registry, metric)
   } catch (error) {
     // All of them or none.
     remove()
     throw error
   }
   return remove
+}
+
+/** Of any copy of this package. */
+const OURS: unique symbol = Symbol.for('@weir/metrics:registered')
+
+function isOurs(metric: unknown): boolean {
+  return (metric as { readonly [OURS]?: true } | undefined)?.[OURS] === true
 }
 
 /** How a registry makes one of several processes'. */
@@ -47,6 +61,7 @@ const AGGREGATORS: Readonly<Record<Join, Aggregator>> = { sum: 'sum', least: 'mi
 
 /** A metric, as registries read it. */
 interface Registered {
+  readonly [OURS]: true
   /** A registry of OpenMetrics takes `_total` off the name, and puts it back for each value. */
   name: string
   readonly help: string
@@ -61,6 +76,7 @@ function metricOf(definition: Definition, read: () => Promise<Metric>): Register
   const { help, type, join } = definition
   const aggregator = AGGREGATORS[join]
   const made: Registered = {
+    [OURS]: true,
     name: sampleName(definition),
     help,
     type,

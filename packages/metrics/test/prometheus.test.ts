@@ -361,6 +361,26 @@ describe('a registry', () => {
     expect(series.get('weir_store_call_duration_seconds_count{store="store",node="store"}')).toBe(2)
   })
 
+  test.each(Object.entries(registries))(
+    'of %s: registering again replaces, and the first no longer takes anything out',
+    async (name, make) => {
+      const registry = make()
+      const id = name.replace(/\W/g, '-')
+      const [one, two] = ['one', 'two'].map((each) =>
+        prometheus([new RateLimiter({ name: `again-${each}-${id}`, policy })]),
+      ) as [ReturnType<typeof prometheus>, ReturnType<typeof prometheus>]
+      const removeOne = one.register(registry)
+      await registry.metrics()
+      const removeTwo = two.register(registry)
+      removeOne()
+      const text = await registry.metrics()
+      expect(text).toContain(`limiter="again-two-${id}"`)
+      expect(text).not.toContain('again-one')
+      removeTwo()
+      expect(await registry.getMetricsAsJSON()).toEqual([])
+    },
+  )
+
   test('that has such a name already keeps what it has, and gets nothing', async () => {
     const registry = new promClient.Registry()
     new promClient.Gauge({ name: 'weir_waiting', help: 'mine', registers: [registry] })

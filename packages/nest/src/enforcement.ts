@@ -61,9 +61,7 @@ export function checkEnforced(
 
   for (const owner of classesIn(modules)) {
     const targets = targetsOf(owner)
-    const handlers = targets.filter(
-      (one) => isRoute(one) || (!isController(owner) && isPlaced(one, EVERYTHING, false)),
-    )
+    const handlers = targets.filter((one) => isRoute(one) || isOfLibrary(one))
     const lost = targets.find((one) => declaredOn(owner, one.method) && !handlers.includes(one))
     const isLost = declaredOn(owner) && handlers.length === 0 && !isController(owner)
     if (lost || isLost) {
@@ -81,6 +79,19 @@ const NO_HANDLER =
 function notEnforced(what: string, remedy: string): TypeError {
   return invalid(`${what}: nothing would enforce it: ${remedy}`, 'WEIR_NOT_ENFORCED')
 }
+
+/** Whether somebody says, by a guard of ours, that a library calls it. On a controller, a guard on
+ *  the class is for Nest's own handlers. */
+function isOfLibrary(target: Target): boolean {
+  const { owner, handler } = target
+  return isPlaced(
+    { ...target, owner: isController(owner) ? Unplaced : owner, handler },
+    EVERYTHING,
+    false,
+  )
+}
+
+class Unplaced {}
 
 /** Whether a guard or an interceptor of ours stands on the handler or its class. */
 function isPlaced({ owner, handler }: Target, reach: typeof EVERYTHING, isLate: boolean): boolean {

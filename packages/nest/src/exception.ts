@@ -38,6 +38,14 @@ export class RateLimitException extends HttpException {
   }
 }
 
+/** Apollo's driver makes INTERNAL_SERVER_ERROR of an exception whose response has a statusCode. */
+export function withoutStatusCode(refusal: Refusal): Refusal {
+  const { content } = refusal
+  if (typeof content !== 'object' || !('statusCode' in content)) return refusal
+  const { statusCode: _, ...others } = content
+  return { ...refusal, content: others }
+}
+
 /**
  * Answers a refused request: over HTTP with status, media type and body; in a gateway with the
  * event `exception`, and with the acknowledgement if one was asked for; from a microservice with an

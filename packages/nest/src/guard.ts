@@ -10,9 +10,10 @@ import {
   type NestInterceptor,
 } from '@nestjs/common'
 import { isPromise, type Refusal } from '@weir/core/http'
-import { RateLimitException } from './exception.js'
+import { RateLimitException, withoutStatusCode } from './exception.js'
 import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
+import { checkReal } from './made-up.js'
 import { beginMessage, isForeign, isMessage } from './message.js'
 import { type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
@@ -45,6 +46,7 @@ export class RateLimitGuard implements CanActivate {
     const isHttp = context.getType() === 'http' && !isOfMessage
     const call = isHttp ? context.getArgByIndex(0) : context.getArgs()
     const isOther = isForeign(context)
+    if (isOther) checkReal(context)
     const limits = this.limits.of(context.getClass(), context.getHandler(), isOther)
 
     const askFrom = (first: number): void | Promise<void> => {
@@ -71,8 +73,9 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /** What is thrown when a request is refused. */
-  protected exception(refusal: Refusal, _context: ExecutionContext): unknown {
-    return new RateLimitException(refusal)
+  protected exception(refusal: Refusal, context: ExecutionContext): unknown {
+    const isGraphql = context.getType<string>() === 'graphql'
+    return new RateLimitException(isGraphql ? withoutStatusCode(refusal) : refusal)
   }
 
   /**

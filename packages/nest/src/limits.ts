@@ -5,12 +5,13 @@ import {
   type CanActivate,
   Inject,
   Injectable,
+  Logger,
   type OnApplicationShutdown,
   type Type,
 } from '@nestjs/common'
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
-import { policyNames } from '@weir/core/http'
+import { policyNames, quote } from '@weir/core/http'
 import { type Declared, declaredOn, skippedOn, withoutUndefined } from './decorators.js'
 import { invalid } from './exception.js'
 import { type Limit, limitOf, type Names } from './limit.js'
@@ -145,11 +146,9 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
 
   async onApplicationShutdown(): Promise<void> {
     if (this.closeStore === false) return
-    try {
-      await this.store.close?.()
-    } finally {
-      if (typeof this.closeStore === 'function') await this.closeStore()
-    }
+    const { closeStore } = this
+    await ended('the store was closed', () => this.store.close?.())
+    if (typeof closeStore === 'function') await ended('closeStore was called', closeStore)
   }
 
   private ofClass(owner: Type): OfClass {
@@ -311,6 +310,16 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
       [...this.limits.values()].find(({ limit }) => limit.limiter.name === name)
     if (found !== undefined) return found.limit
     throw invalid(`${where}: there is no limiter "${name}"; there are ${some(this.limits.keys())}`)
+  }
+}
+
+/** A server that is away must not turn the shutdown of the application into a failure. */
+async function ended(what: string, end: () => unknown): Promise<void> {
+  try {
+    await end()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : quote(error)
+    new Logger('RateLimitModule').warn(`${what}, and failed: ${why}`)
   }
 }
 

@@ -68,6 +68,6 @@ export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
     readonly defaults?: readonly string[] | undefined
     /** Whether the store is closed when the application shuts down. Default: only if it is the
      *  module's own. A function is called when it is closed, to end the client:
-     *  `() => redis.quit()`. */
+     *  `() => redis.disconnect()`. What fails is logged, and the shutdown goes on. */
     readonly closeStore?: boolean | (() => unknown) | undefined
   }

@@ -72,7 +72,10 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   header: (request, name) => headersOf(request)[name]?.toString(),
   headers: headersOf,
   placed: (request, [context], property) =>
-    isMessage(context) ? placedOnMessage(context) : request[property],
+    isMessage(context)
+      ? placedOnMessage(context)
+      : // What a middleware before Fastify has decided is on Node's own request.
+        (request[property] ?? request.raw?.[property]),
   place: (request, decision, [context], property) => {
     if (isMessage(context)) placeOnMessage(context, decision)
     else (request as Record<string, unknown>)[property] = decision

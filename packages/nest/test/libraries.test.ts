@@ -1,6 +1,13 @@
 // Handlers that other libraries call by Nest's ExternalContextCreator: queues, bots, commands.
 
-import { Injectable, type PipeTransform, SetMetadata, UseGuards } from '@nestjs/common'
+import {
+  Controller,
+  Get,
+  Injectable,
+  type PipeTransform,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common'
 import { ExternalContextCreator } from '@nestjs/core'
 import {
   fixedWindow,
@@ -41,11 +48,19 @@ class Consumer {
   }
 }
 
+@Controller('mails')
+class Mails {
+  @Get() get() {}
+  @Consume() @UseGuards(RateLimitGuard) @RateLimit({ policy: once, key: () => 'all' }) consume() {
+    return 'consumed'
+  }
+}
+
 const paramsFactory = {
   exchangeKeyForValue: (_type: number, _data: unknown, args: unknown[]) => args[0],
 }
 
-async function caller(type: string | undefined) {
+async function caller(type: string | undefined, of: new () => object = Consumer) {
   const { app } = await start({
     imports: [
       RateLimitModule.forRoot({
@@ -55,13 +70,14 @@ async function caller(type: string | undefined) {
       }),
     ],
     providers: [Consumer],
+    controllers: [Mails],
   })
-  const consumer = app.get(Consumer)
+  const consumer = app.get(of)
   const creator = app.get(ExternalContextCreator)
-  return (name: keyof Consumer, ...args: unknown[]): Promise<unknown> => {
+  return (name: string, ...args: unknown[]): Promise<unknown> => {
     const handler = creator.create(
       consumer as never,
-      consumer[name] as never,
+      (consumer as Record<string, unknown>)[name] as never,
       name,
       '__routeArguments__',
       paramsFactory as { exchangeKeyForValue: PipeTransform['transform'] } as never,
@@ -91,6 +107,12 @@ describe.each([
     }
     expect(await call('late')).toBe('consumed')
     await expect(call('late')).rejects.toMatchObject({ refusal: { status: 429 } })
+  })
+
+  test('in a controller, too', async () => {
+    const call = await caller(type, Mails)
+    expect(await call('consume', { user: 'u1' })).toBe('consumed')
+    await expect(call('consume', {})).rejects.toBeInstanceOf(RateLimitException)
   })
 
   test('one that names the default is asked, too, and leaves nothing on the message', async () => {

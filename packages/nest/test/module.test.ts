@@ -11,6 +11,7 @@ import {
   Global,
   Inject,
   Injectable,
+  Logger,
   Module,
   Scope,
   UseGuards,
@@ -35,7 +36,7 @@ import {
   type RateLimitOptionsFactory,
   RateLimits,
 } from '@weir/nest'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
@@ -528,15 +529,28 @@ describe('at shutdown', () => {
     })
     await app.close()
     expect(calls).toEqual(['close', 'quit'])
-    const close = vi.fn().mockRejectedValueOnce(new Error('the connection is lost'))
-    const failing = await start({
-      imports: [RateLimitModule.forRoot({ store: { ...store, close }, policy: once, closeStore })],
-    })
-    await failing.app.close().catch(() => {})
-    expect(calls).toEqual(['close', 'quit', 'quit'])
     await expect(
       start({ imports: [RateLimitModule.forRoot({ closeStore: 'yes' as never })] }),
     ).rejects.toThrow(/closeStore is "yes"; give true, false or a function/)
+  })
+
+  test('what cannot be closed, as its server is away, is said and does not fail the shutdown', async () => {
+    const said: unknown[] = []
+    const warn = vi
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((text) => void said.push(text))
+    onTestFinished(() => warn.mockRestore())
+    const fails = async () => {
+      throw new Error('Connection is closed.')
+    }
+    const closeStore = vi.fn(fails)
+    const store = { ...memoryStore(), close: fails }
+    const options = { store, policy: once, closeStore }
+    const { app } = await start({ imports: [RateLimitModule.forRoot(options)] })
+    await app.close()
+    expect(closeStore).toHaveBeenCalledOnce()
+    const because = ', and failed: Connection is closed.'
+    expect(said).toEqual([`the store was closed${because}`, `closeStore was called${because}`])
   })
 
   test('a store of its own is closed, after the last request', async () => {

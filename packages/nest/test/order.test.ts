@@ -140,6 +140,21 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 })
 
+test('by address first and by user after, as one list of defaults: forged tokens and users are limited each by their own', async () => {
+  const limits = RateLimitModule.forRoot({
+    policies: {
+      address: { limit: 8, window: '1h' },
+      user: { limit: 2, window: '1h', key: (req) => req.user.id, order: 'afterGuards' },
+    },
+    defaults: ['address', 'user'],
+  })
+  const app = await start({ imports: [limits], providers: [appGuard], controllers: [Plain] })
+  const statuses: number[] = []
+  for (const token of ['ann', 'ann', 'ann', 'bob', 'forged', 'forged', 'forged', 'forged', 'bob'])
+    statuses.push((await app.get('/', { 'x-token': token })).status)
+  expect(statuses).toEqual([200, 200, 429, 200, 401, 401, 401, 401, 429])
+})
+
 describe('a key of what a guard puts there never meets a request without it', () => {
   const late = RateLimit({ policy, key: (req) => req.user.id, order: 'afterGuards' })
   @Controller()

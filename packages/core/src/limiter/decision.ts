@@ -55,6 +55,10 @@ interface DecisionBase {
 export interface Allowed extends DecisionBase {
   /** True. */
   readonly allowed: true
+  /** Not there. Without `strictNullChecks`, TypeScript cannot tell this from `Denied`. */
+  readonly reason?: undefined
+  /** Not there, either. */
+  readonly retryAfterMs?: undefined
   /** What was charged, and when: pass the decision to `refund` to give it back. */
   readonly receipt: Receipt
 }
@@ -404,7 +408,9 @@ export function isViolated({ remaining, cost }: PolicyResult): boolean {
 }
 
 /** What the binding rule compares: of policies, or of whole decisions. */
-type Comparable = Pick<PolicyResult, 'limit' | 'remaining'> & { readonly retryAfterMs?: number }
+type Comparable = Pick<PolicyResult, 'limit' | 'remaining'> & {
+  readonly retryAfterMs?: number | undefined
+}
 
 /**
  * The binding rule: true if `one` says more than `other` about what the client may do. What denied

@@ -51,6 +51,7 @@ import {
   adaptiveOf,
   checkedKey,
   checkHasEffect,
+  freeNames,
   type Key,
   LongKeyError,
   type PolicyInput,
@@ -336,9 +337,10 @@ export class RateLimiter {
     return statsOf({ name, enabled, waiting: this.#waiting.size }, this.#counters)
   }
 
-  /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. The store stays
-   *  yours to close. */
+  /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. Its name is
+   *  free for another limiter. The store stays yours to close. */
   close(): void {
+    if (this.#fixed !== undefined && !this.#isClosed) freeNames(this.#fixed, this.store)
     this.#isClosed = true
     this.#waiting.close(() => this.#closed())
   }

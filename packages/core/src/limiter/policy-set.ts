@@ -165,6 +165,12 @@ export function warnOfNamesake({ policySet, ownKeys }: Resolved, store: Store): 
   })
 }
 
+/** A limiter that has these policies is closed: another may have its name. */
+export function freeNames({ policySet }: Resolved, store: Store): void {
+  for (const policy of policySet?.policies ?? [])
+    notes.get(store)?.delete(`${policySet?.name}/${policy.name}/${counterOf(policy)}`)
+}
+
 /** What limiters of a store have noted of a name lately. */
 const notes: WeakMap<Store, Recent<string>> = new WeakMap()
 

@@ -167,6 +167,13 @@ describe('a policy without a name', () => {
 })
 
 describe('a warning', () => {
+  test('is not given where the first of two limiters is closed: its name is free again', () => {
+    const policy = slidingLog({ limit: 5, window: '1m' })
+    const options = { name: freshName(), store: memoryStore(), policy }
+    for (let i = 0; i < 3; i += 1) new RateLimiter(options).close()
+    expect(warnings).toEqual([])
+  })
+
   test('is given for two limiters that share counters', () => {
     const options = {
       name: freshName(),

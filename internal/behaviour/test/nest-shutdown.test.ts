@@ -1,0 +1,42 @@
+// A Nest application that shuts down while Redis is away, set up as docs/getting-started/nest.md
+// does.
+
+import 'reflect-metadata'
+import { once } from 'node:events'
+import { Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { RateLimitModule, RateLimits, recommendedRedisOptions, redisStore } from '@weir/nest'
+import { startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+
+test.each([
+  ['disconnect', (client: Redis) => client.disconnect()],
+  ['quit', (client: Redis) => client.quit()],
+] as const)('ends without an error: client.%s()', async (_, end) => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const client = new Redis(redis.port, recommendedRedisOptions)
+  client.on('error', () => {})
+  await once(client, 'ready')
+  onTestFinished(() => client.disconnect())
+  class AppModule {}
+  Module({
+    imports: [
+      RateLimitModule.forRootAsync({
+        useFactory: () => ({
+          store: redisStore(client),
+          closeStore: () => end(client),
+          limit: 100,
+          window: '1m',
+        }),
+      }),
+    ],
+  })(AppModule)
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false })
+  const limiter = app.get(RateLimits).get('default')
+  expect((await limiter.consume('u1')).degraded).toBe(false)
+  await redis.stop()
+  // An error here is exit code 1 of a process that Nest ends by a signal.
+  await expect(app.close()).resolves.toBeUndefined()
+})
