@@ -54,7 +54,8 @@ export interface StoreStats {
   readonly nodes: readonly NodeStats[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which something was admitted locally and is yet to be counted in the store. */
+  /** Keys under which something was admitted locally and is yet to be counted in the store; those
+   *  of each policy are counted apart. */
   readonly unreconciled: number
   /** How often each of its events has happened. */
   readonly events: Readonly<Record<string, number>>

@@ -18,7 +18,7 @@ import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import { areOne } from '../request.js'
-import type { PolicySet, StoreResult } from '../store.js'
+import type { PolicySet, StoreResult, Target } from '../store.js'
 import { IGNORED, type Layer, type LayerRequest } from './layer.js'
 
 export interface LeaseOptions {
@@ -41,6 +41,8 @@ export interface LeasesOptions extends LeaseOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
+  /** Whether units of a target may be taken ahead: not while local quotas hold. Default: always. */
+  readonly mayTake?: (target: Target) => boolean
 }
 
 /** How often a key was asked for lately. */
@@ -81,7 +83,7 @@ export interface LeaseLayer extends Layer {
 }
 
 export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
-  const { units, holdMs, time, clock } = options
+  const { units, holdMs, time, clock, mayTake } = options
   const { of: keysOf, all } = perName(() => new Keys())
 
   function nowUs(): number {
@@ -125,7 +127,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
     demand.count += 1
     if (demand.count < HOT || demand.isAsked) return
     const count = Math.min(units, demand.count, demand.most, mostOf(target.policySet, holdMs))
-    if (count < 2) return
+    if (count < 2 || mayTake?.(target) === false) return
     const asked = demand
     asked.isAsked = true
     next.ask(

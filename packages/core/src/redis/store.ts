@@ -10,6 +10,7 @@ import type { StoreHealth } from '../layers/resilience/backend.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { Resilience } from '../layers/resilience/resilience.js'
 import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
+import type { Target } from '../store.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
@@ -66,7 +67,8 @@ export function layersOver(
   const resilience = new Resilience(transport, { ...settings, peers, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = acrossSlots(first, { slotsOf, deadlineMs, time })
-  const leases = settings.leases && withLeases(first, { ...settings.leases, clock, time })
+  const mayTake = (target: Target): boolean => resilience.isCalm(target)
+  const leases = settings.leases && withLeases(first, { ...settings.leases, clock, time, mayTake })
   if (leases !== undefined) first = leases
   if (denyCache) first = withDenyCache(first, { clock, time })
   return { first, resilience, leases }

@@ -206,7 +206,7 @@ async function outage(seed: number, way: (typeof WAYS)[number]) {
   await load(world, random, 2_500, log)
   const wellMs = time.nowMs()
   await load(world, random, 500, log)
-  await time.advance(3_000)
+  await time.advance(7_000)
   return { ...world, log, oneAwayMs, bothAwayMs, backMs, wellMs }
 }
 
@@ -243,8 +243,9 @@ test.each([
       .map(([name, , what]) => {
         return name === 'breaker' ? what : name
       })
-    expect(ofNode[0]).toBe('open')
-    expect(ofNode.slice(-3)).toEqual(['half-open', 'closed', 'reconciled'])
+    const states = ofNode.filter((what) => what !== 'reconciled')
+    expect([states[0], ...states.slice(-2)]).toEqual(['open', 'half-open', 'closed'])
+    expect(ofNode.lastIndexOf('reconciled')).toBeGreaterThan(ofNode.lastIndexOf('half-open'))
   }
   expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
   for (const policySet of [users, denied, hot, pairs]) {

@@ -1,26 +1,16 @@
 // The whole Redis store against a model of its outages, under random requests, faults and waits,
 // with injected time:
 //
-//   closed --requests fail--> open --a probe is answered--> half-open
-//   half-open --what was admitted locally is counted--> closed
+//   closed, half-open --requests fail--> open --a probe is answered--> half-open --5 s--> closed
 //
 // Redis is a real one. What misbehaves is the connection to it, which the test puts between the
 // store and a client.
 //
-// The bound. A request belongs to the instant at which it was asked, or to a later one up to its
-// decision. At every request that is let through, what was let through in the window that ends
-// there is at most the limit, and
-//
-// - if Redis decided: what was admitted locally and could not be told it yet. That is what was
-//   admitted while the breaker was closed (a call may fail without opening it), and what was
-//   admitted while the last of it was being settled: half a second later Redis is told. All that
-//   was admitted before counts.
-// - if it was decided locally: what Redis admitted since the fallback began with what was last seen
-//   of the key. That is what was on its way at that moment, and what was asked after calls had
-//   failed without opening the breaker.
-//
-// Both are nothing in the plain course of an outage. A penalty may always go beyond the limit, and
-// counts from then on.
+// The bound, of one process whose Redis keeps its data: the limit, whoever decides. A request
+// belongs to the instant at which it was asked, or to a later one up to its decision. Redis is told
+// what was admitted locally under a key before it is asked after that key again, and what is
+// decided locally begins with what was last seen of the key. A penalty may always go beyond the
+// limit, and counts from then on.
 
 import { EventEmitter } from 'node:events'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -57,8 +47,8 @@ const WALKS = process.env.WEIR_RUNS
 const TIMEOUT_MS = 60_000 + 500 * WALKS.numRuns
 const START_MS = Date.UTC(2026, 0, 1)
 const KEYS = ['a', 'b'] as const
-/** A wait for a probe, the random wait before settling, and two calls; with room to spare. */
-const RECOVERY_MS = 3_000
+/** A wait for a probe, the time of the return, and some calls; with room to spare. */
+const RECOVERY_MS = 8_000
 const CLOSING_MS = 1_000
 
 let server: RedisServer
@@ -110,7 +100,7 @@ interface Call {
 
 interface Watcher {
   /** The store made a call. */
-  called(mode: string, parts: readonly Part[]): void
+  called(mode: string): void
   /** Redis ran a call, and took so many units of a key for it. */
   ran(mode: string, key: string, units: number): void
   /** The reply of a call that was sent comes after the deadline, or never. */
@@ -149,7 +139,7 @@ class Wire extends EventEmitter implements RedisLike {
 
   callBuffer(command: string, args: string[]): Promise<unknown> {
     const { mode, parts } = readCall(args)
-    this.#watcher.called(mode, parts)
+    this.#watcher.called(mode)
     if (this.#fault === 'refuse' || this.#fault === 'not ready')
       return Promise.reject(connectionLost())
     return new Promise((resolve, reject) => {
@@ -255,25 +245,14 @@ interface Admission {
   readonly units: number
   readonly askedMs: number
   readonly by: 'store' | 'local'
-  /** Its place among the decisions of all keys. */
-  readonly place: number
-  /** Since when the other side counts it: Redis what was admitted locally, the fallback what Redis
-   *  admitted. */
-  toldMs: number
 }
 
 /** What was let through under a key since it was last reset. */
 interface Book {
   readonly admissions: Admission[]
-  /** The fallback has begun with what was last seen of the key, and goes on from there. */
-  seeded: boolean
-  /** The place of the last local decision. */
-  lastLocal: number
   /** All that Redis has counted, be it asked by users or settled. */
   counted: number
-  /** While the breaker is closed: how many decisions had been made when it began to be settled. */
-  takenAt: number | undefined
-  wasReset: boolean
+  readonly wasReset: boolean
   /** Calls were on their way when it was reset: what they counted before it is taken for a part of
    *  what came after. */
   readonly isMurky: boolean
@@ -331,10 +310,6 @@ class Run {
   #state: 'closed' | 'open' | 'half-open' = 'closed'
   #pending = 0
   #isClosed = false
-  #decisions = 0
-  /** While half-open: how many decisions had been made when each part began to be settled. */
-  #parts: number[] = []
-  #partRuns = false
   /** A reply came too late or not at all, so that Redis may count more than was admitted. */
   #ghosts = false
 
@@ -342,7 +317,7 @@ class Run {
     this.#outage = outage
     this.#seen = seen
     this.wire = new Wire({
-      called: (mode, parts) => this.#called(mode, parts),
+      called: (mode) => this.#called(mode),
       ran: (mode, key, units) => this.#ran(mode, key, units),
       missed: (mode, how) => {
         if (how === 'lost') this.#ghosts = true
@@ -373,7 +348,7 @@ class Run {
     const { key, cost, mode } = request
     const askedMs = performance.now()
     const book = this.#bookOf(key)
-    const mayBeCalled = this.#state === 'closed'
+    const mayBeCalled = this.#state !== 'open'
     this.#pending += 1
     const call = mode === 'penalty' ? 'penalty' : mode
     this.#limiter[call](key, { cost })
@@ -398,10 +373,7 @@ class Run {
     const startedMs = performance.now()
     this.#books.set(key, {
       admissions: [],
-      seeded: false,
       counted: 0,
-      takenAt: undefined,
-      lastLocal: -1,
       wasReset: true,
       isMurky: this.wire.pending > 0,
     })
@@ -473,46 +445,18 @@ class Run {
   #decided({ key, cost, mode }: Request, book: Book, askedMs: number, decision: Decision): void {
     const { source, degraded, allowed } = decision
     if (source !== 'store' && source !== 'local') return
-    const local = source === 'local'
-    this.#must(local === degraded, `${key}: ${source}, degraded: ${degraded}`)
-    this.#decisions += 1
-    // The key as it is now: a reset may have come between.
-    const current = this.#bookOf(key)
-    if (local) this.#bridged(current)
-    if (!allowed || mode === 'peek' || book !== current) return
+    this.#must((source === 'local') === degraded, `${key}: ${source}, degraded: ${degraded}`)
+    if (source === 'local') this.#seen.add(`local while ${this.#state}`)
+    // A reset may have come between.
+    if (!allowed || mode === 'peek' || book !== this.#bookOf(key)) return
     const atMs = (decision.receipt.result?.nowUs as number) / 1_000 - START_MS
-    const admission = {
-      units: cost,
-      askedMs,
-      by: source,
-      place: this.#decisions,
-      toldMs: Number.POSITIVE_INFINITY,
-    }
+    const admission = { units: cost, askedMs, by: source }
     book.admissions.push(admission)
     if (mode === 'penalty' || book.isMurky) return
     const live = book.admissions.filter((each) => {
       return each === admission || (each.askedMs <= atMs && this.#outage.weighs(each.askedMs, atMs))
     })
-    // Redis may have decided before it was told in the same instant; the fallback is told first.
-    const untold = live.filter(
-      ({ by, toldMs }) => by !== source && (local ? toldMs > atMs : toldMs >= atMs),
-    )
-    const bound = LIMIT + sum(untold)
-    if (sum(live) > LIMIT) this.#seen.add(`over the limit, ${source}`)
-    this.#must(
-      sum(live) <= bound,
-      `${key} at ${atMs}: ${sum(live)} admitted, ${bound} allowed, by ${source}`,
-    )
-  }
-
-  /** A local decision. The first one of an outage makes the fallback begin with what was last seen
-   *  of the key. */
-  #bridged(book: Book): void {
-    this.#seen.add(`local while ${this.#state}`)
-    book.lastLocal = this.#decisions
-    if (book.seeded) return
-    book.seeded = true
-    for (const each of book.admissions) if (each.by === 'store') tell(each)
+    this.#must(sum(live) <= LIMIT, `${key} at ${atMs}: ${sum(live)} admitted, by ${source}`)
   }
 
   #changed(state: 'closed' | 'open' | 'half-open'): void {
@@ -520,25 +464,15 @@ class Run {
     this.#must(TRANSITIONS.includes(transition), transition)
     this.#seen.add(transition)
     this.#state = state
-    if (state === 'half-open') {
-      this.#parts = []
-      this.#partRuns = false
-    }
     if (state === 'open') {
       this.#hasJustOpened = true
       setImmediate(() => {
         this.#hasJustOpened = false
       })
     }
-    if (state !== 'closed') return
-    const upTo = this.#parts[1] ?? this.#decisions
-    for (const book of this.#books.values()) {
-      if (book.lastLocal <= upTo) book.seeded = false
-      for (const each of book.admissions) if (each.by === 'local' && each.place <= upTo) tell(each)
-    }
   }
 
-  #called(mode: string, parts: readonly Part[]): void {
+  #called(mode: string): void {
     // What was begun to be settled is settled.
     this.#must(!this.#isClosed || mode === 'reconcile', `${mode} is sent after the end`)
     this.#must(this.wire.status === 'ready', `${mode} is sent on a connection that is not ready`)
@@ -547,38 +481,17 @@ class Run {
     // What was asked for in the very turn in which it opened is on its way.
     if (state === 'open' && !this.#hasJustOpened)
       this.#must(mode === 'probe' || mode === 'reconcile', `${mode} is sent while open`)
-    if (state === 'closed' && (mode === 'restore' || mode === 'reconcile')) {
-      for (const { key } of parts) this.#bookOf(key).takenAt ??= this.#decisions
-    }
-    if (state !== 'half-open') return
-    this.#must(mode === 'reconcile' || mode === 'restore', `${mode} is sent while half-open`)
-    if (!this.#partRuns) this.#parts.push(this.#decisions)
-    this.#partRuns = mode === 'restore'
   }
 
   #ran(mode: string, key: string, units: number): void {
     if (mode !== 'consume' && mode !== 'penalty' && mode !== 'reconcile') return
-    const book = this.#bookOf(key)
-    book.counted += units
-    if (mode !== 'reconcile' || this.#state !== 'closed') return
-    const { takenAt = -1 } = book
-    book.takenAt = undefined
-    if (book.lastLocal <= takenAt) book.seeded = false
-    for (const each of book.admissions) if (each.by === 'local' && each.place <= takenAt) tell(each)
+    this.#bookOf(key).counted += units
   }
 
   #bookOf(key: string): Book {
     let book = this.#books.get(key)
     if (book === undefined) {
-      book = {
-        admissions: [],
-        seeded: false,
-        lastLocal: -1,
-        counted: 0,
-        takenAt: undefined,
-        wasReset: false,
-        isMurky: false,
-      }
+      book = { admissions: [], counted: 0, wasReset: false, isMurky: false }
       this.#books.set(key, book)
     }
     return book
@@ -587,10 +500,6 @@ class Run {
   #must(holds: boolean, what: string): void {
     if (!holds) this.#faults.push(what)
   }
-}
-
-function tell(admission: Admission): void {
-  admission.toldMs = Math.min(admission.toldMs, performance.now())
 }
 
 function sum(admissions: readonly { readonly units: number }[]): number {

@@ -1,158 +1,259 @@
-// What was admitted without the store, and is yet to be counted in it.
+// What was admitted without the store, and is yet to be counted in it: by counter, so that every
+// request that reads a counter finds what is missing there, whichever key or limit it comes by.
 
+import { counterOf, type Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
-import { idOf } from '../../base/key-text.js'
+import { shortName } from '../../base/key-hash.js'
+import { textOfKey, textOfOwnKey } from '../../base/key-text.js'
+import { partOfTarget } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
-import { type Seen, textOfSet } from './last-seen.js'
+import { restoring, type Seen } from './last-seen.js'
 
-/** Keys that are remembered to be counted in the store, at the most. */
-const MAX_KEYS = 10_000
-const OFTEN_US = 1_000_000
+/** Entries of a full table that are looked at for one that is over, whenever there is a new one. */
+const LOOKS = 16
+/** Sums of parts of a unit are off by less. */
+const ROUNDING = 1e-6
 
-/** What was admitted locally under a key. */
+/** Who waits until something is counted. */
+export interface Waiting {
+  /** @param failure why it could not be counted; undefined: it was, or never can be */
+  counted(failure: Error | undefined): void
+}
+
+/** What was admitted locally under one counter. */
 export interface Admitted {
   readonly id: string
-  readonly target: Target
-  readonly units: number[]
-  /** What was last seen of it in the store, before. */
-  seen: Seen | undefined
-  untilUs: readonly number[]
+  /** Of this counter alone; of several limits of one time scale, the largest. */
+  target: Target
+  /** In units of that limit: not whole where units of a bucket of another capacity are among
+   *  them. */
+  units: number
+  /** What restores what was last seen of it in the store, before. */
+  seen: LayerRequest | undefined
+  untilUs: number | undefined
   /** Until when those counted that no longer do. */
-  readonly overUs: number[]
-  /** A request to count it in the store is under way. */
-  isOnItsWay: boolean
+  overUs: number
+  /** Undefined: no request to count it in the store is under way. */
+  waiting: Waiting[] | undefined
 }
 
 export class Ledger {
   readonly #admitted: Map<string, Admitted> = new Map()
-  readonly #textOf: (policySet: PolicySet) => string = memoized(textOfSet)
+  /** Of each policy of a set, what its counters have in common. */
+  readonly #headsOf: (policySet: PolicySet) => readonly string[] = memoized((policySet) =>
+    policySet.policies.map((policy) => `${policySet.name}:${policy.name}:${counterOf(policy)}:`),
+  )
   /** The store's time as this process knows it. */
   readonly #clock: Clock
-  #lookedUs = 0
+  readonly #maxKeys: number
+  /** Where the look for entries that are over has come to. */
+  #looks: IterableIterator<Admitted> | undefined
 
-  constructor(clock: Clock) {
+  /** @param maxKeys counters that are remembered, at the most */
+  constructor(clock: Clock, maxKeys: number) {
     this.#clock = clock
+    this.#maxKeys = maxKeys
   }
 
   get keys(): number {
     return this.#admitted.size
   }
 
-  /** What was admitted under a target and still counts. */
-  of(target: Target): Admitted | undefined {
-    const admitted = this.#admitted.get(this.#idOf(target))
+  /** The store's time as this process knows it; 0 where a clock of a user's went wrong, and nothing
+   *  is known to be over. */
+  nowUs(): number {
+    try {
+      return this.#clock.nowUs()
+    } catch {
+      return 0
+    }
+  }
+
+  /** What was admitted under the counter of a policy of a target, and still counts. */
+  of(target: Target, place: number): Admitted | undefined {
+    const admitted = this.#admitted.get(this.#idOf(target, place))
     if (admitted !== undefined) this.#dropExpired(admitted)
     return admitted
   }
 
-  /** A place for what is admitted under a key; undefined: there are too many, and it is not
+  /** A place for what is admitted under a counter; undefined: there are too many, and it is not
    *  counted. */
-  remember(target: Target, seen: Seen | undefined): Admitted | undefined {
-    if (this.keys >= MAX_KEYS) this.#forgetExpired()
-    if (this.keys >= MAX_KEYS) return undefined
-    const id = this.#idOf(target)
-    const units = target.policySet.policies.map(() => 0)
-    const overUs = units.map(() => 0)
-    const admitted = { id, target, units, seen, untilUs: [], overUs, isOnItsWay: false }
+  remember(target: Target, place: number): Admitted | undefined {
+    if (this.keys >= this.#maxKeys) this.#forgetExpired()
+    if (this.keys >= this.#maxKeys) return undefined
+    const id = this.#idOf(target, place)
+    const own = partOfTarget(target, [place])
+    const start = { units: 0, seen: undefined, untilUs: undefined, overUs: 0, waiting: undefined }
+    const admitted = { id, target: own, ...start }
     this.#admitted.set(id, admitted)
     return admitted
   }
 
+  /** The fallback has begun with this. */
+  saw(admitted: Admitted, target: Target, place: number, seen: Seen): void {
+    const { nowUs, remaining, untilUs } = seen
+    admitted.seen = restoring(partOfTarget(target, [place]), {
+      nowUs,
+      remaining: [remaining[place] as number],
+      untilUs: [untilUs[place] as number],
+    })
+  }
+
   /** This was decided without the store. */
   decided(
-    admitted: Admitted,
-    { mode, costs }: LayerRequest,
+    { target, mode, costs }: LayerRequest,
     places: readonly number[],
     { granted, untilUs }: StoreResult,
   ): void {
     if (granted === 0 || mode === 'peek') return
-    const counting = costs.map((cost, i) => (places.includes(i) ? cost : 0))
-    const isGiven = mode === 'refund' || mode === 'cancel'
-    take(admitted.units, counting, isGiven ? granted : -granted)
-    admitted.untilUs = untilUs
+    const sign = mode === 'refund' || mode === 'cancel' ? -1 : 1
+    for (const place of places) {
+      const admitted = this.#admitted.get(this.#idOf(target, place))
+      if (admitted === undefined || costs[place] === 0) continue
+      add(admitted, target, place, sign * granted * (costs[place] as number))
+      admitted.untilUs = untilUs[place]
+    }
   }
 
   /**
-   * The store has counted this: what was admitted here, or what was then decided here.
-   * @param times below 0: the store had given back that many
+   * The store has counted after all what was then decided here.
    * @param untilUs until when it counts there: it may be of units whose window is over
    */
-  counted({ target, costs }: LayerRequest, times: number, untilUs?: readonly number[]): void {
-    const admitted = this.of(target)
-    if (admitted === undefined) return
-    const counting = costs.map((cost, i) => {
-      return isOver(untilUs?.[i], admitted.overUs[i] as number) ? 0 : cost
-    })
-    take(admitted.units, counting, times)
-    if (mostOf(admitted) === 0) this.giveUp(admitted)
-  }
-
-  /** What is to be counted of the targets chosen and is not on its way, most units first. */
-  due(isChosen: (admitted: Admitted) => boolean): Admitted[] {
-    const some: Admitted[] = []
-    for (const each of this.#admitted.values()) {
-      if (each.isOnItsWay || !isChosen(each)) continue
-      if (mostOf(each) > 0) some.push(each)
-      else this.giveUp(each)
+  countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
+    for (let i = 0; i < costs.length; i += 1) {
+      const admitted = this.of(target, i)
+      if (admitted === undefined || isOver(untilUs[i], admitted.overUs)) continue
+      add(admitted, target, i, -times * (costs[i] as number))
     }
-    return some.sort((one, other) => mostOf(other) - mostOf(one))
   }
 
-  giveUp({ id }: Admitted): void {
-    this.#admitted.delete(id)
+  /** The store has counted this of an entry: it was reconciled. */
+  counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
+    this.#dropExpired(admitted)
+    if (!isOver(untilUs?.[0], admitted.overUs)) add(admitted, target, 0, -(costs[0] as number))
+    if (admitted.units < ROUNDING) this.forget(admitted)
   }
 
-  forget(target: Target): void {
-    this.#admitted.delete(this.#idOf(target))
+  /** The same, of an entry that was given up as not counted. After a reset it is another one. */
+  reconciledLate(request: LayerRequest): void {
+    const admitted = this.of(request.target, 0)
+    if (admitted?.target === request.target) this.counted(admitted, request)
+  }
+
+  /** What must be counted in the store before a request of a target is asked. */
+  owedBy(target: Target): Admitted[] {
+    const owed: Admitted[] = []
+    for (let i = 0; i < target.policySet.policies.length; i += 1) {
+      const admitted = this.of(target, i)
+      if (admitted !== undefined && isOwed(admitted)) owed.push(admitted)
+    }
+    return owed
+  }
+
+  /**
+   * What is to be counted of the targets chosen and is not on its way, most units first, to a
+   * factor of two.
+   * @param pause called after each part of the work; there may be a hundred thousand
+   */
+  async due(
+    isChosen: (admitted: Admitted) => boolean,
+    pause: () => Promise<void>,
+  ): Promise<Admitted[]> {
+    const classes: Admitted[][] = []
+    let looked = 0
+    for (const admitted of this.#admitted.values()) {
+      looked += 1
+      if (looked % PART === 0) await pause()
+      if (admitted.waiting !== undefined || !isChosen(admitted)) continue
+      this.#dropExpired(admitted)
+      if (admitted.units < ROUNDING) {
+        this.forget(admitted)
+        continue
+      }
+      const some = Math.max(0, Math.floor(Math.log2(admitted.units)))
+      classes[some] ??= []
+      classes[some].push(admitted)
+    }
+    return classes.reverse().flat()
+  }
+
+  forget(admitted: Admitted): void {
+    if (this.#admitted.get(admitted.id) === admitted) this.#admitted.delete(admitted.id)
+  }
+
+  /** Nothing of a target is to be counted any more. */
+  forgetAll(target: Target): void {
+    for (let i = 0; i < target.policySet.policies.length; i += 1)
+      this.#admitted.delete(this.#idOf(target, i))
   }
 
   clear(): void {
     this.#admitted.clear()
   }
 
-  #idOf(target: Target): string {
-    return `${this.#textOf(target.policySet)} ${idOf(target)}`
+  #idOf({ policySet, key, ownKeys }: Target, place: number): string {
+    const own = ownKeys?.[place]
+    const text = own === undefined ? textOfKey(key) : textOfOwnKey(own)
+    return this.#headsOf(policySet)[place] + shortName(text)
   }
 
   /** Units that no longer count are not counted with those of the next window. */
-  #dropExpired({ units, untilUs, overUs }: Admitted): void {
-    let nowUs = 0
-    try {
-      nowUs = this.#clock.nowUs()
-    } catch {
-      // A clock of a user's that went wrong: nothing is known to be over.
-    }
-    for (let i = 0; i < untilUs.length; i += 1) {
-      if (!isOver(untilUs[i], nowUs)) continue
-      units[i] = 0
-      overUs[i] = untilUs[i] as number
-    }
+  #dropExpired(admitted: Admitted): void {
+    const nowUs = this.nowUs()
+    if (admitted.untilUs === undefined || !isOver(admitted.untilUs, nowUs)) return
+    admitted.units = 0
+    admitted.overUs = admitted.untilUs
   }
 
-  /** What is over need not be counted. Looked through once a second at the most. */
+  /** What is over need not be counted. */
   #forgetExpired(): void {
-    const nowUs = this.#clock.nowUs()
-    if (nowUs < this.#lookedUs + OFTEN_US) return
-    this.#lookedUs = nowUs
-    for (const each of this.#admitted.values()) {
-      if (each.untilUs.every((untilUs) => untilUs <= nowUs)) this.giveUp(each)
+    const nowUs = this.nowUs()
+    for (let looks = 0; looks < LOOKS; looks += 1) {
+      this.#looks ??= this.#admitted.values()
+      const { value, done } = this.#looks.next()
+      if (done) this.#looks = undefined
+      else if (value.waiting === undefined && (value.untilUs ?? 0) <= nowUs) this.forget(value)
     }
   }
+}
+
+/** Entries that are looked at in one step. */
+const PART = 2_000
+
+export function isOwed({ units, waiting }: Admitted): boolean {
+  return units >= ROUNDING || waiting !== undefined
+}
+
+/** The units of it that the store is to count, rounded up. */
+export function wholeUnits({ units }: Admitted): number {
+  return Math.ceil(units - ROUNDING)
+}
+
+/** Adds units of a policy of a target, or takes away as many as there are. */
+function add(admitted: Admitted, target: Target, place: number, units: number): void {
+  const policy = target.policySet.policies[place] as Policy
+  const known = policyOf(admitted)
+  if (units > 0 && policy.limit > known.limit) {
+    admitted.units *= weightOf(known, policy)
+    admitted.target = partOfTarget(target, [place])
+  }
+  const weight = weightOf(policy, policyOf(admitted))
+  admitted.units = Math.max(0, admitted.units + units * weight)
+}
+
+function policyOf({ target }: Admitted): Policy {
+  return target.policySet.policies[0] as Policy
+}
+
+/** What a unit of a policy is in units of another one that shares its counters: a bucket that
+ *  holds twice as much in the same time has units of half the size. */
+function weightOf(policy: Policy, other: Policy): number {
+  const weight = policy.unitMs / other.unitMs
+  return policy.kernel?.traits.drains && Number.isFinite(weight) ? weight : 1
 }
 
 function isOver(untilUs: number | undefined, nowUs: number): boolean {
   return untilUs !== undefined && Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
-}
-
-function mostOf({ units }: Admitted): number {
-  return Math.max(...units)
-}
-
-/** Takes `times` the costs from the units, as far as there are any. */
-function take(units: number[], costs: readonly number[], times: number): void {
-  for (let i = 0; i < costs.length; i += 1) {
-    units[i] = Math.max(0, (units[i] as number) - times * (costs[i] as number))
-  }
 }

@@ -49,6 +49,7 @@ export interface StoreHealth {
   }[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which something was admitted locally and is yet to be counted in the store. */
+  /** Keys under which something was admitted locally and is yet to be counted in the store; those
+   *  of each policy are counted apart. */
   readonly localKeys: number
 }

@@ -1,10 +1,9 @@
 // The circuit breaker of one node: after enough failures no request is risked on it; a probe in the
 // background finds out when it is back. A pure state machine: time and chance are handed in.
 //
-//   closed --5 failures in a row, or half of 20 and more within 1 s--> open
-//   open   --a probe succeeds--> half-open (what was admitted locally is counted) --> closed
-//   open   --a probe fails--> open, and the wait doubles up to 1 s
-//   half-open --counting fails--> open
+//   closed, half-open --5 failures in a row, or half of 20 and more within 1 s--> open
+//   open --a probe succeeds--> half-open --5 s--> closed
+//   open --a probe fails--> open, and the wait doubles up to 1 s
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -13,8 +12,13 @@ const SAMPLE = 20
 const SAMPLE_MS = 1_000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 1_000
-/** Opening again within this time of closing is a flap, and doubles the first wait. */
+/** Opening again within this time of its return is a flap, and doubles the first wait. */
 const CALM_MS = 30_000
+/**
+ * How long a node is half-open. Peers that lost it are back within that time: a client connects
+ * again within 1.5 s as recommended, or 5 s by ioredis 6, and a probe waits for at most 1 s.
+ */
+export const RETURN_MS = 5_000
 
 export class Breaker {
   state: BreakerState = 'closed'
@@ -26,7 +30,7 @@ export class Breaker {
   #sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
   #waitMs = 0
   #flaps = 0
-  #closedAtMs = Number.NEGATIVE_INFINITY
+  #backAtMs = Number.NEGATIVE_INFINITY
 
   /** @param random from 0 to 1, for the jitter of 50 to 100 % on every wait */
   constructor(random: () => number) {
@@ -50,22 +54,27 @@ export class Breaker {
     this.#sample.failures += 1
     const { requests, failures } = this.#sample
     const isHalf = requests >= SAMPLE && 2 * failures >= requests
-    if (this.state !== 'closed' || (this.#streak < STREAK && !isHalf)) return
-    this.#flaps = nowMs - this.#closedAtMs < CALM_MS ? this.#flaps + 1 : 0
+    if (this.state === 'open' || (this.#streak < STREAK && !isHalf)) return
+    this.#flaps = nowMs - this.#backAtMs < CALM_MS ? this.#flaps + 1 : 0
     this.#open(nowMs, FIRST_WAIT_MS * 2 ** this.#flaps)
   }
 
-  /** Open: how a probe ended. Half-open: whether all that was admitted locally is counted. */
-  attempted(isGood: boolean, nowMs: number): void {
-    if (this.state === 'closed') return
-    if (!isGood) this.#open(nowMs, 2 * this.#waitMs)
-    else if (this.state === 'open') this.state = 'half-open'
-    else {
-      this.state = 'closed'
-      this.#closedAtMs = nowMs
-      this.#streak = 0
-      this.#sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
+  /** While open: how a probe ended. */
+  probed(isGood: boolean, nowMs: number): void {
+    if (this.state !== 'open') return
+    if (!isGood) {
+      this.#open(nowMs, 2 * this.#waitMs)
+      return
     }
+    this.state = 'half-open'
+    this.#backAtMs = nowMs
+    this.#streak = 0
+    this.#sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
+  }
+
+  /** It has been half-open for long enough. */
+  close(): void {
+    if (this.state === 'half-open') this.state = 'closed'
   }
 
   #open(nowMs: number, waitMs: number): void {

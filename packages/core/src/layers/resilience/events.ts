@@ -8,17 +8,20 @@ import { kindOfFailure, reasonOf } from './failures.js'
 
 /** What happens to a store, for `store.on(name, listener)`: each event with what it says. */
 export interface StoreEvents {
-  /** A node's breaker changed its state. */
+  /** A node's breaker changed its state. `open`: its keys are decided without it. `half-open`: it
+   *  decides again, and for 5 s local quotas stay a ceiling. `closed`: it alone decides. */
   readonly breaker: {
     readonly node: string
     readonly state: 'closed' | 'open' | 'half-open'
     readonly cause?: unknown
   }
-  /** A decision was made without the store. */
+  /** A decision was made without the store, or denied by a local quota while a node is
+   *  half-open. */
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** What was admitted without the store has been counted in it. */
+  /** What was admitted without the store has been counted in it, under so many keys; those of each
+   *  policy are counted apart. */
   readonly reconciled: { readonly node: string; readonly keys: number }
   /** The store had forgotten a key before its time, and what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
@@ -47,7 +50,7 @@ export interface Events {
 }
 
 /**
- * Also warns when the breaker of a node has not been closed for 10 s, once for each kind of cause.
+ * Also warns when the breaker of a node has been open for 10 s, once for each kind of cause.
  * @param title what the store is called
  */
 export function storeEvents(title: string, options: EventsOptions): Events {
@@ -71,7 +74,7 @@ export function storeEvents(title: string, options: EventsOptions): Events {
 
   function changed({ node, state, cause }: StoreEvents['breaker']): void {
     const known = away.get(node)
-    if (state === 'closed') {
+    if (state !== 'open') {
       known?.cancel()
       away.delete(node)
     } else if (known !== undefined) known.cause = cause ?? known.cause

@@ -42,6 +42,12 @@ export function concernsNode(error: unknown): boolean {
   return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
 }
 
+/** Whether the server has replied that it did nothing. Of any other failure nobody knows. */
+export function isRefusal(error: unknown): boolean {
+  if (codeOf(error) === 'WEIR_FOREIGN_KEY') return true
+  return error instanceof Error && error.name === 'ReplyError'
+}
+
 /** Whether a request was wrong, and not the store. */
 export function isMisuse(error: unknown): boolean {
   return !['WEIR_STORE_FAILED', 'WEIR_FOREIGN_KEY'].includes(codeOf(error))

@@ -3,17 +3,24 @@
 // local quota), starting from what was last seen of a key, so that a switch gives nobody a new
 // budget; or by a policy for outages, which begins with nothing.
 
-import { policyAt } from '../../algorithms/policy.js'
+import { type Policy, policyAt } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
 import { partOfRequest } from '../../request.js'
-import type { PolicyResult, StoreRequest, StoreResult, Target } from '../../store.js'
+import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 import { Ledger } from './admitted.js'
 import type { Seen } from './last-seen.js'
-import { partOf } from './peers.js'
-import { keptOf, latestUs, localTarget, type Quota, type QuotaOptions, Quotas } from './quota.js'
+import { type Peers, partOf } from './peers.js'
+import {
+  keptOf,
+  type LocalPart,
+  latestUs,
+  localTarget,
+  type QuotaOptions,
+  Quotas,
+} from './quota.js'
 
 const OFTEN_US = 1_000_000
 
@@ -42,7 +49,7 @@ export class Fallback {
     // The store's time as this process knows it: its own clock, corrected by what the store says.
     const known = { nowUs: () => Math.floor(time.nowMs() * 1_000 + this.#aheadUs) }
     const clock = options.clock ?? known
-    this.ledger = new Ledger(clock)
+    this.ledger = new Ledger(clock, maxKeys)
     this.#store = memoryStoreOf({ maxKeys, keys: 'exact', slackMs: 0, time, clock })
   }
 
@@ -68,21 +75,44 @@ export class Fallback {
       return { ...blank(request, 0), granted: 0, unavailableMs }
     }
     if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
-    let admitted = this.ledger.of(target)
-    // An entry may be of a request that failed by itself, long ago: the store has gone on counting.
-    if (seen !== undefined && seen.nowUs > (admitted?.seen?.nowUs ?? Number.NEGATIVE_INFINITY)) {
-      this.#start(target, quota, seen, admitted?.units)
-      if (admitted !== undefined) admitted.seen = seen
-    }
-    admitted ??= this.ledger.remember(target, seen)
-    const part = { ...partOfRequest(request, places), target: localTarget(target, quota) }
-    if (part.keep !== undefined) part.keep = keptOf(part.keep, request, quota)
-    // A turn is one of the policy that was asked for.
-    if (quota.isOwn) part.maxWaitMs = undefined
-    const result = wholeResult(request, places, this.#store.decide(part as StoreRequest))
+    for (const place of places) this.ledger.of(target, place) ?? this.ledger.remember(target, place)
+    if (seen !== undefined) this.#startWith(target, quota, quota.of, seen)
+    const result = this.#inMemory(request, quota)
     const counted = quota.isOwn ? lasting(result, quota) : result
-    if (admitted !== undefined) this.ledger.decided(admitted, request, places, counted)
+    this.ledger.decided(request, places, counted)
     return quota.isOwn ? shorter(result, counted) : result
+  }
+
+  /** Whether a local quota may be a ceiling for requests of a policy set. */
+  hasCeiling(policySet: PolicySet): boolean {
+    return this.#quotas.of(policySet, this.ledger.keys > 0).ceiling !== undefined
+  }
+
+  /**
+   * What the ceiling says of a request.
+   * @param seen what was last seen of its target before the store was back
+   */
+  underCeiling(request: LayerRequest, seen: Seen | undefined): StoreResult {
+    const { target } = request
+    const quota = this.#quotas.of(target.policySet, this.ledger.keys > 0)
+    const part = quota.ceiling ?? quota
+    if (seen !== undefined) this.#startWith(target, part, quota.of, seen)
+    return this.#inMemory(request, part)
+  }
+
+  /** Does under the ceiling what the store has done. */
+  mirror(request: LayerRequest): void {
+    const { ceiling } = this.#quotas.of(request.target.policySet, this.ledger.keys > 0)
+    if (ceiling !== undefined) this.#inMemory(request, ceiling)
+  }
+
+  #inMemory(request: LayerRequest, local: LocalPart): StoreResult {
+    const target = localTarget(request.target, local)
+    const part = { ...partOfRequest(request, local.places), target }
+    if (part.keep !== undefined) part.keep = keptOf(part.keep, request, local)
+    // A turn is one of the policy that was asked for.
+    if (local.isOwn) part.maxWaitMs = undefined
+    return wholeResult(request, local.places, this.#store.decide(part as StoreRequest))
   }
 
   /** The store has said its time just now. Once a second is enough: clocks run alike. */
@@ -93,7 +123,7 @@ export class Fallback {
   }
 
   forget(target: Target): void {
-    this.ledger.forget(target)
+    this.ledger.forgetAll(target)
     const quota = this.#quotas.of(target.policySet, this.ledger.keys > 0)
     this.#store.reset(localTarget(target, quota))
   }
@@ -103,17 +133,34 @@ export class Fallback {
     this.ledger.clear()
   }
 
-  /** What this process has used of its part, so that no more is left than its part of what was. */
-  #start(target: Target, quota: Quota, seen: Seen, units: readonly number[] = []): void {
-    const used = quota.places.map((place, i) => {
-      if (typeof quota.each[place] === 'object') return 0
-      const part = quota.policySet.policies[i]?.limit as number
+  /**
+   * Has memory begin with what was last seen of each counter, unless it did so with something
+   * newer. An entry may be of a request that failed by itself, long ago: the store has gone on
+   * counting.
+   */
+  #startWith(target: Target, local: LocalPart, of: Peers, seen: Seen): void {
+    const nowUs = this.ledger.nowUs()
+    const used = local.places.map((place, i) => {
+      const admitted = this.ledger.of(target, place)
+      if (seen.nowUs <= (admitted?.seen?.seenUs ?? Number.NEGATIVE_INFINITY)) return 0
+      if (admitted !== undefined) this.ledger.saw(admitted, target, place, seen)
+      if (typeof local.each[place] === 'object') return 0
+      const part = local.policySet.policies[i]?.limit as number
+      const left = partOf(
+        leftOf(target.policySet.policies[place] as Policy, place, seen, nowUs),
+        of,
+      )
       // What was admitted here and is not counted yet comes on top of what the store has counted.
-      const left = partOf(seen.remaining[place] as number, quota.of)
-      return Math.min(part, Math.max(0, part - left) + (units[place] ?? 0))
+      return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
-    const untilUs = quota.places.map((place) => seen.untilUs[place] as number)
-    const local = { target: localTarget(target, quota), count: 1, untilUs }
+    if (used.every((units) => units === 0)) return
+    const untilUs = local.places.map((place) => seen.untilUs[place] as number)
+    this.#take(used, localTarget(target, local), untilUs)
+  }
+
+  /** What this process has used of its part, so that no more is left than its part of what was. */
+  #take(used: readonly number[], target: Target, untilUs: readonly number[]): void {
+    const local = { target, count: 1, untilUs }
     const { policies } = this.#store.decide({ ...local, mode: 'peek', costs: used })
     // What is counted here already, such as from an earlier outage, is a part of it.
     const missing = policies.map(({ limit, remaining }, i) =>
@@ -121,6 +168,19 @@ export class Fallback {
     )
     this.#store.decide({ ...local, mode: 'reconcile', costs: missing })
   }
+}
+
+/** What is left by now of what was last seen: a bucket drains meanwhile. */
+function leftOf(
+  { limit, unitMs, kernel }: Policy,
+  place: number,
+  { remaining, untilUs }: Seen,
+  nowUs: number,
+): number {
+  const left = remaining[place] as number
+  if (kernel?.traits.drains !== true) return left
+  const usedMs = Math.max(0, (untilUs[place] as number) - nowUs) / 1_000
+  return Math.max(left, limit - Math.ceil(usedMs / unitMs))
 }
 
 /** A result that knows nothing: all of each limit is left, or nothing. */
@@ -160,7 +220,7 @@ function wholeResult(
 }
 
 /** What policies for outages have admitted, as the policies that they stand for count it. */
-function lasting(result: StoreResult, { each }: Quota): StoreResult {
+function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   const untilUs = result.policies.map(({ policy }, i) =>
     typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
   )

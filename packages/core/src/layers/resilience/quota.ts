@@ -15,20 +15,26 @@ export interface QuotaOptions {
   readonly whenUnavailable: WhenUnavailable
 }
 
-/** What is decided here of a policy set. */
-export interface Quota {
-  readonly of: Peers
-  readonly each: readonly WhenUnavailable[]
-  /**
-   * The places of policies that count in memory. Those that deny do, too, for penalties and
-   * refunds, which are not refused.
-   */
+/** Some policies of a set as they count in memory. */
+export interface LocalPart {
+  /** Their places in the set. */
   readonly places: readonly number[]
   /** The policies at these places: with this process's part of each limit, or those for
    *  outages. */
   readonly policySet: PolicySet
   /** Whether one of them is for outages. */
   readonly isOwn: boolean
+  /** Of each policy of the set. */
+  readonly each: readonly WhenUnavailable[]
+}
+
+/** What is decided here of a policy set: its part is that of all policies that count in memory.
+ *  Those that deny do, too, for penalties and refunds, which are not refused. */
+export interface Quota extends LocalPart {
+  readonly of: Peers
+  /** What stays a ceiling while a node is half-open: local quotas above 0, where there are peers.
+   *  Undefined: nothing. */
+  readonly ceiling: LocalPart | undefined
 }
 
 export class Quotas {
@@ -58,15 +64,30 @@ export class Quotas {
 
 function quotaOf(policySet: PolicySet, of: Peers, otherwise: WhenUnavailable): Quota {
   const each = policySet.policies.map((_, i) => policySet.whenUnavailable?.[i] ?? otherwise)
-  const places = each.flatMap((when, i) => (when === 'allow' ? [] : [i]))
+  const isCeiling = (place: number): boolean =>
+    each[place] === 'local' && partOf(policySet.policies[place]?.limit ?? 0, of) > 0
+  const all = [...each.keys()]
+  const part = localPart(policySet, of, each, (place) => each[place] !== 'allow')
+  const ceiling =
+    of.count > 1 && all.some(isCeiling) ? localPart(policySet, of, each, isCeiling) : undefined
+  return { ...part, of, ceiling }
+}
+
+function localPart(
+  policySet: PolicySet,
+  of: Peers,
+  each: readonly WhenUnavailable[],
+  isChosen: (place: number) => boolean,
+): LocalPart {
+  const places = [...each.keys()].filter(isChosen)
   const policies = places.map((place) => {
     const policy = policySet.policies[place] as Policy
     const when = each[place]
     if (typeof when === 'object') return withName(when, `for ${policy.name}:${counterOf(policy)}`)
     return withLimit(policy, partOf(policy.limit, of))
   })
-  const isOwn = each.some((when) => typeof when === 'object')
-  return { of, each, places, policySet: makePolicySet(policySet.name, policies), isOwn }
+  const isOwn = places.some((place) => typeof each[place] === 'object')
+  return { places, policySet: makePolicySet(policySet.name, policies), isOwn, each }
 }
 
 /** Until when units that are taken now may count, whatever was taken before. */
@@ -79,7 +100,7 @@ export function latestUs({ kernel, numbers, limit }: Policy, nowUs: number): num
 }
 
 /** The target by which the memory store counts its part. */
-export function localTarget(target: Target, { places, policySet }: Quota): Target {
+export function localTarget(target: Target, { places, policySet }: LocalPart): Target {
   return { ...partOfTarget(target, places), policySet }
 }
 
@@ -88,7 +109,7 @@ export function localTarget(target: Target, { places, policySet }: Quota): Targe
 export function keptOf(
   keep: readonly number[],
   { target }: LayerRequest,
-  { places, policySet }: Quota,
+  { places, policySet }: LocalPart,
 ): readonly number[] {
   return keep.map((kept, i) => {
     const whole = target.policySet.policies[places[i] as number]?.limit as number

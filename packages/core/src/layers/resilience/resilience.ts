@@ -10,11 +10,13 @@ import { Calls } from '../../base/calls.js'
 import { storeClosed } from '../../base/errors.js'
 import type { PolicySet, StoreResult, StoreStats, Target, WhenUnavailable } from '../../store.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
+import type { Waiting } from './admitted.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { BreakerState } from './breaker.js'
+import { UnderCeiling } from './ceiling.js'
 import { type Deadline, Deadlines, type Timed } from './deadlines.js'
 import { type Events, type EventsOptions, storeEvents } from './events.js'
-import { concernsNode, isMisuse, storeFailure, timedOut } from './failures.js'
+import { concernsNode, isMisuse, isRefusal, storeFailure, timedOut } from './failures.js'
 import { Fallback, type FallbackOptions } from './fallback.js'
 import { LastSeen, restoring } from './last-seen.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
@@ -50,20 +52,56 @@ export class Resilience implements Layer {
     this.#options = options
     this.#deadlines = new Deadlines(time, deadlineMs)
     this.#fallback = new Fallback(options)
-    const store: Layer = { ask: (request, pending) => this.#send(request, pending) }
-    this.#recovery = new Recovery(backend, this.#fallback, { store, events, time })
+    const store: Layer = { ask: (request, pending) => this.#send(request, pending, 'recovery') }
+    this.#recovery = new Recovery(backend, this.#fallback.ledger, { store, events, time })
   }
 
   ask(request: LayerRequest, pending: Pending): void {
     const guard = this.#guardOf(request)
-    const { state } = guard.breaker
-    if (state === 'closed' && !this.#isClosed) {
-      this.#send(request, pending, guard)
+    if (this.#isAway(guard)) this.#without(request, guard, this.#reasonOf(guard), pending)
+    else if (guard.breaker.state === 'half-open') this.#sendUnderCeiling(request, pending, guard)
+    else this.#send(request, pending, 'user', guard)
+  }
+
+  /** Whether the store alone decides the requests of a target. */
+  isCalm(target: Target): boolean {
+    return this.#recovery.guardOf(this.#backend.nodes.of(target)).breaker.state === 'closed'
+  }
+
+  #sendUnderCeiling(request: LayerRequest, pending: Pending, guard: Guard): void {
+    const { mode, target, count, isForStore } = request
+    const { policySet } = target
+    if (mode === 'reset' || isForStore === true || !this.#fallback.hasCeiling(policySet)) {
+      this.#send(request, pending, 'user', guard)
       return
     }
-    const reason = new Error(`its circuit breaker is ${state}`)
-    const cause = this.#isClosed ? storeClosed() : storeFailure(reason, this.#backend.title)
-    this.#without(request, guard, cause, pending)
+    let asked = request
+    let held: StoreResult | undefined
+    if (mode === 'consume' || mode === 'peek') {
+      const seen = this.#seenOf(policySet).get(target)
+      const isBefore = seen !== undefined && seen.nowUs <= guard.backUs
+      held = this.#fallback.underCeiling(request, isBefore ? seen : undefined)
+    }
+    if (mode === 'consume' && held !== undefined) {
+      if (held.granted === 0) {
+        this.#fellBack(request, this.#reasonOf(guard))
+        pending.decided(held)
+        return
+      }
+      if (held.granted < count) asked = { ...request, count: held.granted }
+    }
+    const under = new UnderCeiling(this.#fallback, asked, held, pending)
+    this.#send(asked, under, 'user', guard)
+  }
+
+  /** Whether nothing of users' is to be sent. */
+  #isAway({ breaker }: Guard): boolean {
+    return breaker.state === 'open' || this.#isClosed
+  }
+
+  #reasonOf({ breaker }: Guard): Error {
+    if (this.#isClosed) return storeClosed()
+    return storeFailure(new Error(`its circuit breaker is ${breaker.state}`), this.#backend.title)
   }
 
   #guardOf({ target }: LayerRequest): Guard {
@@ -71,13 +109,18 @@ export class Resilience implements Layer {
   }
 
   /** Asks the store, whatever the breaker says. */
-  #send(request: LayerRequest, pending: Pending, guard: Guard = this.#guardOf(request)): void {
+  #send(
+    request: LayerRequest,
+    pending: Pending,
+    sender: Sender,
+    guard: Guard = this.#guardOf(request),
+  ): void {
     const { deadlineAtMs } = request
     if (deadlineAtMs !== undefined && deadlineAtMs <= this.#options.time.nowMs()) {
       this.#without(request, guard, this.#timedOut(), pending)
       return
     }
-    const guarded = new GuardedRequest(this, request, guard, pending)
+    const guarded = new GuardedRequest(this, request, sender, guard, pending)
     const reason = this.#backend.unready()
     // A client that has lost its connection is not queued on.
     if (reason !== undefined) {
@@ -86,8 +129,48 @@ export class Resilience implements Layer {
       return
     }
     if (request.mode === 'reset') this.#forget(request.target)
-    this.#backend.next.ask(request, guarded)
-    if (!guarded.isDone) this.#deadlines.add(guarded, deadlineAtMs)
+    if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return
+    this.#hand(guarded)
+  }
+
+  /** Hands a request to the store. */
+  #hand(guarded: GuardedRequest): void {
+    guarded.isSent = true
+    this.#backend.next.ask(guarded.request, guarded)
+    this.#limit(guarded)
+  }
+
+  /** Its deadline begins when it arrives, whatever it waits for. */
+  #limit(guarded: GuardedRequest): void {
+    const { isDone, deadline, request } = guarded
+    if (!isDone && deadline === undefined) this.#deadlines.add(guarded, request.deadlineAtMs)
+  }
+
+  /**
+   * Whether a request has to wait until something is counted in the store first: what was admitted
+   * here under a counter that it reads. Else the store would grant that again.
+   */
+  #isBehind(guarded: GuardedRequest): boolean {
+    const { request, guard } = guarded
+    const { mode, target, isForStore } = request
+    if (mode === 'reset' || isForStore === true || !this.#backend.recovers) return false
+    const owed = this.#fallback.ledger.owedBy(target)
+    if (owed.length === 0) return false
+    this.#limit(guarded)
+    const unsent = owed.filter(({ waiting }) => waiting === undefined)
+    if (unsent.length > 0) void this.#recovery.count(unsent, guard)
+    owed[0]?.waiting?.push(guarded)
+    return true
+  }
+
+  /** What a request waited for is counted. */
+  goOn(guarded: GuardedRequest): void {
+    const { request, guard, pending } = guarded
+    if (this.#isAway(guard)) {
+      this.#deadlines.remove(guarded)
+      guarded.left()
+      this.#without(request, guard, this.#reasonOf(guard), pending)
+    } else if (!this.#isBehind(guarded)) this.#hand(guarded)
   }
 
   health(): StoreHealth {
@@ -146,18 +229,18 @@ export class Resilience implements Layer {
   /** The store has decided what was decided without it before. */
   decidedLate({ request }: GuardedRequest, result: StoreResult): void {
     const { mode, isForStore } = request
+    const { ledger } = this.#fallback
     if (isForStore === true || this.#isClosed) return
     // What was given up as not counted has been.
-    if (mode === 'reconcile') this.#noted(request, result)
+    if (mode === 'reconcile') {
+      this.#noted(request, result)
+      ledger.reconciledLate(request)
+    }
     const { granted, untilUs } = result
-    if (mode === 'settle') this.#fallback.ledger.counted(chargeOf(request), granted, untilUs)
+    if (mode === 'settle') ledger.countedLate(chargeOf(request), granted, untilUs)
     // Whoever waits was given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#cancel(request, result)
-    else if (mode === 'consume' || mode === 'penalty')
-      this.#fallback.ledger.counted(request, granted, untilUs)
-    // What the store has given back must not be given back a second time either.
-    else if (mode === 'refund' || mode === 'cancel')
-      this.#fallback.ledger.counted(request, -granted)
+    else if (mode === 'consume' || mode === 'penalty') ledger.countedLate(request, granted, untilUs)
   }
 
   /** Nobody wants the turn that a reply gives. */
@@ -167,23 +250,24 @@ export class Resilience implements Layer {
     if (this.#unwanted.length > 1) return
     // Of all replies of a turn of the event loop the last first, as later turns stand on earlier.
     this.#options.time.soon(() => {
-      for (const cancel of this.#unwanted.splice(0).reverse()) this.#send(cancel, IGNORED)
+      for (const cancel of this.#unwanted.splice(0).reverse()) this.#send(cancel, IGNORED, 'self')
     })
   }
 
   /** The store has said that it cannot decide, or cannot be asked. */
   failed(guarded: GuardedRequest, error: unknown): void {
     this.#deadlines.remove(guarded)
-    const { request, guard, pending } = guarded
+    const { request, sender, guard, pending, isSent } = guarded
     const failure = storeFailure(error, this.#backend.title)
     if (isMisuse(failure)) {
       pending.failed(failure)
       return
     }
     const { policySet, key } = request.target
-    if (concernsNode(failure)) this.#recovery.failed(guard, failure)
-    else this.events.emit('key-error', { limiter: policySet.name, key, cause: failure })
-    this.#without(request, guard, failure, pending)
+    if (concernsNode(failure)) {
+      if (sender !== 'recovery') this.#recovery.failed(guard, failure)
+    } else this.events.emit('key-error', { limiter: policySet.name, key, cause: failure })
+    this.#without(request, guard, failure, pending, isSent && !isRefusal(error))
   }
 
   /** The store has said nothing in time. */
@@ -195,39 +279,52 @@ export class Resilience implements Layer {
     return timedOut(this.#options.deadlineMs, this.#backend.title)
   }
 
-  #without(request: LayerRequest, guard: Guard, cause: Error, pending: Pending): void {
+  /** @param mayBeDone whether the store may have done it, though it has not said so */
+  #without(
+    request: LayerRequest,
+    guard: Guard,
+    cause: Error,
+    pending: Pending,
+    mayBeDone: boolean = false,
+  ): void {
     const { mode, target, isForStore } = request
+    const waiting = pending instanceof UnderCeiling ? pending.withoutStore() : pending
     // These are about the store's own counters.
     if (mode === 'reset') this.#forget(target)
     if (mode === 'reset' || mode === 'reconcile' || mode === 'restore' || isForStore === true) {
-      pending.failed(cause)
+      waiting.failed(cause)
       return
     }
     const { state, probeAtMs } = guard.breaker
-    this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
-    if (state === 'closed') this.#recovery.reconcileSoon(guard)
+    this.#fellBack(request, cause)
+    if (state !== 'open') this.#recovery.countSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
     const seen = this.#seenOf(target.policySet).get(target)
-    // What the store was charged too much it is not given back.
-    const local = mode === 'settle' ? chargeOf(request) : request
+    const gives = mode === 'refund' || mode === 'cancel'
+    // What a settlement gives back it gives back in the store alone; and what the store may have
+    // given back is not given back a second time.
+    const local =
+      mode === 'settle' ? chargeOf(request) : gives && mayBeDone ? giftless(request) : request
     let result: StoreResult
     try {
       result = this.#fallback.decide(local, seen, cause, retryAfterMs)
     } catch (error) {
-      pending.failed(error)
+      waiting.failed(error)
       return
     }
-    pending.decided(result)
+    waiting.decided(result)
+  }
+
+  #fellBack({ target }: LayerRequest, cause: Error): void {
+    this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
   }
 
   /** Remembers a result of the store, and restores what it shows to be lost. */
   #noted(request: LayerRequest, result: StoreResult): void {
-    const { mode, target, costs, isForStore } = request
+    const { mode, target, costs } = request
     this.#hasAnswered = true
     if (mode === 'reset') return
     this.#fallback.noted(result.nowUs)
-    if (mode === 'reconcile' && isForStore !== true)
-      this.#fallback.ledger.counted(request, 1, request.untilUs)
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
@@ -235,14 +332,15 @@ export class Resilience implements Layer {
     const whole = request.keep === undefined ? result : wholeOf(request, result)
     const before = this.#seenOf(target.policySet).note(target, whole, mode)
     if (before === undefined || !this.#backend.recovers) return
-    this.#send(restoring(target, before), {
+    const restored: Pending = {
       decided: ({ granted }) => {
         const { name } = target.policySet
         if (granted > 0) this.events.emit('data-loss', { limiter: name, key: target.key })
       },
       // Nothing is sent again: up to one limit may then pass a second time.
       failed() {},
-    })
+    }
+    this.#send(restoring(target, before), restored, 'self')
   }
 
   #forget(target: Target): void {
@@ -251,9 +349,17 @@ export class Resilience implements Layer {
   }
 }
 
+/** Whose a request is: of a user, of what brings a node back, or of this layer. */
+type Sender = 'user' | 'recovery' | 'self'
+
 /** Of a settlement what is charged. */
 function chargeOf(request: LayerRequest): LayerRequest {
   return { ...request, mode: 'penalty', costs: request.costs.map((cost) => Math.max(0, cost)) }
+}
+
+/** Of a refund nothing. */
+function giftless(request: LayerRequest): LayerRequest {
+  return { ...request, mode: 'penalty', costs: request.costs.map(() => 0) }
 }
 
 /** Gives back a turn that was reserved. */
@@ -281,19 +387,29 @@ function wholeOf({ keep = [], costs }: LayerRequest, result: StoreResult): Store
 }
 
 /** A request on its way to the store. */
-class GuardedRequest implements Pending, Timed {
+class GuardedRequest implements Pending, Timed, Waiting {
   deadline: Deadline | undefined = undefined
   previous: Timed | undefined = undefined
   next: Timed | undefined = undefined
   isDone = false
+  /** The store has been asked. */
+  isSent = false
   readonly resilience: Resilience
   readonly request: LayerRequest
+  readonly sender: Sender
   readonly guard: Guard
   readonly pending: Pending
 
-  constructor(resilience: Resilience, request: LayerRequest, guard: Guard, pending: Pending) {
+  constructor(
+    resilience: Resilience,
+    request: LayerRequest,
+    sender: Sender,
+    guard: Guard,
+    pending: Pending,
+  ) {
     this.resilience = resilience
     this.request = request
+    this.sender = sender
     this.guard = guard
     this.pending = pending
     guard.inFlight += 1
@@ -314,6 +430,18 @@ class GuardedRequest implements Pending, Timed {
     if (this.isDone) return
     this.isDone = true
     this.resilience.failed(this, error)
+  }
+
+  /** What it waited for is counted, or cannot be. */
+  counted(failure: Error | undefined): void {
+    if (failure !== undefined || this.isDone) this.failed(failure)
+    else this.resilience.goOn(this)
+  }
+
+  /** It is decided without the store, which was not asked. */
+  left(): void {
+    this.guard.inFlight -= 1
+    this.isDone = true
   }
 
   expire(): void {

@@ -13,7 +13,7 @@ class Model {
   sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
   waitMs = 0
   flaps = 0
-  closedAtMs = Number.NEGATIVE_INFINITY
+  backAtMs = Number.NEGATIVE_INFINITY
 }
 
 type Call = (model: Model, breaker: Breaker) => void
@@ -38,27 +38,30 @@ const CALLS: Record<string, Call> = {
   fails(model, breaker) {
     breaker.failed(model.nowMs)
     recorded(model, false)
-    if (model.state !== 'closed') return
+    if (model.state === 'open') return
     const streak = model.calls.slice(-5)
     const sample = model.calls.slice(model.sample.from)
     const bad = sample.filter(({ good }) => !good).length
     const inARow = streak.length === 5 && streak.every(({ good }) => !good)
     if (!inARow && !(sample.length >= 20 && 2 * bad >= sample.length)) return
-    model.flaps = model.nowMs - model.closedAtMs < 30_000 ? model.flaps + 1 : 0
+    model.flaps = model.nowMs - model.backAtMs < 30_000 ? model.flaps + 1 : 0
     opens(model, 100 * 2 ** model.flaps)
   },
-  'is tried in vain'(model, breaker) {
-    breaker.attempted(false, model.nowMs)
-    if (model.state !== 'closed') opens(model, 2 * model.waitMs)
+  'is probed in vain'(model, breaker) {
+    breaker.probed(false, model.nowMs)
+    if (model.state === 'open') opens(model, 2 * model.waitMs)
   },
-  'is tried well'(model, breaker) {
-    breaker.attempted(true, model.nowMs)
-    if (model.state === 'half-open') {
-      model.state = 'closed'
-      model.calls = []
-      model.sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
-      model.closedAtMs = model.nowMs
-    } else if (model.state === 'open') model.state = 'half-open'
+  'is probed well'(model, breaker) {
+    breaker.probed(true, model.nowMs)
+    if (model.state !== 'open') return
+    model.state = 'half-open'
+    model.calls = []
+    model.sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
+    model.backAtMs = model.nowMs
+  },
+  'has been back for long enough'(model, breaker) {
+    breaker.close()
+    if (model.state === 'half-open') model.state = 'closed'
   },
 }
 
@@ -67,8 +70,9 @@ describe('a circuit breaker', () => {
     const weights = [
       ['succeeds', 4],
       ['fails', 8],
-      ['is tried in vain', 2],
-      ['is tried well', 3],
+      ['is probed in vain', 2],
+      ['is probed well', 3],
+      ['has been back for long enough', 1],
     ] as const
     const call = fc.oneof(
       ...weights.map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })),

@@ -52,13 +52,17 @@ function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Se
   return fallback.decide(consuming(policySet, key), seen, away, 1_000).granted > 0
 }
 
-function allDue(fallback: Fallback): Admitted[] {
-  return fallback.ledger.due(() => true)
+function allDue(
+  fallback: Fallback,
+  isChosen: (admitted: Admitted) => boolean = () => true,
+): Promise<Admitted[]> {
+  return fallback.ledger.due(isChosen, async () => {})
 }
 
 /** What tells the store what was admitted. */
 function reconciling({ target, units, untilUs }: Admitted) {
-  return { mode: 'reconcile', target, costs: [...units], count: 1, untilUs } as const
+  const costs = [units]
+  return { mode: 'reconcile', target, costs, count: 1, untilUs: [untilUs as number] } as const
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
@@ -112,7 +116,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     )
   })
 
-  test('what was admitted is counted in the store: the total stays the limit', () => {
+  test('what was admitted is counted in the store: the total stays the limit', async () => {
     const clock = fakeClock()
     const limit = 20
     const policySet = makePolicySet('p', [make(limit)])
@@ -122,21 +126,21 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf(() => ALONE, clock)
     let admitted = 8
     for (let i = 0; i < 5; i += 1) if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
-    const [entry] = allDue(fallback)
-    const request = reconciling(entry as Admitted)
+    const [entry] = (await allDue(fallback)) as [Admitted]
+    const request = reconciling(entry)
     store.decide(request)
-    fallback.ledger.counted(request, 1)
+    fallback.ledger.counted(entry, request)
     expect(fallback.ledger.keys).toBe(0)
     for (let i = 0; i < limit; i += 1) admitted += store.decide(consuming(policySet, 'k')).granted
     expect(admitted).toBe(limit)
   })
 
-  test('what the store had counted after all is not counted again', () => {
+  test('what the store had counted after all is not counted again', async () => {
     const fallback = fallbackOf()
     const policySet = makePolicySet('p', [make(20)])
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    fallback.ledger.counted(consuming(policySet, 'k'), 3)
-    expect(allDue(fallback).map(({ units }) => units)).toEqual([[2]])
+    fallback.ledger.countedLate(consuming(policySet, 'k'), 3, [Number.POSITIVE_INFINITY])
+    expect((await allDue(fallback)).map(({ units }) => units)).toEqual([2])
   })
 
   test('a part that grows within an outage gives no new budget', () => {
@@ -158,50 +162,86 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
 describe('what could not be counted', () => {
   const policySet = makePolicySet('p', [slidingLog({ limit: 20, window: '1m' })])
 
-  test('is kept, with what was admitted since, most units first', () => {
+  test('is kept, with what was admitted since, most units first', async () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'other')
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    const onTheirWay = allDue(fallback)
-    for (const each of onTheirWay) each.isOnItsWay = true
+    const onTheirWay = await allDue(fallback)
+    for (const each of onTheirWay) each.waiting = []
     passes(fallback, policySet, 'k')
     // Nobody else is to tell the store the same.
-    expect(allDue(fallback)).toEqual([])
-    for (const each of onTheirWay) each.isOnItsWay = false
+    expect(await allDue(fallback)).toEqual([])
+    for (const each of onTheirWay) each.waiting = undefined
     expect(fallback.ledger.keys).toBe(2)
-    const again = allDue(fallback)
+    const again = await allDue(fallback)
     expect(again.map(({ target, units }) => [target.key, units])).toEqual([
-      ['k', [6]],
-      ['other', [1]],
+      ['k', 6],
+      ['other', 1],
     ])
-    expect(again.every(({ untilUs }) => untilUs.length === 1)).toBe(true)
   })
 
-  test('and was after all, is not counted again', () => {
+  test('and was after all, is not counted again', async () => {
     const fallback = fallbackOf()
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    const requests = allDue(fallback).map(reconciling)
+    const requests = (await allDue(fallback)).map(reconciling)
     passes(fallback, policySet, 'k')
-    for (const request of requests) fallback.ledger.counted(request, 1)
-    expect(allDue(fallback).map(({ units }) => units)).toEqual([[1]])
+    for (const request of requests) fallback.ledger.reconciledLate(request)
+    expect((await allDue(fallback)).map(({ units }) => units)).toEqual([1])
   })
 
-  test('is only that of the targets that are chosen', () => {
+  test('is only that of the targets that are chosen', async () => {
     const fallback = fallbackOf()
     for (const key of ['here', 'there']) passes(fallback, policySet, key)
-    const here = fallback.ledger.due(({ target }) => target.key === 'here')
+    const here = await allDue(fallback, ({ target }) => target.key === 'here')
     expect(here.map(({ target }) => target.key)).toEqual(['here'])
-    for (const each of here) fallback.ledger.giveUp(each)
-    expect(allDue(fallback).map(({ target }) => target.key)).toEqual(['there'])
+    for (const each of here) fallback.ledger.forget(each)
+    expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual(['there'])
   })
 
-  test('is nothing where a refund gave it back, or only was looked', () => {
+  test('is nothing where a refund gave it back, or only was looked', async () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'k')
     fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
     fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined, away, 1_000)
-    expect(allDue(fallback)).toEqual([])
+    expect(await allDue(fallback)).toEqual([])
     expect(fallback.ledger.keys).toBe(0)
+  })
+
+  test('is one entry for a policy key, under whichever key it was admitted', async () => {
+    const fallback = fallbackOf()
+    const two = makePolicySet('p', [
+      fixedWindow({ name: 'user', limit: 20, window: '1m' }),
+      slidingLog({ name: 'all', limit: 50, window: '1m' }),
+    ])
+    for (let i = 0; i < 30; i += 1) {
+      const ownKeys = [undefined, { key: 'all', tag: 'all' }]
+      const target = { policySet: two, key: `u${i}`, ownKeys }
+      fallback.decide({ mode: 'consume', target, costs: [1, 1], count: 1 }, undefined, away, 1_000)
+    }
+    expect(fallback.ledger.keys).toBe(31)
+    const [first, ...others] = await allDue(fallback)
+    expect(first).toMatchObject({ units: 30, target: { ownKeys: [{ key: 'all' }] } })
+    expect(first?.target.policySet.policies.map(({ name }) => name)).toEqual(['all'])
+    expect(others.every(({ units }) => units === 1)).toBe(true)
+    const other = { policySet: two, key: 'new', ownKeys: [undefined, { key: 'all', tag: 'all' }] }
+    expect(fallback.ledger.owedBy(other)).toEqual([first])
+  })
+
+  test('is found by every limit of its time scale, in units of the largest', async () => {
+    const fallback = fallbackOf()
+    const sets = [10, 40].map((capacity) =>
+      makePolicySet('p', [tokenBucket({ name: 'b', capacity, refill: capacity, every: '1m' })]),
+    )
+    const [small, large] = sets as [PolicySet, PolicySet]
+    passes(fallback, small, 'k')
+    passes(fallback, small, 'k')
+    passes(fallback, large, 'k')
+    passes(fallback, small, 'k')
+    const [entry] = fallback.ledger.owedBy({ policySet: small, key: 'k' })
+    // A unit of the small bucket fills as much of it as four of the large one.
+    expect(entry).toMatchObject({ units: 13, target: { policySet: large } })
+    expect(fallback.ledger.owedBy({ policySet: large, key: 'k' })).toEqual([entry])
+    expect(fallback.ledger.owedBy({ policySet: large, key: 'other' })).toEqual([])
   })
 })
 
@@ -215,26 +255,27 @@ test('what was admitted, and what was decided locally, is forgotten with its key
   expect(passes(fallback, policySet, 'k')).toBe(true)
 })
 
-test('keys of any length are kept, to be counted in the store', () => {
+test('keys of any length are kept, to be counted in the store', async () => {
   const fallback = fallbackOf()
   const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
   const long = 'x'.repeat(2_000)
   expect(passes(fallback, policySet, long)).toBe(true)
   expect(passes(fallback, policySet, long)).toBe(false)
-  expect(allDue(fallback).map(({ target }) => target.key)).toEqual([long])
+  expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual([long])
 })
 
-test('limiters that know a key by the same text are counted apart', () => {
+test('limiters that know a key by the same text are counted apart', async () => {
   const fallback = fallbackOf()
   const policySets = ['a', 'b'].map((name) =>
     makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
   )
   for (const policySet of policySets) passes(fallback, policySet, 'k')
   expect(fallback.ledger.keys).toBe(2)
-  const taken = allDue(fallback)
-  expect(taken.map(({ target, units }) => [target.policySet.name, units])).toEqual([
-    ['a', [1]],
-    ['b', [1]],
+  const taken = await allDue(fallback)
+  const told = taken.map(({ target, units }) => [target.policySet.name, units])
+  expect(told.sort()).toEqual([
+    ['a', 1],
+    ['b', 1],
   ])
 })
 
@@ -258,13 +299,13 @@ test('policy sets that came and went are not kept for ever', async () => {
   const collect = runInNewContext('gc') as () => void
   const fallback = fallbackOf()
   const policySets = Array.from({ length: 100 }, (_, i) => {
-    const policySet = makePolicySet('p', [fixedWindow({ limit: 100 + i, window: '1m' })])
+    const policySet = makePolicySet(`p${i}`, [fixedWindow({ limit: 100 + i, window: '1m' })])
     expect(passes(fallback, policySet, 'k')).toBe(true)
     return new WeakRef(policySet)
   })
-  const due = allDue(fallback)
+  const due = await allDue(fallback)
   expect(due.length).toBe(100)
-  for (const each of due.splice(0)) fallback.ledger.giveUp(each)
+  for (const each of due.splice(0)) fallback.ledger.forget(each)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   // Whoever decided last is remembered.
@@ -275,19 +316,19 @@ test('policy sets that came and went are not kept for ever', async () => {
 test.each<[string, Policy]>([
   ['the calendar', fixedWindow({ limit: 10, window: 'day', timeZone: 'Asia/Kolkata' })],
   ['a minute', fixedWindow({ limit: 10, window: '1m', aligned: true })],
-])('what was admitted in a window of %s is not counted in the next one', (_, policy) => {
+])('what was admitted in a window of %s is not counted in the next one', async (_, policy) => {
   const endMs = Date.parse('2026-05-20T18:30Z')
   const clock = fakeClock(endMs - 500)
   const fallback = fallbackOf(() => ALONE, clock)
   const policySet = makePolicySet('p', [policy])
   for (let i = 0; i < 7; i += 1) expect(passes(fallback, policySet, 'k')).toBe(true)
-  expect(allDue(fallback)).toMatchObject([{ units: [7], untilUs: [endMs * 1_000] }])
+  expect(await allDue(fallback)).toMatchObject([{ units: 7, untilUs: endMs * 1_000 }])
   clock.set(endMs)
   // Last seen in the next window, where others have taken 8 of 10.
   const seen = { nowUs: endMs * 1_000, remaining: [2], untilUs: [(endMs + 60_000) * 1_000] }
   const admitted = [1, 2, 3].filter(() => passes(fallback, policySet, 'k', seen))
   expect(admitted).toEqual([1, 2])
-  expect(allDue(fallback)).toMatchObject([{ units: [2] }])
+  expect(await allDue(fallback)).toMatchObject([{ units: 2 }])
   fallback.close()
 })
 
@@ -301,7 +342,7 @@ test('a decision without the store has the length of the very month', () => {
   fallback.close()
 })
 
-test('a late reply is of the window in which the store has counted', () => {
+test('a late reply is of the window in which the store has counted', async () => {
   const endMs = Date.UTC(2026, 5, 1)
   const clock = fakeClock(endMs - 500)
   const fallback = fallbackOf(() => ALONE, clock)
@@ -312,9 +353,9 @@ test('a late reply is of the window in which the store has counted', () => {
   clock.set(endMs)
   for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
   // Counted in May: that is over, and the units of June are yet to be counted.
-  fallback.ledger.counted(request, 2, [endMs * 1_000 + 123])
-  expect(allDue(fallback)).toMatchObject([{ units: [3] }])
-  fallback.ledger.counted(request, 2, [nextMs * 1_000 + 123])
-  expect(allDue(fallback)).toMatchObject([{ units: [1] }])
+  fallback.ledger.countedLate(request, 2, [endMs * 1_000 + 123])
+  expect(await allDue(fallback)).toMatchObject([{ units: 3 }])
+  fallback.ledger.countedLate(request, 2, [nextMs * 1_000 + 123])
+  expect(await allDue(fallback)).toMatchObject([{ units: 1 }])
   fallback.close()
 })

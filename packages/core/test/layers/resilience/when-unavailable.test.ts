@@ -34,13 +34,22 @@ function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavail
   const request = onTarget(targetOf(each), mode)
   const result = fallback.decide(request, undefined, away, 299.5)
   const left = result.policies.map(({ remaining }) => remaining)
-  const counted = fallback.ledger.due(() => true).map(({ units }) => units)
+  const owed = fallback.ledger.owedBy(request.target)
+  const counted = owed.map(({ units, target: { policySet } }) => {
+    return [policySet.policies[0]?.name, units]
+  })
   return { ...result, left, counted }
 }
 
 test('local policies are counted, and not others beside them', () => {
-  expect(decide(['allow', 'local'])).toMatchObject({ left: [5, 2], counted: [[0, 1]] })
-  expect(decide(['local', 'local'])).toMatchObject({ left: [4, 2], counted: [[1, 1]] })
+  expect(decide(['allow', 'local'])).toMatchObject({ left: [5, 2], counted: [['two', 1]] })
+  expect(decide(['local', 'local'])).toMatchObject({
+    left: [4, 2],
+    counted: [
+      ['one', 1],
+      ['two', 1],
+    ],
+  })
 })
 
 test('local policies are judged by what was seen of them, not of others beside them', () => {

@@ -1,0 +1,71 @@
+// While a node is half-open, other processes may still grant their local quotas, of which the store
+// knows nothing. So the quota of this process stays a ceiling: memory is asked first, and then the
+// store. What the store grants less is given back in memory, and what else it does is done there,
+// too.
+
+import type { StoreResult } from '../../store.js'
+import type { LayerRequest, Pending } from '../layer.js'
+import type { Fallback } from './fallback.js'
+
+/** A request that is on its way to the store while a quota is a ceiling. */
+export class UnderCeiling implements Pending {
+  readonly #fallback: Fallback
+  readonly #request: LayerRequest
+  /** What memory has said of it; undefined: it was not asked. */
+  readonly #held: StoreResult | undefined
+  readonly #pending: Pending
+
+  constructor(
+    fallback: Fallback,
+    request: LayerRequest,
+    held: StoreResult | undefined,
+    pending: Pending,
+  ) {
+    this.#fallback = fallback
+    this.#request = request
+    this.#held = held
+    this.#pending = pending
+  }
+
+  decided(result: StoreResult): void {
+    if (this.#held === undefined) {
+      this.#fallback.mirror(this.#request)
+      this.#pending.decided(result)
+      return
+    }
+    this.#giveBack(this.#held, this.#held.granted - result.granted)
+    this.#pending.decided(lesser(result, this.#held))
+  }
+
+  failed(error: unknown): void {
+    this.withoutStore().failed(error)
+  }
+
+  /** It is decided without the store, from the beginning. Returns who waits for that. */
+  withoutStore(): Pending {
+    if (this.#held !== undefined) this.#giveBack(this.#held, this.#held.granted)
+    return this.#pending
+  }
+
+  #giveBack({ untilUs }: StoreResult, times: number): void {
+    const { mode, costs, maxWaitMs } = this.#request
+    if (mode !== 'consume' || times <= 0) return
+    this.#fallback.mirror({
+      ...this.#request,
+      mode: maxWaitMs === undefined ? 'refund' : 'cancel',
+      costs: costs.map((cost) => times * cost),
+      count: 1,
+      untilUs,
+    })
+  }
+}
+
+/** What the store has granted, with no more left than memory has. A denial is the store's. */
+function lesser(result: StoreResult, held: StoreResult): StoreResult {
+  if (result.granted === 0) return result
+  const policies = result.policies.map((each, i) => {
+    const { remaining, retryAfterMs } = held.policies[i] ?? each
+    return remaining < each.remaining ? { ...each, remaining, retryAfterMs } : each
+  })
+  return { ...result, granted: Math.min(result.granted, held.granted), policies }
+}

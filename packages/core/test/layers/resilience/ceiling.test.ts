@@ -1,0 +1,290 @@
+// Processes that have lost a store come back one after the other, and hold the limit together all
+// the time: many stores over one memory store, in virtual time.
+
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.js'
+import { IGNORED } from '../../../src/layers/layer.js'
+import { UnderCeiling } from '../../../src/layers/resilience/ceiling.js'
+import { Fallback } from '../../../src/layers/resilience/fallback.js'
+import { resilientIn } from '../../../src/layers/resilience/resilient.js'
+import { makePolicySet } from '../../../src/request.js'
+import type {
+  OwnKey,
+  PolicySet,
+  Store,
+  StoreRequest,
+  StoreResult,
+  WhenUnavailable,
+} from '../../../src/store.js'
+import { virtualTime } from '../../virtual-time.js'
+import { consuming, memoryIn } from '../requests.js'
+
+const WINDOW_MS = 3_000
+const window = WINDOW_MS
+
+/** Windows hold the limit; what drains, besides, what it gives back in a window; and a counter is
+ *  an estimate. */
+const MAKERS: Record<string, readonly [make: (limit: number) => Policy, factor: number]> = {
+  fixedWindow: [(limit) => fixedWindow({ name: 'p', limit, window, aligned: true }), 2],
+  slidingWindow: [(limit) => slidingWindow({ name: 'p', limit, window }), 1],
+  slidingLog: [(limit) => slidingLog({ name: 'p', limit, window }), 1],
+  slidingCounter: [(limit) => slidingCounter({ name: 'p', limit, window }), 2],
+  tokenBucket: [
+    (limit) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: window }),
+    2,
+  ],
+  leakyBucket: [
+    (limit) => leakyBucket({ name: 'p', capacity: limit, leak: limit, every: window }),
+    2,
+  ],
+  gcra: [(limit) => gcra({ name: 'p', limit, period: window } as never), 2],
+}
+
+interface Options {
+  readonly whenUnavailable?: WhenUnavailable
+}
+
+/** Processes that share a store, each of which may lose it. */
+function worldOf(count: number, { whenUnavailable = 'local' }: Options = {}) {
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  const processes = Array.from({ length: count }, (_, rank) => {
+    const asked: StoreRequest[] = []
+    const process = { isAway: false, asked }
+    const users: Store = {
+      recovers: true,
+      reserves: true,
+      async decide(request) {
+        if (process.isAway) throw new Error('Connection is closed.')
+        if (request.target.policySet.name !== 'weir') asked.push(request)
+        return memory.decide(request)
+      },
+      async reset(target) {
+        memory.reset(target)
+      },
+    }
+    const instances = { count, rank }
+    const store = resilientIn(time, users, { deadlineMs: 100, instances, whenUnavailable })
+    const decide = (request: StoreRequest): Promise<StoreResult> =>
+      time.settle(Promise.resolve(store.decide(request)))
+    return Object.assign(process, { store, decide })
+  })
+  return { time, memory, processes }
+}
+
+type Process = ReturnType<typeof worldOf>['processes'][number]
+
+/** It loses the store and has it back, half-open, with nothing asked of a key. */
+async function blip({ time }: { time: { advance(ms: number): Promise<void> } }, process: Process) {
+  process.isAway = true
+  const other = makePolicySet('other', [fixedWindow({ limit: 1_000, window: '1m' })])
+  for (let i = 0; i < 5; i += 1) await process.decide(consuming(other, 'other'))
+  process.isAway = false
+  await time.advance(200)
+  expect(process.store.health().state).toBe('half-open')
+}
+
+describe.each(Object.entries(MAKERS))('%s', (_, [make, factor]) => {
+  test.each([4, 10])(
+    '%d processes admit together what the limit allows',
+    async (count) => {
+      const limit = 100
+      const world = worldOf(count)
+      const { time, processes } = world
+      const policySet = makePolicySet('r', [make(limit)])
+      const admitted: number[] = []
+      const random = time.random
+      const load = async (ms: number) => {
+        for (const endMs = time.nowMs() + ms; time.nowMs() < endMs; await time.advance(20)) {
+          const order = processes.map((process) => ({ process, at: random() }))
+          for (const { process } of order.sort((one, other) => one.at - other.at)) {
+            const { granted } = await process.decide(consuming(policySet, 'k'))
+            if (granted > 0) admitted.push(time.nowMs())
+          }
+        }
+      }
+      await load(2_000)
+      for (const process of processes) process.isAway = true
+      await load(4_500)
+      // Their clients connect again within 1.5 s.
+      for (const process of processes)
+        time.after(random() * 1_500, () => {
+          process.isAway = false
+        })
+      await load(9_000)
+      const most = Math.max(
+        ...admitted.map((fromMs) => {
+          return admitted.filter((ms) => ms >= fromMs && ms < fromMs + WINDOW_MS).length
+        }),
+      )
+      expect(most).toBeLessThanOrEqual(factor * limit)
+      expect(most).toBeGreaterThan(0.9 * limit)
+    },
+    60_000,
+  )
+})
+
+describe('while a node is half-open', () => {
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 20, window: '1h' })])
+  const request = consuming(policySet, 'k')
+
+  test('a local quota is a ceiling for five seconds, and the store decides beneath it', async () => {
+    const world = worldOf(4)
+    const [process, other] = world.processes as [Process, Process]
+    await blip(world, process)
+    const decisions: StoreResult[] = []
+    for (let i = 0; i < 8; i += 1) decisions.push(await process.decide(request))
+    expect(decisions.map(({ granted }) => granted)).toEqual([1, 1, 1, 1, 1, 0, 0, 0])
+    expect(decisions.map(({ source }) => source)).toEqual([
+      ...Array(5).fill('store'),
+      ...Array(3).fill('local'),
+    ])
+    expect(decisions.map(({ policies }) => policies[0]?.remaining)).toEqual([
+      4, 3, 2, 1, 0, 0, 0, 0,
+    ])
+    expect(decisions[7]).toMatchObject({ degraded: true, unavailableMs: undefined })
+    await other.decide({ ...request, costs: [15] })
+    await world.time.advance(5_000)
+    expect(process.store.health().state).toBe('closed')
+    expect((await process.decide(request)).granted).toBe(0)
+    expect((await process.decide({ ...request, mode: 'refund', costs: [3] })).granted).toBe(1)
+    expect((await process.decide(request)).granted).toBe(1)
+  })
+
+  test('what the store grants less is given back beneath the ceiling', () => {
+    const time = virtualTime()
+    const peers = () => ({ count: 4, rank: 0 })
+    const options = { clock: time, time, peers, maxLocalKeys: 100 } as const
+    const fallback = new Fallback({ ...options, whenUnavailable: 'local' })
+    const peek = { ...request, mode: 'peek' } as const
+    const left = () => fallback.underCeiling(peek, undefined).policies[0]?.remaining
+    const ask = { ...request, count: 4, atLeast: 1 }
+    for (const granted of [4, 1, 0]) {
+      const before = left() as number
+      const held = fallback.underCeiling(ask, undefined)
+      new UnderCeiling(fallback, ask, held, IGNORED).decided({ ...held, granted })
+      expect(left()).toBe(before - granted)
+      new UnderCeiling(
+        fallback,
+        { ...ask, mode: 'refund', costs: [granted] },
+        undefined,
+        IGNORED,
+      ).decided(held)
+    }
+    expect(fallback.ledger.keys).toBe(0)
+  })
+
+  test('as many are granted at once as there are beneath it', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    const upTo = { ...request, count: 8, atLeast: 1 }
+    expect(await process.decide(upTo)).toMatchObject({ granted: 5, source: 'store' })
+    expect(await process.decide(upTo)).toMatchObject({ granted: 0, source: 'local' })
+    expect(process.asked.map(({ count }) => count)).toEqual([5])
+  })
+
+  test('a peek says the lesser, and refunds, penalties and settlements count beneath it', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    const left = async () =>
+      (await process.decide({ ...request, mode: 'peek' })).policies[0]?.remaining
+    expect(await left()).toBe(5)
+    await process.decide({ ...request, mode: 'penalty', costs: [4] })
+    expect(await left()).toBe(1)
+    await process.decide({ ...request, mode: 'refund', costs: [2] })
+    expect(await left()).toBe(3)
+    await process.decide({ ...request, mode: 'settle', costs: [-1] })
+    expect(await left()).toBe(4)
+    await process.decide({ ...request, mode: 'settle', costs: [3] })
+    expect(await left()).toBe(1)
+  })
+
+  test('it starts from what was last seen before the store was lost', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await process.decide({ ...request, costs: [8] })
+    await blip(world, process)
+    let granted = 0
+    for (let i = 0; i < 8; i += 1) granted += (await process.decide(request)).granted
+    // A quarter of the 12 that were left.
+    expect(granted).toBe(3)
+  })
+
+  test('a request that fails beneath it is charged once', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    process.isAway = true
+    expect(await process.decide(request)).toMatchObject({ granted: 1, source: 'local' })
+    process.isAway = false
+    const peek = await process.decide({ ...request, mode: 'peek' })
+    expect(peek.policies).toMatchObject([{ remaining: 4 }])
+  })
+
+  test('it leaves to others what a class must leave, and counts a wait in its own queue', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    // A quarter of the 8 that must remain.
+    const ofClass = { ...request, keep: [8] }
+    const granted = []
+    for (let i = 0; i < 4; i += 1) granted.push((await process.decide(ofClass)).granted)
+    expect(granted).toEqual([1, 1, 1, 0])
+    const queue = makePolicySet('q', [
+      leakyBucket({ capacity: 4, leak: 4, every: '1s', maxWait: '1m' }),
+    ])
+    const waiting = { ...consuming(queue, 'k'), atLeast: 1, maxWaitMs: 1_500 }
+    const turns: StoreResult[] = []
+    for (let i = 0; i < 4; i += 1) turns.push(await process.decide(waiting))
+    // One at once, and one a second by a quarter of the rate; the turns are the store's.
+    expect(turns.map(({ granted, source }) => [granted, source])).toEqual([
+      [1, 'store'],
+      [1, 'store'],
+      [0, 'local'],
+      [0, 'local'],
+    ])
+  })
+
+  test('a policy key has a ceiling, whoever comes by it', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    const two = makePolicySet('p', [
+      fixedWindow({ name: 'user', limit: 100, window: '1h' }),
+      fixedWindow({ name: 'all', limit: 12, window: '1h' }),
+    ])
+    const ownKeys: (OwnKey | undefined)[] = [undefined, { key: 'all', tag: 'all' }]
+    await blip(world, process)
+    let granted = 0
+    for (let i = 0; i < 10; i += 1) {
+      const target = { policySet: two, key: `u${i}`, ownKeys }
+      granted += (await process.decide({ ...request, target, costs: [1, 1] })).granted
+    }
+    expect(granted).toBe(3)
+  })
+
+  test.each<[string, number, PolicySet, WhenUnavailable?]>([
+    ['one process', 1, policySet],
+    ['a quota of 0', 30, policySet],
+    ['a policy that is not local', 4, makePolicySet('p', policySet.policies, ['allow'])],
+    ['one that denies', 4, policySet, 'deny'],
+  ])('%s has no ceiling', async (_, count, ofProcess, whenUnavailable = 'local') => {
+    const world = worldOf(count, { whenUnavailable })
+    const process = world.processes.at(-1) as Process
+    await blip(world, process)
+    let granted = 0
+    for (let i = 0; i < 30; i += 1)
+      granted += (await process.decide(consuming(ofProcess, 'k'))).granted
+    expect(granted).toBe(20)
+  })
+})

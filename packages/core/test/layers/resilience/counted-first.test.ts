@@ -1,0 +1,243 @@
+// What was admitted without the store is counted in it before the store decides anything by the
+// same counters, in virtual time.
+
+import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.js'
+import { resilientIn } from '../../../src/layers/resilience/resilient.js'
+import { makePolicySet } from '../../../src/request.js'
+import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../../../src/store.js'
+import { virtualTime } from '../../virtual-time.js'
+import { consuming, memoryIn } from '../requests.js'
+
+const MAKERS: Record<string, (limit: number) => Policy> = {
+  fixedWindow: (limit) => fixedWindow({ name: 'p', limit, window: '1h' }),
+  slidingWindow: (limit) => slidingWindow({ name: 'p', limit, window: '1h' }),
+  slidingLog: (limit) => slidingLog({ name: 'p', limit, window: '1h' }),
+  slidingCounter: (limit) => slidingCounter({ name: 'p', limit, window: '1h' }),
+  tokenBucket: (limit) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: '1h' }),
+  leakyBucket: (limit) => leakyBucket({ name: 'p', capacity: limit, leak: limit, every: '1h' }),
+  gcra: (limit) => gcra({ name: 'p', limit, period: '1h' } as never),
+}
+
+type Fault = 'none' | 'lost' | 'silent' | 'reply lost'
+
+/** A store that recovers, and what happens on the way to it. */
+function worldOf() {
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  const asked: StoreRequest[] = []
+  const world = { fault: 'none' as Fault, time, memory, asked }
+  const users: Store = {
+    recovers: true,
+    reserves: true,
+    async decide(request) {
+      if (request.target.policySet.name !== 'weir') asked.push(request)
+      const { fault } = world
+      if (fault === 'lost') throw new Error('Connection is closed.')
+      if (fault === 'silent') return new Promise(() => {})
+      const result = memory.decide(request)
+      await Promise.resolve()
+      if (fault === 'reply lost') throw new Error('Connection is closed.')
+      return result
+    },
+    async reset(target) {
+      memory.reset(target)
+    },
+  }
+  const store = resilientIn(time, users, { deadlineMs: 100 })
+  const decide = (request: StoreRequest): Promise<StoreResult> =>
+    time.settle(Promise.resolve(store.decide(request)))
+  const consume = async (target: Target, cost = 1, fault: Fault = 'none'): Promise<number> => {
+    world.fault = fault
+    const costs = target.policySet.policies.map(() => cost)
+    const { granted } = await decide({ mode: 'consume', target, costs, count: 1 })
+    world.fault = 'none'
+    return granted * cost
+  }
+  const modes = (): string[] => asked.splice(0).map(({ mode }) => mode)
+  return Object.assign(world, { store, decide, consume, modes })
+}
+
+function on(policySet: PolicySet, key = 'k', ownKeys?: Target['ownKeys']): Target {
+  return { policySet, key, ownKeys }
+}
+
+describe.each(Object.entries(MAKERS))('%s', (_, make) => {
+  test('failures one by one give no new budget', async () => {
+    const { consume, store } = worldOf()
+    const target = on(makePolicySet('p', [make(100)]))
+    let passed = await consume(target)
+    for (let blip = 0; blip < 4; blip += 1) passed += await consume(target, 24, 'lost')
+    expect(passed).toBe(97)
+    for (let i = 0; i < 99; i += 1) passed += await consume(target)
+    expect(passed).toBe(100)
+    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
+  })
+
+  test('nor under another limit of the same time scale', async () => {
+    const { consume } = worldOf()
+    const [small, large] = [40, 80].map((limit) => on(makePolicySet('p', [make(limit)])))
+    expect(await consume(small as Target, 40, 'lost')).toBe(40)
+    let passed = 0
+    for (let i = 0; i < 80; i += 1) passed += await consume(large as Target)
+    // A bucket that is full is full, whatever its size; of a window, units are counted.
+    expect(passed).toBeLessThanOrEqual(40)
+    expect(await consume(small as Target)).toBe(0)
+  })
+})
+
+describe('what was admitted without the store', () => {
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: '1h' })])
+  const queue = makePolicySet('q', [
+    leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' }),
+  ])
+  const request = consuming(policySet, 'k')
+
+  test.each<[string, StoreRequest]>([
+    ['consume', request],
+    ['consume up to', { ...request, count: 5, atLeast: 1 }],
+    ['consume of a class', { ...request, keep: [3] }],
+    ['wait', { ...consuming(queue, 'k'), atLeast: 1, maxWaitMs: 1_000 }],
+    ['peek', { ...request, mode: 'peek' }],
+    ['penalty', { ...request, mode: 'penalty' }],
+    ['refund', { ...request, mode: 'refund' }],
+    ['cancel', { ...request, mode: 'cancel' }],
+    ['settle', { ...request, mode: 'settle' }],
+  ])('is counted before a %s', async (_, next) => {
+    const { decide, consume, modes } = worldOf()
+    await consume(next.target, 1, 'lost')
+    modes()
+    await decide(next)
+    expect(modes()).toEqual(['peek', 'reconcile', next.mode])
+    await decide(next)
+    expect(modes()).toEqual([next.mode])
+  })
+
+  test('is counted after what was last seen is restored', async () => {
+    const { consume, memory, modes } = worldOf()
+    const target = on(policySet)
+    for (let i = 0; i < 5; i += 1) await consume(target)
+    await consume(target, 3, 'lost')
+    memory.reset(target)
+    modes()
+    let passed = 0
+    // A reset by hand is no loss to the store, so the mark is of a moment before.
+    for (let i = 0; i < 10; i += 1) passed += await consume(target)
+    expect(modes().slice(0, 3)).toEqual(['restore', 'reconcile', 'consume'])
+    expect(passed).toBeLessThanOrEqual(7)
+  })
+
+  test('is counted before another user is asked for under the same policy key', async () => {
+    const { consume } = worldOf()
+    const two = makePolicySet('p', [
+      fixedWindow({ name: 'user', limit: 10, window: '1h' }),
+      fixedWindow({ name: 'all', limit: 20, window: '1h' }),
+    ])
+    const all = [undefined, { key: 'all', tag: 'all' }]
+    let passed = 0
+    for (const user of ['a', 'b', 'c']) passed += await consume(on(two, user, all), 5, 'lost')
+    for (let i = 0; i < 20; i += 1) passed += await consume(on(two, `u${i}`, all))
+    expect(passed).toBe(20)
+  })
+
+  test('keeps nobody waiting who does not read the same counters', async () => {
+    const { consume, modes, store } = worldOf()
+    await consume(on(policySet, 'a'), 1, 'lost')
+    modes()
+    await consume(on(policySet, 'b'))
+    await consume(on(makePolicySet('other', policySet.policies), 'a'))
+    expect(modes()).toEqual(['consume', 'consume'])
+    expect(store.health().localKeys).toBe(1)
+  })
+
+  test('is counted once for all who ask at a time, and they are asked in their order', async () => {
+    const { consume, store, time, modes, asked } = worldOf()
+    await consume(on(policySet), 1, 'lost')
+    modes()
+    const costs = [1, 2, 3, 4]
+    const all = costs.map((cost) => store.decide({ ...request, costs: [cost] }))
+    await time.settle(Promise.all(all))
+    expect(asked.map(({ mode }) => mode)).toEqual([
+      'peek',
+      'reconcile',
+      ...costs.map(() => 'consume'),
+    ])
+    expect(asked.slice(2).map(({ costs }) => costs[0])).toEqual(costs)
+  })
+
+  test('is forgotten by a reset, for which nothing is counted', async () => {
+    const { consume, store, time, modes } = worldOf()
+    const target = on(policySet)
+    await consume(target, 10, 'lost')
+    modes()
+    await time.settle(Promise.resolve(store.reset(target)))
+    expect(await consume(target, 10)).toBe(10)
+    expect(modes()).toEqual(['consume'])
+  })
+
+  test('is given back where it was admitted, until it is counted', async () => {
+    const { consume, decide, store } = worldOf()
+    const target = on(policySet)
+    await consume(target, 4)
+    expect(await consume(target, 6, 'lost')).toBe(6)
+    await decide({ mode: 'refund', target, costs: [6], count: 1 })
+    let passed = 0
+    for (let i = 0; i < 10; i += 1) passed += await consume(target)
+    expect(passed).toBe(6)
+    expect(store.health().localKeys).toBe(0)
+  })
+
+  test('does not make a decision take longer than its deadline', async () => {
+    const { consume, time, store } = worldOf()
+    const target = on(policySet)
+    await consume(target, 1, 'lost')
+    const beforeMs = time.nowMs()
+    expect(await consume(target, 1, 'silent')).toBe(1)
+    expect(time.nowMs() - beforeMs).toBe(100)
+    for (let i = 0; i < 20; i += 1) await consume(target, 1, 'silent')
+    // Each that was not answered in time is a failure of the node.
+    expect(store.health().nodes[0]?.state).toBe('open')
+    expect(time.nowMs() - beforeMs).toBeLessThanOrEqual(500)
+  })
+})
+
+describe('a refund', () => {
+  const policySet = makePolicySet('p', [slidingLog({ limit: 10, window: '1h' })])
+  const target = on(policySet)
+
+  test.each(['refund', 'cancel'] as const)(
+    'whose reply is lost is not given back a second time: %s',
+    async (mode) => {
+      const world = worldOf()
+      const { consume, store, time } = world
+      let used = await consume(target, 6)
+      world.fault = 'reply lost'
+      const refund = store.decide({ mode, target, costs: [5], count: 1 })
+      world.fault = 'lost'
+      const local = store.decide({ mode: 'consume', target, costs: [4], count: 1 })
+      await time.settle(Promise.all([refund, local]))
+      used += (await local).granted * 4 - 5
+      for (let i = 0; i < 20; i += 1) used += await consume(target)
+      expect(used).toBeLessThanOrEqual(10)
+    },
+  )
+
+  test('that was never sent is given back here', async () => {
+    const { consume, decide } = worldOf()
+    for (let i = 0; i < 5; i += 1) await consume(on(policySet, 'other'), 1, 'lost')
+    let used = await consume(target, 10, 'lost')
+    await decide({ mode: 'refund', target, costs: [4], count: 1 })
+    used -= 4
+    for (let i = 0; i < 10; i += 1) used += await consume(target, 1, 'lost')
+    expect(used).toBe(10)
+  })
+})
