@@ -11,8 +11,8 @@ import type { PolicySet, StoreResult, Target } from '../../store.js'
 import type { LayerRequest } from '../layer.js'
 import { restoring, type Seen } from './last-seen.js'
 
-/** Entries of a full table that are looked at for one that is over, whenever there is a new one. */
-const LOOKS = 16
+/** How many entries of a full table are looked at where one must make room. */
+const LOOKS = 8
 /** Sums of parts of a unit are off by less. */
 const ROUNDING = 1e-6
 
@@ -48,7 +48,7 @@ export class Ledger {
   /** The store's time as this process knows it. */
   readonly #clock: Clock
   readonly #maxKeys: number
-  /** Where the look for entries that are over has come to. */
+  /** Where the look for an entry that makes room has come to. */
   #looks: IterableIterator<Admitted> | undefined
 
   /** @param maxKeys counters that are remembered, at the most */
@@ -78,10 +78,12 @@ export class Ledger {
     return admitted
   }
 
-  /** A place for what is admitted under a counter; undefined: there are too many, and it is not
-   *  counted. */
-  remember(target: Target, place: number): Admitted | undefined {
-    if (this.keys >= this.#maxKeys) this.#forgetExpired()
+  /**
+   * A place for what is admitted under a counter; undefined: there is none, and it is not counted.
+   * @param units that a request asks for
+   */
+  remember(target: Target, place: number, units: number): Admitted | undefined {
+    if (this.keys >= this.#maxKeys) this.#makeRoom(units)
     if (this.keys >= this.#maxKeys) return undefined
     const id = this.#idOf(target, place)
     const own = partOfTarget(target, [place])
@@ -207,15 +209,26 @@ export class Ledger {
     admitted.overUs = admitted.untilUs
   }
 
-  /** What is over need not be counted. */
-  #forgetExpired(): void {
+  /**
+   * Of the next few entries the first that is over makes room, else the one with the fewest units,
+   * if the newcomer asks for as many: so keys that are made up push out none that used more. What
+   * is on its way stays.
+   */
+  #makeRoom(most: number): void {
     const nowUs = this.nowUs()
-    for (let looks = 0; looks < LOOKS; looks += 1) {
+    let victim: Admitted | undefined
+    let least = most + ROUNDING
+    for (let looks = 0; looks < LOOKS && least > 0; looks += 1) {
       this.#looks ??= this.#admitted.values()
       const { value, done } = this.#looks.next()
       if (done) this.#looks = undefined
-      else if (value.waiting === undefined && (value.untilUs ?? 0) <= nowUs) this.forget(value)
+      if (done || value.waiting !== undefined) continue
+      const units = (value.untilUs ?? 0) <= nowUs ? 0 : value.units
+      if (units >= least) continue
+      victim = value
+      least = units
     }
+    if (victim !== undefined) this.forget(victim)
   }
 }
 

@@ -75,7 +75,10 @@ export class Fallback {
       return { ...blank(request, 0), granted: 0, unavailableMs }
     }
     if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
-    for (const place of places) this.ledger.of(target, place) ?? this.ledger.remember(target, place)
+    for (const place of places) {
+      const units = request.costs[place] as number
+      this.ledger.of(target, place) ?? this.ledger.remember(target, place, units)
+    }
     if (seen !== undefined) this.#startWith(target, quota, quota.of, seen)
     const result = this.#inMemory(request, quota)
     const counted = quota.isOwn ? lasting(result, quota) : result

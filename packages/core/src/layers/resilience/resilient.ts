@@ -27,11 +27,12 @@ export interface ResilientOptions {
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** How many keys this process remembers for decisions without the store: of each policy those
-   *  that it decided so, and of all policies together those that it last saw in the store. Tables
-   *  grow with use: 50 bytes for a key last seen (of one policy), and 35 bytes beside its text for
-   *  one that was decided here (80 for a sliding window). Beyond it, keys that were used least, or
-   *  seen longest ago, make room; an exhausted key does not, and once all are exhausted, new keys
-   *  share one counter and may be refused. 1,000 to 10,000,000; default 100,000. */
+   *  that it decided so, and of all policies together those that are yet to be counted in the
+   *  store, and those last seen there. Tables grow with use: 50 bytes for a key last seen, and 600
+   *  for one that was decided here, until it is counted in the store (of one policy each). Beyond
+   *  it, keys that were used least, or seen longest ago, make room; what made room is not counted.
+   *  An exhausted key is not decided anew: once all are exhausted, new keys share one counter, and
+   *  may be refused. 1,000 to 10,000,000; default 100,000. */
   readonly maxLocalKeys?: number | undefined
   /** How many processes share the limits, and which this one is. Default 1: each takes itself for
    *  the only one. */

@@ -9,6 +9,7 @@ import {
   resilient,
   slidingWindow,
 } from '../../../src/index.js'
+import { Ledger } from '../../../src/layers/resilience/admitted.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
 import type { Peers } from '../../../src/layers/resilience/peers.js'
@@ -80,6 +81,56 @@ describe('with a maxLocalKeys of 1,000', () => {
         5_000,
       ),
     ).toBe(3_999)
+  })
+
+  test('the keys with the most units are counted in the store', async () => {
+    const time = virtualTime()
+    const ledger = new Ledger(time, 1_000)
+    const policySet = makePolicySet('many', [hour(20)])
+    const untilUs = [time.nowUs() + 3_600_000_000]
+    const admit = (key: string, units: number): void => {
+      const request = { ...consuming(policySet, key), costs: [units] }
+      if (ledger.remember(request.target, 0, units) === undefined) return
+      const result = resultOf(request, 1, time.nowUs(), [{ left: 0, waitMs: 0, resetUs: 1 }])
+      ledger.decided(request, [0], { ...result, untilUs })
+    }
+    for (let i = 0; i < 5_000; i += 1) admit(`before-${i}`, 1)
+    for (const key of keysOf(500)) admit(key, 7)
+    for (let i = 0; i < 5_000; i += 1) admit(`after-${i}`, 1)
+    expect(ledger.keys).toBe(1_000)
+    const due = await ledger.due(
+      () => true,
+      async () => {},
+    )
+    const units = due.map((each) => each.units)
+    const heavy = units.filter((each) => each === 7).length
+    // Once in a while all that are looked at have as many.
+    expect(heavy).toBeGreaterThan(400)
+    expect(units).toEqual([...new Array(heavy).fill(7), ...new Array(1_000 - heavy).fill(1)])
+  })
+
+  test('what counts no more makes room before what does', async () => {
+    const time = virtualTime()
+    const ledger = new Ledger(time, 1_000)
+    const policySet = makePolicySet('many', [hour(20)])
+    for (const [seconds, keys] of [
+      [1, keysOf(1_000)],
+      [3_600, keysOf(1_000).map((key) => `later-${key}`)],
+    ] as const) {
+      for (const key of keys) {
+        const request = { ...consuming(policySet, key), costs: [seconds === 1 ? 7 : 1] }
+        ledger.remember(request.target, 0, 1)
+        const result = resultOf(request, 1, time.nowUs(), [{ left: 0, waitMs: 0, resetUs: 1 }])
+        ledger.decided(request, [0], { ...result, untilUs: [time.nowUs() + seconds * 1e6] })
+      }
+      time.block(2_000)
+    }
+    const due = await ledger.due(
+      () => true,
+      async () => {},
+    )
+    expect(due.length).toBe(1_000)
+    expect(due.every(({ target }) => target.key.startsWith('later-'))).toBe(true)
   })
 })
 
