@@ -36,9 +36,9 @@ export function partialOutage(limit: number, quotas: readonly number[]): number 
 }
 
 /**
- * A process comes back more than 5 s before others; or it comes back with a local quota of 0, which
- * is no ceiling.
- * @param quotas local quotas of the processes that are still away
+ * A process is back for more than 5 s before others are, and have counted what they admitted; or
+ * its local quota is 0, which is no ceiling.
+ * @param quotas local quotas of those others
  */
 export function returnOfProcesses(limit: number, quotas: readonly number[]): number {
   return partialOutage(limit, quotas)

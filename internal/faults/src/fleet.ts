@@ -205,12 +205,7 @@ export async function reconnect(processes: readonly Process[]): Promise<void> {
 /** The same; resolves when Redis decides for each of them. */
 export async function bringBack(processes: readonly Process[]): Promise<void> {
   await reconnect(processes)
-  await Promise.all(
-    processes.map(({ limiters, rank }) =>
-      waitUntil('Redis to decide again', async () => {
-        const decisions = await Promise.all(limiters.map((each) => each.consume(`back-${rank}`)))
-        return decisions.every(({ degraded }) => !degraded)
-      }),
-    ),
+  await waitUntil('Redis to decide again', async () =>
+    processes.every(({ store }) => store.health().state !== 'open'),
   )
 }

@@ -62,6 +62,13 @@ describe('sabotage', () => {
     )
   })
 
+  test.concurrent('processes that know of no others when they lose Redis are seen', async () => {
+    const checks = await found('26', { store: { instances: 1 } })
+    expect(checks).toEqual(
+      expect.arrayContaining(['4 processes: key seen before', '10 processes: new key']),
+    )
+  })
+
   test.concurrent('one more than the limit is seen', async () => {
     const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
     expect(await found('18', { policy })).toContain('most in a window')

@@ -1,8 +1,10 @@
 // Redis is well, but single calls do not get there, or their replies do not come back.
-import { failedCallsBesidePeers } from '../bounds.js'
-import { cut, type Fleet, type Process, passed, reconnect } from '../fleet.js'
+import type { Decision } from '@weir/core'
+import { failedCallsBesidePeers, lostReply } from '../bounds.js'
+import { bringBack, cut, type Fleet, type Process, passed, reconnect } from '../fleet.js'
 import type { Story } from './story.js'
 
+const BLIPS = 4
 /** Redis counts by then what was admitted for calls that failed alone. */
 const COUNTED_MS = 1_500
 
@@ -22,6 +24,25 @@ async function blip(
   await cut(processes)
   for (const process of processes) await fleet.take(process, algorithm, key, cost)
   await reconnect(processes)
+}
+
+const alone: Story = {
+  number: '29',
+  fault: `${BLIPS} blips of one connection, with a request in each`,
+  must: 'ask nothing of Redis before that is counted there',
+  pass: 'passed <= L',
+  async tell({ fleet }) {
+    const { limit, processes } = fleet
+    const [process] = processes as [Process]
+    const cost = Math.floor((limit - 1) / processes.length / BLIPS)
+    await ofEach(fleet, async (algorithm) => {
+      await fleet.take(process, algorithm, 'key')
+      for (let i = 0; i < BLIPS; i += 1) await blip(fleet, [process], algorithm, 'key', cost)
+      await fleet.takeAll(process, algorithm, 'key')
+    })
+    await fleet.askFor(COUNTED_MS, ['key'])
+    return passed('passed', fleet, 'key', failedCallsBesidePeers(limit, 0))
+  },
 }
 
 const besidePeers: Story = {
@@ -44,4 +65,40 @@ const besidePeers: Story = {
   },
 }
 
-export const failedCalls: readonly Story[] = [besidePeers]
+const lostReplies: Story = {
+  number: '31',
+  fault:
+    'refunds and requests reach Redis, and their replies are lost, with units admitted locally',
+  must: 'give back once at the most',
+  pass: 'passed - given back <= L',
+  async tell({ fleet }) {
+    const { limit, processes } = fleet
+    const first = Math.floor((0.6 * limit) / processes.length)
+    const second = Math.floor((0.4 * limit) / processes.length) - 1
+    await ofEach(fleet, async (algorithm) => {
+      const taken: { process: Process; decision: Decision }[] = []
+      for (const process of processes) {
+        taken.push({ process, decision: await fleet.take(process, algorithm, 'key', first) })
+      }
+      for (const process of processes) await fleet.take(process, algorithm, 'key')
+      await blip(fleet, processes, algorithm, 'key', second)
+      await Promise.all(processes.map(({ wire }) => wire.set('mute')))
+      await Promise.all(
+        taken.map(async ({ process, decision }) => {
+          await fleet.refund(process, algorithm, 'key', { decision, cost: first })
+          await fleet.take(process, algorithm, 'key')
+        }),
+      )
+      await cut(processes)
+      await reconnect(processes)
+    })
+    await bringBack(processes)
+    await fleet.askFor(COUNTED_MS, ['key'])
+    await fleet.exhaust(processes, 'key')
+    // None may have been given back: what is not known to be is not given back here.
+    const least = limit - processes.length * (first + 1)
+    return passed('passed and not given back', fleet, 'key', lostReply(limit), least)
+  },
+}
+
+export const failedCalls: readonly Story[] = [alone, besidePeers, lostReplies]

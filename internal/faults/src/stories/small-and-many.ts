@@ -1,11 +1,41 @@
 // What an outage of all processes must not refuse: many users of few requests each, limits smaller
 // than the number of processes, and long keys, which clients choose.
-import { ownPolicyInOutage, staleView } from '../bounds.js'
+import { ownPolicyInOutage, staleView, wholeOutage } from '../bounds.js'
 import { type Check, countAtMost } from '../checks.js'
-import { bringBack, cut, passed } from '../fleet.js'
+import { bringBack, cut, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'
 
+const USERS = 10_500
+/** Of whom more is asked afterwards. */
+const SOME = ['user-0', `user-${USERS / 2}`, `user-${USERS - 1}`]
 const RECOVERED_MS = 1_000
+
+const users: Story = {
+  number: '36',
+  fault: `in an outage ${USERS} users send one request each, of each algorithm, to one process`,
+  must: 'refuse none, and count what was admitted of each',
+  pass: 'refused 0; passed <= L',
+  alone: true,
+  // Each local quota is 1.
+  limit: (size) => size,
+  async tell({ fleet }) {
+    const { limit, processes } = fleet
+    const [process] = processes.slice(-1) as [Process]
+    await cut(processes)
+    // Each has noticed, so that its local quota stays a ceiling until all are back.
+    await fleet.ask(processes, 'other')
+    const names = Array.from({ length: USERS }, (_, i) => `user-${i}`)
+    for (const name of names) await fleet.ask([process], name)
+    const refused = names.flatMap((name) => fleet.passed(name)).filter((units) => units === 0)
+    await bringBack(processes)
+    await fleet.askFor(RECOVERED_MS, SOME)
+    for (const key of SOME) await fleet.exhaust(processes, key)
+    return [
+      countAtMost('refused', refused.length, 0),
+      ...SOME.flatMap((key) => passed(key, fleet, key, wholeOutage(limit, 0))),
+    ]
+  },
+}
 
 const OWN_LIMIT = 5
 
@@ -56,4 +86,4 @@ const longKeys: Story = {
   },
 }
 
-export const smallAndMany: readonly Story[] = [ownPolicy, longKeys]
+export const smallAndMany: readonly Story[] = [users, ownPolicy, longKeys]
