@@ -197,7 +197,8 @@ export class Recovery {
       for (const one of waiting) one.counted(failure)
     })
     const failure = failures.find((each) => each !== undefined)
-    if (failure !== undefined && guard.breaker.state !== 'open') this.countSoon(guard)
+    // Something may have been admitted under one of them meanwhile.
+    if (guard.breaker.state !== 'open' && some.some(isOwed)) this.countSoon(guard)
     return failure
   }
 
