@@ -2,7 +2,7 @@
 
 import { fixedWindow, memoryStore, tokenBucket } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Ask, ask, serve } from './client.js'
 import type { ServerKind, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
@@ -63,6 +63,15 @@ const settings: readonly Omit<Settings, 'store'>[] = [
 
 /** Of the connection. */
 const NOT_OURS = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
+
+// The last request has a forged header, which is warned of once in a process.
+beforeEach(() => {
+  vi.spyOn(process, 'emitWarning').mockImplementation((warning, options) => {
+    const { code } = options as { code?: string }
+    if (code !== 'WEIR_FORWARDED_IGNORED') throw new Error(`${code}: ${warning}`)
+  })
+})
+afterEach(() => void vi.restoreAllMocks())
 
 async function play(kind: ServerKind): Promise<string> {
   const clock = fakeClock()
