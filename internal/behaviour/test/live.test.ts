@@ -1,13 +1,21 @@
 // Policies that change, and policies from a database, behind every framework: by the limiter's key,
 // so that overrides of it hold.
 
-import { type LivePolicies, limitsFrom, livePolicies, memoryStore, slidingWindow } from '@weir/core'
+import {
+  fixedWindow,
+  type LivePolicies,
+  limitsFrom,
+  livePolicies,
+  memoryStore,
+  slidingWindow,
+} from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, serve } from './client.js'
 import { servers } from './servers/table.js'
 
 const calls = (limit: number) => slidingWindow({ name: 'calls', limit, window: '1h' })
+const daily = fixedWindow({ name: 'daily', limit: 9, window: '1d' })
 const key = (exchange: { header(name: string): string | undefined }) => exchange.header('x-key')
 
 const store = memoryStore()
@@ -33,15 +41,24 @@ describe.each(servers)('$name', (kind) => {
     expect(await limitOf('org-7:ann')).toBe('"calls";q=30;w=3600')
   })
 
-  test('a policy from a database holds, by the key of the limiter', async () => {
+  test('policies from a database hold, by the key of the limiter', async () => {
+    const asked: string[] = []
     const { policy } = limitsFrom({
-      load: async (of) => (of === 'bob' ? calls(5) : undefined),
+      load: async (of) => {
+        asked.push(of)
+        return of === 'bob' ? [calls(5), daily] : undefined
+      },
       default: calls(3),
     })
-    const { url } = await serve(kind, { limiters: [{ key, policy }] })
-    const limitOf = async (of: string) =>
-      (await ask(url, { headers: { 'x-key': of } })).headers['ratelimit-policy']
+    const { url } = await serve(kind, { limiters: [{ key, policy, onMissingKey: 'shared' }] })
+    const limitOf = async (of?: string) =>
+      (await ask(url, { headers: of === undefined ? {} : { 'x-key': of } })).headers[
+        'ratelimit-policy'
+      ]
     expect(await limitOf('ann')).toBe('"calls";q=3;w=3600')
-    expect(await limitOf('bob')).toBe('"calls";q=5;w=3600')
+    expect(await limitOf('bob')).toBe('"calls";q=5;w=3600, "daily";q=9;w=86400')
+    // Without a key, nothing is loaded.
+    expect(await limitOf()).toBe('"calls";q=3;w=3600')
+    expect(asked).toEqual(['ann', 'bob'])
   })
 })

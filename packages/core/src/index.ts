@@ -46,7 +46,6 @@ export type {
   UpToOptions,
   WaitOptions,
 } from './limiter/options.js'
-export type { Key, PolicyInput, PolicyUse } from './limiter/policy-set.js'
 export type {
   DecisionStats,
   LimiterStats,
@@ -92,6 +91,7 @@ export {
   responses,
   type Signal,
 } from './overload/signals.js'
+export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
 export type { RedisLike } from './redis/client/client.js'
 export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
 export type { RedisStoreOptions } from './redis/options.js'

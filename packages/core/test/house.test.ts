@@ -36,7 +36,7 @@ function importsOf(file: string): string[] {
 const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
-  /^(store|request|settings)\.ts$/,
+  /^(store|request|policy-input|settings)\.ts$/,
   /^memory\//,
   /^layers\//,
   /^redis\//,

@@ -12,6 +12,10 @@ interface KeyOrKeys {
   readonly ownKeys?: readonly (TaggedKey | undefined)[] | undefined
 }
 
+/** What all requests without a usable key are counted by. */
+// The NUL keeps it apart from what headers, addresses and paths can hold.
+export const NO_KEY = '\0no-key'
+
 /** The text of what a user gives as a key: a number is the same key as its text. Undefined: it is
  *  no key. */
 export function textOfGiven(key: unknown): string | undefined {

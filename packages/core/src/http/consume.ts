@@ -11,14 +11,9 @@ import { countersOfLimiter } from '../limiter/counters.js'
 import type { Decision, WaitDecision } from '../limiter/decision.js'
 import { RateLimiter } from '../limiter/limiter.js'
 import type { DecideOptions } from '../limiter/options.js'
-import {
-  type Key,
-  LongKeyError,
-  type PolicyInput,
-  type PolicyUse,
-  usesOf,
-} from '../limiter/policy-set.js'
+import { usesOf } from '../limiter/policy-set.js'
 import type { PolicyOfKey } from '../live/types.js'
+import { type Key, LongKeyError, type PolicyInput, type PolicyUse } from '../policy-input.js'
 import type { HttpAdapter } from './adapter.js'
 import { type Asked, type LimitOptions, waitMsOf } from './options.js'
 import { prioritySource } from './priority.js'

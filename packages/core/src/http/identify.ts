@@ -1,10 +1,11 @@
 // The first step: whether a request is limited at all, and by which key.
 
 import { quote } from '../base/errors.js'
+import { NO_KEY } from '../base/key-text.js'
 import { whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
 import type { UndecidedCounters } from '../limiter/counters.js'
-import { isKey, isLongKey, type Key } from '../limiter/policy-set.js'
+import { isKey, isLongKey, type Key } from '../policy-input.js'
 import type { HttpAdapter } from './adapter.js'
 import { parseAddress } from './client/address.js'
 import { addressKey } from './client/address-key.js'
@@ -13,10 +14,6 @@ import { headerOf, proxyResolver } from './client/proxies.js'
 import { checkTrust, checkTrusted } from './client/warnings.js'
 import type { LimitOptions } from './options.js'
 import { denyListed, longKey, type Refusal, unidentified } from './response/refusal.js'
-
-/** What all requests without a usable key are counted by. */
-// The NUL keeps it apart from what headers, addresses and paths can hold.
-const SHARED_KEY = '\0no-key'
 
 /** The key of a request, or the refusal of it; undefined: it is not limited. */
 type Client = Key | Refusal | undefined
@@ -62,11 +59,11 @@ export function identifier<Req, Rest extends unknown[]>(
     }
     if (typeof onMissingKey === 'function') {
       return whenKnown(onMissingKey(request, ...rest), (other) =>
-        isKey(other) ? counted(other) : SHARED_KEY,
+        isKey(other) ? counted(other) : NO_KEY,
       )
     }
     if (onMissingKey === undefined) warnOfMissingKey(key === undefined, limiterName, found)
-    return SHARED_KEY
+    return NO_KEY
   }
 
   return (request, rest) => {

@@ -3,7 +3,7 @@
 import type { WaitDecision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { WaitOptions } from '../limiter/options.js'
-import type { Key } from '../limiter/policy-set.js'
+import type { Key } from '../policy-input.js'
 import type { HttpAdapter } from './adapter.js'
 import { clientLeft, limiterClosed, type Refusal } from './response/refusal.js'
 

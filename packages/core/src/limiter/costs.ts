@@ -2,8 +2,9 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import { checkedCost, type PolicyUse } from '../policy-input.js'
 import type { Mode, StoreRequest } from '../store.js'
-import { checkedCost, type PolicyUse, type Resolved } from './policy-set.js'
+import type { Resolved } from './policy-set.js'
 
 /** Units of each policy; or of some of them, by their names. */
 export type Cost = number | Readonly<Record<string, number>>

@@ -10,6 +10,7 @@ import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, ownLayerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
+import { checkedKey, type Key, LongKeyError, type PolicyInput } from '../policy-input.js'
 import { partOfTarget } from '../request.js'
 import type { Mode, PolicySet, Store, StoreRequest } from '../store.js'
 import { AskLine } from './asking.js'
@@ -49,12 +50,8 @@ import {
 } from './options.js'
 import {
   adaptiveOf,
-  checkedKey,
   checkHasEffect,
   freeNames,
-  type Key,
-  LongKeyError,
-  type PolicyInput,
   type Resolved,
   resolver,
   storeOf,

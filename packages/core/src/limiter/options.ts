@@ -4,11 +4,11 @@ import { checkedName } from '../algorithms/policy.js'
 import type { Duration } from '../base/duration.js'
 import { invalid } from '../base/errors.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
+import type { PolicyInput } from '../policy-input.js'
 import { checkStore, checkWhen } from '../request.js'
 import type { Store, WhenUnavailable } from '../store.js'
 import type { Cost } from './costs.js'
 import type { Decision } from './decision.js'
-import type { PolicyInput } from './policy-set.js'
 import { checkReserve } from './priority.js'
 
 export interface RateLimiterOptions {

@@ -1,24 +1,27 @@
 // Policies of keys from anywhere: asked for once, kept for a while, and refreshed while they are
 // used.
 
-import { isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
+import { isSameKind, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, quote } from '../base/errors.js'
 import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
-import { textOfGiven } from '../base/key-text.js'
+import { NO_KEY, textOfGiven } from '../base/key-text.js'
 import type { Awaitable } from '../base/maybe-async.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
+import { checkedUses, checkNames, type PolicyInput, type PolicyUse } from '../policy-input.js'
 import type { PolicyOfKey } from './types.js'
 
 export interface LimitsFromOptions {
-  /** The policy of a key, from a database or a service. Undefined: it has none of its own, and gets
-   *  the default. */
-  readonly load: (key: string) => Awaitable<Policy | undefined>
-  /** What limits keys that have no policy of their own, and those that cannot be loaded. */
-  readonly default: Policy
+  /** The policy of a key, from a database or a service; an array of policies is one decision.
+   *  Undefined: the key has none of its own, and gets the default. A policy with the name of one of
+   *  the default's must have its algorithm, or limit nothing. */
+  readonly load: (key: string) => Awaitable<PolicyInput | undefined>
+  /** What limits keys that have no policy of their own, and those that cannot be loaded: a policy,
+   *  or an array. */
+  readonly default: PolicyInput
   /** How long what was loaded is used without asking again. Default `'1m'`. */
   readonly ttl?: Duration | undefined
   /** The most keys that are remembered, about, from 2 to 10,000,000. At least half as many are.
@@ -26,7 +29,8 @@ export interface LimitsFromOptions {
   readonly maxKeys?: number | undefined
   /** How long a load may take, in ms, from 1 to 60,000; then it has failed. Default 1,000. */
   readonly deadlineMs?: number | undefined
-  /** Called when a load fails: it threw, took too long, or gave no policy. */
+  /** Called when a load fails: it threw, took too long, or gave something that is no policy. Of an
+   *  array, one wrong policy is enough: what was loaded before holds, whole. */
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
 
@@ -34,9 +38,9 @@ export interface LimitsFromOptions {
 export interface LimitsFrom {
   /** For the option `policy` of limiters and middlewares: what holds for a key. At once where the
    *  key is known, else a promise, which never rejects. */
-  readonly policy: PolicyOfKey<Policy | Promise<Policy>>
-  /** The same, of a key. */
-  for(key: string | number | bigint): Policy | Promise<Policy>
+  readonly policy: PolicyOfKey<PolicyInput | Promise<PolicyInput>>
+  /** The same, of a key: what `load` or `default` gave, a policy or an array. */
+  for(key: string | number | bigint): PolicyInput | Promise<PolicyInput>
   /** Forgets a key, or all, so that the next request waits for what is loaded then: for a change
    *  that must not take `ttl`. Other processes do not hear of it. */
   forget(key?: string | number | bigint): void
@@ -56,7 +60,7 @@ export interface LimitsFromStatus {
 
 /** What is known of a key. */
 interface Known {
-  readonly policy: Policy
+  readonly policy: PolicyInput
   readonly staleAtMs: number
 }
 
@@ -73,10 +77,11 @@ const CHECKS: Checks<LimitsFromOptions> = {
 const RETRY_MS = 1_000
 
 /**
- * Policies from a database or any other source, by key. A key is loaded once, however many requests
- * wait for it; later requests are answered from memory, and one of them, when `ttl` has passed,
- * begins a refresh in the background. A load that fails leaves what was loaded last, or the
- * default, and is repeated a second later at the earliest (or after `ttl`, if that is less).
+ * Policies from a database or any other source, by key: one, or an array. A key is loaded once,
+ * however many requests wait for it; later requests are answered from memory, and one of them, when
+ * `ttl` has passed, begins a refresh in the background. A load that fails leaves what was loaded
+ * last, or the default, and is repeated a second later at the earliest (or after `ttl`, if that is
+ * less).
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
  * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])
@@ -94,6 +99,25 @@ export function limitsFrom(options: LimitsFromOptions): LimitsFrom {
   return limitsFromIn(processTime, options)
 }
 
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, and as `checkedUses` says */
+function checkedInput(input: PolicyInput, what: string): readonly PolicyUse[] {
+  const uses = checkedUses(input, what)
+  checkNames(uses, what)
+  return uses
+}
+
+/**
+ * Under one name, what is loaded and the default take turns: two algorithms would each count anew.
+ * @throws {TypeError} WEIR_INVALID_POLICY
+ */
+function checkKindOf(policy: Policy, defaults: readonly PolicyUse[]): void {
+  const like = defaults.find((use) => use.policy.name === policy.name)?.policy
+  if (like === undefined || isSameKind(policy, like)) return
+  if (policy.kernel === undefined || like.kernel === undefined) return
+  const right = `a policy of the default's algorithm, ${like.algorithm}, or another name`
+  throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
+}
+
 /** `limitsFrom` in another time than the process's. */
 export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom {
   checkAll(options, 'limitsFrom()', CHECKS)
@@ -101,33 +125,26 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
   const { deadlineMs = 1_000, onFailure } = options
   if (typeof load !== 'function')
     throw invalid('WEIR_INVALID_OPTION', 'load', load, 'a function of a key')
-  if (!isPolicy(otherwise)) {
-    throw invalid('WEIR_INVALID_POLICY', 'default', otherwise, 'slidingWindow({...}), ...')
-  }
+  const defaults = checkedInput(otherwise, 'default')
   const ttlMs = durationMs(ttl)
   let known = new Recent<Known>(maxKeys)
-  const loading = new Map<string, Promise<Policy>>()
+  const loading = new Map<string, Promise<PolicyInput>>()
   let loads = 0
   let failures = 0
 
-  function keep(id: string, policy: Policy, forMs: number): Policy {
+  function keep(id: string, policy: PolicyInput, forMs: number): PolicyInput {
     known.set(id, { policy, staleAtMs: time.nowMs() + forMs })
     return policy
   }
 
-  function checked(policy: Policy | undefined): Policy {
-    if (policy === undefined) return otherwise
-    if (!isPolicy(policy)) {
-      const right = 'a policy, or undefined for the default'
-      throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
-    }
-    const isRight = policy.name !== otherwise.name || isSameKind(policy, otherwise)
-    if (isRight || policy.kernel === undefined || otherwise.kernel === undefined) return policy
-    const right = `a policy of the default's algorithm, ${otherwise.algorithm}, or another name`
-    throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
+  function checked(input: PolicyInput | undefined): PolicyInput {
+    if (input === undefined) return otherwise
+    for (const { policy } of checkedInput(input, 'what load answered'))
+      checkKindOf(policy, defaults)
+    return input
   }
 
-  function failed(id: string, key: string, error: unknown): Policy {
+  function failed(id: string, key: string, error: unknown): PolicyInput {
     failures += 1
     const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
     warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
@@ -137,11 +154,11 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
   }
 
   /** One load for all that ask meanwhile. What answers after the deadline is not used. */
-  function start(id: string, key: string): Promise<Policy> {
+  function start(id: string, key: string): Promise<PolicyInput> {
     loads += 1
-    const answer = new Promise<Policy>((resolve) => {
+    const answer = new Promise<PolicyInput>((resolve) => {
       let isOver = false
-      const settle = (make: () => Policy): void => {
+      const settle = (make: () => PolicyInput): void => {
         if (isOver) return
         isOver = true
         cancel()
@@ -152,7 +169,7 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
       const fail = (error: unknown): void => settle(() => failed(id, key, error))
       const late = (): void => fail(new Error(`load took longer than ${deadlineMs} ms`))
       const cancel = time.after(deadlineMs, late, true)
-      const loaded = (policy: Policy | undefined): void => {
+      const loaded = (policy: PolicyInput | undefined): void => {
         try {
           const right = checked(policy)
           settle(() => keep(id, right, ttlMs))
@@ -167,7 +184,7 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     return answer
   }
 
-  function of(key: string): Policy | Promise<Policy> {
+  function of(key: string): PolicyInput | Promise<PolicyInput> {
     const id = nameOfKey(key)
     const found = known.get(id)
     if (found !== undefined) {
@@ -186,9 +203,10 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     return otherwise
   }
 
-  const ofKey = (key?: unknown): Policy | Promise<Policy> => {
+  const ofKey = (key?: unknown): PolicyInput | Promise<PolicyInput> => {
     const text = textOfGiven(key)
-    return text === undefined || text.length > LONGEST_KEY ? otherwise : of(text)
+    const isKnown = text !== undefined && text !== NO_KEY && text.length <= LONGEST_KEY
+    return isKnown ? of(text) : otherwise
   }
   return {
     policy: Object.assign(ofKey, { takesKey: true } as const),

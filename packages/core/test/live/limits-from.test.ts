@@ -7,6 +7,7 @@ import {
   type LimitsFromOptions,
   memoryStore,
   type Policy,
+  type PolicyInput,
   RateLimiter,
   slidingWindow,
   unlimited,
@@ -28,7 +29,7 @@ function bench(options: Partial<LimitsFromOptions> & Pick<LimitsFromOptions, 'lo
     ...options,
   })
   const limitOf = async (key: string): Promise<number> =>
-    (await time.settle(Promise.resolve(limits.for(key)))).limit
+    ((await time.settle(Promise.resolve(limits.for(key)))) as Policy).limit
   return { time, limits, limitOf, failures, warned: () => warn.mock.calls }
 }
 
@@ -42,13 +43,13 @@ test('a stampede of 10,000 keys, each ten times, asks for each once', async () =
       return Number(key.slice(1)) % 2 === 0 ? own(7) : undefined
     },
   })
-  const answers: (Policy | Promise<Policy>)[] = []
+  const answers: (PolicyInput | Promise<PolicyInput>)[] = []
   for (let turn = 0; turn < 10; turn += 1)
     for (let i = 0; i < 10_000; i += 1) answers.push(limits.for(`u${i}`))
   const policies = await time.settle(Promise.all(answers))
   expect(asked.size).toBe(10_000)
   expect(new Set(asked.values())).toEqual(new Set([1]))
-  expect(policies.filter(({ limit }) => limit === 7)).toHaveLength(50_000)
+  expect(policies.filter((policy) => (policy as Policy).limit === 7)).toHaveLength(50_000)
   expect(limits.status()).toEqual({ loading: 0, loads: 10_000, failures: 0 })
   // From then on, at once.
   expect(limits.for('u4')).toMatchObject({ limit: 7 })
@@ -90,6 +91,10 @@ test('that a key has no policy of its own is remembered, too', async () => {
   expect(loads).toBe(1)
 })
 
+/** The second is called as the default. */
+const misnamed = (policy: Policy, i: number) =>
+  i === 0 ? { ...policy, name: 'other' } : { ...policy, name: 'api' }
+
 const BROKEN: readonly (readonly [string, () => unknown])[] = [
   [
     'throws',
@@ -102,7 +107,16 @@ const BROKEN: readonly (readonly [string, () => unknown])[] = [
   ['hangs', () => new Promise(() => {})],
   ['answers null', () => null],
   ['answers rubbish', () => ({ limit: Number.POSITIVE_INFINITY })],
-  ['answers a list', () => [own(5)]],
+  ['answers no policies', () => []],
+  ['answers policies and rubbish', () => [own(5), { limit: 5 }]],
+  ['answers two policies of one name', () => [own(5), own(6)]],
+  ['answers a policy with a wrong key', () => [{ policy: own(5), key: '' }]],
+  ['answers a policy with a wrong cost', () => [{ policy: own(5), cost: -1 }]],
+  ['answers a policy with a misspelt option', () => [{ policy: own(5), costs: 1 }]],
+  [
+    'answers policies, and one is of another kind',
+    () => [own(5), fixedWindow({ name: 'daily', limit: 5, window: '1d' })].map(misnamed),
+  ],
   [
     'answers a policy of another kind',
     () => fixedWindow({ name: 'api', limit: 1e9, window: '1m' }),
@@ -237,7 +251,65 @@ test('it is the policy of a limiter, and no limit is a policy that a source may 
   expect(limits.policy({ a: 'request' })).toBe(byDefault)
 })
 
+const daily = (limit: number) => fixedWindow({ name: 'daily', limit, window: '1d' })
+const shared = (limit: number) => slidingWindow({ name: 'shared', limit, window: '1m' })
+
+test('several policies of a key are one decision, and a default may be several', async () => {
+  const { limits, time } = bench({
+    default: [own(3), daily(5)],
+    load: (key) => (key === 'pro' ? [own(10), daily(4)] : key === 'one' ? own(2) : undefined),
+  })
+  const store = memoryStore({ clock: time })
+  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })
+  const ask = (key: string, cost = 1) => time.settle(limiter.consume(key, { cost }))
+  expect(await ask('free', 3)).toMatchObject({ allowed: true, remaining: 0 })
+  expect(
+    (await ask('free')).policies.map(({ policy, remaining }) => [policy.name, remaining]),
+  ).toEqual([
+    ['api', 0],
+    ['daily', 2],
+  ])
+  expect(await ask('pro', 4)).toMatchObject({ allowed: true, policy: { name: 'daily' } })
+  expect(await ask('pro')).toMatchObject({ allowed: false, policy: { name: 'daily' } })
+  expect(await time.settle(limiter.peek('pro'))).toMatchObject({ policies: [{ remaining: 6 }, {}] })
+  expect(await ask('one', 2)).toMatchObject({ allowed: true, policies: [{}] })
+  expect(await ask('one')).toMatchObject({ allowed: false })
+})
+
+test('a key that gets other policies keeps what it used of those that it had', async () => {
+  let plan: PolicyInput = own(3)
+  const { limits, time } = bench({ load: () => plan })
+  const store = memoryStore({ clock: time })
+  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })
+  await time.settle(limiter.consume('u1', { cost: 3 }))
+  plan = [own(10), daily(100)]
+  limits.forget('u1')
+  const { policies } = await time.settle(limiter.consume('u1'))
+  expect(policies.map(({ remaining }) => remaining)).toEqual([6, 99])
+})
+
+test('a policy of a key may have a key and a cost of its own; costs and classes apply to each', async () => {
+  const { limits, time } = bench({
+    load: () => [own(10), { policy: shared(8), key: 'everybody', cost: 2 }],
+  })
+  const store = memoryStore({ clock: time })
+  const reserve = { batch: 0.5 }
+  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy, reserve })
+  const left = async (key: string, options?: object) => {
+    const { policies } = await time.settle(limiter.consume(key, options as never))
+    return policies.map(({ remaining }) => remaining)
+  }
+  expect(await left('u1', { cost: { api: 3 } })).toEqual([7, 6])
+  expect(await left('u2', { priority: 'batch' })).toEqual([4, 0])
+  const denied = await time.settle(limiter.consume('u3', { priority: 'batch' } as never))
+  expect(denied).toMatchObject({ allowed: false, policy: { name: 'shared' } })
+  expect(await left('u3')).toEqual([9, 2])
+})
+
 test.each([
+  [{ default: [] }, 'default has no policy'],
+  [{ default: [own(5), own(6)] }, 'default has two policies named "api"'],
+  [{ default: [own(5), { limit: 5 }] }, 'default'],
   [{ load: undefined }, 'load'],
   [{ load: 5 }, 'load'],
   [{ default: undefined }, 'default'],

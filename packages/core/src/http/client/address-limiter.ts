@@ -9,7 +9,7 @@ import type {
   UpToOptions,
   WaitOptions,
 } from '../../limiter/options.js'
-import type { Key } from '../../limiter/policy-set.js'
+import type { Key } from '../../policy-input.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 
 export class AddressLimiter extends RateLimiter {

@@ -8,7 +8,7 @@ import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.j
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
-import type { PolicyInput } from '../../../src/limiter/policy-set.js'
+import type { PolicyInput } from '../../../src/policy-input.js'
 
 export type SubjectName =
   | 'tokenBucket'
