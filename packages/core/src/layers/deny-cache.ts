@@ -12,6 +12,7 @@ import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
+import { MadePolicyResult, MadeResult } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 import type { Layer, LayerRequest, Pending } from './layer.js'
 
@@ -75,7 +76,7 @@ class Noting implements Pending {
   }
 }
 
-interface Denial {
+class Denial {
   readonly policySet: PolicySet
   /** What must remain: classes are denied apart from each other. */
   readonly keep: readonly number[] | undefined
@@ -87,6 +88,24 @@ interface Denial {
   readonly untilUs: number
   /** That of another class of the same key and policy set. */
   next: Denial | undefined
+
+  constructor(
+    policySet: PolicySet,
+    keep: readonly number[] | undefined,
+    costs: readonly number[],
+    result: StoreResult,
+    atUs: number,
+    untilUs: number,
+    next: Denial | undefined,
+  ) {
+    this.policySet = policySet
+    this.keep = keep
+    this.costs = costs
+    this.result = result
+    this.atUs = atUs
+    this.untilUs = untilUs
+    this.next = next
+  }
 }
 
 class Denials {
@@ -173,7 +192,7 @@ class Denials {
     const { policySet, ownKeys } = target
     let next = without(this.#denials.get(id), keep)
     if (next?.policySet !== policySet || lengthOf(next) >= MAX_CLASSES) next = undefined
-    this.#denials.set(id, { policySet, keep, costs, result, atUs, untilUs, next })
+    this.#denials.set(id, new Denial(policySet, keep, costs, result, atUs, untilUs, next))
     if (ownKeys !== undefined) this.#hasOwnKeys = true
   }
 }
@@ -203,16 +222,7 @@ function later({ nowUs, untilUs, policies: before }: StoreResult, us: number): S
   const ms = Math.floor(us / 1_000)
   const policies = new Array<PolicyResult>(before.length)
   for (let i = 0; i < before.length; i += 1) policies[i] = shorter(before[i] as PolicyResult, ms)
-  return {
-    granted: 0,
-    nowUs: nowUs + us,
-    untilUs,
-    policies,
-    source: 'cache',
-    degraded: false,
-    unavailableMs: undefined,
-    sentAtMs: undefined,
-  }
+  return new MadeResult(0, nowUs + us, untilUs, policies, 'cache', undefined)
 }
 
 /** Written out: a copy by `...` takes a third longer, and floods of refused requests come here. */
@@ -220,12 +230,12 @@ function shorter(
   { policy, cost, limit, remaining, retryAfterMs, resetAfterMs }: PolicyResult,
   ms: number,
 ): PolicyResult {
-  return {
+  return new MadePolicyResult(
     policy,
     cost,
     limit,
     remaining,
-    retryAfterMs: retryAfterMs > ms ? retryAfterMs - ms : 0,
-    resetAfterMs: resetAfterMs > ms ? resetAfterMs - ms : 0,
-  }
+    retryAfterMs > ms ? retryAfterMs - ms : 0,
+    resetAfterMs > ms ? resetAfterMs - ms : 0,
+  )
 }

@@ -3,7 +3,7 @@
 import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { checkedCost, type PolicyUse } from '../policy-input.js'
-import type { Mode, StoreRequest } from '../store.js'
+import type { Mode, StoreRequest, Target } from '../store.js'
 import type { Resolved } from './policy-set.js'
 
 /** Units of each policy; or of some of them, by their names. */
@@ -16,6 +16,30 @@ export interface LimiterRequest extends StoreRequest {
   readonly key?: string | undefined
   /** Its class, of which `keep` follows. */
   readonly priority?: string | undefined
+}
+
+/** A class: see those of request.ts. */
+export class MadeRequest implements LimiterRequest {
+  readonly mode: Mode
+  readonly target: Target
+  readonly costs: readonly number[]
+  readonly count = 1
+  readonly uses: readonly PolicyUse[] | undefined
+  readonly key: string
+
+  constructor(
+    mode: Mode,
+    target: Target,
+    costs: readonly number[],
+    uses: readonly PolicyUse[] | undefined,
+    key: string,
+  ) {
+    this.mode = mode
+    this.target = target
+    this.costs = costs
+    this.uses = uses
+    this.key = key
+  }
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_COST unless it is whole, and from 1 to `most` */

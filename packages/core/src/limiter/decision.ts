@@ -140,13 +140,14 @@ function madeOf(request: LimiterRequest, result: StoreResult, binding: PolicyRes
   const { granted, unavailableMs } = result
   const { target, key = target.key } = request
   const { name } = target.policySet
-  if (granted > 0) return allowed(name, binding, key, result, new Receipt(request, result))
+  if (granted > 0)
+    return new AllowedDecision(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
-    return denied(name, binding, key, result, 'store-unavailable', unavailableMs)
+    return new DeniedDecision(name, binding, key, result, 'store-unavailable', unavailableMs)
   const { retryAfterMs } = binding
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
   const reason = isNever ? 'cost-exceeds-limit' : 'limit'
-  return denied(name, binding, key, result, reason, retryAfterMs)
+  return new DeniedDecision(name, binding, key, result, reason, retryAfterMs)
 }
 
 /** A policy set of a limiter; those of others have no counters. */
@@ -222,14 +223,14 @@ export function unlimitedDecision(
   const limit = Number.POSITIVE_INFINITY
   const binding = { policy, cost: 0, limit, remaining: limit, retryAfterMs: 0, resetAfterMs: 0 }
   const all: All = { policies: [binding], source, degraded }
-  return allowed(limiter, binding, key, all, new Receipt(undefined, undefined))
+  return new AllowedDecision(limiter, binding, key, all, new Receipt(undefined, undefined))
 }
 
 /** The denial where it is not known what limits. */
 export function withoutPolicy(limiter: string, key: string, policy: Policy): Denied {
   const binding = { policy, limit: 0, remaining: 0, resetAfterMs: UNKNOWN_MS }
   const all = { policies: [], source: 'local', degraded: true } as const
-  return denied(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS)
+  return new DeniedDecision(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS)
 }
 
 /** Nothing says when a look-up will go well again. */
@@ -331,8 +332,8 @@ export function published<Made extends Decision>(decision: Made, mode: Mode): Ma
 export function copyOf(decision: Decision): Decision {
   const { limiter, key, priority } = decision
   const copy = decision.allowed
-    ? allowed(limiter, decision, key, decision, decision.receipt)
-    : denied(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
+    ? new AllowedDecision(limiter, decision, key, decision, decision.receipt)
+    : new DeniedDecision(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
   return ofClass(copy, priority)
 }
 
@@ -341,49 +342,66 @@ type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfter
 /** What it says of all of them. */
 type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
-function allowed(
-  limiter: string,
-  { policy, limit, remaining, resetAfterMs }: Binding,
-  key: string,
-  { policies, source, degraded }: All,
-  receipt: Receipt,
-): Allowed {
-  return {
-    allowed: true,
-    limiter,
-    policy,
-    key,
-    limit,
-    remaining,
-    resetAfterMs,
-    policies,
-    source,
-    degraded,
-    receipt,
+class AllowedDecision implements Allowed {
+  readonly allowed = true
+  readonly limiter: string
+  readonly policy: Policy
+  readonly key: string
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAfterMs: number
+  readonly policies: readonly PolicyResult[]
+  readonly source: Allowed['source']
+  readonly degraded: boolean
+  readonly receipt: Receipt
+
+  constructor(limiter: string, binding: Binding, key: string, all: All, receipt: Receipt) {
+    this.limiter = limiter
+    this.policy = binding.policy
+    this.key = key
+    this.limit = binding.limit
+    this.remaining = binding.remaining
+    this.resetAfterMs = binding.resetAfterMs
+    this.policies = all.policies
+    this.source = all.source
+    this.degraded = all.degraded
+    this.receipt = receipt
   }
 }
 
-function denied(
-  limiter: string,
-  { policy, limit, remaining, resetAfterMs }: Binding,
-  key: string,
-  { policies, source, degraded }: All,
-  reason: Denied['reason'],
-  retryAfterMs: number,
-): Denied {
-  return {
-    allowed: false,
-    reason,
-    limiter,
-    policy,
-    key,
-    limit,
-    remaining,
-    retryAfterMs,
-    resetAfterMs,
-    policies,
-    source,
-    degraded,
+class DeniedDecision implements Denied {
+  readonly allowed = false
+  readonly reason: Denied['reason']
+  readonly limiter: string
+  readonly policy: Policy
+  readonly key: string
+  readonly limit: number
+  readonly remaining: number
+  readonly retryAfterMs: number
+  readonly resetAfterMs: number
+  readonly policies: readonly PolicyResult[]
+  readonly source: Denied['source']
+  readonly degraded: boolean
+
+  constructor(
+    limiter: string,
+    binding: Binding,
+    key: string,
+    all: All,
+    reason: Denied['reason'],
+    retryAfterMs: number,
+  ) {
+    this.reason = reason
+    this.limiter = limiter
+    this.policy = binding.policy
+    this.key = key
+    this.limit = binding.limit
+    this.remaining = binding.remaining
+    this.retryAfterMs = retryAfterMs
+    this.resetAfterMs = binding.resetAfterMs
+    this.policies = all.policies
+    this.source = all.source
+    this.degraded = all.degraded
   }
 }
 

@@ -11,7 +11,7 @@ import { notify, warnOnce } from '../base/warnings.js'
 import { type Layer, layerOf, ownLayerOf, promiseOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkedKey, type Key, LongKeyError, type PolicyInput } from '../policy-input.js'
-import { partOfTarget } from '../request.js'
+import { MadeTarget, partOfTarget } from '../request.js'
 import type { Mode, PolicySet, Store, StoreRequest } from '../store.js'
 import { AskLine } from './asking.js'
 import {
@@ -20,6 +20,7 @@ import {
   checkUnits,
   costsOf,
   type LimiterRequest,
+  MadeRequest,
   refundedCosts,
   settledCosts,
 } from './costs.js'
@@ -565,7 +566,7 @@ function requestOf(
   { uses, ownKeys }: Resolved,
   policySet: PolicySet,
 ): LimiterRequest {
-  return { mode, target: { policySet, key: nameOfKey(key), ownKeys }, costs, count: 1, uses, key }
+  return new MadeRequest(mode, new MadeTarget(policySet, nameOfKey(key), ownKeys), costs, uses, key)
 }
 
 const checkEnabled = ofType('boolean')

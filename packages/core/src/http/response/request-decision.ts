@@ -93,7 +93,8 @@ export function withDecision(
   const { waitedMs = 0 } = decision as Partial<WaitDecision>
   return isCarried(found)
     ? withOneMore(found, decision, waitedMs, settings)
-    : carry(decision, waitedMs, [decision], [settings])
+    : // No literals: see the classes of request.ts.
+      carry(decision, waitedMs, Array.of(decision), Array.of(settings))
 }
 
 function withOneMore(

@@ -1,0 +1,72 @@
+// Where V8 allocates decisions after many have been in flight at once. A file of its own: it must
+// begin with code that is not optimized yet.
+
+import { setFlagsFromString } from 'node:v8'
+import { expect, test } from 'vitest'
+import { type HttpAdapter, httpLimiter, type RequestDecision } from '../../src/http/index.js'
+
+interface Request {
+  readonly address: string
+  carried?: RequestDecision
+}
+
+const adapter: HttpAdapter<Request, object> = {
+  address: (request) => request.address,
+  peer: (request) => request.address,
+  trust: () => 'nobody',
+  method: () => 'GET',
+  header: () => undefined,
+  placed: (request) => request.carried,
+  place: (request, decision) => {
+    request.carried = decision
+  },
+  headersSent: () => false,
+  setHeader: () => undefined,
+  afterResponse: () => undefined,
+}
+
+/** In flight at once; V8 judges a literal by 100 objects of code that is not optimized. */
+const BURST = 5_000
+const LATER = 20_000
+
+setFlagsFromString('--allow-natives-syntax')
+const isYoung = new Function('object', 'return %InYoungGeneration(object)') as (
+  object: unknown,
+) => boolean
+
+test('decisions are freed by minor collections, also after a burst of slow answers', () => {
+  const { check } = httpLimiter<Request, object>({ limit: 1, window: '1h' }, adapter)
+  let count = 0
+  const decided = (): RequestDecision => {
+    // Every second request of an address is denied.
+    const request: Request = { address: `10.0.${count >> 9}.${(count >> 1) % 256}` }
+    count += 1
+    void check(request, {})
+    return request.carried as RequestDecision
+  }
+  fillNewSpace()
+  const inFlight = Array.from({ length: BURST }, decided)
+  for (let i = 0; i < LATER; i += 1) decided()
+
+  const old = new Set<string>()
+  for (let i = 0; i < 10; i += 1) {
+    for (const [what, part] of Object.entries(partsOf(decided()))) if (!isYoung(part)) old.add(what)
+  }
+  expect([...old]).toEqual([])
+  expect(inFlight).toHaveLength(BURST)
+})
+
+/** V8 judges literals only while its space for new objects is as large as it may be. */
+function fillNewSpace(): void {
+  const kept: string[] = []
+  for (let i = 0; i < 1_000_000; i += 1) kept.push(`kept ${i}`)
+}
+
+function partsOf(carried: RequestDecision): Record<string, unknown> {
+  const [decision] = carried.all
+  const { request, result } = (decision?.allowed ? decision.receipt : undefined) ?? {}
+  const { policies } = carried
+  const parts = { carried, all: carried.all, decision, policies, policy: policies[0] }
+  if (request === undefined || result === undefined) return parts
+  return { ...parts, request, target: request.target, result, untilUs: result.untilUs }
+}
