@@ -31,7 +31,7 @@ export function checkFits(
 }
 
 /** @throws {RangeError} WEIR_INVALID_OPTION */
-function checkSome(processes: Processes, name: string): void {
+export function checkSome(processes: Processes, name: string): void {
   if (processes.length > 0) return
   const what = `no process has reported livePolicies named "${name}" in the last 15 s`
   const remedy = 'check --name, --redis and --prefix, or give --force where none is running'

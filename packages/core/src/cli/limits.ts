@@ -9,7 +9,15 @@ import { type Field, fieldOf, textOfField } from '../live/fields.js'
 import { processesOf } from '../live/reports.js'
 import type { OverrideKey } from '../live/types.js'
 import type { SettingAnswer, SettingChange, Settings } from '../settings.js'
-import { checkFits, defaultOf, defaultsIn, laggardsIn, namesOf, remarksOn } from './fleet.js'
+import {
+  checkFits,
+  checkSome,
+  defaultOf,
+  defaultsIn,
+  laggardsIn,
+  namesOf,
+  remarksOn,
+} from './fleet.js'
 
 /** Which settings, of which store. */
 export interface Place {
@@ -20,13 +28,13 @@ export interface Place {
   readonly isForced: boolean
 }
 
-/** What is said of a field. */
+/** What is said of a field. Somebody may have written it by hand. */
 function title(text: string): string {
   const field = fieldOf(text)
-  if (field === undefined) return text
-  if (field.kind === 'policy') return field.name
+  if (field === undefined) return printed(text)
+  if (field.kind === 'policy') return printed(field.name)
   const whose = `${JSON.stringify(field.key)}${field.kind === 'prefix' ? '...' : ''}`
-  return `${field.name} of ${whose}`
+  return printed(`${field.name} of ${whose}`)
 }
 
 /** @returns lines to print */
@@ -57,6 +65,7 @@ export async function listLimits({ settings, name }: Place): Promise<string[]> {
 
 export async function limitsHistory({ settings, name }: Place): Promise<string[]> {
   const { changes = [] } = await settings.news(name)
+  if (changes.length === 0) return [`"${name}" has never been changed`]
   return changes.toReversed().map((change) => {
     const { version, nowUs, field, value, was } = change
     const at = new Date(nowUs / 1_000).toISOString()
@@ -127,6 +136,7 @@ export async function rollBack(place: Place, text: string): Promise<string[]> {
   const version = Number(text)
   const fields = await fieldsOfVersion(settings, name, version)
   const processes = await processesOf(settings, name)
+  if (fields.length === 0 && !place.isForced) checkSome(processes, name)
   for (const { field: of, value } of fields) {
     const field = fieldOf(of)
     if (field !== undefined && value !== '' && !place.isForced)
@@ -167,8 +177,10 @@ function sentence(
   { outcome, version, activeUs, ...change }: SettingAnswer,
   otherwise?: Policy,
 ): string {
-  const what = `${title(change.field)}: ${told(change.was)} -> ${told(change.value)}`
-  if (outcome === 'same') return `${title(change.field)} is so already, in version ${version}`
+  const of = title(change.field)
+  if (outcome === 'same')
+    return `${of}: ${told(change.value)} already, nothing changed, version ${version}`
+  const what = `${of}: ${told(change.was)} -> ${told(change.value)}`
   const at = new Date(activeUs / 1_000).toISOString()
   return `${what}, version ${version}, from ${at} on${countOf(change, otherwise)}`
 }
@@ -193,9 +205,10 @@ function told(value: string): string {
   return value === '' ? '(not set)' : printed(value)
 }
 
-/** As JSON has it, but nothing that a terminal would obey. */
+/** As JSON has it, but nothing that a terminal would obey, or show as something else. */
 function printed(value: string): string {
-  return value.replace(/[^\x20-\x7e]/g, (unit) => {
-    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => {
+    const units = character.split('').map((unit) => unit.charCodeAt(0))
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
   })
 }

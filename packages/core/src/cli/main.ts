@@ -166,7 +166,11 @@ function commandOf([command, ...args]: readonly string[], under: string | undefi
   }
 }
 
-function unknown(given: string | undefined): Error {
-  const right = 'one that weir --help names'
+/** Says how a command is used that there is. */
+function unknown(given: string): Error {
+  const begin = `  weir limits ${given.split(' ', 1)} `
+  const lines = HELP.split('\n').filter((line) => line.startsWith(begin))
+  const usages = lines.map((line) => line.trim().split('  ', 1).join())
+  const right = usages.join(', or ') || 'one that weir --help names'
   return misused(invalid('WEIR_INVALID_OPTION', 'command', given, right, 'string'))
 }

@@ -50,6 +50,8 @@ export class Follower {
   heardAtMs: number | undefined
   /** When it was last heard, and all that it said is known here; undefined: never. */
   currentAtMs: number | undefined
+  /** The store could not be read when it was asked last. */
+  isFailing = false
   readonly #options: FollowerOptions
   #fields = new Map<string, string>()
   #heard: SettingsVersion | undefined
@@ -59,7 +61,6 @@ export class Follower {
   /** The store's clock, when it was last heard. */
   #storeUs = 0
   #lastPoll: Promise<unknown> = Promise.resolve()
-  #isFailing = false
   #isClosed = false
   #cancelPoll = (): void => {}
   #cancelChange = (): void => {}
@@ -97,11 +98,11 @@ export class Follower {
     if (this.#isClosed) return false
     try {
       await this.#poll()
-      this.#isFailing = false
+      this.isFailing = false
       return true
     } catch (error) {
-      if (!this.#isFailing && !this.#isClosed) this.#options.failed(error)
-      this.#isFailing = true
+      if (!this.isFailing && !this.#isClosed) this.#options.failed(error)
+      this.isFailing = true
       return false
     } finally {
       if (!this.#isClosed) this.#options.asked()

@@ -116,6 +116,8 @@ export function livePoliciesIn<Name extends string>(
     time,
     textOf: () => textOf(status(), held.refused),
     failed(error) {
+      // Of a store that cannot be read either there was a warning.
+      if (follower.isFailing) return
       const why = error instanceof Error ? error.message : quote(error)
       const what = `this process cannot report its policies of "${name}": ${why}`
       warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they hold all the same`)

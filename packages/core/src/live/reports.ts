@@ -104,7 +104,7 @@ interface ReportingOptions {
   readonly name: string
   readonly time: Time
   readonly textOf: () => string
-  /** The store did not take it, three times in a row. */
+  /** The store has not taken it three times in a row, or more. */
   readonly failed: (error: unknown) => void
 }
 
@@ -141,7 +141,7 @@ export class Reporting {
         this.#isSending = false
         this.#sent = undefined
         this.#failures += 1
-        if (this.#failures === 3) failed(error)
+        if (this.#failures >= 3) failed(error)
       },
     )
   }

@@ -32,10 +32,11 @@ end
 local over = redis.call('ZRANGE', reported, '-inf', shown(now), 'BYSCORE', 'LIMIT', 0, 100)
 for _, process in ipairs(over) do forget(process) end
 if ARGV[3] == '' then forget(ARGV[2]) return 0 end
-redis.call('HSET', processes, ARGV[2], ARGV[3])
+-- In this order no report stays for good where a user may not call one of these.
 redis.call('ZADD', reported, shown(now + ARGV[4]), ARGV[2])
-redis.call('PEXPIRE', processes, ARGV[4])
 redis.call('PEXPIRE', reported, ARGV[4])
+redis.call('HSET', processes, ARGV[2], ARGV[3])
+redis.call('PEXPIRE', processes, ARGV[4])
 return 1
 `
 

@@ -63,7 +63,7 @@ if version and version ~= restored and not logged(version) then version = nil en
 
 const WITH_VERSION = `${HEAD}
 if not version then
-  return redis.error_reply('ERR the settings have a version that is none; any change mends it')
+  return redis.error_reply('ERR their version is none of Weir\\'s; any change mends it')
 end
 `
 
@@ -153,7 +153,8 @@ export function redisSettings(
     endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
 
   async function call(source: string, args: string[]): Promise<unknown> {
-    if (!connection.isStarted) await connection.connecting()
+    // Not for as long as a request may wait, but until the deadline of the call.
+    await connection.attempt()
     const why = connection.unready()
     if (why !== undefined) throw new Error(why)
     try {
@@ -179,8 +180,9 @@ export function redisSettings(
       return textsOf(await withDeadline(reply, ms, time, 'Redis'))
     } catch (error) {
       if (error instanceof StoreError) throw error
+      const commands = connection.database === 0 ? COMMANDS : `${COMMANDS} +select`
       const remedy = isRefusal(error)
-        ? `; run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${COMMANDS}`
+        ? `; run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${commands}`
         : ''
       const what = `Redis could not say or change the settings of "${name}"`
       const problem = `${what}: ${reasonOf(error)}${remedy}`

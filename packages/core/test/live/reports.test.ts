@@ -95,6 +95,30 @@ test('what cannot be reported is warned of once, and what holds is as before', a
   expect(codes).toEqual(['WEIR_SETTINGS_UNREPORTED'])
 })
 
+test('while the store cannot be read, that is the only warning', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  let isAway = false
+  const fail = async () => {
+    if (isAway) throw new Error('away')
+  }
+  const { time, settings, live } = bench({ free: api(10) }, fail)
+  const { news } = settings
+  settings.news = async (...args) => {
+    await fail()
+    return news(...args)
+  }
+  await time.advance(10_000)
+  isAway = true
+  await time.advance(30_000)
+  expect(live.status().isCurrent).toBe(false)
+  isAway = false
+  await time.advance(10_000)
+  expect(live.status().isCurrent).toBe(true)
+  const codes = warn.mock.calls.map(([, options]) => (options as { code: string }).code)
+  expect(codes).toEqual(['WEIR_SETTINGS_UNREAD'])
+})
+
 test('what is no report of a process is passed over', async () => {
   const good = { version: 3, pending: 0, isCurrent: true, isWhole: true, refused: {} }
   const future = { algorithm: 'lock-out', name: 'log-in' }

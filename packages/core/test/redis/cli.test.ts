@@ -84,7 +84,9 @@ test('what is set is listed, told in the history, and read by an application', a
   expect(await run('set', 'free', policy(20))).toMatch(
     /^free: \(not set\) -> \{.*"limit":20.*\}, version 1, from 20.*Z on; what was used counts on$/,
   )
-  expect(await run('set', 'free', policy(20))).toBe('free is so already, in version 1')
+  expect(await run('set', 'free', policy(20))).toBe(
+    `free: ${policy(20)} already, nothing changed, version 1`,
+  )
   expect(await run('set', 'free', policy(30))).toContain('what was used counts on')
   expect(await run('set', 'free', policy(30, '2m'))).toContain('the count begins anew')
   expect(await run('override', 'u1', policy(5))).toContain('api of "u1": (not set) -> ')
@@ -136,7 +138,7 @@ test('what no process would follow is refused before it is written, and says wha
     const refused = expect(run(...args)).rejects
     await refused.toMatchObject({ ...error, message: expect.stringContaining(message) })
   }
-  expect(await run('history')).toBe('')
+  expect(await run('history')).toContain('has never been changed')
   expect(await run('override', 'u1', '{"algorithm":"unlimited","name":"api"}')).toMatch(
     /version 1, from 20\S+Z on$/,
   )
@@ -222,6 +224,29 @@ test('a rollback to what does not fit any more is refused whole', async () => {
   expect((await live.list()).version).toBe(3)
 })
 
+test('what somebody wrote by hand is printed without what a terminal would obey', async () => {
+  const { name, run } = bench()
+  const fields = ['.a\u001b[31mb', '=api:"k\u009b31m"', '=api*"\u202eüser"', 'two\nlines']
+  const client = singleClient()
+  for (const field of fields) await client.hset(`weir:{settings:${name}}`, field, 'x\u001b')
+  const listed = await run('list')
+  expect(listed).not.toMatch(/[^\P{C}\n]/u)
+  expect(listed).toContain('api of "\\u202eüser"...  x\\u001b')
+  expect(listed.split('\n')).toHaveLength(4)
+})
+
+test('what has no processes and no history is told from what is so already', async () => {
+  const { name, run, start } = bench()
+  expect(await run('history')).toBe(`"${name}" has never been changed`)
+  await expect(run('rollback', '0')).rejects.toThrow('no process has reported')
+  expect(await run('rollback', '0', '--force')).toBe(`"${name}" is at version 0 already`)
+  await start()
+  expect(await run('rollback', '0')).toBe(`"${name}" is at version 0 already`)
+  expect(await run('remove', 'u1')).toBe(
+    'api of "u1": (not set) already, nothing changed, version 0',
+  )
+})
+
 test('an override is removed by its key alone, unless the key has several', async () => {
   const { run } = bench()
   await run('override', 'u1', policy(5), '--force')
@@ -252,6 +277,19 @@ test.each([
     exitCode: 2,
     message: expect.stringContaining(message),
   })
+})
+
+test.each([
+  [['set', 'free'], 'command is "set free"; give weir limits set NAME POLICY'],
+  [['list', 'free'], 'give weir limits list'],
+  [['rollback'], 'give weir limits rollback VERSION'],
+  [
+    ['override', 'u1'],
+    'give weir limits override KEY POLICY, or weir limits override --under PREFIX POLICY',
+  ],
+])('of a command that lacks something, %j, its use is told', async (args, message) => {
+  const error = await weir(['limits', ...args]).catch((failure: Error) => failure)
+  expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
 })
 
 test.each([

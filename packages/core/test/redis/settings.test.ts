@@ -1,7 +1,7 @@
 // Live policies in Redis: how they get from one process to another, and what becomes of them when
 // the server is away, restarts, or will not have them. Time passes when a test says so.
 
-import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { freePort, type RedisServer, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import {
   afterAll,
@@ -243,6 +243,7 @@ test.each(['999999999999999', '3', 'x'])(
       expect(each.status()).toMatchObject({ version: 4, isCurrent: true })
     }
     expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
+    expect(String(emitted.mock.calls[0]?.[0])).toContain('any change mends it')
   },
 )
 
@@ -352,6 +353,18 @@ test('where Redis is away at the start the defaults hold, until it is there', as
   client.disconnect()
 })
 
+test('a first connection that takes longer than a request may wait is no failure', async () => {
+  const proxy = await startProxy(server.port)
+  onTestFinished(() => proxy.stop())
+  await proxy.set({ latencyMs: 75 })
+  const fleet = fleetOf({ deadlineMs: 50 })
+  const client = new Redis(proxy.port, { ...patientOptions, lazyConnect: true })
+  onTestFinished(() => client.disconnect())
+  const live = fleet.join(client)
+  expect(await live.refresh()).toBe(true)
+  expect(codes()).toEqual([])
+})
+
 test.each([
   [100, 1_000],
   [10_000, 10_000],
@@ -418,6 +431,43 @@ test('a user that may not report what it has is told what to permit, and limits 
   expect(codes()).toEqual(['WEIR_SETTINGS_UNREPORTED'])
   expect(String(emitted.mock.calls[0]?.[0])).toContain('+zadd +zrange +zrem')
   expect(live.for('free').limit).toBe(20)
+})
+
+test('of a user that may do part of it no report stays for good', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  const rules = '~weir:* +@all -zadd'
+  await client.call('ACL', 'SETUSER', 'part', 'reset', 'on', '>word', ...rules.split(' '))
+  const live = fleet.join(await clientOf(server.port, { username: 'part', password: 'word' }))
+  await live.set('free', api(20))
+  await waitUntil('it has tried', async () => {
+    await fleet.step(1_000)
+    return codes().includes('WEIR_SETTINGS_UNREPORTED')
+  })
+  expect(await client.keys(`weir:{settings:${fleet.name}}*`)).toEqual([
+    `weir:{settings:${fleet.name}}`,
+  ])
+})
+
+test('in another database a user is told to permit what selects it', async () => {
+  const fleet = fleetOf()
+  const client = await clientOf(server.port)
+  const rules = '~weir:* +ping +info'
+  await client.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>word', ...rules.split(' '))
+  const own = new Redis(server.port, {
+    ...patientOptions,
+    username: 'other',
+    password: 'word',
+    db: 3,
+  })
+  own.on('error', () => {})
+  onTestFinished(() => own.disconnect())
+  const live = fleet.join(own)
+  const error = await live.set('free', api(20)).catch((failure: Error) => failure)
+  const [, told = ''] = /ACL SETUSER <user> (.*)$/.exec((error as Error).message) ?? []
+  expect(told).toContain('+select')
+  await client.call('ACL', 'SETUSER', 'other', ...told.split(' '))
+  expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
 })
 
 test('what processes report leaves nothing behind in Redis', async () => {

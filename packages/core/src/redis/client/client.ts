@@ -63,6 +63,11 @@ export interface Connection {
    * connect.
    */
   connecting(): Promise<void> | undefined
-  /** Ends the wait. */
+  /**
+   * While the client makes any connection, however long that takes: resolves when the attempt has
+   * succeeded or failed. Lets a lazy client connect.
+   */
+  attempt(): Promise<void> | undefined
+  /** Ends both waits. */
   close(): void
 }

@@ -104,9 +104,13 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
     close = resolve
   })
 
+  function connectLazily(): void {
+    if (client.status === 'wait') client.connect?.().catch(() => {})
+  }
+
   function connecting(): Promise<void> | undefined {
     const { status } = client
-    if (status === 'wait') client.connect?.().catch(() => {})
+    connectLazily()
     connection.isStarted ||= !STARTING.includes(status as string)
     if (connection.isStarted) return undefined
     if (waiting === undefined) {
@@ -133,6 +137,7 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
     return commands[command].call(line, args)
   }
 
+  const hasEvents = typeof client.on === 'function' && typeof client.off === 'function'
   const isCluster = client.isCluster === true
   const send: Send = pipelines(client)
     ? (command, args) => builtIn(client, command, args)
@@ -189,7 +194,7 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
   const { keyPrefix } = (client.options ?? {}) as { readonly keyPrefix?: string | null }
   const connection: Connection & { isStarted: boolean } = {
     isCluster,
-    isStarted: typeof client.on !== 'function' || typeof client.off !== 'function',
+    isStarted: !hasEvents,
     keyPrefix: keyPrefix ?? '',
     get database() {
       return database.number
@@ -223,6 +228,11 @@ export function connectionOf(client: RedisLike, options: ConnectionOptions): Con
       }
     },
     connecting,
+    attempt() {
+      connectLazily()
+      if (client.status === 'connect') watch(client as NodeConnection)
+      return hasEvents && STARTING.includes(client.status as string) ? attemptOf(client) : undefined
+    },
     close,
     unready() {
       if (connecting() !== undefined || isReady(client)) return undefined
