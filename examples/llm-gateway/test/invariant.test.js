@@ -1,12 +1,12 @@
 // @ts-check
 // What the gateway promises, whatever its clients, its model and its own processes do.
 
-import { memoryStore, recommendedRedisOptions, redisStore } from '@weir/core'
+import { memoryStore, RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
 import { startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { complete } from '../src/complete.js'
-import { costOf, estimateOf, limiterOn, policiesOf } from '../src/limits.js'
+import { costOf, estimateOf, policiesOf } from '../src/limits.js'
 import { randomFrom, virtualTime } from './virtual.js'
 
 /** @typedef {import('../src/limits.js').Usage} Usage */
@@ -72,7 +72,9 @@ test.each(['memory', 'Redis'])(
   async (kind) => {
     const time = virtualTime()
     const { stores, check } = await storesOf(/** @type {'memory' | 'Redis'} */ (kind), time.clock)
-    const limiters = stores.map((store) => limiterOn(store, LIMITS))
+    // Workers are processes of their own, but here.
+    const shared = { name: 'llm-gateway', policy: policiesOf(LIMITS), shared: true }
+    const limiters = stores.map((store) => new RateLimiter({ ...shared, store }))
     const workers = limiters.map((limiter) => time.watched(limiter))
 
     /** @type {Seen[]} */

@@ -47,6 +47,14 @@ process.on('warning', (warning) => {
   if (warning.name === 'WeirWarning') throw warning
 })
 
+let hosts = 0
+
+/** A snippet is a program of its own: where Redis is, no other counts. */
+function newHost() {
+  hosts += 1
+  return `127.0.0.${hosts}`
+}
+
 /** What the documents take for granted: made when it is first used, and anew for each snippet. */
 const surroundings = {
   app: () => express(),
@@ -55,7 +63,7 @@ const surroundings = {
     next()
   },
   search: () => (_req, res) => res.send('found'),
-  client: () => new Redis(recommendedRedisOptions).on('error', () => {}),
+  client: () => new Redis({ ...recommendedRedisOptions, host: newHost() }).on('error', () => {}),
   store: () => redisStore(globalThis.client),
   limiter: () => new RateLimiter({ name: 'snippet', policy: globalThis.loginPolicy }),
   loginPolicy: () => slidingLog({ limit: 5, window: '15m' }),

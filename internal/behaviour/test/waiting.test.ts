@@ -160,7 +160,9 @@ describe.each(servers)('$name', (kind) => {
       })
       const urls: string[] = []
       for (const store of stores)
-        urls.push((await serve(kind, { limiters: [{ store, policy, wait: '1h' }] })).url)
+        urls.push(
+          (await serve(kind, { limiters: [{ store, policy, wait: '1h', shared: true }] })).url,
+        )
       const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
       const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
       await ask(urls[0] as string)

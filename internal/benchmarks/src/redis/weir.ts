@@ -62,6 +62,7 @@ export function limiting(
   const limiter = new RateLimiter({
     store,
     policy: (POLICIES[name] as (limit: number) => Policy)(limit),
+    shared: true,
   })
   let disturbed = false
   store.on('fallback', () => {

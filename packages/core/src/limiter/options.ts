@@ -37,8 +37,9 @@ export interface RateLimiterOptions {
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined
-  /** True: another limiter of this name on this store is meant to share its counters, so do not
-   *  warn. */
+  /** True: another limiter of this name in this process is meant to share its counters, on this
+   *  store or another one that counts in the same Redis, so do not warn of it (WEIR_SHARED_NAME).
+   *  Default false. */
   readonly shared?: boolean | undefined
   /** How many may wait in this process: of a class under a key, and in all. More are denied at
    *  once. Default 1,000 and 10,000. */

@@ -4,6 +4,7 @@ import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorit
 import { Recent } from '../base/cache.js'
 import { quote, typeError } from '../base/errors.js'
 import { nameOfKey } from '../base/key-name.js'
+import { type Place, placeOf } from '../base/places.js'
 import { warnOnce } from '../base/warnings.js'
 import {
   checkedUses,
@@ -130,28 +131,47 @@ export function warnOfNamesake({ policySet, ownKeys }: Resolved, store: Store): 
     const counter = `${name}/${policy.name}/${counterOf(policy)}`
     // Keys of their own may well be different ones.
     if (ownKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
-    const what = `two limiters named "${name}" on one store share the counters of policy "${policy.name}"`
-    const remedy = 'give each limiter a name, or pass shared: true if they are meant to share'
-    warnOnce('WEIR_SHARED_NAME', counter, `${what}; ${remedy}`)
+    const what = `two limiters named "${name}" share the counters of policy "${policy.name}"`
+    const where = 'on one store, or on Redis stores that count in one place'
+    const remedy = 'give each limiter a name, pass shared: true if they are meant to share'
+    const rest = 'or close the store that is no longer used'
+    warnOnce('WEIR_SHARED_NAME', counter, `${what}, ${where}; ${remedy}, ${rest}`)
   })
 }
 
 /** A limiter that has these policies is closed: another may have its name. */
 export function freeNames({ policySet }: Resolved, store: Store): void {
   for (const policy of policySet?.policies ?? [])
-    notes.get(store)?.delete(`${policySet?.name}/${policy.name}/${counterOf(policy)}`)
+    notesOf(store).delete(`${policySet?.name}/${policy.name}/${counterOf(policy)}`)
 }
 
-/** What limiters of a store have noted of a name lately. */
-const notes: WeakMap<Store, Recent<string>> = new WeakMap()
+/** What a limiter has noted of a name. The place is its store's, if that has one. */
+interface Note {
+  readonly text: string
+  readonly place: Place | undefined
+}
 
-/** Notes something of a name. Returns what was noted before. */
-function noted(store: Store, name: string, note: string): string | undefined {
-  const ofStore = notes.get(store) ?? new Recent(MAX_NOTES)
-  notes.set(store, ofStore)
-  const before = ofStore.get(name)
-  ofStore.set(name, note)
-  return before
+const MAX_NOTES = 10_000
+const MAX_PLACES = 1_000
+const notesOnStores: WeakMap<Store, Recent<Note>> = new WeakMap()
+const notesAtPlaces: Recent<Recent<Note>> = new Recent(MAX_PLACES)
+
+/** What limiters have noted lately on a store, and on all that count where it does. */
+function notesOf(store: Store): Recent<Note> {
+  const place = placeOf(store)
+  const known = place === undefined ? notesOnStores.get(store) : notesAtPlaces.get(place.name)
+  const notes = known ?? new Recent(MAX_NOTES)
+  if (place === undefined) notesOnStores.set(store, notes)
+  else notesAtPlaces.set(place.name, notes)
+  return notes
+}
+
+/** Notes something of a name. Returns what was noted before, unless that store is closed. */
+function noted(store: Store, name: string, text: string): string | undefined {
+  const notes = notesOf(store)
+  const before = notes.get(name)
+  notes.set(name, { text, place: placeOf(store) })
+  return before?.place?.isClosed ? undefined : before?.text
 }
 
 /**
@@ -202,7 +222,6 @@ function withoutLimits(given: readonly PolicyUse[], limiter: string): readonly P
 }
 
 const MAX_REMEMBERED = 1_000
-const MAX_NOTES = 10_000
 
 function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
   if (key === undefined) return undefined

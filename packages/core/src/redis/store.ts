@@ -1,6 +1,7 @@
 // The Redis store, and the way of a request through it. Redis is not asked by what a deny cache or
 // a lease answers, and while the breaker of its node is open.
 
+import { type Place, withPlace } from '../base/places.js'
 import { processTime, type Time } from '../base/time.js'
 import { acrossSlots } from '../layers/across-slots.js'
 import { withDenyCache } from '../layers/deny-cache.js'
@@ -13,7 +14,9 @@ import { layeredStore, type ResilientStore } from '../layers/resilience/resilien
 import type { Target } from '../store.js'
 import { checkClient } from './client/check.js'
 import type { RedisLike } from './client/client.js'
+import { placeOfClient } from './client/place.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
+import type { KeyFormat } from './transport/keys.js'
 import { type RedisTransport, redisTransport } from './transport/transport.js'
 
 export type RedisHealth = StoreHealth
@@ -40,17 +43,26 @@ export function redisStoreIn(
   const settings = checkedRedisOptions(options)
   const transport = redisTransport(client, settings, time)
   const layers = layersOver(transport, settings, time)
-  return layeredStore(layers.first, layers.resilience, {
+  const place: Place = { name: placeNameOf(client, settings.format), isClosed: false }
+  const store = layeredStore(layers.first, layers.resilience, {
     local: false,
     reserves: true,
     settings: transport.settings,
     async close() {
+      place.isClosed = true
       layers.leases?.close()
       transport.close()
       layers.resilience.close()
       await withDeadline(transport.leave(), CLOSING_MS, time, transport.title).catch(() => {})
     },
   })
+  return withPlace(store, place)
+}
+
+/** Stores that write the same keys have the same. */
+function placeNameOf(client: RedisLike, { prefix, hashTags, tagged, isSecret }: KeyFormat): string {
+  const secret = isSecret && tagged('')
+  return JSON.stringify([...placeOfClient(client), prefix, hashTags?.length, secret])
 }
 
 /** How long closing a store may wait for Redis. */

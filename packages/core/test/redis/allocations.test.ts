@@ -2,7 +2,7 @@
 // stores is optimized as that of an app is.
 
 import { Session } from 'node:inspector/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryStore, RateLimiter, tokenBucket } from '../../src/index.js'
 import { singleClient } from './clients.js'
 import { patientStore } from './patient.js'
@@ -60,7 +60,9 @@ describe('bytes that a decision allocates', () => {
     ['distinct keys', keys, 2_600],
     ['one hot key', ['hot'], 1_800],
   ])('through Redis, 64 in flight, %s', async (_, some, most) => {
-    const limiter = new RateLimiter({ store: patientStore(client, {}), policy })
+    const store = patientStore(client, {})
+    onTestFinished(() => store.close())
+    const limiter = new RateLimiter({ store, policy })
     const decideAll = async () => {
       let next = 0
       const worker = async () => {

@@ -68,7 +68,8 @@ async function hammer({
   }
   const runs = clients.slice(0, connections).map((client) => {
     const store = watched(patientStore(client, { prefix, ...clockOption(clock) }), report)
-    const limiter = new RateLimiter({ name: 'hammer', store, policy: subjects[subject].policy })
+    const { policy } = subjects[subject]
+    const limiter = new RateLimiter({ name: 'hammer', store, policy, shared: true })
     let left = requests
     const run = async (): Promise<void> => {
       while (left > 0) {

@@ -66,6 +66,7 @@ async function wait(client: Redis, job: WaitJob): Promise<WaitReport> {
     name: 'waiters',
     store,
     policy: policy === 'queue' ? QUEUE : WINDOW,
+    shared: true,
   })
   const ahead = await aheadMs(client)
   const passed: Passed[] = []

@@ -1,0 +1,52 @@
+// Where a client connects, as far as its options say. Equal texts are one place; one place may have
+// several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
+
+import type { RedisLike } from './client.js'
+
+interface Address {
+  readonly host?: unknown
+  readonly port?: unknown
+}
+
+/** What is read of ioredis's options. */
+interface Options extends Address {
+  readonly path?: unknown
+  readonly db?: unknown
+  readonly keyPrefix?: unknown
+  readonly sentinels?: readonly Address[] | null
+  /** Of the master that the Sentinels watch. */
+  readonly name?: unknown
+}
+
+/** Numbers of clients that do not say where they connect. */
+const strangers: WeakMap<RedisLike, number> = new WeakMap()
+let lastStranger = 0
+
+/** Address or nodes, database and keyPrefix. */
+export function placeOfClient(client: RedisLike): readonly string[] {
+  const { db, keyPrefix, ...options } = (client.options ?? {}) as Options
+  return [addressOf(client, options), String(db || 0), String(keyPrefix ?? '')]
+}
+
+function addressOf(client: RedisLike, options: Options): string {
+  const { host, port, path, sentinels, name } = options
+  const nodes = client.isCluster
+    ? (client as { readonly startupNodes?: unknown }).startupNodes
+    : sentinels
+  if (Array.isArray(nodes)) return `${nodes.map(nodeOf).sort()} ${name ?? ''}`
+  if (client.isCluster !== true && path) return String(path)
+  if (client.isCluster !== true && host !== undefined) return `${host}:${port}`
+  let stranger = strangers.get(client)
+  if (stranger === undefined) {
+    lastStranger += 1
+    stranger = lastStranger
+    strangers.set(client, stranger)
+  }
+  return `#${stranger}`
+}
+
+/** A node of ioredis is an address, a port or a URL, which may have a password. */
+function nodeOf(node: Address | number | string | null): string {
+  if (typeof node !== 'object' || node === null) return String(node).replace(/^.*@/, '')
+  return `${node.host}:${node.port}`
+}
