@@ -27,7 +27,7 @@ test.each<[unknown, string]>([
   [client, 'a Redis client'],
   [{ sendCommand: () => 1 }, 'a Redis client'],
   [new RateLimiter({ policy }), 'a RateLimiter'],
-  [memoryStore(), '{ local, recovers, reserves, settings, decide, reset, stats, clo…'],
+  [memoryStore(), '{ local, recovers, reserves, resilient, settings, decide, reset,…'],
   [{}, '{}'],
   [{ limit: 1, '\n': 2 }, '{ limit, \\u000a }'],
   [Promise.resolve(), 'a promise'],
