@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { resolve } from 'node:path'
 import { recommendedRedisOptions } from '@weir/express'
 import { startRedis } from '@weir/testkit'
@@ -20,6 +20,8 @@ export interface Ask {
   readonly after?: number
   /** The client leaves when it has the first byte of the answer. */
   readonly leaves?: boolean
+  /** It has sent as many requests at once by then, over one connection. */
+  readonly pipelined?: number
 }
 
 /** What a set-up can use. */
@@ -146,7 +148,8 @@ async function tools(note: Tools['note']): Promise<Tools> {
 }
 
 function answerTo(url: string, ask: Ask, fields: readonly string[]): Promise<string> {
-  const { method = 'GET', path = '/', headers = {}, leaves } = ask
+  const { method = 'GET', path = '/', headers = {}, leaves, pipelined } = ask
+  if (pipelined !== undefined) return leavesPipelined(url, path, pipelined)
   return new Promise((done, failed) => {
     const sent = request(url + path, { method, headers, agent: false }, async (response) => {
       if (leaves) {
@@ -161,6 +164,18 @@ function answerTo(url: string, ask: Ask, fields: readonly string[]): Promise<str
       done([response.statusCode, ...fields.map(seen)].join(' | '))
     })
     sent.once('error', failed).end()
+  })
+}
+
+function leavesPipelined(url: string, path: string, count: number): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(count))
+  return new Promise((done, failed) => {
+    socket.once('error', failed).once('data', () => {
+      socket.destroy()
+      done('left')
+    })
   })
 }
 
@@ -186,7 +201,7 @@ export async function listen(listener: RequestListener): Start {
 const document = readFileSync(resolve(import.meta.dirname, '../../../docs/migrating.md'), 'utf8')
 
 /** The words of code beside those for an option, in the table of a section. */
-function documented(from: string, option: string): string[] {
+export function documented(from: string, option: string): string[] {
   const section = document.split(/^## From /m).find((text) => text.startsWith(`${from}\n`)) ?? ''
   const cells = [...section.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
   const name = option.replace(/^.*[ .@]/, '')

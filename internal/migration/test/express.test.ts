@@ -7,6 +7,7 @@ import {
   rateLimit,
   redisStore,
   slidingWindow,
+  tokenBucket,
 } from '@weir/express'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express'
 import rateLimitThere, {
@@ -16,7 +17,17 @@ import rateLimitThere, {
   type RateLimitRequestHandler,
 } from 'express-rate-limit'
 import { RedisStore } from 'rate-limit-redis'
-import { compare, listen, preflight, type Row, type Rows, type Start, thrice } from './compare.js'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  compare,
+  documented,
+  listen,
+  preflight,
+  type Row,
+  type Rows,
+  type Start,
+  thrice,
+} from './compare.js'
 
 type There = Partial<Options> & Server
 type Here = Partial<RateLimitOptions> & Server
@@ -28,6 +39,8 @@ interface Server {
   readonly passes?: boolean
   /** Express's `trust proxy`. */
   readonly trust?: number | boolean | undefined
+  /** How often the limiter stands before the handler. Default: once. */
+  readonly mounted?: number | undefined
 }
 
 type Reads = (req: Request, limiter: never) => unknown
@@ -36,12 +49,13 @@ type Reads = (req: Request, limiter: never) => unknown
 const ONE = { limit: 1, windowMs: 60_000 }
 const ONE_HERE = { limit: 1, window: '1m' }
 
-function startThere({ reads, trust, passes, ...options }: There): Start {
+function startThere({ reads, trust, mounted, passes, ...options }: There): Start {
   const handler = passes && { handler: ((_req, _res, next) => next()) as Options['handler'] }
-  return serve(rateLimitThere({ ...ONE, ...handler, ...options }), { reads, trust })
+  const limiter = rateLimitThere({ ...ONE, ...handler, ...options })
+  return serve(limiter, { reads, trust, mounted })
 }
 
-function startHere({ reads, trust, passes, ...options }: Here): Start {
+function startHere({ reads, trust, mounted, passes, ...options }: Here): Start {
   const onDenied = passes && {
     onDenied: ((_decision, _req, _res, next) => next()) as RateLimitOptions['onDenied'],
   }
@@ -49,15 +63,19 @@ function startHere({ reads, trust, passes, ...options }: Here): Start {
   return serve(rateLimit({ ...allowed, ...onDenied, ...options } as RateLimitOptions), {
     reads,
     trust,
+    mounted,
   })
 }
 
-function serve(limiter: RequestHandler, { reads = () => 'ok', trust = 0 }: Server): Start {
+function serve(
+  limiter: RequestHandler,
+  { reads = () => 'ok', trust = 0, mounted = 1 }: Server,
+): Start {
   const failed: ErrorRequestHandler = (_error, _req, res, _next) =>
     void res.status(500).send('failed')
   const app = express()
     .set('trust proxy', trust)
-    .use(limiter)
+    .use(Array.from({ length: mounted }, () => limiter))
     .get('/hang', (_req, res) => res.flushHeaders())
     .use(async (req, res) => {
       const answer = await reads(req, limiter as never)
@@ -71,6 +89,21 @@ const LEGACY = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
 const by = (user: string) => ({ headers: { user } })
 const status = (code: number) => ({ path: `/?status=${code}` })
+const fail = (): never => {
+  throw new Error('failed')
+}
+const failsAt = (path: string) => (req: Request) => (req.path === path ? fail() : 'ok')
+/** Shows what is logged there. */
+const logs = (note: (what: string) => void): There => ({
+  logger: {
+    warn: () => {},
+    error: (error) => {
+      const { code, name } = error as Error & { code?: string }
+      note(`log ${code ?? name}`)
+    },
+  },
+})
+const IPV6 = '2001:db8:1:2::1'
 const userOf = (req: Request) => req.get('user') ?? 'nobody'
 
 const BLOCK_PK = 'the fields say the same but for pk, a hash of the key, which Weir does not send'
@@ -109,6 +142,21 @@ const options: Record<keyof Options, Rows<There, Here>> = {
     },
   ],
   limit: [
+    {
+      title: 'a function that throws',
+      there: { limit: () => fail() },
+      here: { name: 'api', limit: () => fail() },
+      asks: [{}],
+      seen: ['500'],
+    },
+    {
+      title: 'twice on the way of a request',
+      there: { limit: 3, mounted: 2 },
+      here: { limit: 3, mounted: 2 },
+      seen: ['200', '429'],
+      differs: 'it counts twice, as there, and a warning says so',
+      seenHere: ['200 | warning WEIR_MOUNTED_TWICE', '429'],
+    },
     { there: { limit: 2 }, here: { limit: 2 }, asks: thrice, seen: ['200', '200', '429'] },
     {
       title: 'a function',
@@ -185,6 +233,19 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       look: ['body'],
       seen: ['200 | ok', '429 | Slow down, nobody'],
     },
+    {
+      title: 'a function that gives an object',
+      there: { message: (req: Request) => ({ user: userOf(req) }) },
+      here: {
+        body: (_decision, req) => ({ user: userOf(req) }),
+        mediaType: 'application/json; charset=utf-8',
+      },
+      look: ['content-type', 'body'],
+      seen: [
+        '200 | content-type: text/html;charset=utf-8 | ok',
+        '429 | content-type: application/json;charset=utf-8 | {"user":"nobody"}',
+      ],
+    },
   ],
   statusCode: { there: { statusCode: 503 }, here: { status: 503 }, seen: ['200', '503'] },
   legacyHeaders: [
@@ -245,6 +306,36 @@ const options: Record<keyof Options, Rows<There, Here>> = {
     },
   ],
   standardHeaders: [
+    {
+      title: 'the old window, in headers of draft-6, and the legacy ones',
+      there: { standardHeaders: 'draft-6' },
+      here: {
+        policy: fixedWindow({ limit: 1, window: '1m' }),
+        headers: ['legacy', 'draft-6'],
+      },
+      asks: [{}, { after: 15_000 }, { after: 44_500 }],
+      look: ['x-ratelimit-reset', 'retry-after', 'ratelimit-remaining', 'ratelimit-reset'],
+      seen: [
+        '200 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit-remaining: 0 | ratelimit-reset: 60',
+        '429 | x-ratelimit-reset: now+45 | retry-after: 45 | ratelimit-remaining: 0 | ratelimit-reset: 45',
+        '429 | x-ratelimit-reset: now+0.5 | retry-after: 1 | ratelimit-remaining: 0 | ratelimit-reset: 1',
+      ],
+    },
+    {
+      title: 'the old window, in headers of draft-7, and the legacy ones',
+      there: { standardHeaders: 'draft-7' },
+      here: {
+        policy: fixedWindow({ limit: 1, window: '1m' }),
+        headers: ['legacy', 'draft-7'],
+      },
+      asks: [{}, { after: 15_000 }, { after: 44_500 }],
+      look: ['x-ratelimit-reset', 'retry-after', 'ratelimit'],
+      seen: [
+        '200 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit: limit=1, remaining=0, reset=60',
+        '429 | x-ratelimit-reset: now+45 | retry-after: 45 | ratelimit: limit=1, remaining=0, reset=45',
+        '429 | x-ratelimit-reset: now+0.5 | retry-after: 1 | ratelimit: limit=1, remaining=0, reset=1',
+      ],
+    },
     {
       title: 'draft-6, which true means',
       there: { legacyHeaders: false, standardHeaders: true },
@@ -340,6 +431,32 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       asks: [{ path: '/hang', leaves: true }, {}, {}],
       seen: ['left', '200', '429'],
     },
+    {
+      title: 'a client that leaves, and has sent three requests at once',
+      there: { limit: 3, skipFailedRequests: true },
+      here: { limit: 3, refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
+      asks: [{ path: '/hang', leaves: true, pipelined: 3 }, {}, {}, {}, {}],
+      seen: ['left', '200', '429', '429', '429'],
+      differs: 'all three have failed; there, only the first of a connection is given back',
+      seenHere: ['left', '200', '200', '200', '429'],
+    },
+    {
+      title: 'refused requests',
+      there: { skipFailedRequests: true },
+      here: { refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
+      asks: [{}, {}, {}, { after: 60_000 }],
+      seen: ['200', '429', '429', '200'],
+    },
+    {
+      title: 'errors of the handler',
+      there: { skipFailedRequests: true, reads: failsAt('/fails') },
+      here: {
+        refundWhen: (_req, { status, finished }) => !finished || status >= 400,
+        reads: failsAt('/fails'),
+      },
+      asks: [{ path: '/fails' }, { path: '/fails' }, {}, {}],
+      seen: ['500', '500', '200', '429'],
+    },
   ],
   skipSuccessfulRequests: [
     {
@@ -355,22 +472,66 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       asks: [{ path: '/hang', leaves: true }, {}],
       seen: ['left', '429'],
     },
-  ],
-  requestWasSuccessful: {
-    there: {
-      skipFailedRequests: true,
-      requestWasSuccessful: (_req, res) => res.statusCode !== 404,
+    {
+      title: 'a client that leaves, and has sent three requests at once',
+      there: { limit: 3, skipSuccessfulRequests: true },
+      here: { limit: 3, refundWhen: (_req, { status, finished }) => finished && status < 400 },
+      asks: [{ path: '/hang', leaves: true, pipelined: 3 }, {}],
+      seen: ['left', '429'],
     },
-    here: { refundWhen: (_req, { status, finished }) => !finished || status === 404 },
-    asks: [status(404), status(500), {}],
-    seen: ['404', '500', '429'],
-  },
+  ],
+  requestWasSuccessful: [
+    {
+      title: 'with skipSuccessfulRequests, and asynchronous',
+      there: {
+        skipSuccessfulRequests: true,
+        requestWasSuccessful: async (_req, res) => res.statusCode !== 404,
+      },
+      here: { refundWhen: async (_req, { status, finished }) => finished && status !== 404 },
+      asks: [{}, status(500), status(404), {}],
+      seen: ['200', '500', '404', '429'],
+    },
+    {
+      title: 'that throws',
+      there: ({ note }) => ({
+        skipFailedRequests: true,
+        requestWasSuccessful: () => fail(),
+        ...logs(note),
+      }),
+      here: { refundWhen: () => fail() },
+      seen: ['200 | log Error', '429 | log Error'],
+      differs: 'it is a warning of the process, once, and nothing is asked of refused requests',
+      seenHere: ['200 | warning WEIR_REFUND_FAILED', '429'],
+    },
+    {
+      there: {
+        skipFailedRequests: true,
+        requestWasSuccessful: (_req, res) => res.statusCode !== 404,
+      },
+      here: { refundWhen: (_req, { status, finished }) => !finished || status === 404 },
+      asks: [status(404), status(500), {}],
+      seen: ['404', '500', '429'],
+    },
+  ],
   keyGenerator: [
     {
       there: { keyGenerator: async (req) => userOf(req) },
       here: { key: async (req) => userOf(req) },
       asks: [by('ann'), by('bob'), by('ann')],
       seen: ['200', '200', '429'],
+    },
+    {
+      title: 'that gives numbers',
+      there: { keyGenerator: (req) => Number(userOf(req)) as never },
+      here: { key: (req) => Number(userOf(req)) },
+      asks: [by('1'), by('2'), by('1')],
+      seen: ['200', '200', '429'],
+    },
+    {
+      title: 'that throws',
+      there: { keyGenerator: () => fail() },
+      here: { key: () => fail() },
+      seen: ['500', '500'],
     },
     {
       title: 'that finds none',
@@ -394,6 +555,22 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { trust: 1, ipv6Prefix: 64 },
       asks: [from('2001:db8:1:2::1'), from('2001:db8:1:2::2'), from('2001:db8:1:3::1')],
       seen: ['200', '429', '200'],
+    },
+    {
+      title: 'an IPv4 address in IPv6 form',
+      there: { trust: 1 },
+      here: { trust: 1 },
+      asks: [from('::ffff:192.0.2.1'), from('192.0.2.1'), from('::ffff:192.0.2.2')],
+      seen: ['200', '429', '200'],
+    },
+    {
+      title: 'an address with a port',
+      there: ({ note }) => ({ trust: 1, ...logs(note) }),
+      here: { trust: 1 },
+      asks: [from('192.0.2.1:1000'), from('192.0.2.1:2000')],
+      seen: ['200 | log ERR_ERL_INVALID_IP_ADDRESS', '200'],
+      differs: 'the port is no part of the address; there, each port is a client',
+      seenHere: ['200', '429'],
     },
     {
       title: 'false',
@@ -443,6 +620,12 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { skip: async (req) => req.path === '/free' },
       asks: [{}, { path: '/free' }, {}],
       seen: ['200', '200', '429'],
+    },
+    {
+      title: 'that throws',
+      there: { skip: async () => fail() },
+      here: { skip: async () => fail() },
+      seen: ['500', '500'],
     },
     {
       title: 'preflights of browsers',
@@ -553,7 +736,16 @@ function placed(
   }
 }
 
-const info: Record<`req.rateLimit.${keyof RateLimitInfo}`, Rows<There, Here>> = {
+const info: Record<`req.rateLimit.${keyof RateLimitInfo | 'current'}`, Rows<There, Here>> = {
+  'req.rateLimit.current': {
+    ...placed(
+      (found) => Reflect.get(found, 'current'),
+      (found) => found.limit - found.remaining,
+    ),
+    seen: ['200 | 1', '200 | 2', '200 | 3'],
+    differs: 'a refused request costs nothing, so never more than the limit is used',
+    seenHere: ['200 | 1', '200 | 2', '200 | 2'],
+  },
   'req.rateLimit.limit': {
     ...placed(
       (found) => found.limit,
@@ -597,19 +789,35 @@ type There1 = Pick<RateLimitRequestHandler, 'resetKey' | 'getKey'>
 type Here1 = Pick<RateLimitHandler, 'limiter'>
 
 const methods: Record<keyof There1 | 'ipKeyGenerator', Rows<There, Here>> = {
-  resetKey: {
-    there: {
-      limit: 2,
-      reads: async ({ path }, limit: There1) => path === '/reset' && limit.resetKey('127.0.0.1'),
+  resetKey: [
+    {
+      there: {
+        limit: 2,
+        reads: async ({ path }, limit: There1) => path === '/reset' && limit.resetKey('127.0.0.1'),
+      },
+      here: {
+        limit: 2,
+        reads: async ({ path }, { limiter }: Here1) =>
+          path === '/reset' && limiter.reset('127.0.0.1'),
+      },
+      asks: [{}, { path: '/reset' }, {}, {}, {}],
+      seen: ['200', '200', '200', '200', '429'],
     },
-    here: {
-      limit: 2,
-      reads: async ({ path }, { limiter }: Here1) =>
-        path === '/reset' && limiter.reset('127.0.0.1'),
+    {
+      title: 'of an IPv6 address',
+      there: {
+        trust: 1,
+        reads: async ({ path }, limit: There1) =>
+          path === '/reset' && limit.resetKey(ipKeyGenerator(IPV6)),
+      },
+      here: {
+        trust: 1,
+        reads: async ({ path }, { limiter }: Here1) => path === '/reset' && limiter.reset(IPV6),
+      },
+      asks: [from(IPV6), from(IPV6), { path: '/reset' }, from(IPV6), from(IPV6)],
+      seen: ['200', '429', '200', '200', '429'],
     },
-    asks: [{}, { path: '/reset' }, {}, {}, {}],
-    seen: ['200', '200', '200', '200', '429'],
-  },
+  ],
   getKey: [
     {
       there: {
@@ -657,7 +865,41 @@ const methods: Record<keyof There1 | 'ipKeyGenerator', Rows<There, Here>> = {
 }
 
 const rows = { ...options, ...info, ...methods }
-const ALWAYS = ['limit', 'window', 'name', 'reads', 'trust', 'passes', 'store']
+const ALWAYS = ['limit', 'window', 'name', 'reads', 'trust', 'mounted', 'passes', 'store']
 const uses = (setUp: Here) => Object.keys(setUp).filter((name) => !ALWAYS.includes(name))
 
 compare<There, Here>({ from: 'express-rate-limit', rows, startThere, startHere, uses })
+
+test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
+  'express-slow-down: %s is answered by an option that docs/migrating.md has beside it',
+  (name) => {
+    const options = { ...ONE_HERE, [name]: 5 } as RateLimitOptions
+    expect(() => rateLimit(options)).toThrow(/here that is wait: see docs\/migrating.md/)
+    expect(documented('express-rate-limit', name)).toContain('wait')
+  },
+)
+
+test('express-slow-down: what is above the limit is delayed, and refused beyond the wait', async () => {
+  vi.useRealTimers()
+  const policy = tokenBucket({ name: 'slow', capacity: 2, refill: 1, every: '10s' })
+  const reads = (req: Request) => String(req.rateLimit?.waitedMs)
+  const { url, close } = await startHere({ name: 'slow', policy, wait: '50ms', reads })
+  onTestFinished(async () => void (await close()))
+  const statuses = [await fetch(url), await fetch(url), await fetch(url)].map((one) => one.status)
+  expect(statuses).toEqual([200, 200, 429])
+  const quick = tokenBucket({ name: 'quick', capacity: 1, refill: 1, every: '1s' })
+  const other = await startHere({ name: 'quick', policy: quick, wait: '2s', reads })
+  onTestFinished(async () => void (await other.close()))
+  expect(await (await fetch(other.url)).text()).toBe('0')
+  const delayedMs = Number(await (await fetch(other.url)).text())
+  expect(delayedMs).toBeGreaterThan(0)
+  expect(delayedMs).toBeLessThanOrEqual(1_100)
+})
+
+test('there are no defaults for limit and window: there, they are five a minute', () => {
+  expect(() => rateLimit({} as RateLimitOptions)).toThrow('limit and window')
+})
+
+test('a name has letters, digits, _ . and - alone: there, an identifier may be any text', () => {
+  expect(() => rateLimit({ ...ONE_HERE, name: 'my api' } as RateLimitOptions)).toThrow('name')
+})
