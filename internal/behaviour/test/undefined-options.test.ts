@@ -122,6 +122,7 @@ test('of stores', async () => {
     deadlineMs: undefined,
     whenUnavailable: undefined,
     instances: undefined,
+    maxLocalKeys: undefined,
     log: undefined,
   }
   const redis: Undefined<RedisStoreOptions> = {
