@@ -121,6 +121,7 @@ test('of stores', async () => {
   const shared: Undefined<ResilientOptions> = {
     deadlineMs: undefined,
     whenUnavailable: undefined,
+    maxLocalKeys: undefined,
     instances: undefined,
     maxLocalKeys: undefined,
     log: undefined,

@@ -114,21 +114,27 @@ const entity =
 test('a reference after the guards: by the user that one of them has found', async () => {
   const { url } = await started(Users, ['guards', 'interceptors'])
   expect(await ask(url, entity)).toEqual({ _entities: [{ id: '7' }] })
-  expect(await ask(url, entity)).toBe('Request cannot be satisfied as assigned quota has been exceeded')
+  expect(await ask(url, entity)).toBe(
+    'Request cannot be satisfied as assigned quota has been exceeded',
+  )
   expect(await ask(url, entity, 'u2')).toEqual({ _entities: [{ id: '7' }] })
 })
 
 test('a reference by the default: by address', async () => {
   const { url } = await started(Plain, ['guards'], { policy: once })
   expect(await ask(url, entity)).toEqual({ _entities: [{ id: '7' }] })
-  expect(await ask(url, entity, 'u2')).toBe('Request cannot be satisfied as assigned quota has been exceeded')
+  expect(await ask(url, entity, 'u2')).toBe(
+    'Request cannot be satisfied as assigned quota has been exceeded',
+  )
 })
 
 test('a field', async () => {
   const { url } = await started(Users, ['guards', 'interceptors'])
   for (let i = 0; i < 2; i += 1)
     expect(await ask(url, '{ me { name } }')).toEqual({ me: { name: 'name of me' } })
-  expect(await ask(url, '{ me { name } }')).toBe('Request cannot be satisfied as assigned quota has been exceeded')
+  expect(await ask(url, '{ me { name } }')).toBe(
+    'Request cannot be satisfied as assigned quota has been exceeded',
+  )
 })
 
 test.for<[string, new () => object, Enhancers, RateLimitModuleOptions, RegExp]>([

@@ -175,7 +175,9 @@ test('aliases of a field: each counts, and what they cost does not grow with the
 test('a field that is refused gives nothing back of what other fields of the query were charged', async () => {
   const ask = await started(undefined, { refundWhenRefused: true })
   for (let i = 0; i < 2; i += 1)
-    expect((await ask('{ hello never }', 429)).error?.message).toBe('Request cannot be satisfied as assigned quota has been exceeded')
+    expect((await ask('{ hello never }', 429)).error?.message).toBe(
+      'Request cannot be satisfied as assigned quota has been exceeded',
+    )
   expect((await ask('{ hello }', 429)).error).toMatchObject(refused)
 })
 

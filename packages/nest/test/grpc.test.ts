@@ -89,7 +89,10 @@ test('a refused call ends with RESOURCE_EXHAUSTED, and says in its metadata when
   expect(await greet()).toEqual({ text: 'hello you' })
   await greet()
   const error = (await greet().catch((failed) => failed)) as ServiceError
-  expect([error.code, error.details]).toEqual([8, 'Request cannot be satisfied as assigned quota has been exceeded'])
+  expect([error.code, error.details]).toEqual([
+    8,
+    'Request cannot be satisfied as assigned quota has been exceeded',
+  ])
   expect(error.metadata.get('retry-after-ms')).toEqual(['3600000'])
   expect(keys).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1'])
 })

@@ -226,6 +226,6 @@ export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): 
 }
 
 /** Equal sets have the same text, whenever they were made. */
-export function textOfSet({ name, policies }: PolicySet): string {
+function textOfSet({ name, policies }: PolicySet): string {
   return JSON.stringify([name, ...policies.map(({ signature }) => signature)])
 }
