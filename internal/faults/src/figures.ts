@@ -119,14 +119,11 @@ export function longestDenial(samples: readonly Sample[]): number {
 
 /** Openings of the breaker after the first one: it had thought that all was well. */
 export function flaps(transitions: readonly Transition[]): number {
-  let closed = true
+  let isOpen = false
   let openings = 0
   for (const { state } of transitions) {
-    if (state === 'closed') closed = true
-    else if (closed && state === 'open') {
-      openings += 1
-      closed = false
-    }
+    if (state === 'open' && !isOpen) openings += 1
+    isOpen = state === 'open'
   }
   return Math.max(0, openings - 1)
 }

@@ -153,7 +153,7 @@ export function decide(
   return mode === 'restore' ? changed : granted
 }
 
-/** What is left; of of a lone counter what it can promise in the time that a request would wait. */
+/** What is left; of a lone counter, what it can promise in the time that a request would wait. */
 function reservable(
   counters: readonly Counter[],
   { costs, maxWaitMs = 0 }: CounterRequest,

@@ -175,6 +175,8 @@ export class Recovery {
         .slice(from, from + chunk)
         .filter((each) => isOwed(each) && each.waiting === undefined)
       if ((await this.count(some, guard)) !== undefined) break
+      // A store that answers at once would be told of all in one step.
+      await pause()
     }
     const { node, counted } = guard
     guard.counted = 0
