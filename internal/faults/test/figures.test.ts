@@ -140,7 +140,7 @@ test('flaps are openings after the first one', () => {
   expect(
     flaps([state(0, 'closed'), state(1, 'open'), state(2, 'half-open'), state(3, 'closed')]),
   ).toBe(0)
-  expect(flaps([state(1, 'open'), state(2, 'half-open'), state(3, 'open')])).toBe(0)
+  expect(flaps([state(1, 'open'), state(2, 'half-open'), state(3, 'open')])).toBe(1)
   expect(flaps([state(1, 'open'), state(2, 'closed'), state(3, 'open')])).toBe(1)
 })
 
