@@ -123,7 +123,6 @@ test('of stores', async () => {
     whenUnavailable: undefined,
     maxLocalKeys: undefined,
     instances: undefined,
-    maxLocalKeys: undefined,
     log: undefined,
   }
   const redis: Undefined<RedisStoreOptions> = {
