@@ -8,6 +8,7 @@ import {
   redisStore,
   slidingWindow,
   tokenBucket,
+  unlimited,
 } from '@weir/express'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler } from 'express'
 import rateLimitThere, {
@@ -148,6 +149,21 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { name: 'api', limit: () => fail() },
       asks: [{}],
       seen: ['500'],
+    },
+    {
+      title: 'a function that gives no whole number',
+      there: { limit: () => 1.5 },
+      here: { name: 'api', limit: () => 1.5 },
+      seen: ['200', '429'],
+      differs: 'there are no fractions of a unit: it is an error of the function',
+      seenHere: ['500', '500'],
+    },
+    {
+      title: 'a function that lifts it',
+      there: { limit: () => Number.POSITIVE_INFINITY },
+      here: { name: 'api', policy: () => unlimited() },
+      asks: thrice,
+      seen: ['200', '200', '200'],
     },
     {
       title: 'twice on the way of a request',

@@ -119,7 +119,11 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
 }
 
 function refuse(refusal: Refusal, res: Response): void {
-  if (res.headersSent) return
+  if (res.headersSent) {
+    // Nobody goes on to end it. As Express does where an error comes so late.
+    if (!res.writableEnded) res.destroy()
+    return
+  }
   res.statusCode = refusal.status
   res.setHeader('Content-Type', refusal.mediaType)
   // Not `send`, which would add an ETag and a charset.

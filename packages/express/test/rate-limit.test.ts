@@ -575,7 +575,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(next).toHaveBeenCalledTimes(1)
   })
 
-  test('a response that has begun is not written to', async () => {
+  test('a response that has begun is not written to, and ends where its request is refused', async () => {
     const app = express()
       .use((_req, res, next) => {
         res.write('begun ')
@@ -583,12 +583,9 @@ describe.each(VERSIONS)('%s', (_, express) => {
       })
       .use(rateLimit({ limit: 1, window: '1m' }))
       .get('/', (_req, res) => void res.end('ended'))
-    const { get, port } = await serve(app)
+    const { get } = await serve(app)
     expect(await get()).toMatchObject({ status: 200, body: 'begun ended' })
-    const denied = httpRequest({ host: '127.0.0.1', port }).end()
-    const [response] = await once(denied, 'response')
-    expect(response.statusCode).toBe(200)
-    denied.destroy()
+    await expect(get()).rejects.toThrow(/aborted|socket hang up|ECONNRESET/)
   })
 
   test('a route of its own: only its requests count', async () => {
