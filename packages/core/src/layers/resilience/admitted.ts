@@ -185,10 +185,14 @@ export class Ledger {
     if (this.#admitted.get(admitted.id) === admitted) this.#admitted.delete(admitted.id)
   }
 
-  /** Nothing of a target is to be counted any more. */
+  /** Nothing of a target is to be counted any more, nor what is about to be. */
   forgetAll(target: Target): void {
-    for (let i = 0; i < target.policySet.policies.length; i += 1)
-      this.#admitted.delete(this.#idOf(target, i))
+    for (let i = 0; i < target.policySet.policies.length; i += 1) {
+      const admitted = this.of(target, i)
+      if (admitted === undefined) continue
+      admitted.units = 0
+      this.forget(admitted)
+    }
   }
 
   clear(): void {

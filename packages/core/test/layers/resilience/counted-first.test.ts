@@ -184,6 +184,16 @@ describe('what was admitted without the store', () => {
     expect(modes()).toEqual(['consume'])
   })
 
+  test('is not counted after a reset that was asked for while it was about to be', async () => {
+    const { consume, store, time, memory } = worldOf()
+    const target = on(policySet)
+    await consume(target, 9, 'lost')
+    const asked = store.decide(request)
+    await time.settle(Promise.all([asked, store.reset(target)]))
+    const [{ remaining } = { remaining: -1 }] = memory.decide({ ...request, mode: 'peek' }).policies
+    expect(remaining).toBeGreaterThanOrEqual(9)
+  })
+
   test('is given back where it was admitted, until it is counted', async () => {
     const { consume, decide, store } = worldOf()
     const target = on(policySet)
