@@ -10,8 +10,8 @@ export function localQuotas(limit: number, processes: number): number[] {
 }
 
 /**
- * All processes lose Redis and come back, with its data or without, each within 5 s of the first
- * one; they know how many they are and have seen the key.
+ * All processes lose Redis, the breaker of each opens, and they come back, with its data or
+ * without, each within 5 s of the first one; they know how many they are and have seen the key.
  * @param inFlight requests on their way to Redis at that moment
  */
 export function wholeOutage(limit: number, inFlight: number): number {
@@ -19,9 +19,10 @@ export function wholeOutage(limit: number, inFlight: number): number {
 }
 
 /**
- * The same, where processes saw the key before others took units of it, or never.
- * @param takenSince for each process, the units that others took since it saw the key last; all
- *   that were taken, if it never did
+ * The same, where units were taken that processes have not seen: by others since they saw the key,
+ * for another user of a policy key, or under another limit of the same name.
+ * @param takenSince for each process, the units that were taken since it saw the key last; all that
+ *   were taken, if it never did
  */
 export function staleView(limit: number, takenSince: readonly number[]): number {
   return limit + sum(takenSince.map((units) => Math.ceil(units / takenSince.length)))
@@ -37,7 +38,7 @@ export function partialOutage(limit: number, quotas: readonly number[]): number 
 
 /**
  * A process is back for more than 5 s before others are, and have counted what they admitted; or
- * its local quota is 0, which is no ceiling.
+ * it has no ceiling, as its local quota is 0 or its breaker did not open.
  * @param quotas local quotas of those others
  */
 export function returnOfProcesses(limit: number, quotas: readonly number[]): number {

@@ -34,7 +34,11 @@ export class UnderCeiling implements Pending {
       return
     }
     this.#giveBack(this.#held, this.#held.granted - result.granted)
-    this.#pending.decided(lesser(result, this.#held))
+    const granted = lesser(result, this.#held)
+    const isTurn = this.#request.maxWaitMs !== undefined && granted.granted > 0
+    this.#pending.decided(
+      isTurn ? { ...granted, untilUs: laterTurn(granted, this.#held) } : granted,
+    )
   }
 
   failed(error: unknown): void {
@@ -68,4 +72,9 @@ function lesser(result: StoreResult, held: StoreResult): StoreResult {
     return remaining < each.remaining ? { ...each, remaining, retryAfterMs } : each
   })
   return { ...result, granted: Math.min(result.granted, held.granted), policies }
+}
+
+/** The later of two turns of a bucket, as the end of what it takes. */
+function laterTurn({ untilUs, nowUs }: StoreResult, held: StoreResult): number[] {
+  return untilUs.map((us, i) => Math.max(us, nowUs + (held.untilUs[i] as number) - held.nowUs))
 }

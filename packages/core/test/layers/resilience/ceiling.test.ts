@@ -193,6 +193,23 @@ describe('while a node is half-open', () => {
     expect(process.asked.map(({ count }) => count)).toEqual([5])
   })
 
+  test('a turn of a bucket comes no earlier than the local quota allows', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    const bucket = makePolicySet('b', [
+      leakyBucket({ capacity: 40, leak: 40, every: '4s', maxWait: '1m' }),
+    ])
+    const waiting = { ...consuming(bucket, 'k'), atLeast: 1, maxWaitMs: 10_000 }
+    const turnsMs: number[] = []
+    for (let i = 0; i < 14; i += 1) {
+      const { granted, untilUs, nowUs } = await process.decide(waiting)
+      expect(granted).toBe(1)
+      turnsMs.push(Math.max(0, Math.round(((untilUs[0] as number) - nowUs) / 1_000 - 4_000)))
+    }
+    expect(turnsMs).toEqual([...Array(10).fill(0), 400, 800, 1_200, 1_600])
+  })
+
   test('a peek says the lesser, and refunds, penalties and settlements count beneath it', async () => {
     const world = worldOf(4)
     const [process] = world.processes as [Process]
