@@ -68,9 +68,10 @@ export class KeyMarks {
     this.#states ??= new States({ width: WIDTH, maxKeys: this.#most, keepsTexts: false })
     const states = this.#states
     const known = this.of(key)
+    // As in Redis, where the clock has stepped back the last refund counts, not the latest.
     const latest = {
       forgottenUs: Math.max(known.forgottenUs, forgottenUs),
-      gaveUs: Math.max(known.gaveUs, gaveUs),
+      gaveUs: gaveUs === 0 ? known.gaveUs : gaveUs,
     }
     let until = untilAt(nowMs + lifeMs + this.#slackMs)
     const slot = states.find(key)

@@ -107,7 +107,7 @@ class PlainTable implements Table {
         const known = this.of(key)
         marks.set(key, {
           forgottenUs: Math.max(known.forgottenUs, forgottenUs),
-          gaveUs: Math.max(known.gaveUs, gaveUs),
+          gaveUs: gaveUs === 0 ? known.gaveUs : gaveUs,
         })
       },
     }
