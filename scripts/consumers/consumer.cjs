@@ -34,7 +34,7 @@ async function main() {
   server.closeAllConnections()
   assert.deepEqual(statuses, [200, 429])
   assert.equal(typeof koa.rateLimit({ limit: 1, window: '1m' }), 'function')
-  assert.match(prometheus([limiter]).scrape().body, /outcome="denied"/)
+  assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
   observe([limiter])()
   assert.ok(MetricsModule.forRoot().module)
   assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)

@@ -8,7 +8,7 @@ import { prometheus } from '@weir/metrics/prometheus'
 const store = memoryStore()
 const limiter = new RateLimiter({ store, policy: unlimited(), onDecision: noteOnSpan })
 const metrics = prometheus([limiter, rateLimit({ limit: 1, window: '1m' })])
-export const body: string = metrics.scrape('text/plain').body
+export const body: Promise<string> = metrics.scrape('text/plain').then(({ body }) => body)
 export const all: readonly Metric[] = collector(() => [limiter])()
 export const stop: () => void = observe([limiter], { meter: undefined })
 export const stats: readonly [LimiterStats, StoreStats] = [limiter.stats(), store.stats()]
