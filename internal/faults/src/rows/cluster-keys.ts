@@ -47,7 +47,7 @@ const HOSTILE = [
     'toString',
     'x'.repeat(128),
     'x'.repeat(129),
-    'y'.repeat(2 ** 20),
+    'y'.repeat(8_192),
   ],
 ]
 /** One tag for all, if tags were taken from what users send. */

@@ -144,7 +144,9 @@ export const stampede: Row = {
     }
     const store = { instances: ADAPTERS }
     const job = load(wire.port, { stores: ADAPTERS, ratePerSecond: 10 * ADAPTERS, store })
-    const run = await underFault(stage, length, [job], fault, wire)
+    // While a node is half-open, for 5 s, a local quota is a ceiling.
+    const longer = { ...length, afterMs: length.afterMs + 5_000 }
+    const run = await underFault(stage, longer, [job], fault, wire)
     const after = run.calls.filter(({ at }) => at >= run.fault.to)
     const reconciliations = firsts(after.filter(({ mode }) => mode !== 'consume'))
     return [
