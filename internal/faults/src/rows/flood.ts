@@ -13,7 +13,7 @@ const KEY_BYTES = 1_000
 /** Of the memory store, which keeps no more than 100,000 counters. */
 const MEMORY_MB = 20
 /** One step of a sweep, or a collection of garbage that falls into it. */
-const TURN_MS = 60
+const TURN_MS = 30
 
 const policy = { make: 'fixedWindow', options: { name: 'hour', limit: 5, window: '1h' } }
 
