@@ -36,9 +36,15 @@ export interface Limited {
   close(): Promise<void>
 }
 
-export function openLimited(client: RedisLike, subject: string, limit: number): Limited {
+/** Counts apart from others of the same subject and limit by its prefix. */
+export function openLimited(
+  client: RedisLike,
+  subject: string,
+  limit: number,
+  prefix = 'limits',
+): Limited {
   const clock = fakeClock(Date.now())
-  const store = redisStore(client, { prefix: `limits${limit}`, clock, deadlineMs: PATIENT_MS })
+  const store = redisStore(client, { prefix, clock, deadlineMs: PATIENT_MS })
   const policy = (POLICIES[subject] as (limit: number) => Policy)(limit)
   const limiter = new RateLimiter({ name: `l${WEIR.indexOf(subject)}`, store, policy })
   return { subject, limiter, clock, limit, close: () => store.close() }

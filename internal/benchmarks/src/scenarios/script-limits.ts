@@ -81,8 +81,9 @@ interface Stage {
 
 async function stage(server: RedisServer, name: string, scale: Scale): Promise<Stage> {
   const client = await connected(server.port, recommendedRedisOptions)
-  const limited = (limit: number): Limited => openLimited(client, name, limit)
-  const [small, large, many] = [limited(SMALL), limited(scale.largestLog), limited(scale.fullLog)]
+  const small = openLimited(client, name, SMALL, 'small')
+  const large = openLimited(client, name, scale.largestLog, 'large')
+  const many = openLimited(client, name, scale.fullLog, 'many')
   await fill(small, ['full'])
   await fill(large, ['full'])
   return {
