@@ -239,6 +239,11 @@ describe('on a Cluster that changes', () => {
       exactWhile('failover', async () => {
         const [replica] = servers.replicas as [RedisServer]
         const isMaster = async () => String(await replica.command('ROLE')).startsWith('master')
+        // What moved before, a replica hears by gossip, and it takes over what it knows of.
+        await waitUntil('all nodes to agree', async () => {
+          const views = await Promise.all(servers.nodes.map(ownersIn))
+          return new Set(views).size === 1
+        })
         await replica.command('CLUSTER', 'FAILOVER')
         await waitUntil('it is the master', isMaster)
       }),
@@ -254,6 +259,18 @@ describe('on a Cluster that changes', () => {
     )
     await store.close()
   })
+
+  /** Who serves which slots, as a node sees it. */
+  async function ownersIn(node: RedisServer): Promise<string> {
+    const lines = String(await node.command('CLUSTER', 'NODES'))
+      .trim()
+      .split('\n')
+    const owners = lines.map((line) => {
+      const [id, , , , , , , , ...slots] = line.split(' ')
+      return `${id} ${slots.join(' ')}`
+    })
+    return owners.sort().join('\n')
+  }
 
   /** The keys on a node, by slot. */
   async function slotsOf(node: RedisServer, prefix: string): Promise<Map<number, string[]>> {
