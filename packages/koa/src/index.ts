@@ -113,7 +113,11 @@ export function rateLimit<
 }
 
 function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
-  // Koa ignores all three where the headers are sent already.
+  if (ctx.headerSent) {
+    // The client would take what is written now for a part of the response that has begun.
+    if (!ctx.res.writableEnded) ctx.res.destroy()
+    return
+  }
   ctx.status = status
   // Before the body, or Koa would guess from it.
   ctx.set('Content-Type', mediaType)

@@ -24,7 +24,7 @@ export type OverloadMiddleware = Middleware<unknown, unknown> & OverloadState
 export function overload(options: OverloadOptions = {}): OverloadMiddleware {
   const guard = overloadGuard(options)
   const handle: Middleware<unknown, unknown> = async (ctx, next) => {
-    const refusal = guard.admit(ctx.res)
+    const refusal = ctx.headerSent ? undefined : guard.admit(ctx.res)
     if (refusal === undefined) return next()
     refundCharged(ctx.state as object)
     ctx.status = refusal.status

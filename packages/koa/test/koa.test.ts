@@ -174,6 +174,24 @@ describe.each(koas)('%s', (_, App) => {
     expect([response.status, await response.text()]).toEqual([404, 'sent'])
   })
 
+  test('a response that has begun is not written to, and ends where its request is refused', async () => {
+    const app = new App()
+    app.use((ctx, next) => {
+      ctx.status = 200
+      ctx.res.write('begun ')
+      return next()
+    })
+    app.use(rateLimit({ store, limit: 1, window: '1m' }))
+    app.use((ctx) => {
+      ctx.body = 'ended'
+    })
+    const url = await serve(app)
+    const first = await fetch(url)
+    expect([first.status, await first.text()]).toEqual([200, 'begun ended'])
+    const second = fetch(url).then((response) => response.text())
+    await expect(second).rejects.toThrow(/terminated|fetch failed/)
+  })
+
   describe('the address', () => {
     const warn = vi.spyOn(process, 'emitWarning')
     beforeEach(() => {

@@ -62,7 +62,8 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
     if (type === 'ws') return send(host, error)
     const response = type === 'http' ? writable(host.switchToHttp().getResponse()) : undefined
     if (response === undefined) throw exception
-    if (!nest.headersSent(response)) reply(response, refusal)
+    if (nest.headersSent(response)) cutOff(response.raw ?? response)
+    else reply(response, refusal)
     return undefined
   }
 }
@@ -92,6 +93,11 @@ function grpcError({ refusal, message }: RateLimitException, host: ArgumentsHost
   const metadata = new call.metadata.constructor()
   if (retryAfterMs !== undefined) metadata.set('retry-after-ms', String(Math.ceil(retryAfterMs)))
   return { code: GRPC_CODES[status] ?? RESOURCE_EXHAUSTED, details: message, message, metadata }
+}
+
+/** Nobody goes on to end a response that has begun. One that Fastify is about to send, it ends. */
+function cutOff(response: NestResponse): void {
+  if (response.headersSent && !response.writableEnded) response.destroy()
 }
 
 function reply(response: NestResponse, { status, mediaType, body }: Refusal): void {

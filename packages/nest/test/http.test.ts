@@ -2,6 +2,7 @@
 // client is.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { ServerResponse } from 'node:http'
 import {
   type ArgumentsHost,
   Catch,
@@ -12,6 +13,7 @@ import {
   HttpException,
   type INestApplication,
   Query,
+  Res,
   UseFilters,
 } from '@nestjs/common'
 import { APP_FILTER, ApplicationConfig } from '@nestjs/core'
@@ -49,6 +51,13 @@ class Plain {
     return { remaining: decision.remaining, all: decision.all.length }
   }
   @Get('cost') @RateLimit({ policy: once, cost: (req) => Number(req.query.cost) }) cost() {}
+}
+
+@Controller()
+class Begun {
+  @Get('begun') begun(@Res() response: { raw?: ServerResponse } & ServerResponse) {
+    ;(response.raw ?? response).end('ended')
+  }
 }
 
 @Controller()
@@ -104,6 +113,21 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     })
     const head = await fetch(app.url, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([429, ''])
+  })
+
+  test('a response that has begun is not written to, and ends where its request is refused', async () => {
+    const begin = (_: unknown, res: ServerResponse, next: () => void): void => {
+      res.write('begun ')
+      next()
+    }
+    const { get } = await started(
+      { policy: once },
+      { controllers: [Begun], prepare: (app) => void app.use(begin) },
+    )
+    const first = await get('/begun')
+    expect([first.status, await first.text()]).toEqual([200, 'begun ended'])
+    const second = get('/begun').then((response) => response.text())
+    await expect(second).rejects.toThrow(/terminated|fetch failed/)
   })
 
   test('a body, media type and status of its own', async () => {
