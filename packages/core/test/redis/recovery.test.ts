@@ -956,6 +956,17 @@ describe('what was lost', () => {
         expect(one.losses.length + other.losses.length).toBeGreaterThan(0)
       })
 
+      test('where a settlement above the estimate is the first to ask', async () => {
+        const { limiter, losses } = processOf(newName(), policy)
+        await limiter.consume('k', { cost: 98 })
+        const decision = await limiter.consume('k', { cost: 2 })
+        await new Promise((resolve) => setTimeout(resolve, 60))
+        await redis.flushall()
+        await limiter.settle(decision, 5)
+        expect(await afterwards(limiter)).toBeLessThanOrEqual(spare(policy))
+        expect(losses).toEqual(['k'])
+      })
+
       test('but not if it was forgotten on purpose', async () => {
         const name = newName()
         const [one, other] = [processOf(name, policy), processOf(name, policy)]

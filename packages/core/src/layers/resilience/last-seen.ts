@@ -67,8 +67,8 @@ export class LastSeen {
     if (isThere && mode === 'reconcile' && beforeUs > nowUs) return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && beforeUs <= nowUs + LOSS_MARGIN_US
-    const taken = mode === 'consume' || mode === 'penalty' || mode === 'reconcile'
-    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, result, mode)
+    const takes = mode !== 'refund' && mode !== 'cancel' && mode !== 'restore'
+    const isLoss = takes && result.granted > 0 && known && this.#shows(isLost, result, mode)
     const lost = isLoss ? this.#seen() : undefined
     // What is in use after a denial, refund or reconciliation does not tell whether less is used
     // because it was lost or has passed.
@@ -195,10 +195,11 @@ type Sign = (
  */
 const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
-  if (cost === 0) return false
+  // A settlement takes of some policies, and gives back of others.
+  if (cost <= 0) return false
   if (traits?.drains) return earlierUs > 0
-  // After a penalty that leaves nothing, usage may exceed the limit by an unknown amount.
-  if (mode === 'penalty' && remaining === 0) return false
+  // What leaves nothing and was not judged may exceed the limit by an unknown amount.
+  if (mode !== 'consume' && remaining === 0) return false
   // What is reconciled may no longer count.
   const took = mode === 'reconcile' ? 0 : granted * cost
   if (took > 0 && limit - remaining === took) return true
