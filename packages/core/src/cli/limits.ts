@@ -56,8 +56,10 @@ export async function listLimits({ settings, name }: Place): Promise<string[]> {
         count === processes.length ? '' : ` of ${count} of ${processes.length} processes`
       return `${of}  ${text}; the default${where}`
     })
+  // A wrong name looks like one that nothing is set of.
+  const hint = length === 0 ? ' in the last 15 s; are --name, --redis and --prefix right?' : ''
   return [
-    `"${name}", version ${version}, ${length} ${length === 1 ? 'process' : 'processes'}`,
+    `"${name}", version ${version}, ${length} ${length === 1 ? 'process' : 'processes'}${hint}`,
     ...[...set, ...defaults].sort(),
     ...laggardsIn(processes, version).map(printed),
   ]

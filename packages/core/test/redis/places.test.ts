@@ -13,6 +13,7 @@ import {
   redisStore,
   slidingWindow,
 } from '../../src/index.js'
+import { singleClient } from './clients.js'
 
 const policy = slidingWindow({ limit: 5, window: '1m' })
 const lazy = { ...recommendedRedisOptions, lazyConnect: true }
@@ -94,6 +95,19 @@ test.each<[string, RedisLike, RedisStoreOptions]>([
   limiterOn(clientOf())
   limiterOn(client, options)
   expect(codes).toEqual([])
+})
+
+test('a store counts in the database that its client has selected', async () => {
+  const client = singleClient().duplicate({ lazyConnect: true })
+  onTestFinished(() => client.disconnect())
+  await client.connect()
+  await client.select(1)
+  const { host, port } = client.options
+  limiterOn(client)
+  limiterOn(clientOf({ host, port }))
+  expect(codes).toEqual([])
+  limiterOn(clientOf({ host, port, db: 1 }))
+  expect(codes).toEqual(['WEIR_SHARED_NAME'])
 })
 
 test('no warning of what is meant to be shared, nor of a name that is free again', async () => {

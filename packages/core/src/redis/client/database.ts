@@ -29,8 +29,14 @@ export interface Database {
   selecting(): Promise<unknown> | undefined
 }
 
+/** The number of a client's database: the application may have selected another one since. */
+export function databaseNumber(client: RedisLike): number {
+  if (client.isCluster === true) return 0
+  const { condition, options } = client as Selecting
+  return (condition?.select ?? options?.db) || 0
+}
+
 export function databaseOf(client: RedisLike, send: Send): Database {
-  const { options } = client as Selecting
   let selectedOn: object | undefined
 
   function select(stream: object, number: number): Selection {
@@ -51,9 +57,7 @@ export function databaseOf(client: RedisLike, send: Send): Database {
 
   const database: Database = {
     get number() {
-      if (client.isCluster === true) return 0
-      // The application may have selected another one.
-      return ((client as Selecting).condition?.select ?? options?.db) || 0
+      return databaseNumber(client)
     },
     selecting() {
       const { stream } = client as Selecting

@@ -2,6 +2,7 @@
 // several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
 
 import type { RedisLike } from './client.js'
+import { databaseNumber } from './database.js'
 
 interface Address {
   readonly host?: unknown
@@ -11,7 +12,6 @@ interface Address {
 /** What is read of ioredis's options. */
 interface Options extends Address {
   readonly path?: unknown
-  readonly db?: unknown
   readonly keyPrefix?: unknown
   readonly sentinels?: readonly Address[] | null
   /** Of the master that the Sentinels watch. */
@@ -24,8 +24,8 @@ let lastStranger = 0
 
 /** Address or nodes, database and keyPrefix. */
 export function placeOfClient(client: RedisLike): readonly string[] {
-  const { db, keyPrefix, ...options } = (client.options ?? {}) as Options
-  return [addressOf(client, options), String(db || 0), String(keyPrefix ?? '')]
+  const { keyPrefix, ...options } = (client.options ?? {}) as Options
+  return [addressOf(client, options), String(databaseNumber(client)), String(keyPrefix ?? '')]
 }
 
 function addressOf(client: RedisLike, options: Options): string {
