@@ -115,7 +115,8 @@ test('METRICS injects the metrics, to put them into a registry', async () => {
     imports: [RateLimitModule.forRoot({ limit: 2, window: '1h' }), MetricsModule.forRoot()],
     providers: [Service],
   })(AppModule)
-  const app = await NestFactory.createApplicationContext(AppModule, { logger: false })
+  const options = { logger: false, abortOnError: false } as const
+  const app = await NestFactory.createApplicationContext(AppModule, options)
   const { body } = await app.get(Service).metrics.scrape()
   expect(body).toContain('weir_limiter_enabled{limiter="default"} 1')
   await app.close()

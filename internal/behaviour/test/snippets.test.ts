@@ -124,6 +124,12 @@ test.each(ofDocuments.filter(([, snippets]) => snippets.length > 0))(
   },
 )
 
+const DENIED = `import type { Decision } from '@weir/nest'
+export function why(decision: Decision): string {
+  return decision.allowed ? 'allowed' : decision.reason + decision.retryAfterMs.toFixed()
+}
+`
+
 test('those for Nest compile as a project of Nest 10 is set up: without strictNullChecks', {
   timeout: 60_000,
 }, () => {
@@ -132,7 +138,7 @@ test('those for Nest compile as a project of Nest 10 is set up: without strictNu
   const snippets = ofNest.flatMap(([, all]) => all)
   const less = { strict: false, strictNullChecks: false, exactOptionalPropertyTypes: false }
   const apart = snippets.map((snippet) => ({ ...snippet, file: `lax-${snippet.file}` }))
-  expect(complaintsOf(apart, less)).toEqual([])
+  expect(complaintsOf([...apart, { file: 'lax-denied.ts', text: DENIED }], less)).toEqual([])
 })
 
 test('one that does not compile is found, on its line', { timeout: 60_000 }, () => {

@@ -171,10 +171,16 @@ describe('beside limiters', () => {
     const [plans, other] = made
     other.close()
     await plans.refresh()
-    const series = seriesOf((await prometheus(made).scrape()).body)
+    const status = { ...plans.status(), name: 'stale', version: 7, isCurrent: false, refused: 2 }
+    const stale = { status: () => status, history: () => [] }
+    const series = seriesOf((await prometheus([...made, stale]).scrape()).body)
     plans.close()
-    const of = ['version', 'current', 'refused'].map((each) => `weir_live_${each}`)
-    expect(of.map((name) => series.get(`${name}{settings="plans"}`))).toEqual([0, 1, 0])
+    const figures = (name: string) =>
+      ['version', 'current', 'refused'].map((each) =>
+        series.get(`weir_live_${each}{settings="${name}"}`),
+      )
+    expect(figures('plans')).toEqual([0, 1, 0])
+    expect(figures('stale')).toEqual([7, 0, 2])
     expect(series.get('weir_live_current{settings="never-heard"}')).toBeDefined()
   })
 

@@ -13,6 +13,7 @@ import {
   slidingWindow,
 } from '../../src/index.js'
 import { livePolicies } from '../../src/live/live-policies.js'
+import type { Settings } from '../../src/settings.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
 const { port, clusterPorts } = inject('redis')
@@ -183,6 +184,37 @@ test('processes that have other policies, or another version, are told apart', a
   expect(await run('list')).toMatch(/\S+-\d+-\w+ is at version [01](, [12] more to come)?$/m)
 })
 
+test('a process that cannot follow what is set is listed, until it can', async () => {
+  const codes = warnings()
+  const { name, run } = bench()
+  const own = strictStore(singleClient())
+  const { news, ...others } = own.settings as Settings
+  let isCut = false
+  const settings: Settings = {
+    ...others,
+    news: async (...args) => {
+      if (isCut) throw new Error('cut off')
+      return news(...args)
+    },
+  }
+  const live = livePolicies({ ...own, settings }, { name, defaults: { free: api(10) } })
+  onTestFinished(async () => {
+    live.close()
+    await own.close()
+  })
+  await waitUntil('it has reported', async () => (await run('list')).includes('1 process'))
+  isCut = true
+  // Although nothing has been set yet.
+  await waitUntil('it is listed', async () => {
+    return (await run('list')).endsWith(' is at version 0, and cannot follow')
+  })
+  await run('set', 'free', policy(20))
+  isCut = false
+  await waitUntil('it follows', async () => !(await run('list')).includes('is at version'))
+  expect(live.for('free').limit).toBe(20)
+  expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
+})
+
 test('a rollback sets all back to what it was in a version, and can be rolled back', async () => {
   const { run, start } = bench()
   const live = await start({ free: api(10), pro: api(100) })
@@ -267,7 +299,9 @@ test('processes are known also where their number is given, and gone when they h
   const live = await start()
   await run('set', 'free', policy(20))
   live.close()
-  await waitUntil('it is gone', async () => (await run('list')).includes('0 processes'))
+  // What it has reported would expire later.
+  const isGone = async () => (await run('list')).includes('0 processes')
+  await waitUntil('it is gone', isGone, 8_000)
 })
 
 test.each([

@@ -202,6 +202,11 @@ test.each([
   expect(await madeInRequests(requests, ({ user }) => user)).toEqual([])
 })
 
+test('nothing once a limiter is used again, whatever its tenant is found by', async () => {
+  const requests = Array.from({ length: 200 }, (_, i) => traced(i))
+  expect(await madeInRequests(requests, (_, i) => Math.floor(i / 30))).toEqual([])
+})
+
 test('a memory store in a worker of a cluster', async () => {
   const real = process.getBuiltinModule
   vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
