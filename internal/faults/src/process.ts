@@ -2,7 +2,16 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Closing, Flood, FromClient, Job, Log, Stop, ToClient } from './client/protocol.js'
+import type {
+  Closing,
+  Flood,
+  FromClient,
+  Job,
+  Log,
+  Recovered,
+  Stop,
+  ToClient,
+} from './client/protocol.js'
 import { now } from './client/time.js'
 
 /** All that a client process told, and how it ended. */
@@ -21,6 +30,7 @@ export interface ClientProcess {
   readonly started: Promise<void>
   peek(): Promise<readonly number[]>
   flood(): Promise<Flood>
+  recover(): Promise<Recovered>
   /** Lets it finish, and waits until it is gone; one that does not go by itself is killed. */
   stop(message?: Partial<Stop>): Promise<Report>
 }
@@ -94,6 +104,7 @@ export function startClient(job: Job): ClientProcess {
     started,
     peek: async () => (await ask({ do: 'peek' }, 'peeked', START_MS)).remaining,
     flood: async () => (await ask({ do: 'flood' }, 'flooded', 300_000)).flood,
+    recover: async () => (await ask({ do: 'recover' }, 'recovered', 120_000)).recovered,
     stop,
   }
 }

@@ -1,7 +1,7 @@
 // Distinct keys as fast as they go, as an attacker sends them, while one exhausted key hopes to be
 // forgotten.
-import type { RateLimiter } from '@weir/core'
-import type { Flood } from './protocol.js'
+import type { RateLimiter, RedisStore } from '@weir/core'
+import type { Flood, Recovered } from './protocol.js'
 import { now } from './time.js'
 
 /** Decisions between two turns of the event loop. */
@@ -41,6 +41,16 @@ export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> 
     admitted,
     exhaustedAdmitted,
   }
+}
+
+/** Waits until all that was admitted without the store has been counted in it. */
+export async function recover(store: RedisStore): Promise<Recovered> {
+  const keys = store.health().localKeys
+  let longestTurnMs = 0
+  while (store.health().localKeys > 0) {
+    longestTurnMs = Math.max(longestTurnMs, await cpuOfOthers())
+  }
+  return { keys, longestTurnMs }
 }
 
 /** Lets everybody else on the event loop have a turn, and tells the CPU time that they took. */

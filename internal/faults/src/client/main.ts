@@ -1,7 +1,7 @@
 // A user's process: it takes decisions under load, tells what it got, and ends by itself when told
 // to stop.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { flood } from './flood.js'
+import { flood, recover } from './flood.js'
 import { Journal, tell } from './journal.js'
 import { type Loop, openLoop } from './load.js'
 import type { Job, ToClient } from './protocol.js'
@@ -39,6 +39,11 @@ async function handle(message: ToClient): Promise<void> {
     const { memoryLimiter } = await import('./target.js')
     const limiter = targets[0]?.limiter ?? memoryLimiter(job.policy)
     return tell({ is: 'flooded', flood: await flood(limiter, job.flood ?? 0) })
+  }
+  if (message.do === 'recover') {
+    const store = targets[0]?.store
+    if (store === undefined) throw new Error('there is no store to recover')
+    return tell({ is: 'recovered', recovered: await recover(store) })
   }
   await stop(message.drainMs)
 }

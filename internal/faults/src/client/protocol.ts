@@ -52,6 +52,8 @@ export type ToClient =
   | { readonly do: 'peek' }
   /** Distinct keys, as fast as they go: `Job.flood` of them. */
   | { readonly do: 'flood' }
+  /** Waits until what was admitted without the store has been counted in it. */
+  | { readonly do: 'recover' }
   | Stop
 
 /** Ends the load, closes the store, then the client, and lets the process end by itself. */
@@ -66,6 +68,7 @@ export type FromClient =
   | { readonly is: 'log'; readonly log: Log }
   | { readonly is: 'peeked'; readonly remaining: readonly number[] }
   | { readonly is: 'flooded'; readonly flood: Flood }
+  | { readonly is: 'recovered'; readonly recovered: Recovered }
   | { readonly is: 'closed'; readonly closing: Closing }
 
 /** The key under which plain commands are taken down that decisions are compared with. */
@@ -125,6 +128,13 @@ export interface Closing {
   /** What keeps the process alive after the client was closed, as Node names it; for the reader of
    *  a failure. */
   readonly resources: readonly string[]
+}
+
+export interface Recovered {
+  /** Those that were to be counted in the store. */
+  readonly keys: number
+  /** As in `Flood`: what is counted at once. */
+  readonly longestTurnMs: number
 }
 
 export interface Flood {

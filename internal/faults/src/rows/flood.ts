@@ -1,5 +1,5 @@
 // Keys without number, as an attacker makes them up.
-import { type Check, countAtMost, exactly, msAtMost } from '../checks.js'
+import { type Check, countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import type { Flood } from '../client/protocol.js'
 import { now } from '../client/time.js'
 import { type Length, load, runOf } from '../outage.js'
@@ -14,6 +14,8 @@ const KEY_BYTES = 1_000
 const MEMORY_MB = 20
 /** One step of a sweep, or a collection of garbage that falls into it. */
 const TURN_MS = 30
+/** What is counted at once after an outage, or a collection of garbage that falls into it. */
+const RECOVERY_TURN_MS = 20
 
 const policy = { make: 'fixedWindow', options: { name: 'hour', limit: 5, window: '1h' } }
 
@@ -34,11 +36,17 @@ const fallback: Row = {
     const server = await stage.redis()
     const wire = await stage.proxy(server.port)
     const client = await stage.client(load(wire.port, { policy, flood: keysIn(length) }))
-    server.kill()
     await wire.set('refuse')
     const result = await client.flood()
+    await wire.set('pass')
+    const { keys, longestTurnMs } = await client.recover()
     const report = await client.stop()
-    return [...bounded(result, LOCAL_MB), ...sane(runOf([report], { from: 0, to: 0 }, now(), wire))]
+    return [
+      ...bounded(result, LOCAL_MB),
+      countAtLeast('keys to count afterwards', keys, LOCAL_KEYS),
+      msAtMost('longest step of recovery', longestTurnMs, RECOVERY_TURN_MS),
+      ...sane(runOf([report], { from: 0, to: 0 }, now(), wire)),
+    ]
   },
 }
 

@@ -87,8 +87,15 @@ export class Ledger {
     if (this.keys >= this.#maxKeys) return undefined
     const id = this.#idOf(target, place)
     const own = partOfTarget(target, [place])
-    const start = { units: 0, seen: undefined, untilUs: undefined, overUs: 0, waiting: undefined }
-    const admitted = { id, target: own, ...start }
+    const admitted: Admitted = {
+      id,
+      target: own,
+      units: 0,
+      seen: undefined,
+      untilUs: undefined,
+      overUs: 0,
+      waiting: undefined,
+    }
     this.#admitted.set(id, admitted)
     return admitted
   }
@@ -155,14 +162,15 @@ export class Ledger {
   }
 
   /**
-   * What is to be counted of the targets chosen and is not on its way, most units first, to a
-   * factor of two.
-   * @param pause called after each part of the work; there may be a hundred thousand
+   * What is to be counted of the targets chosen and is not on its way: lists whose units differ by
+   * less than a factor of two, the most units first. One list of all takes 30 ms to build from
+   * 100,000 keys.
+   * @param pause called after each part of the work
    */
   async due(
     isChosen: (admitted: Admitted) => boolean,
     pause: () => Promise<void>,
-  ): Promise<Admitted[]> {
+  ): Promise<Admitted[][]> {
     const classes: Admitted[][] = []
     let looked = 0
     for (const admitted of this.#admitted.values()) {
@@ -178,7 +186,8 @@ export class Ledger {
       classes[some] ??= []
       classes[some].push(admitted)
     }
-    return classes.reverse().flat()
+    // There may be none of some.
+    return classes.filter(() => true).reverse()
   }
 
   forget(admitted: Admitted): void {

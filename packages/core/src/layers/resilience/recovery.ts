@@ -164,23 +164,35 @@ export class Recovery {
       const home = this.guardOf(this.#backend.nodes.of(target))
       return home === guard || home.breaker.state !== 'open'
     }
-    const due = await this.#ledger.due(isOfGuard, pause)
+    for (const due of await this.#ledger.due(isOfGuard, pause)) {
+      if (!(await this.#countDue(due, guard, pause))) break
+    }
+    const { node, counted } = guard
+    guard.counted = 0
+    if (counted > 0) this.#options.events.emit('reconciled', { node: node.name, keys: counted })
+  }
+
+  /** Counts one chunk after the other. Returns whether the node can count more. */
+  async #countDue(
+    due: readonly Admitted[],
+    guard: Guard,
+    pause: () => Promise<void>,
+  ): Promise<boolean> {
     // Half of what may be in flight: the other half is for users' requests.
     const { maxInFlight = Number.POSITIVE_INFINITY } = this.#backend
     const chunk = Math.max(1, Math.min(CHUNK, Math.floor(maxInFlight / 2)))
-    for (let from = 0; from < due.length && guard.breaker.state !== 'open'; from += chunk) {
+    for (let from = 0; from < due.length; from += chunk) {
+      if (guard.breaker.state === 'open') return false
       guard.isOwed = true
       // Requests may have had some of them counted meanwhile.
       const some = due
         .slice(from, from + chunk)
         .filter((each) => isOwed(each) && each.waiting === undefined)
-      if ((await this.count(some, guard)) !== undefined) break
+      if ((await this.count(some, guard)) !== undefined) return false
       // A store that answers at once would be told of all in one step.
       await pause()
     }
-    const { node, counted } = guard
-    guard.counted = 0
-    if (counted > 0) this.#options.events.emit('reconciled', { node: node.name, keys: counted })
+    return true
   }
 
   /**

@@ -39,6 +39,9 @@ export class Resilience implements Layer {
     this.#lastSeen[length] ??= new LastSeen(length, this.#options.maxLocalKeys)
     return this.#lastSeen[length]
   })
+  /** Why a node is not asked, by the state of its breaker. One error for all decisions: two with a
+   *  stack for each take longer than the decision. */
+  readonly #reasons: Partial<Record<BreakerState, Error>> = {}
   #hasAnswered = false
   /** What cancels turns that came too late. */
   readonly #unwanted: LayerRequest[] = []
@@ -99,9 +102,19 @@ export class Resilience implements Layer {
     return breaker.state === 'open' || this.#isClosed
   }
 
-  #reasonOf({ breaker }: Guard): Error {
+  #reasonOf({ breaker: { state } }: Guard): Error {
     if (this.#isClosed) return storeClosed()
-    return storeFailure(new Error(`its circuit breaker is ${breaker.state}`), this.#backend.title)
+    this.#reasons[state] ??= this.#breakerIs(state)
+    return this.#reasons[state]
+  }
+
+  #breakerIs(state: BreakerState): Error {
+    return storeFailure(new Error(`its circuit breaker is ${state}`), this.#backend.title)
+  }
+
+  /** An error as its request alone is given it: frameworks write to errors that they catch. */
+  #ownOf(error: unknown, { breaker: { state } }: Guard): unknown {
+    return error === this.#reasons[state] ? this.#breakerIs(state) : error
   }
 
   #guardOf({ target }: LayerRequest): Guard {
@@ -292,7 +305,7 @@ export class Resilience implements Layer {
     // These are about the store's own counters.
     if (mode === 'reset') this.#forget(target)
     if (mode === 'reset' || mode === 'reconcile' || mode === 'restore' || isForStore === true) {
-      waiting.failed(cause)
+      waiting.failed(this.#ownOf(cause, guard))
       return
     }
     const { state, probeAtMs } = guard.breaker
@@ -309,7 +322,7 @@ export class Resilience implements Layer {
     try {
       result = this.#fallback.decide(local, seen, cause, retryAfterMs)
     } catch (error) {
-      waiting.failed(error)
+      waiting.failed(this.#ownOf(error, guard))
       return
     }
     waiting.decided(result)

@@ -52,11 +52,11 @@ function passes(fallback: Fallback, policySet: PolicySet, key: string, seen?: Se
   return fallback.decide(consuming(policySet, key), seen, away, 1_000).granted > 0
 }
 
-function allDue(
+async function allDue(
   fallback: Fallback,
   isChosen: (admitted: Admitted) => boolean = () => true,
 ): Promise<Admitted[]> {
-  return fallback.ledger.due(isChosen, async () => {})
+  return (await fallback.ledger.due(isChosen, async () => {})).flat()
 }
 
 /** What tells the store what was admitted. */

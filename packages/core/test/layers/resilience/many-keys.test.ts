@@ -102,7 +102,7 @@ describe('with a maxLocalKeys of 1,000', () => {
       () => true,
       async () => {},
     )
-    const units = due.map((each) => each.units)
+    const units = due.flat().map((each) => each.units)
     const heavy = units.filter((each) => each === 7).length
     // Once in a while all that are looked at have as many.
     expect(heavy).toBeGreaterThan(400)
@@ -129,8 +129,76 @@ describe('with a maxLocalKeys of 1,000', () => {
       () => true,
       async () => {},
     )
-    expect(due.length).toBe(1_000)
-    expect(due.every(({ target }) => target.key.startsWith('later-'))).toBe(true)
+    expect(due.flat().length).toBe(1_000)
+    expect(due.flat().every(({ target }) => target.key.startsWith('later-'))).toBe(true)
+  })
+})
+
+describe('recovery works in steps', () => {
+  const policySet = makePolicySet('many', [hour(20)])
+
+  test('no turn looks at more than 2,000 of 50,000 keys, and none lists all of them', async () => {
+    const time = virtualTime()
+    const ledger = new Ledger(time, 50_000)
+    keysOf(50_000).forEach((key, i) => {
+      const admitted = ledger.remember({ policySet, key }, 0, 1)
+      if (admitted !== undefined) admitted.units = 1 + (i % 16)
+    })
+    let looked = 0
+    let most = 0
+    const lists = await ledger.due(
+      () => {
+        looked += 1
+        most = Math.max(most, looked)
+        return true
+      },
+      async () => {
+        looked = 0
+      },
+    )
+    expect(most).toBe(2_000)
+    // From 16 units, 8, 4, 2 and 1: those that share a list are equal to a factor of two.
+    expect(lists.map(({ length }) => length)).toEqual([3_125, 25_000, 12_500, 6_250, 3_125])
+  })
+
+  test('no turn counts more than 100 of 2,000 keys in a store that answers at once', async () => {
+    const time = virtualTime()
+    const memory = memoryIn(time)
+    const counted = new Set<string>()
+    let isAway = true
+    let inTurn = 0
+    let most = 0
+    const turns = {
+      ...time,
+      soon(action: () => void): void {
+        time.soon(() => {
+          inTurn = 0
+          action()
+        })
+      },
+    }
+    const flaky: Store = {
+      recovers: true,
+      decide(request) {
+        if (isAway) throw away
+        if (request.mode === 'reconcile') {
+          inTurn += 1
+          most = Math.max(most, inTurn)
+          counted.add(request.target.key)
+        }
+        return memory.decide(request)
+      },
+      reset() {},
+    }
+    const store = resilientIn(turns, flaky, {})
+    const limiter = new RateLimiter({ name: 'many', store, policy: hour(20) })
+    for (const key of keysOf(2_000)) await limiter.consume(key)
+    isAway = false
+    await time.advance(60_000)
+    expect(store.health().localKeys).toBe(0)
+    expect(counted.size).toBe(2_000)
+    expect(most).toBe(100)
+    await store.close()
   })
 })
 

@@ -2,9 +2,10 @@
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../src/base/errors.js'
-import { slidingLog } from '../../../src/index.js'
+import { RateLimiter, slidingLog } from '../../../src/index.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { ALONE } from '../../../src/layers/resilience/peers.js'
+import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { Mode, WhenUnavailable } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'
@@ -103,4 +104,38 @@ test('one that is to allow is left out', () => {
 
 test('one that is to throw throws the cause', () => {
   expect(() => decide(['local', 'throw'])).toThrow(away)
+})
+
+test('while a breaker is open, an error that is thrown is its own, and of others one', async () => {
+  const down = {
+    decide() {
+      throw new Error('ECONNREFUSED')
+    },
+    reset() {},
+  }
+  async function causesOf(whenUnavailable: WhenUnavailable) {
+    const store = resilientIn(virtualTime(), down, { whenUnavailable })
+    const told: unknown[] = []
+    store.on('fallback', ({ cause }) => told.push(cause))
+    const limiter = new RateLimiter({ name: 'causes', store, policy: one })
+    for (let i = 0; i < 20; i += 1) await limiter.consume('k').catch(() => {})
+    expect(store.health().nodes[0]?.state).toBe('open')
+    const ask = (): Promise<unknown> =>
+      limiter.consume('k').then(
+        () => undefined,
+        (error) => error,
+      )
+    const thrown = [await ask(), await ask()]
+    await store.close()
+    return { thrown, told: told.slice(-2) }
+  }
+  const local = await causesOf('local')
+  expect(local.told[0]).toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  expect(local.told[1]).toBe(local.told[0])
+  const { thrown } = await causesOf('throw')
+  expect(thrown[0]).toMatchObject({
+    code: 'WEIR_STORE_FAILED',
+    message: expect.stringContaining('circuit breaker is open'),
+  })
+  expect(thrown[1]).not.toBe(thrown[0])
 })
