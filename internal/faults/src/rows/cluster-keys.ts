@@ -41,14 +41,7 @@ const HOSTILE = [
     '\uD800',
     '\uDFFF',
   ],
-  ...[
-    '__proto__',
-    'constructor',
-    'toString',
-    'x'.repeat(128),
-    'x'.repeat(129),
-    'y'.repeat(8_192),
-  ],
+  ...['__proto__', 'constructor', 'toString', 'x'.repeat(128), 'x'.repeat(129), 'y'.repeat(8_192)],
 ]
 /** One tag for all, if tags were taken from what users send. */
 const STEERING = [...Array(120).keys()].map((i) => `{same}${i}`)
