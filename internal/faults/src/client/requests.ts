@@ -83,10 +83,11 @@ export class Requests {
     this.#waiting.clear()
   }
 
-  /** What is left for each key. */
+  /** What the first policy leaves for each key. */
   peek(): Promise<number[]> {
     const { limiter } = this.#targets[0] as Target
-    return Promise.all(this.#keys.map(async (key) => (await limiter.peek(key)).remaining))
+    const left = async (key: string) => (await limiter.peek(key)).policies[0]?.remaining ?? 0
+    return Promise.all(this.#keys.map(left))
   }
 
   #answered(id: number, target: { look(): void }, sample: Sample): void {
