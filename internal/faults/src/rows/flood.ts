@@ -12,9 +12,10 @@ const LOCAL_KEYS = 100_000
 const KEY_BYTES = 1_000
 /** Of the memory store, which keeps no more than 100,000 counters. */
 const MEMORY_MB = 20
-/** One step of a sweep or of recovery, or a collection of garbage that falls into it, which takes
- *  most of that: CPU of all threads, so also of those that collect beside the event loop. */
+/** The longest turn of the event loop, as CPU of all threads, so also of those that collect garbage
+ *  beside it. With 100,000 local keys a collection takes 20 to 30 ms of it. */
 const TURN_MS = 30
+const LOCAL_TURN_MS = 50
 
 const policy = { make: 'fixedWindow', options: { name: 'hour', limit: 5, window: '1h' } }
 
@@ -41,9 +42,9 @@ const fallback: Row = {
     const { keys, longestTurnMs } = await client.recover()
     const report = await client.stop()
     return [
-      ...bounded(result, LOCAL_MB),
+      ...bounded(result, LOCAL_MB, LOCAL_TURN_MS),
       countAtLeast('keys to count afterwards', keys, LOCAL_KEYS),
-      msAtMost('longest step of recovery', longestTurnMs, TURN_MS),
+      msAtMost('longest step of recovery', longestTurnMs, LOCAL_TURN_MS),
       ...sane(runOf([report], { from: 0, to: 0 }, now(), wire)),
     ]
   },
@@ -59,7 +60,10 @@ const memory: Row = {
     const client = await stage.client(load(0, { policy, flood: keysIn(length), stores: 0 }))
     const result = await client.flood()
     const report = await client.stop()
-    return [...bounded(result, MEMORY_MB), ...sane(runOf([report], { from: 0, to: 0 }, now()))]
+    return [
+      ...bounded(result, MEMORY_MB, TURN_MS),
+      ...sane(runOf([report], { from: 0, to: 0 }, now())),
+    ]
   },
 }
 
@@ -67,11 +71,11 @@ function keysIn({ name }: Length): number {
   return name === 'full' ? KEYS : KEYS / 5
 }
 
-function bounded(flood: Flood, mb: number): Check[] {
+function bounded(flood: Flood, mb: number, turnMs: number): Check[] {
   return [
     countAtMost('memory, MB', Math.round(flood.memoryGrowthMb), mb),
     msAtMost('p99', flood.p99, 5),
-    msAtMost('longest step beside the requests', flood.longestTurnMs, TURN_MS),
+    msAtMost('longest step beside the requests', flood.longestTurnMs, turnMs),
     exactly('exhausted key admitted', flood.exhaustedAdmitted ? 1 : 0, 0),
     countAtMost('errors of decisions', flood.errors, 0),
   ]
