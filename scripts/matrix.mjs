@@ -41,19 +41,16 @@ const failed = (short ? all.slice(-1) : all).filter((combination) => !passes(com
 process.exitCode = failed.length === 0 ? 0 : 1
 
 function passes({ node, server, ioredis }) {
+  // Tests without Redis depend on Node alone.
+  const hasUnit = !short && server === redis && ioredis === '6'
   const client = requireFromCore(
     ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json',
   ).version
   const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${client}`
   console.log(`\nmatrix: ${title}`)
-  const vitest = join(core, 'node_modules', 'vitest', 'vitest.mjs')
   const { status } = spawnSync(
     node,
-    [
-      vitest,
-      'run',
-      ...(short ? ['--project', 'redis', ...SHORT.map((name) => `test/redis/${name}`)] : []),
-    ],
+    ['test/run.mjs', ...(hasUnit ? [] : ['--redis-only']), ...(short ? SHORT : [])],
     {
       cwd: core,
       stdio: 'inherit',
