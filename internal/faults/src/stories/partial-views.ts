@@ -64,6 +64,8 @@ const LOSSES = 2
 
 const lost: Story = {
   number: '34',
+  notWithLeases:
+    'one that ends after a loss gives units back, which keeps what was seen before from being restored',
   fault: `Redis forgets all keys ${LOSSES} times; each time another process is the first to ask, or one that knows`,
   must: 'restore what the process that asks has seen',
   pass: 'passed <= L x (1 + losses), or, seen by who knew, L + losses x in flight',
