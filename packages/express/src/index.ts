@@ -120,7 +120,7 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
 
 function refuse(refusal: Refusal, res: Response): void {
   if (res.headersSent) {
-    // Nobody goes on to end it. As Express does where an error comes so late.
+    // No handler ends the response any more; Express cuts it off where an error comes this late.
     if (!res.writableEnded) res.destroy()
     return
   }

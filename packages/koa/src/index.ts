@@ -114,7 +114,7 @@ export function rateLimit<
 
 function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
   if (ctx.headerSent) {
-    // The client would take what is written now for a part of the response that has begun.
+    // A client would read the refusal as part of the response that has begun.
     if (!ctx.res.writableEnded) ctx.res.destroy()
     return
   }

@@ -95,7 +95,8 @@ function grpcError({ refusal, message }: RateLimitException, host: ArgumentsHost
   return { code: GRPC_CODES[status] ?? RESOURCE_EXHAUSTED, details: message, message, metadata }
 }
 
-/** Nobody goes on to end a response that has begun. One that Fastify is about to send, it ends. */
+/** Ends a response that has begun, as no handler does. Fastify itself ends one that it has yet to
+ *  send. */
 function cutOff(response: NestResponse): void {
   if (response.headersSent && !response.writableEnded) response.destroy()
 }

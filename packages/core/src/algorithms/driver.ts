@@ -153,7 +153,7 @@ export function decide(
   return mode === 'restore' ? changed : granted
 }
 
-/** What is left; of a lone counter, what it can promise in the time that a request would wait. */
+/** What is left; for a lone counter, what it can promise within the time that a request waits. */
 function reservable(
   counters: readonly Counter[],
   { costs, maxWaitMs = 0 }: CounterRequest,

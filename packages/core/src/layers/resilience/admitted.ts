@@ -186,7 +186,7 @@ export class Ledger {
       classes[some] ??= []
       classes[some].push(admitted)
     }
-    // There may be none of some.
+    // `filter` leaves out the classes without an entry.
     return classes.filter(() => true).reverse()
   }
 
