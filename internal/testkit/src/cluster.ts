@@ -1,7 +1,7 @@
 // A Redis Cluster, put together by hand: faster than redis-cli's way, and one tool less to need.
 import { freePort } from './ports.js'
 import type { Reply } from './resp.js'
-import { type RedisServer, startRedis } from './server.js'
+import { type RedisServer, redisArguments, startServer } from './server.js'
 import { waitUntil } from './wait.js'
 
 const SLOTS = 16_384
@@ -67,20 +67,25 @@ interface StartedNode {
 }
 
 async function startNode(extra: readonly string[]): Promise<StartedNode> {
-  // The default bus port, port + 10000, may be taken or beyond 65535.
-  const busPort = await freePort()
-  const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
-  // Nodes learn of each other at a pace set by these: short, they are ready in 2 seconds instead of
-  // 10.
-  args.push(
-    '--cluster-node-timeout',
-    '1000',
-    '--repl-ping-replica-period',
-    '1',
-    '--repl-diskless-sync-delay',
-    '0',
-  )
-  return { server: await startRedis({ args: [...args, ...extra] }), busPort }
+  let busPort = 0
+  const server = await startServer(async (folder, port) => {
+    // The default bus port, port + 10000, may be taken or beyond 65535. A new one for each attempt:
+    // another process may have taken this one as well.
+    busPort = await freePort()
+    const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
+    // Nodes learn of each other at a pace set by these: short, they are ready in 2 seconds instead
+    // of 10.
+    args.push(
+      '--cluster-node-timeout',
+      '1000',
+      '--repl-ping-replica-period',
+      '1',
+      '--repl-diskless-sync-delay',
+      '0',
+    )
+    return redisArguments(folder, port, [...args, ...extra])
+  })
+  return { server, busPort }
 }
 
 async function shareSlots(masters: readonly RedisServer[]): Promise<void> {

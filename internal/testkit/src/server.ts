@@ -34,13 +34,19 @@ export type Arguments = (folder: string, port: number) => Promise<readonly strin
 
 export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   const { args = [], port } = options
-  return startServer(
-    async (folder, p) => [
-      ...['--port', String(p), '--bind', '127.0.0.1', '--dir', folder],
-      ...['--save', '', '--appendonly', 'no', '--daemonize', 'no', ...args],
-    ],
-    port,
-  )
+  return startServer(async (folder, p) => redisArguments(folder, p, args), port)
+}
+
+/** On a port and in a folder of its own, without persistence. */
+export function redisArguments(
+  folder: string,
+  port: number,
+  args: readonly string[],
+): readonly string[] {
+  return [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+    ...['--save', '', '--appendonly', 'no', '--daemonize', 'no', ...args],
+  ]
 }
 
 /**
