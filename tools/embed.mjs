@@ -5,18 +5,21 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { kernelLuaOf, withoutComments } from './kernel-lua.mjs'
+import { loadTs } from './load-ts.mjs'
+import { modesLuaOf } from './modes-lua.mjs'
 
 const src = fileURLToPath(new URL('../packages/core/src/', import.meta.url))
 
+const modes = await loadTs(join(src, 'algorithms/modes.ts'))
 const lua = files('.lua').map(({ folder, name, text }) => {
   if (/--\[=*\[|@/.test(text)) throw new Error(`${folder}/${name}.lua: has a block comment or an @`)
   return folder === '.'
     ? `export const ${name}Lua: string = ${JSON.stringify(withoutComments(text))}\n`
-    : `export const ${camelCase(folder)}Lua: KernelLua = ${JSON.stringify(kernelLuaOf(text))}\n`
+    : `export const ${camelCase(folder)}Lua: KernelLua = ${JSON.stringify(kernelLuaOf(text, modes))}\n`
 })
 writeIfChanged(
   'algorithms/lua.generated.ts',
-  `import type { KernelLua } from './algorithm.js'\n\n${lua.join('')}`,
+  `import type { KernelLua } from './algorithm.js'\n\n${lua.join('')}export const modesLua: string = ${JSON.stringify(modesLuaOf(modes))}\n`,
 )
 
 const traces = files('.trace').map(

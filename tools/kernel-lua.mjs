@@ -11,22 +11,17 @@ const { parse } = createRequire(new URL('../packages/core/package.json', import.
 )
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
-/** Functions of modes, with those that make each of them. The first two a kernel need not have. */
-const MODES = {
-  within: ['reserve', 'preview'],
-  cancel: ['cancel'],
-  refund: ['refund', 'settle', 'cancel'],
-  reconcile: ['reconcile'],
-  restore: ['restore'],
-}
+/** Functions of modes, in the order of their tests. The first two a kernel need not have. */
+const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore']
 const OPTIONAL = ['within', 'cancel']
 
 /**
  * @param {string} text of a kernel.lua
+ * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes
  * @returns {import('../packages/core/src/algorithms/algorithm.js').KernelLua}
  * @throws {Error} if it cannot be cut
  */
-export function kernelLuaOf(text) {
+export function kernelLuaOf(text, { CALL_MODES, reserves }) {
   const { body: chunk } = parse(text, { luaVersion: '5.1', ranges: true, scope: true })
   const last = chunk.at(-1)
   const [kernel] = last?.type === 'ReturnStatement' ? last.arguments : []
@@ -51,11 +46,13 @@ export function kernelLuaOf(text) {
 
   /** The function as the driver uses it: it returns its functions, by their names. */
   function wholeKernel() {
-    const names = Object.keys(MODES).filter((name) => has(name) || !OPTIONAL.includes(name))
-    const modes = names.map((name) => ({ name, range: functionOf(name).range }))
-    const common = text.slice(kernel.range[0], modes[0].range[0])
-    const made = modes.map(({ name, range }) => {
-      const isOne = MODES[name].map((mode) => `mode == '${mode}'`).join(' or ')
+    const names = SPECIAL.filter((name) => has(name) || !OPTIONAL.includes(name))
+    const special = names.map((name) => ({ name, range: functionOf(name).range }))
+    const common = text.slice(kernel.range[0], special[0].range[0])
+    const made = special.map(({ name, range }) => {
+      const isOne = modesOf(name)
+        .map((mode) => `mode == '${mode}'`)
+        .join(' or ')
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const fields = ['limit', ...PASTED].map((name) => `${name} = ${name}`)
@@ -65,6 +62,15 @@ ${made.join('else')}end
 return { ${fields.join(', ')}, special = special }
 end
 `
+  }
+
+  /** The modes that make a function; what a kernel cannot cancel it refunds. */
+  function modesOf(name) {
+    return Object.keys(CALL_MODES).filter((mode) => {
+      if (reserves(mode)) return name === 'within'
+      const { correction } = CALL_MODES[mode]
+      return correction === name || (correction === 'cancel' && name === 'refund' && !has('cancel'))
+    })
   }
 
   function has(name) {

@@ -8,6 +8,7 @@ import { invalid } from './base/errors.js'
 import type {
   PolicyResult,
   PolicySet,
+  RefundRequest,
   Store,
   StoreRequest,
   StoreResult,
@@ -69,8 +70,22 @@ export function partOfTarget(target: Target, places: readonly number[]): Target 
   return { policySet: part, key, ownKeys: ownKeys && pick(ownKeys, places) }
 }
 
+/** Corrects what a result has charged: gives back these units or, to settle, takes those above
+ *  0. */
+export function correctionOf(
+  mode: RefundRequest['mode'],
+  target: Target,
+  costs: readonly number[],
+  { untilUs, nowUs }: Pick<StoreResult, 'untilUs' | 'nowUs'>,
+): RefundRequest {
+  return { mode, target, costs, count: 1, untilUs, seenUs: nowUs }
+}
+
+/** What requests of all modes have. */
+type AnyRequest = Pick<StoreRequest, Exclude<keyof StoreRequest, 'mode'>>
+
 /** The request as if its set had only the policies at these places. */
-export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
+export function partOfRequest<Request extends AnyRequest>(
   request: Request,
   places: readonly number[],
 ): Request {

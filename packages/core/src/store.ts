@@ -2,12 +2,11 @@
 // the entry `@weir/core/store`, for those who write one. `storeConformance` of @weir/core/testing
 // checks a store against it.
 
-import type { Mode } from './algorithms/driver.js'
 import type { Policy } from './algorithms/policy.js'
 import type { HistogramStats } from './base/histogram.js'
 import type { Settings } from './settings.js'
 
-export type { Mode } from './algorithms/driver.js'
+export type { Mode } from './algorithms/modes.js'
 export type * from './settings.js'
 
 /** Where counters live, and where decisions are made: see docs/recipes/write-a-store.md. */
@@ -141,15 +140,21 @@ export interface OwnKey {
   readonly tag: string
 }
 
-/** What a store is asked to decide at once. */
-export interface StoreRequest {
-  /** What is to be done. */
-  readonly mode: Mode
+/** What a store is asked to decide at once. Each mode has its own fields, and no others. */
+export type StoreRequest =
+  | ConsumeRequest
+  | PenaltyRequest
+  | RefundRequest
+  | ReconcileRequest
+  | RestoreRequest
+
+/** What all requests have. Fields of other modes are undefined. */
+interface RequestBase {
   /** Whose counters. */
   readonly target: Target
   /**
-   * Units for each policy of the set. Whole, >= 0. To restore: the units that were seen in use. To
-   * settle: those below 0 are given back.
+   * Units for each policy of the set. Whole, and 0 or more; only to settle, those below 0 are given
+   * back.
    */
   readonly costs: readonly number[]
   /**
@@ -158,36 +163,85 @@ export interface StoreRequest {
    */
   readonly count: number
   /**
-   * To consume or peek: grant nothing unless at least this many of `count` fit. Where it is given,
-   * the store itself decides, not what remembers its answers; with `maxWaitMs` it always is.
-   */
-  readonly atLeast?: number | undefined
-  /**
-   * How long, in whole ms, the caller would wait for its turn. Where the set is one bucket, units
-   * that come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`,
-   * and later by what must remain (`keep`). Others ignore it.
-   */
-  readonly maxWaitMs?: number | undefined
-  /**
-   * To consume or peek: units that must remain, for each policy; what costs 0 ignores it. What
-   * remains to the request and how long it has to wait are said accordingly.
-   */
-  readonly keep?: readonly number[] | undefined
-  /**
    * By when it must be decided, in ms by `performance.now()`. Undefined: the store has a deadline
    * of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
-  /**
-   * To refund, cancel or settle by receipt, reconcile or restore: for each policy, until when, in
-   * us of the store's clock, the units count.
-   */
+  readonly atLeast?: number | undefined
+  readonly maxWaitMs?: number | undefined
+  readonly keep?: readonly number[] | undefined
   readonly untilUs?: readonly number[] | undefined
-  /**
-   * To refund, cancel or settle by receipt or to restore: when, in us of the store's clock, the
-   * units were charged, or seen in use.
-   */
   readonly seenUs?: number | undefined
+}
+
+/** Takes units where all policies allow it, or (`peek`) says what that would answer. */
+export interface ConsumeRequest extends RequestBase {
+  readonly mode: 'consume' | 'peek'
+  /**
+   * Grant nothing unless at least this many of `count` fit. Where it is given, the store itself
+   * decides, not a layer that remembers its answers. With `maxWaitMs` it is always given.
+   */
+  readonly atLeast?: number | undefined
+  /**
+   * How long, in whole ms, the caller waits for its turn. Where the set is one bucket, units that
+   * come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`, and
+   * later by what must remain (`keep`). Other sets ignore it.
+   */
+  readonly maxWaitMs?: number | undefined
+  /**
+   * Units that must remain, for each policy; a policy with a cost of 0 ignores it. `remaining` and
+   * `retryAfterMs` of the result are those of a request that must leave so much.
+   */
+  readonly keep?: readonly number[] | undefined
+  readonly untilUs?: undefined
+  readonly seenUs?: undefined
+}
+
+/** Takes units, past the limit if need be. */
+export interface PenaltyRequest extends RequestBase {
+  readonly mode: 'penalty'
+  readonly atLeast?: undefined
+  readonly maxWaitMs?: undefined
+  readonly keep?: undefined
+  readonly untilUs?: undefined
+  readonly seenUs?: undefined
+}
+
+/** Gives units back, cancels a reservation, or settles a charge. */
+export interface RefundRequest extends RequestBase {
+  readonly mode: 'refund' | 'cancel' | 'settle'
+  /** For each policy, until when the units count, in us of the store's clock: `untilUs` of the
+   *  result that charged them. Undefined: it is not known which charge it was. */
+  readonly untilUs?: readonly number[] | undefined
+  /** When the units were charged, in us of the store's clock: `nowUs` of that result. */
+  readonly seenUs?: number | undefined
+  readonly atLeast?: undefined
+  readonly maxWaitMs?: undefined
+  readonly keep?: undefined
+}
+
+/** Takes units that were taken elsewhere, as far as they still count. */
+export interface ReconcileRequest extends RequestBase {
+  readonly mode: 'reconcile'
+  /** For each policy, until when the units count, in us of the store's clock. Undefined: as long as
+   *  they could. */
+  readonly untilUs?: readonly number[] | undefined
+  readonly atLeast?: undefined
+  readonly maxWaitMs?: undefined
+  readonly keep?: undefined
+  readonly seenUs?: undefined
+}
+
+/** Restores what was seen before the store lost it. The costs are the units seen in use. */
+export interface RestoreRequest extends RequestBase {
+  readonly mode: 'restore'
+  /** For each policy, until when the units count, in us of the store's clock. */
+  readonly untilUs?: readonly number[] | undefined
+  /** When they were seen, in us of the store's clock. */
+  readonly seenUs?: number | undefined
+  readonly atLeast?: undefined
+  readonly maxWaitMs?: undefined
+  readonly keep?: undefined
 }
 
 /** What a store says. */

@@ -37,13 +37,7 @@
 
 local policies = #kernels
 
-local reserves = mode == 'reserve' or mode == 'preview'
-local gives = mode == 'refund' or mode == 'cancel' or mode == 'settle'
-local marked = gives or mode == 'restore' or mode == 'reset'
-local corrects = gives or mode == 'restore' or mode == 'reconcile'
-local judged = reserves or mode == 'consume' or mode == 'peek'
-local changing = mode ~= 'peek' and mode ~= 'preview'
-local stride = marked and 2 * policies or policies
+local stride = marks and 2 * policies or policies
 
 -- What a request carries: see ARGV.
 local costs, untils, since = {}, {}, huge
@@ -62,7 +56,7 @@ argument = argument + 2
 local plain = #ARGV - argument < #KEYS / stride
 
 local correct, set_mark
-if marked or corrects then
+if marks or corrects then
   local lives, forgottens = {}, {}
 
   local function life_of(counter)
@@ -73,7 +67,7 @@ if marked or corrects then
   -- Returns what is said as a wait; false: its key holds something foreign.
   correct = function(i, mark, units)
     local counter, until_us = counters[i], untils[i]
-    local raw = marked and pcall('GET', mark)
+    local raw = marks and pcall('GET', mark)
     local forgotten, given
     if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
     lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
@@ -113,7 +107,7 @@ for base = 0, #KEYS - stride, stride do
       for i = 1, policies do untils[i] = tonumber(ARGV[argument + i - 1]) or huge end
       argument = argument + policies
     end
-    if corrects and marked then
+    if corrects and marks then
       since = tonumber(ARGV[argument]) or huge
       argument = argument + 1
     end
@@ -129,7 +123,7 @@ for base = 0, #KEYS - stride, stride do
     local limit, used = counter.limit - (keeps[i] or 0), counter.used()
     local left = used < limit and limit - used or 0
     lefts[i] = left
-    if judged and left < granted * costs[i] then
+    if judges and left < granted * costs[i] then
       if patience and policies == 1 and counter.special and costs[i] <= limit then
         left = max(left, counter.special(patience) - keeps[i])
       end
@@ -137,7 +131,7 @@ for base = 0, #KEYS - stride, stride do
     end
   end
   if granted >= 0 and granted < least then granted = 0 end
-  if mode == 'peek' and granted > 0 then granted = count end
+  if not changes and not reserves and granted > 0 then granted = count end
 
   local place = at + 1
   for i = 1, policies do
@@ -147,8 +141,8 @@ for base = 0, #KEYS - stride, stride do
       local units, kept = granted * cost, keeps[i] or 0
       local limit = counter.limit - kept
       left = lefts[i]
-      if units ~= 0 and changing then
-        if corrects and (units < 0 or mode ~= 'settle') then
+      if units ~= 0 and changes then
+        if corrects and (units < 0 or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         else
           counter.take(units)
@@ -171,7 +165,7 @@ for base = 0, #KEYS - stride, stride do
   reply[at + 1] = granted
   if granted < 0 then
     for i = at + 2, place do reply[i] = 0 end
-  elseif changing then
+  elseif changes then
     local restored = 0
     for i = 1, policies do
       local counter = counters[i]
@@ -183,7 +177,7 @@ for base = 0, #KEYS - stride, stride do
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         restored = 1
         -- What is charged in the instant of a refund is charged after it.
-        if gives and (costs[i] < 0 or mode ~= 'settle') then
+        if gives and (costs[i] < 0 or not takes) then
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
         end
       end

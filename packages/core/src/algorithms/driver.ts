@@ -2,29 +2,7 @@
 // many requests in one call.
 
 import type { Kernel, Scratch } from './algorithm.js'
-
-/**
- * What is to be done with the counters.
- *
- * - `consume`: take if all policies allow it
- * - `peek`: judge as consume would, change nothing
- * - `refund`: give back
- * - `cancel`: give back a reservation whose turn has not come
- * - `settle`: correct what was charged: costs above 0 are a penalty, costs below 0 a refund
- * - `penalty`: take, past the limit if need be
- * - `reconcile`: take what was taken elsewhere meanwhile, as far as it still counts
- * - `restore`: make the usage at least what was seen before, where it was lost; the costs are the
- *   units seen in use
- */
-export type Mode =
-  | 'consume'
-  | 'peek'
-  | 'refund'
-  | 'cancel'
-  | 'settle'
-  | 'penalty'
-  | 'reconcile'
-  | 'restore'
+import { type Mode, traitsOf } from './modes.js'
 
 /** What is asked of the counters. */
 export interface CounterRequest {
@@ -98,8 +76,8 @@ export function decide(
   readings: readonly Reading[],
 ): number {
   const { mode, costs, count = 1, atLeast } = request
-  const judged = mode === 'consume' || mode === 'peek'
-  const keep = judged ? request.keep : undefined
+  const { judges, changes, takes } = traitsOf(mode)
+  const keep = judges ? request.keep : undefined
   let granted = count
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -109,13 +87,13 @@ export function decide(
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
     const left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     ;(readings[i] as Reading).left = left
-    if (!judged || left >= granted * cost) continue
+    if (!judges || left >= granted * cost) continue
     const within =
       request.maxWaitMs === undefined ? left : reservable(counters, request, left, kept)
     if (within < granted * cost) granted = Math.floor(within / cost)
   }
   if (atLeast === undefined && keep === undefined) {
-    if (mode === 'peek' && granted > 0) granted = count
+    if (!changes && granted > 0) granted = count
   } else if (granted < (atLeast ?? 1)) granted = 0
 
   for (let i = 0; i < counters.length; i += 1) {
@@ -125,9 +103,8 @@ export function decide(
     const cost = costs[i] as number
     const units = granted * cost
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
-    if (units !== 0 && mode !== 'peek') {
-      if (judged || mode === 'penalty') kernel.take(scratch, units)
-      else if (mode === 'settle' && units > 0) kernel.take(scratch, units)
+    if (units !== 0 && changes) {
+      if (takes && units > 0) kernel.take(scratch, units)
       else
         correct(counter, keys[i] as string, request, Math.abs(units), request.untilUs?.[i], nowUs)
       reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
@@ -142,7 +119,7 @@ export function decide(
     reading.resetUs = kernel.resetAfterUs(scratch)
   }
 
-  if (mode === 'peek') return granted
+  if (!changes) return granted
   let changed = 0
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -176,19 +153,16 @@ function correct(
   nowUs: number,
 ): void {
   if (Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)) return
-  if (mode === 'reconcile') {
-    kernel.reconcile(scratch, units, untilUs)
-    return
-  }
-  if (mode === 'restore') {
-    kernel.restore(scratch, units, untilUs)
+  const { correction } = traitsOf(mode)
+  if (correction === 'reconcile' || correction === 'restore') {
+    kernel[correction](scratch, units, untilUs)
     return
   }
   const { forgottenUs, gaveUs } = table.marks.of(key)
   // What was charged until a key was forgotten would be the units of others.
   if (forgottenUs >= seenUs) return
   const lifeMs = Math.ceil(kernel.resetAfterUs(scratch) / 1_000)
-  if (mode === 'cancel' && kernel.cancel !== undefined) kernel.cancel(scratch, units, untilUs)
+  if (correction === 'cancel' && kernel.cancel !== undefined) kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
   if (!scratch.dirty) return
   // What is charged in the same instant is charged after it; a reset in it was later.

@@ -4,7 +4,7 @@
 // for what is given back.
 
 import type { Time } from '../base/time.js'
-import { partOfRequest } from '../request.js'
+import { correctionOf, partOfRequest } from '../request.js'
 import type { PolicyResult, StoreResult, Target } from '../store.js'
 import { IGNORED, type Layer, type LayerRequest, promiseOf } from './layer.js'
 
@@ -31,9 +31,9 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
     }
     for (const places of parts) {
       // Once one has denied, the others are only looked at.
-      const partMode = isDenied && mode === 'consume' ? 'peek' : mode
-      const own = { mode: partMode, deadlineAtMs, count }
-      const part: LayerRequest = { ...partOfRequest(request, places), ...own }
+      const asked: LayerRequest =
+        isDenied && request.mode === 'consume' ? { ...request, mode: 'peek' } : request
+      const part: LayerRequest = { ...partOfRequest(asked, places), deadlineAtMs, count }
       try {
         const result = await promiseOf(next, part)
         const denies: boolean = result.granted === 0 && !isDenied
@@ -58,10 +58,8 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
     const { request, result } = part
     const times = result.granted - granted
     if (times === 0) return
-    const receipt = { untilUs: result.untilUs, seenUs: result.nowUs, deadlineAtMs: undefined }
-    const { target } = request
     const costs = request.costs.map((cost) => times * cost)
-    next.ask({ mode: 'refund', target, costs, count: 1, ...receipt }, IGNORED)
+    next.ask(correctionOf('refund', request.target, costs, result), IGNORED)
     const policies = result.policies.map((each) => {
       const remaining = Math.min(each.limit, each.remaining + times * each.cost)
       return { ...each, remaining, retryAfterMs: each.cost > 0 ? 0 : each.retryAfterMs }

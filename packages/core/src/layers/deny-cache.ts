@@ -8,6 +8,7 @@
 // ms, is over at the earliest. Only if the store's clock has stepped back, of which nobody here
 // hears, is the key refused for that much longer.
 
+import { traitsOf } from '../algorithms/modes.js'
 import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
@@ -41,7 +42,7 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
       // Who waits, or takes as much as there is, is answered by the store.
       const known = atLeast === undefined ? denials.answer(id, request) : undefined
       if (known !== undefined) pending.decided(known)
-      else if (mode === 'peek') next.ask(request, pending)
+      else if (!traitsOf(mode).changes) next.ask(request, pending)
       else {
         if (mode === 'reset') denials.changed(id, target)
         next.ask(request, new Noting(denials, id, request, pending))
@@ -138,10 +139,10 @@ class Denials {
   /** Remembers a denial by the store; forgets the key after anything that changes what is left. */
   noted(id: string, request: LayerRequest, result: StoreResult): void {
     const { mode, target, atLeast } = request
-    const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
-    if (gives || mode === 'reset') this.changed(id, target)
+    const { judges, frees } = traitsOf(mode)
+    if (frees) this.changed(id, target)
     else if (result.granted > 0) {
-      if (!this.#denials.isEmpty) this.#taken(id, mode === 'penalty' ? undefined : request)
+      if (!this.#denials.isEmpty) this.#taken(id, judges ? request : undefined)
     } else if (atLeast === undefined) this.#remember(id, request, result)
   }
 

@@ -1,24 +1,26 @@
 // What layers are: each is asked a request, and answers it or asks the next one. Exactly one of a
 // pending's methods is called, once, now or later. So a layer costs no promise, and layers that
-// answer at once and layers that do not are one code path; the limiter makes the only promise. (A
-// limiter asks a store that is not made of layers itself.)
+// answer at once and layers that do not are one code path; the limiter makes the only promise.
 //
 // A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
 
-import type { Mode } from '../algorithms/driver.js'
 import { quote, StoreError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
-import type { Store, StoreRequest, StoreResult } from '../store.js'
+import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from '../store.js'
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
 }
 
 /** What a store is asked; or, as one more mode, to forget a target. */
-export interface LayerRequest extends Omit<StoreRequest, 'mode'> {
-  readonly mode: Mode | 'reset'
+export type LayerRequest = (StoreRequest | ResetRequest) & {
   /** It is about what the store itself has counted, and fails where the store cannot decide it. */
   readonly isForStore?: boolean
+}
+
+/** Forgets what was taken. */
+export interface ResetRequest extends Omit<PenaltyRequest, 'mode'> {
+  readonly mode: 'reset'
 }
 
 /** Who waits for a decision. */
@@ -37,31 +39,36 @@ export interface StoreOfLayers extends Store {
   readonly [LAYER]: Layer & Pick<Store, 'decide'>
 }
 
-/** The first layer of a store that is made of layers, and whose `decide` is theirs. */
-export function ownLayerOf(store: Store & Partial<StoreOfLayers>): Layer | undefined {
+/** A store as a layer: its own first one, if `decide` is that one's, as it is not in a wrapper. */
+export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
-  return own?.decide === store.decide ? own : undefined
+  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
 }
 
-/** A store as a layer. */
-export function layerOf(store: Store): Layer {
-  return ownLayerOf(store) ?? { ask: (request, pending) => askStore(store, request, pending) }
-}
+/** A store that anybody may have written, so what it answers is checked. */
+class StoreLayer implements Layer {
+  readonly #store: Store
 
-function askStore(store: Store, request: LayerRequest, pending: Pending): void {
-  try {
-    const { mode, target } = request
-    const result: unknown =
-      mode === 'reset' ? store.reset(target) : store.decide(request as StoreRequest)
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  ask(request: LayerRequest, pending: Pending): void {
+    let result: unknown
+    try {
+      result =
+        request.mode === 'reset' ? this.#store.reset(request.target) : this.#store.decide(request)
+    } catch (error) {
+      pending.failed(error)
+      return
+    }
     if (!isPromise(result)) answer(result, request, pending)
     else {
-      result.then(
+      Promise.resolve(result).then(
         (settled) => answer(settled, request, pending),
         (error) => pending.failed(error),
       )
     }
-  } catch (error) {
-    pending.failed(error)
   }
 }
 
@@ -71,19 +78,15 @@ function answer(result: unknown, request: LayerRequest, pending: Pending): void 
   else pending.failed(noResult(result))
 }
 
-/**
- * What a store has decided.
- * @throws {StoreError} WEIR_STORE_FAILED if it is no result
- */
-export function checkedResult(result: unknown, request: LayerRequest): StoreResult {
-  if (isResult(result, request)) return result
-  throw noResult(result)
-}
-
 function noResult(result: unknown): StoreError {
   const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
   const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
   return new StoreError('WEIR_STORE_FAILED', what)
+}
+
+/** Forgets what was taken of a target. */
+export function resetOf(target: Target): ResetRequest {
+  return { mode: 'reset', target, costs: target.policySet.policies.map(() => 1), count: 1 }
 }
 
 /** What a reset answers: nothing. */

@@ -10,7 +10,7 @@ import type { Resolved } from './policy-set.js'
 export type Cost = number | Readonly<Record<string, number>>
 
 /** A request of a limiter: with the policies as they were given, where that says more. */
-export interface LimiterRequest extends StoreRequest {
+export type LimiterRequest<Of extends StoreRequest = StoreRequest> = Of & {
   readonly uses?: readonly PolicyUse[] | undefined
   /** Who is limited, as it was given: the target has the name of it. */
   readonly key?: string | undefined
@@ -19,7 +19,7 @@ export interface LimiterRequest extends StoreRequest {
 }
 
 /** A class: see those of request.ts. */
-export class MadeRequest implements LimiterRequest {
+export class MadeRequest {
   readonly mode: Mode
   readonly target: Target
   readonly costs: readonly number[]

@@ -1,10 +1,10 @@
 // A decision, as users see it. A denial is a value like any other; only misuse and failures throw.
 
+import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { decisionChannel } from '../base/channels.js'
-import { isPromise } from '../base/maybe-async.js'
-import { checkedResult, type Layer, type Pending } from '../layers/layer.js'
-import type { Mode, PolicyResult, PolicySet, Store, StoreRequest, StoreResult } from '../store.js'
+import type { Layer, Pending } from '../layers/layer.js'
+import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 import {
   CLASS_ALLOWED,
@@ -189,8 +189,9 @@ function rowOf({ source, degraded }: StoreResult): number {
 }
 
 function countOther({ policies }: SetCounters, { mode, costs }: LimiterRequest): void {
-  if (mode === 'penalty') addAll(policies, PENALTY, costs)
-  else if (mode !== 'peek') addAll(policies, REFUNDED, costs)
+  const { takes, gives } = traitsOf(mode)
+  if (takes) addAll(policies, PENALTY, costs)
+  else if (gives) addAll(policies, REFUNDED, costs)
 }
 
 function countDenial(cells: Float64Array, binding: PolicyResult, isUnavailable: boolean): void {
@@ -236,34 +237,8 @@ export function withoutPolicy(limiter: string, key: string, policy: Policy): Den
 /** Nothing says when a look-up will go well again. */
 const UNKNOWN_MS = 1_000
 
-/** The decision of a store that is not made of layers: at once, where it answers at once. */
-export function decisionOfStore(
-  store: Store,
-  request: LimiterRequest,
-): Decision | Promise<Decision> {
-  try {
-    const result = store.decide(request)
-    if (!isPromise(result)) return decisionOf(request, checkedResult(result, request))
-    const checked = Promise.resolve(result).then((known) => checkedResult(known, request))
-    return checked.then(
-      (known) => decisionOf(request, known),
-      (error) => noDecision(request, error),
-    )
-  } catch (error) {
-    return noDecision(request, error)
-  }
-}
-
-function noDecision(request: LimiterRequest, error: unknown): never {
-  if (request.mode === 'consume') countFailure(request)
-  throw error
-}
-
-/** The decision of layers. There is a promise only where they do not answer at once. */
-export function decisionOfLayers(
-  layer: Layer,
-  request: LimiterRequest,
-): Decision | Promise<Decision> {
+/** What a layer decides. There is a promise only where it does not answer at once. */
+export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Promise<Decision> {
   const pending = new PendingDecision(request)
   layer.ask(request, pending)
   if (pending.decision !== undefined) return pending.decision

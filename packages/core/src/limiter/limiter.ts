@@ -1,4 +1,5 @@
 import { MAX_UNITS } from '../algorithms/algorithm.js'
+import { traitsOf } from '../algorithms/modes.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
 import { durationMs } from '../base/duration.js'
@@ -8,11 +9,11 @@ import { isPromise, whenKnown } from '../base/maybe-async.js'
 import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
-import { type Layer, layerOf, ownLayerOf, promiseOf } from '../layers/layer.js'
+import { type Layer, layerOf, promiseOf, resetOf } from '../layers/layer.js'
 import { memoryStore } from '../memory/store.js'
 import { checkedKey, type Key, LongKeyError, type PolicyInput } from '../policy-input.js'
-import { MadeTarget, partOfTarget } from '../request.js'
-import type { Mode, PolicySet, Store, StoreRequest } from '../store.js'
+import { correctionOf, MadeTarget, partOfTarget } from '../request.js'
+import type { ConsumeRequest, Mode, PolicySet, Store, StoreRequest } from '../store.js'
 import { AskLine } from './asking.js'
 import {
   type Cost,
@@ -31,9 +32,8 @@ import {
   countCorrection,
   countFailure,
   type Decision,
+  decisionBy,
   decisionOf,
-  decisionOfLayers,
-  decisionOfStore,
   type PartialDecision,
   published,
   Receipt,
@@ -95,8 +95,6 @@ export class RateLimiter {
   /** The store that it was given, or its own. */
   readonly store: Store
   readonly #layer: Layer
-  /** Undefined: the store is not made of layers, so it is asked itself. */
-  readonly #ownLayer: Layer | undefined
   readonly #policy: RateLimiterOptions['policy']
   readonly #onDecision: RateLimiterOptions['onDecision']
   readonly #resolve: (input: PolicyInput) => Resolved
@@ -121,7 +119,6 @@ export class RateLimiter {
     this.name = name ?? 'default'
     this.store = store
     this.#layer = layerOf(store)
-    this.#ownLayer = ownLayerOf(store)
     this.#policy = policy
     this.#onDecision = onDecision
     this.#priorities = new Priorities(options.reserve)
@@ -206,7 +203,7 @@ export class RateLimiter {
     if (resolved.policySet === undefined)
       return { ...this.#taken(this.#withoutStore(resolved, key)), waitedMs: 0 }
     const request = this.#priorities.request(
-      requestOf('consume', key, costs, resolved, resolved.policySet),
+      consumption(key, costs, resolved, resolved.policySet),
       priority,
     )
     const limited = { ...request, atLeast: 1 }
@@ -242,7 +239,7 @@ export class RateLimiter {
       const decision = this.#taken(this.#withoutStore(resolved, key))
       return { ...decision, granted: decision.allowed ? n : 0 }
     }
-    const plain = requestOf('consume', key, costsOfOne, resolved, policySet)
+    const plain = consumption(key, costsOfOne, resolved, policySet)
     const one = this.#priorities.request(plain, priority)
     const asked = promiseOf(this.#layer, { ...one, count: n, atLeast })
     const result = await asked.catch((error) => {
@@ -321,11 +318,10 @@ export class RateLimiter {
     const costs = result.degraded ? all.map((each) => Math.max(0, each)) : all
     receipt.spent = true
     if (costs.every((each) => each === 0)) return
-    const { untilUs, nowUs } = result
-    const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
-    const settled = await this.store.decide({ ...request, mode: 'settle', costs, ...receiptOf })
+    const correction = correctionOf('settle', request.target, costs, result)
+    const settled = await promiseOf(this.#layer, correction)
     // While the store is away nothing is given back.
-    const counted = settled?.degraded ? costs.map((each) => Math.max(0, each)) : costs
+    const counted = settled.degraded ? costs.map((each) => Math.max(0, each)) : costs
     countCorrection(request, counted)
   }
 
@@ -366,7 +362,7 @@ export class RateLimiter {
     const name = nameOfKey(text)
     const ofKey = places.filter((i) => (ownKeys?.[i]?.key ?? name) === name)
     if (ofKey.length === 0) return
-    await this.store.reset(partOfTarget({ policySet, key: name, ownKeys }, ofKey))
+    await promiseOf(this.#layer, resetOf(partOfTarget({ policySet, key: name, ownKeys }, ofKey)))
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
@@ -378,9 +374,7 @@ export class RateLimiter {
     if (receipt.spent) return
     const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
     receipt.spent = true
-    const { untilUs, nowUs } = result
-    const receiptOf = { untilUs, seenUs: nowUs, keep: undefined }
-    await this.store.decide({ ...request, mode: 'refund', costs, ...receiptOf })
+    await promiseOf(this.#layer, correctionOf('refund', request.target, costs, result))
     countCorrection(
       request,
       costs.map((each) => -each),
@@ -481,10 +475,10 @@ export class RateLimiter {
     const { policySet } = resolved
     if (policySet === undefined) return this.#withoutStore(resolved, key, mode)
     const plain = requestOf(mode, key, costs, resolved, policySet)
-    const request = priority === undefined ? plain : this.#priorities.request(plain, priority)
-    const layer = this.#ownLayer
-    if (layer !== undefined) return decisionOfLayers(layer, request)
-    return decisionOfStore(this.store, request)
+    if (priority === undefined) return decisionBy(this.#layer, plain)
+    // Only what is judged has a class: see `checkNames`.
+    const judged = plain as LimiterRequest<ConsumeRequest>
+    return decisionBy(this.#layer, this.#priorities.request(judged, priority))
   }
 
   /** Where nothing is counted: there is no limit, or nothing says which. */
@@ -566,7 +560,17 @@ function requestOf(
   { uses, ownKeys }: Resolved,
   policySet: PolicySet,
 ): LimiterRequest {
-  return new MadeRequest(mode, new MadeTarget(policySet, nameOfKey(key), ownKeys), costs, uses, key)
+  const target = new MadeTarget(policySet, nameOfKey(key), ownKeys)
+  return new MadeRequest(mode, target, costs, uses, key) as LimiterRequest
+}
+
+function consumption(
+  key: string,
+  costs: readonly number[],
+  resolved: Resolved,
+  policySet: PolicySet,
+): LimiterRequest<ConsumeRequest> {
+  return requestOf('consume', key, costs, resolved, policySet) as LimiterRequest<ConsumeRequest>
 }
 
 const checkEnabled = ofType('boolean')
@@ -589,7 +593,7 @@ export function policyOfRequests(_key: string, limiter = '', method = 'consume')
 
 /** Not by a list of names, whose methods would take a tenth of a decision in memory. */
 function checkNames(options: DecideOptions, mode: Mode): void {
-  const takesClass = mode === 'consume' || mode === 'peek'
+  const takesClass = traitsOf(mode).judges
   let isKnown = typeof options === 'object' && options !== null
   for (const name in options)
     isKnown &&= name === 'cost' || name === 'policy' || (takesClass && name === 'priority')

@@ -3,7 +3,7 @@
 import { checkedName } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { invalid, quote } from '../base/errors.js'
-import type { PolicySet } from '../store.js'
+import type { ConsumeRequest, PolicySet } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 
 /** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
@@ -50,7 +50,10 @@ export class Priorities {
   }
 
   /** The request as one of a class that `check` has let pass; undefined: of none. */
-  request(request: LimiterRequest, priority: string | undefined): LimiterRequest {
+  request(
+    request: LimiterRequest<ConsumeRequest>,
+    priority: string | undefined,
+  ): LimiterRequest<ConsumeRequest> {
     if (priority === undefined) return request
     return { ...request, priority, keep: this.#keepsOf(request.target.policySet).get(priority) }
   }

@@ -9,6 +9,7 @@
 import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layers/layer.js'
+import { correctionOf } from '../request.js'
 import type { StoreResult, Target } from '../store.js'
 import { Alarm, askSafely, denied, type Line, takeOut, type Waiter } from './waiting.js'
 
@@ -269,11 +270,10 @@ export class TurnLine implements Line {
   }
 
   #cancel({ result, untilUs }: Run, units: number): void {
-    const receipt = { untilUs: [untilUs], seenUs: result.nowUs }
+    const charged = { untilUs: [untilUs], nowUs: result.nowUs }
+    const cancel = correctionOf('cancel', this.#target, [units], charged)
     // What the store has reserved cannot be cancelled elsewhere.
-    const isForStore = !result.degraded
-    const cancel = { mode: 'cancel', target: this.#target, costs: [units], count: 1 } as const
-    askSafely(this.#layer, { ...cancel, ...receipt, isForStore }, IGNORED)
+    askSafely(this.#layer, { ...cancel, isForStore: !result.degraded }, IGNORED)
   }
 }
 

@@ -7,12 +7,19 @@ import { memoized } from '../base/cache.js'
 import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layers/layer.js'
-import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
+import { correctionOf } from '../request.js'
+import type {
+  ConsumeRequest,
+  PolicyResult,
+  PolicySet,
+  StoreRequest,
+  StoreResult,
+} from '../store.js'
 
 /** Somebody who waits, or did: whoever has left is not to be decided any more. */
 export interface Waiter {
   /** To consume, with `atLeast`. */
-  readonly request: StoreRequest
+  readonly request: ConsumeRequest
   /** When it must not wait any longer, in ms of the process; it may be `Infinity`. */
   untilMs: number
   hasLeft: boolean
@@ -35,12 +42,12 @@ export interface WaitingOptions {
   readonly time: Time
   readonly maxWaiting: { readonly perKey: number; readonly total: number }
   /** A line for requests like this one; it says when it has ended. */
-  readonly lineFor: (request: StoreRequest, ended: () => void) => Line
+  readonly lineFor: (request: ConsumeRequest, ended: () => void) => Line
 }
 
 /** What somebody asks who would wait. */
 export interface WaitRequest {
-  readonly request: StoreRequest
+  readonly request: ConsumeRequest
   /** `Infinity`: as long as it takes. */
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
@@ -146,7 +153,7 @@ export class Waiting {
   /** For who is not to wait. Where others do it is not to pass them; else it may pass at once. */
   #turnAway(waiter: Waiter, isBehind: boolean): void {
     const { request } = waiter
-    const asked: StoreRequest = isBehind ? { ...request, mode: 'peek' } : request
+    const asked: ConsumeRequest = isBehind ? { ...request, mode: 'peek' } : request
     askSafely(this.#options.layer, asked, {
       decided: (result) => {
         if (!waiter.hasLeft) waiter.decided(isBehind ? denied(result, 1) : result)
@@ -204,15 +211,11 @@ export function askSafely(layer: Layer, request: LayerRequest, pending: Pending)
 }
 
 /** Gives back what was granted and nobody wants any more. */
-export function giveBack(
-  layer: Layer,
-  { target, costs }: StoreRequest,
-  { granted, untilUs, nowUs }: StoreResult,
-): void {
+export function giveBack(layer: Layer, { target, costs }: StoreRequest, result: StoreResult): void {
+  const { granted } = result
   if (granted === 0) return
   const back = costs.map((cost) => cost * granted)
-  const receipt = { untilUs, seenUs: nowUs }
-  askSafely(layer, { mode: 'refund', target, costs: back, count: 1, ...receipt }, IGNORED)
+  askSafely(layer, correctionOf('refund', target, back, result), IGNORED)
 }
 
 /** What a difference of two instants is off by at the most, as both have fractions. */

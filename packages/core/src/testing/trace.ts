@@ -10,7 +10,7 @@
 import type { Policy } from '../algorithms/policy.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { makePolicySet } from '../request.js'
-import type { Mode, PolicySet, Store, StoreResult } from '../store.js'
+import type { Mode, PolicySet, Store, StoreRequest, StoreResult } from '../store.js'
 import { policyFactories } from './algorithms.js'
 import type { FakeClock } from './clock.js'
 
@@ -50,7 +50,8 @@ export async function replayTrace(
     const untilUs = step.untilMs === undefined ? undefined : [(startMs + step.untilMs) * 1_000]
     const key = `${keyPrefix}-${step.section}`
     const target = { policySet, key }
-    const result = await store.decide({ mode, target, costs: [cost], count: 1, untilUs })
+    const request = { mode, target, costs: [cost], count: 1, untilUs } as StoreRequest
+    const result = await store.decide(request)
     const found = textOf(result)
     if (found !== step.expected) {
       throw new Error(`line ${step.line} of the trace: expected ${step.expected}, got ${found}`)

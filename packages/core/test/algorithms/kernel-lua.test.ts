@@ -2,9 +2,12 @@
 
 import { expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
-import { kernelLuaOf } from '../../../../tools/kernel-lua.mjs'
+import { kernelLuaOf as cut } from '../../../../tools/kernel-lua.mjs'
 import type { KernelLua } from '../../src/algorithms/algorithm.js'
+import * as modes from '../../src/algorithms/modes.js'
 import { plainLoop } from '../../src/redis/transport/plain-loop.js'
+
+const kernelLuaOf = (text: string): KernelLua => cut(text, modes)
 
 const functions = `
   local function read(key)
@@ -48,7 +51,7 @@ end
 `
 
 test('a kernel is cut into its functions, and names of a policy are marked', () => {
-  const lua: KernelLua = kernelLuaOf(text(functions))
+  const lua = kernelLuaOf(text(functions))
   expect(lua.shared).toBe('local MOST = 5\n')
   expect(lua.kernel).toMatch(/^function\(limit, span\)\n {2}local state, left = \{\}, limit\n/)
   expect(lua.kernel).not.toContain('A comment')
@@ -94,10 +97,10 @@ test.each([
 })
 
 test('the driver gets all functions, and of those of modes that of its own', () => {
-  const lua: KernelLua = kernelLuaOf(text(functions))
+  const lua = kernelLuaOf(text(functions))
   expect(lua.kernel).toContain(`
 local special
-if mode == 'refund' or mode == 'settle' or mode == 'cancel' then
+if mode == 'refund' or mode == 'cancel' or mode == 'settle' then
 local function refund(units)
     left = left + units
   end
@@ -115,7 +118,7 @@ end
 
 test('a kernel on which turns are reserved also has the functions for that', () => {
   const more = 'local function within(ms) return ms end\nlocal function cancel(units) end\n'
-  const lua: KernelLua = kernelLuaOf(
+  const lua = kernelLuaOf(
     text(functions).replace('local function refund', `${more}local function refund`),
   )
   expect(lua.kernel).toContain(`
@@ -126,12 +129,12 @@ special = within
 elseif mode == 'cancel' then
 local function cancel(units) end
 special = cancel
-elseif mode == 'refund' or mode == 'settle' or mode == 'cancel' then
+elseif mode == 'refund' or mode == 'settle' then
 `)
 })
 
 test('the loop holds the bodies of the functions once for each policy, with names of its own', () => {
-  const lua: KernelLua = kernelLuaOf(text(functions))
+  const lua = kernelLuaOf(text(functions))
   const loop = plainLoop([lua, lua])
   expect(loop).toContain('local p1_limit, p1_span = ARGV[1] + 0, ARGV[2] + 0\n')
   expect(loop).toContain('local p2_limit, p2_span = ARGV[4] + 0, ARGV[5] + 0\n')
@@ -140,7 +143,7 @@ test('the loop holds the bodies of the functions once for each policy, with name
 })
 
 test('above four policies the driver answers, for Lua knows 200 locals', () => {
-  const lua: KernelLua = kernelLuaOf(text(functions))
+  const lua = kernelLuaOf(text(functions))
   expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
 })

@@ -3,11 +3,19 @@
 import type { Layer, LayerRequest, Pending } from '../../src/layers/layer.js'
 import { promiseOf } from '../../src/layers/layer.js'
 import { type MemoryStore, memoryStoreOf } from '../../src/memory/store.js'
-import type { PolicySet, StoreRequest, StoreResult, Target } from '../../src/store.js'
+import type { PolicySet, StoreResult, Target } from '../../src/store.js'
 import type { VirtualTime } from '../virtual-time.js'
 
+/** A request with nothing but what all modes have. */
+export interface PlainRequest<Mode extends LayerRequest['mode']> {
+  readonly mode: Mode
+  readonly target: Target
+  readonly costs: readonly number[]
+  readonly count: number
+}
+
 /** A request for one unit of each policy. */
-export function consuming(policySet: PolicySet, key: string): StoreRequest {
+export function consuming(policySet: PolicySet, key: string): PlainRequest<'consume'> {
   return onTarget({ policySet, key }, 'consume')
 }
 
@@ -15,7 +23,7 @@ export function consuming(policySet: PolicySet, key: string): StoreRequest {
 export function onTarget<Mode extends LayerRequest['mode']>(
   target: Target,
   mode: Mode,
-): LayerRequest & { readonly mode: Mode } {
+): PlainRequest<Mode> {
   const costs = target.policySet.policies.map(() => 1)
   return { mode, target, costs, count: 1 }
 }

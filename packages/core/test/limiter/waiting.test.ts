@@ -15,7 +15,7 @@ import { TurnLine } from '../../src/limiter/turns.js'
 import { type Waited, Waiting } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
-import type { Store, StoreRequest } from '../../src/store.js'
+import type { ConsumeRequest, Store, StoreRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
 
@@ -378,7 +378,7 @@ function fleet(time: VirtualTime, latencyMs = 5) {
   }
 }
 
-function consuming(policySet: ReturnType<typeof makePolicySet>, cost = 1): StoreRequest {
+function consuming(policySet: ReturnType<typeof makePolicySet>, cost = 1): ConsumeRequest {
   return { mode: 'consume', target: { policySet, key: 'k' }, costs: [cost], count: 1, atLeast: 1 }
 }
 

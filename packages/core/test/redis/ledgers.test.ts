@@ -16,7 +16,7 @@ import {
   slidingLog,
 } from '../../src/index.js'
 import { makePolicySet } from '../../src/request.js'
-import type { StoreRequest, StoreResult } from '../../src/store.js'
+import type { ConsumeRequest, StoreRequest, StoreResult } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom } from '../virtual-time.js'
 import { singleClient } from './clients.js'
@@ -117,7 +117,7 @@ test.each(subjects)(
         })
       }
       /** Takes what the ledger says, and nothing else. */
-      const takes = async (request: Partial<StoreRequest>, units: number, least: number) => {
+      const takes = async (request: Partial<ConsumeRequest>, units: number, least: number) => {
         const result = await ask({ mode: 'consume', ...request })
         expect(result.granted * (request.costs?.[0] as number)).toBe(units)
         if (units === 0) {

@@ -1,7 +1,8 @@
 // A call of the driver and all that it says, as values: what the store itself reads one group at a
 // time.
 
-import type { Mode, Reading } from '../../src/algorithms/driver.js'
+import type { Reading } from '../../src/algorithms/driver.js'
+import type { Mode } from '../../src/algorithms/modes.js'
 import { StoreError } from '../../src/base/errors.js'
 import type { LayerRequest } from '../../src/layers/layer.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
@@ -41,7 +42,7 @@ export async function verdictsOf(
       if (!(error instanceof StoreError)) throw error
       verdicts[place] = error
     }
-    const request = { ...rest, mode, target: { policySet, key, ownKeys } }
+    const request = { ...rest, mode, target: { policySet, key, ownKeys } } as LayerRequest
     return { request, first: { decided, failed }, others: [] }
   })
   const call: Call = {

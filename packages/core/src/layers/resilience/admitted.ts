@@ -1,6 +1,7 @@
 // What was admitted without the store, and is yet to be counted in it: by counter, so that every
 // request that reads a counter finds what is missing there, whichever key or limit it comes by.
 
+import { traitsOf } from '../../algorithms/modes.js'
 import { counterOf, type Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
@@ -116,8 +117,9 @@ export class Ledger {
     places: readonly number[],
     { granted, untilUs }: StoreResult,
   ): void {
-    if (granted === 0 || mode === 'peek') return
-    const sign = mode === 'refund' || mode === 'cancel' ? -1 : 1
+    const { changes, givesOnly } = traitsOf(mode)
+    if (granted === 0 || !changes) return
+    const sign = givesOnly ? -1 : 1
     for (const place of places) {
       const admitted = this.#admitted.get(this.#idOf(target, place))
       if (admitted === undefined || costs[place] === 0) continue

@@ -52,11 +52,11 @@ export class UnderCeiling implements Pending {
   }
 
   #giveBack({ untilUs }: StoreResult, times: number): void {
-    const { mode, costs, maxWaitMs } = this.#request
+    const { mode, target, costs, maxWaitMs } = this.#request
     if (mode !== 'consume' || times <= 0) return
     this.#fallback.mirror({
-      ...this.#request,
       mode: maxWaitMs === undefined ? 'refund' : 'cancel',
+      target,
       costs: costs.map((cost) => times * cost),
       count: 1,
       untilUs,

@@ -3,6 +3,7 @@
 // local quota), starting from what was last seen of a key, so that a switch gives nobody a new
 // budget; or by a policy for outages, which begins with nothing.
 
+import { traitsOf } from '../../algorithms/modes.js'
 import { type Policy, policyAt } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
@@ -70,7 +71,7 @@ export class Fallback {
     const quota = this.#quotas.of(target.policySet, this.ledger.keys > 0)
     const { each, places } = quota
     if (each.includes('throw')) throw cause
-    if (each.includes('deny') && (mode === 'consume' || mode === 'peek')) {
+    if (each.includes('deny') && traitsOf(mode).judges) {
       const unavailableMs = Math.max(1, Math.ceil(retryAfterMs))
       return { ...blank(request, 0), granted: 0, unavailableMs }
     }
@@ -163,13 +164,13 @@ export class Fallback {
 
   /** What this process has used of its part, so that no more is left than its part of what was. */
   #take(used: readonly number[], target: Target, untilUs: readonly number[]): void {
-    const local = { target, count: 1, untilUs }
+    const local = { target, count: 1 }
     const { policies } = this.#store.decide({ ...local, mode: 'peek', costs: used })
     // What is counted here already, such as from an earlier outage, is a part of it.
     const missing = policies.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )
-    this.#store.decide({ ...local, mode: 'reconcile', costs: missing })
+    this.#store.decide({ ...local, mode: 'reconcile', costs: missing, untilUs })
   }
 }
 

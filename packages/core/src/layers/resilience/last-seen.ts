@@ -5,6 +5,7 @@
 // Targets are told apart by 64 bits of a hash with a secret seed. That any two of 100,000 share
 // them has a chance of 1 in 4 billion (100,000² / 2⁶⁵); they would be seen as one.
 
+import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import { keyHash } from '../../base/key-hash.js'
 import { idOf } from '../../base/key-text.js'
@@ -67,12 +68,13 @@ export class LastSeen {
     if (isThere && mode === 'reconcile' && beforeUs > nowUs) return undefined
     // Where the clock has stepped back, what was seen says nothing of now.
     const known = isThere && beforeUs <= nowUs + LOSS_MARGIN_US
-    const takes = mode !== 'refund' && mode !== 'cancel' && mode !== 'restore'
-    const isLoss = takes && result.granted > 0 && known && this.#shows(isLost, result, mode)
+    const { takes, gives, correction } = traitsOf(mode)
+    const taken = takes || correction === 'reconcile'
+    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, result, mode)
     const lost = isLoss ? this.#seen() : undefined
     // What is in use after a denial, refund or reconciliation does not tell whether less is used
     // because it was lost or has passed.
-    const isVague = mode === 'reconcile' || isGiven(mode) || result.granted === 0
+    const isVague = mode === 'reconcile' || gives || result.granted === 0
     if (known && isVague && this.#shows(isLess, result, mode)) return lost
     if (!isThere) this.#add(target, nowUs)
     this.#write(result)
@@ -199,21 +201,17 @@ const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, m
   if (cost <= 0) return false
   if (traits?.drains) return earlierUs > 0
   // What leaves nothing and was not judged may exceed the limit by an unknown amount.
-  if (mode !== 'consume' && remaining === 0) return false
+  if (!traitsOf(mode).judges && remaining === 0) return false
   // What is reconciled may no longer count.
   const took = mode === 'reconcile' ? 0 : granted * cost
   if (took > 0 && limit - remaining === took) return true
   return traits?.hasOneEnd === true && remaining > remained - took
 }
 
-/** What a settlement takes only makes more used than is expected, so it passes for a refund. */
-function isGiven(mode: Mode): boolean {
-  return mode === 'refund' || mode === 'cancel' || mode === 'settle'
-}
-
 /** Less is in use than was seen and was not given back. */
 const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
-  const back = isGiven(mode) ? granted * Math.abs(cost) : 0
+  // What a settlement takes only makes more used than is expected, so it passes for a refund.
+  const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back
 }

@@ -5,9 +5,11 @@
 // already given stand, so what was in flight then may pass beyond the limit. What is decided
 // without the store is in fallback.ts; how a node comes back in recovery.ts.
 
+import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import { Calls } from '../../base/calls.js'
 import { storeClosed } from '../../base/errors.js'
+import { correctionOf } from '../../request.js'
 import type { PolicySet, StoreResult, StoreStats, Target, WhenUnavailable } from '../../store.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
 import type { Waiting } from './admitted.js'
@@ -72,15 +74,15 @@ export class Resilience implements Layer {
   }
 
   #sendUnderCeiling(request: LayerRequest, pending: Pending, guard: Guard): void {
-    const { mode, target, count, isForStore } = request
+    const { mode, target, count } = request
     const { policySet } = target
-    if (mode === 'reset' || isForStore === true || !this.#fallback.hasCeiling(policySet)) {
+    if (isAboutStore(request) || !this.#fallback.hasCeiling(policySet)) {
       this.#send(request, pending, 'user', guard)
       return
     }
     let asked = request
     let held: StoreResult | undefined
-    if (mode === 'consume' || mode === 'peek') {
+    if (traitsOf(mode).judges) {
       const seen = this.#seenOf(policySet).get(target)
       const isBefore = seen !== undefined && seen.nowUs <= guard.backUs
       held = this.#fallback.underCeiling(request, isBefore ? seen : undefined)
@@ -165,9 +167,8 @@ export class Resilience implements Layer {
    */
   #isBehind(guarded: GuardedRequest): boolean {
     const { request, guard } = guarded
-    const { mode, target, isForStore } = request
-    if (mode === 'reset' || isForStore === true || !this.#backend.recovers) return false
-    const owed = this.#fallback.ledger.owedBy(target)
+    if (isAboutStore(request) || !this.#backend.recovers) return false
+    const owed = this.#fallback.ledger.owedBy(request.target)
     if (owed.length === 0) return false
     this.#limit(guarded)
     const unsent = owed.filter(({ waiting }) => waiting === undefined)
@@ -250,10 +251,9 @@ export class Resilience implements Layer {
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
-    if (mode === 'settle') ledger.countedLate(chargeOf(request), granted, untilUs)
     // Whoever waits was given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#cancel(request, result)
-    else if (mode === 'consume' || mode === 'penalty') ledger.countedLate(request, granted, untilUs)
+    else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
   }
 
   /** Nobody wants the turn that a reply gives. */
@@ -300,11 +300,11 @@ export class Resilience implements Layer {
     pending: Pending,
     mayBeDone: boolean = false,
   ): void {
-    const { mode, target, isForStore } = request
+    const { mode, target } = request
     const waiting = pending instanceof UnderCeiling ? pending.withoutStore() : pending
     // These are about the store's own counters.
     if (mode === 'reset') this.#forget(target)
-    if (mode === 'reset' || mode === 'reconcile' || mode === 'restore' || isForStore === true) {
+    if (isAboutStore(request)) {
       waiting.failed(this.#ownOf(cause, guard))
       return
     }
@@ -313,11 +313,11 @@ export class Resilience implements Layer {
     if (state !== 'open') this.#recovery.countSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
     const seen = this.#seenOf(target.policySet).get(target)
-    const gives = mode === 'refund' || mode === 'cancel'
+    const { takes, gives, givesOnly } = traitsOf(mode)
     // What a settlement gives back it gives back in the store alone; and what the store may have
     // given back is not given back a second time.
     const local =
-      mode === 'settle' ? chargeOf(request) : gives && mayBeDone ? giftless(request) : request
+      takes && gives ? chargeOf(request) : givesOnly && mayBeDone ? giftless(request) : request
     let result: StoreResult
     try {
       result = this.#fallback.decide(local, seen, cause, retryAfterMs)
@@ -341,7 +341,7 @@ export class Resilience implements Layer {
     // What takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
-    if (mode === 'peek' || units === 0 || target.policySet === PROBES) return
+    if (!traitsOf(mode).changes || units === 0 || target.policySet === PROBES) return
     const whole = request.keep === undefined ? result : wholeOf(request, result)
     const before = this.#seenOf(target.policySet).note(target, whole, mode)
     if (before === undefined || !this.#backend.recovers) return
@@ -365,21 +365,25 @@ export class Resilience implements Layer {
 /** Whose a request is: of a user, of what brings a node back, or of this layer. */
 type Sender = 'user' | 'recovery' | 'self'
 
-/** Of a settlement what is charged. */
-function chargeOf(request: LayerRequest): LayerRequest {
-  return { ...request, mode: 'penalty', costs: request.costs.map((cost) => Math.max(0, cost)) }
+/** Whether a request concerns only what the store itself holds, so that nothing else answers it. */
+function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
+  return isForStore === true || traitsOf(mode).isForStore
+}
+
+/** What a request charges, without what it gives back. */
+function chargeOf({ target, costs, count, deadlineAtMs }: LayerRequest): LayerRequest {
+  const charged = costs.map((cost) => Math.max(0, cost))
+  return { mode: 'penalty', target, costs: charged, count, deadlineAtMs }
 }
 
 /** Of a refund nothing. */
-function giftless(request: LayerRequest): LayerRequest {
-  return { ...request, mode: 'penalty', costs: request.costs.map(() => 0) }
+function giftless({ target, costs, count }: LayerRequest): LayerRequest {
+  return { mode: 'penalty', target, costs: costs.map(() => 0), count }
 }
 
 /** Gives back a turn that was reserved. */
-function cancelling(request: LayerRequest, { untilUs, nowUs }: StoreResult): LayerRequest {
-  const { target, costs } = request
-  const receipt = { untilUs, seenUs: nowUs, isForStore: true }
-  return { mode: 'cancel', target, costs, count: 1, ...receipt }
+function cancelling({ target, costs }: LayerRequest, result: StoreResult): LayerRequest {
+  return { ...correctionOf('cancel', target, costs, result), isForStore: true }
 }
 
 /**

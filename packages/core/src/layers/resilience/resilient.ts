@@ -13,6 +13,7 @@ import {
   layerOf,
   type Pending,
   promiseOf,
+  resetOf,
   type StoreOfLayers,
 } from '../layer.js'
 import type { Backend, StoreHealth } from './backend.js'
@@ -118,12 +119,7 @@ export function layeredStore(
     settings,
     decide,
     async reset(target) {
-      await decide({
-        mode: 'reset',
-        target,
-        costs: target.policySet.policies.map(() => 1),
-        count: 1,
-      })
+      await decide(resetOf(target))
     },
     health: () => resilience.health(),
     stats: () => resilience.stats(),

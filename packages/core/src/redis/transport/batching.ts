@@ -1,5 +1,6 @@
 // Requests of one turn of the event loop travel in one call of the driver, and equal ones as one.
 
+import { type CallMode, traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { idWithKeep } from '../../base/key-text.js'
@@ -7,14 +8,7 @@ import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import {
-  type Call,
-  type CallMode,
-  callModeOf,
-  type Entry,
-  type PreparedScript,
-  prepareScript,
-} from './call.js'
+import { type Call, callModeOf, type Entry, type PreparedScript, prepareScript } from './call.js'
 import type { KeyFormat } from './keys.js'
 import type { Nodes, RedisNode } from './nodes.js'
 
@@ -200,8 +194,10 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
  * follow from those of the last: see `rewind` in call.ts.
  */
 function isSingle({ mode, target, untilUs, costs, count, atLeast, keep }: LayerRequest): boolean {
-  if (mode === 'penalty' || mode === 'reset' || count !== 1 || atLeast !== undefined) return false
-  if (keep !== undefined && mode !== 'consume') return false
+  const { merges, changes } = traitsOf(mode)
+  if (!merges || count !== 1 || atLeast !== undefined) return false
+  // What must remain tells of a peek more than how many are granted.
+  if (keep !== undefined && !changes) return false
   return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
 }
 

@@ -3,6 +3,7 @@
 // out in the order in which they came.
 
 import type { Reading } from '../../algorithms/driver.js'
+import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
 import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest, Pending } from '../../layers/layer.js'
 import { areOne, resultOf } from '../../request.js'
@@ -44,14 +45,12 @@ export interface Entry {
   readonly others: readonly Pending[]
 }
 
-/** The modes of driver.lua. */
-export type CallMode = LayerRequest['mode'] | 'reserve' | 'preview'
-
 /** Requests that say more than their costs are of modes of their own. */
 export function callModeOf({ mode, atLeast, keep }: LayerRequest): CallMode {
   if (atLeast === undefined && keep === undefined) return mode
-  if (mode === 'peek') return 'preview'
-  return mode === 'consume' ? 'reserve' : mode
+  const { judges, changes } = traitsOf(mode)
+  if (!judges) return mode
+  return changes ? 'reserve' : 'preview'
 }
 
 /** Requests of one policy set and mode, which are decided in order. */
@@ -82,19 +81,17 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
     ? numbersAt(prepared, nowUs ?? (periodUs as number))
     : prepared.policyNumbers
   const args = [script.sha, '']
-  // As in driver.lua.
-  const reserves = mode === 'reserve' || mode === 'preview'
-  const gives = mode === 'refund' || mode === 'cancel' || mode === 'settle'
-  const marked = gives || mode === 'restore' || mode === 'reset'
-  const corrects = gives || mode === 'restore' || mode === 'reconcile'
+  const { marks, correction } = CALL_MODES[mode]
+  const corrects = correction !== undefined
+  const isReserving = reserves(mode)
   // Requests of cost 1, which are the most, need no costs; single ones, nothing at all.
-  let isPlain = !corrects && !reserves
+  let isPlain = !corrects && !isReserving
   let areSingle = isPlain
   for (let i = 0; i < entries.length; i += 1) {
     const { request, others } = entries[i] as Entry
     const first = args.length
     keysOf(names, request.target, args)
-    for (let at = first, end = args.length; marked && at < end; at += 1) {
+    for (let at = first, end = args.length; marks && at < end; at += 1) {
       args.push(`${args[at]}:mark`)
     }
     isPlain &&= areOne(request.costs)
@@ -110,13 +107,13 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
     args.push(String(count * (1 + others.length)))
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
-    if (reserves) {
+    if (isReserving) {
       const { atLeast, maxWaitMs, keep } = request
       args.push(String(atLeast ?? 1), String(maxWaitMs ?? ''))
       for (let i = 0; i < costs.length; i += 1) args.push(String(keep?.[i] ?? 0))
     }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
-    if (corrects && marked) args.push(String(seenUs ?? ''))
+    if (corrects && marks) args.push(String(seenUs ?? ''))
   }
   return args
 }
@@ -197,7 +194,7 @@ export function handOut(
   }
   const then = readings.map((each) => ({ ...each }))
   for (let i = 0; i <= others.length; i += 1) {
-    if (request.mode === 'consume') rewind(request, readings, Math.max(0, granted - 1 - i), then)
+    if (traitsOf(request.mode).takes) rewind(request, readings, Math.max(0, granted - 1 - i), then)
     const own = i < granted ? 1 : 0
     const pending = i === 0 ? first : (others[i - 1] as Pending)
     pending.decided(resultOf(request, own, nowUs, then, sentAtMs))

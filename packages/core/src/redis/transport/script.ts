@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
-import { driverLua, prologueLua } from '../../algorithms/lua.generated.js'
+import { driverLua, modesLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
 import { plainLoop } from './plain-loop.js'
 
@@ -51,6 +51,7 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
     later,
     ...definitions,
     list,
+    modesLua,
     driverLua,
   ].join('')
   return { source, sha: createHash('sha1').update(source).digest('hex') }

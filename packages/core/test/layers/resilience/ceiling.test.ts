@@ -175,7 +175,7 @@ describe('while a node is half-open', () => {
       expect(left()).toBe(before - granted)
       new UnderCeiling(
         fallback,
-        { ...ask, mode: 'refund', costs: [granted] },
+        { ...ask, mode: 'refund', costs: [granted], atLeast: undefined },
         undefined,
         IGNORED,
       ).decided(held)

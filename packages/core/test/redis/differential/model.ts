@@ -7,11 +7,11 @@ import {
   decide,
   type Mark,
   type Marks,
-  type Mode,
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import type { Mode } from '../../../src/algorithms/modes.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { algorithms } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { memoryStore } from '../../../src/memory/store.js'
 import type { PreparedScript } from '../../../src/redis/transport/call.js'
 import { keysOf } from '../../../src/redis/transport/keys.js'
-import type { PolicySet, Store, StoreResult } from '../../../src/store.js'
+import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
 import { Model, type Reply, type Request } from './model.js'
@@ -101,7 +101,7 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
     clock.us = nowUs
     const target = { policySet: policySets[version] as PolicySet, key }
     const said = { untilUs, seenUs, atLeast, maxWaitMs, keep }
-    const asked = { mode, target, costs, count: each, ...said }
+    const asked = { mode, target, costs, count: each, ...said } as StoreRequest
     const memory = Array.from({ length: count }, () =>
       (inMemory.get(key) as Store).decide(asked),
     ) as StoreResult[]

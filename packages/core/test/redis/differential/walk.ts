@@ -2,7 +2,7 @@
 // out is a list of calls with the replies that every other implementation has to give.
 
 import { strict as assert } from 'node:assert'
-import type { Mode } from '../../../src/algorithms/driver.js'
+import type { Mode } from '../../../src/algorithms/modes.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { checkBackwards, checkProbes, checkStep } from './contract.js'
 import { Model, type Reply, type Request, stateOf } from './model.js'

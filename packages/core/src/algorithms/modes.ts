@@ -1,0 +1,107 @@
+// What each mode of a request does. Drivers, layers, transport and limiters ask this table, and the
+// build makes the Lua driver's locals from it (tools/embed.mjs), so nobody else lists modes.
+
+/**
+ * What a request does to its counters.
+ *
+ * - `consume`: takes units if all policies allow it
+ * - `peek`: judges as `consume` would, and changes nothing
+ * - `penalty`: takes units, past the limit if need be
+ * - `refund`: gives units back
+ * - `cancel`: gives back a reservation whose turn has not come
+ * - `settle`: corrects what was charged: a cost above 0 is a penalty, a cost below 0 a refund
+ * - `reconcile`: takes units that were taken elsewhere, as far as they still count
+ * - `restore`: makes the usage at least what was seen before the store lost it; the costs are the
+ *   units that were seen in use
+ */
+export type Mode =
+  | 'consume'
+  | 'peek'
+  | 'penalty'
+  | 'refund'
+  | 'cancel'
+  | 'settle'
+  | 'reconcile'
+  | 'restore'
+
+/** What units do to a counter: the kernel's function that they are given to, or `forget`, which
+ *  deletes the counter. */
+type Effect = 'take' | 'refund' | 'cancel' | 'reconcile' | 'restore' | 'forget'
+
+/** What a mode does. All rows have one shape, as every request asks for its own. */
+export interface ModeTraits {
+  /** Grants only what the limits allow; other modes are always granted. */
+  readonly judges: boolean
+  /** Changes counters. */
+  readonly changes: boolean
+  /** Takes units above 0 like any new ones. */
+  readonly takes: boolean
+  /** Gives units back: all of them, or (`settle`) those below 0. */
+  readonly gives: boolean
+  /** Gives units back and takes none. */
+  readonly givesOnly: boolean
+  /** The kernel's function for units that are not new ones; undefined: there are none. */
+  readonly correction: 'refund' | 'cancel' | 'reconcile' | 'restore' | undefined
+  /** Reads or writes marks: when a key was forgotten on purpose, and when units were given back. */
+  readonly marks: boolean
+  /** May leave more than there was, so that a remembered denial may no longer hold. */
+  readonly frees: boolean
+  /** Is about what the store itself holds: means nothing where another decides in its place. */
+  readonly isForStore: boolean
+  /** Equal requests may be decided as one. Not where units are taken past the limit. */
+  readonly merges: boolean
+}
+
+function traits(judges: boolean, above?: Effect, below: Effect | undefined = above): ModeTraits {
+  const gives = below === 'refund' || below === 'cancel'
+  const takes = above === 'take'
+  const correction = below === 'take' || below === 'forget' ? undefined : below
+  return Object.freeze({
+    judges,
+    changes: above !== undefined,
+    takes,
+    gives,
+    givesOnly: gives && !takes,
+    correction,
+    marks: gives || below === 'restore' || below === 'forget',
+    frees: gives || below === 'forget',
+    isForStore: below === 'reconcile' || below === 'restore' || below === 'forget',
+    merges: judges || (correction !== undefined && !takes),
+  })
+}
+
+/** Of each mode whether it judges, and what units above and below 0 do; and of `reset`, which has
+ *  no units. */
+const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
+  consume: traits(true, 'take'),
+  peek: traits(true),
+  penalty: traits(false, 'take'),
+  refund: traits(false, 'refund'),
+  cancel: traits(false, 'cancel'),
+  settle: traits(false, 'take', 'refund'),
+  reconcile: traits(false, 'reconcile'),
+  restore: traits(false, 'restore'),
+  reset: traits(false, 'forget'),
+})
+
+const { consume: CONSUME } = MODES
+
+/** Written out for the mode of most requests: a look-up by name takes longer. */
+export function traitsOf(mode: Mode | 'reset'): ModeTraits {
+  return mode === 'consume' ? CONSUME : MODES[mode]
+}
+
+/** What a call of the Lua driver is asked for: a mode, or with more arguments `reserve`, which is
+ *  to consume, and `preview`, which is to peek. */
+export type CallMode = Mode | 'reset' | 'reserve' | 'preview'
+
+export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze({
+  ...MODES,
+  reserve: MODES.consume,
+  preview: MODES.peek,
+})
+
+/** Whether a call carries what must remain and how long it would wait. */
+export function reserves(mode: CallMode): boolean {
+  return mode === 'reserve' || mode === 'preview'
+}

@@ -1,0 +1,25 @@
+// Makes what the Lua driver asks of a call's mode from the table of modes (algorithms/modes.ts).
+
+const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks']
+
+/**
+ * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes
+ * @returns {string} a local for each trait, and `corrects` and `reserves`
+ */
+export function modesLuaOf({ CALL_MODES, reserves }) {
+  const names = Object.keys(CALL_MODES)
+  const line = (name, has) => `local ${name} = ${test(names.filter(has), names)}\n`
+  return [
+    ...TRAITS.map((trait) => line(trait, (mode) => CALL_MODES[mode][trait])),
+    line('corrects', (mode) => CALL_MODES[mode].correction !== undefined),
+    line('reserves', reserves),
+  ].join('')
+}
+
+/** Whether the mode is one of these, in as few comparisons as there can be. */
+function test(some, all) {
+  const others = all.filter((name) => !some.includes(name))
+  return some.length <= others.length
+    ? some.map((name) => `mode == '${name}'`).join(' or ')
+    : others.map((name) => `mode ~= '${name}'`).join(' and ')
+}
