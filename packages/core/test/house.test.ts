@@ -37,7 +37,7 @@ function importsOf(file: string): string[] {
 const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
-  /^(store|request|policy-input|settings)\.ts$/,
+  /^(store|layer|request|policy-input|settings)\.ts$/,
   /^memory\//,
   /^layers\//,
   /^redis\//,

@@ -4,9 +4,9 @@
 // for what is given back.
 
 import type { Time } from '../base/time.js'
+import { IGNORED, type Layer, type LayerRequest, promiseOf } from '../layer.js'
 import { correctionOf, partOfRequest } from '../request.js'
 import type { PolicyResult, StoreResult, Target } from '../store.js'
-import { IGNORED, type Layer, type LayerRequest, promiseOf } from './layer.js'
 
 export interface AcrossSlotsOptions {
   readonly time: Time

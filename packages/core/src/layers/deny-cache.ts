@@ -13,9 +13,9 @@ import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
+import type { Layer, LayerRequest, Pending } from '../layer.js'
 import { MadePolicyResult, MadeResult } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
-import type { Layer, LayerRequest, Pending } from './layer.js'
 
 const MAX_AGE_US = 1_000_000
 /** For each limiter. */

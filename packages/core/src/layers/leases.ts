@@ -17,9 +17,9 @@ import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
+import { IGNORED, type Layer, type LayerRequest } from '../layer.js'
 import { areOne } from '../request.js'
 import type { PolicySet, StoreResult, Target } from '../store.js'
-import { IGNORED, type Layer, type LayerRequest } from './layer.js'
 
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */

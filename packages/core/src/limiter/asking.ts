@@ -4,7 +4,7 @@
 // costs much is not passed by those who cost little. Between processes whoever asks first is first.
 
 import type { Time } from '../base/time.js'
-import type { Layer } from '../layers/layer.js'
+import type { Layer } from '../layer.js'
 import type { StoreResult } from '../store.js'
 import { Alarm, askSafely, denied, giveBack, type Line, takeOut, type Waiter } from './waiting.js'
 

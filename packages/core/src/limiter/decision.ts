@@ -3,7 +3,7 @@
 import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { decisionChannel } from '../base/channels.js'
-import type { Layer, Pending } from '../layers/layer.js'
+import type { Layer, Pending } from '../layer.js'
 import type { Mode, PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './costs.js'
 import {

@@ -8,7 +8,7 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer } from '../layers/layer.js'
+import { IGNORED, type Layer } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { StoreResult, Target } from '../store.js'
 import { Alarm, askSafely, denied, type Line, takeOut, type Waiter } from './waiting.js'

@@ -6,7 +6,7 @@ import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layers/layer.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type {
   ConsumeRequest,

@@ -9,6 +9,7 @@ import { invalid, storeClosed } from '../base/errors.js'
 import { textOfKey, textOfOwnKey } from '../base/key-text.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
+import { LAYER, type LayerRequest, type Pending, RESET, type StoreOfLayers } from '../layer.js'
 import { resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, StoreStats, Target } from '../store.js'
 import { KeyMarks } from './marks.js'
@@ -95,35 +96,52 @@ export function memoryStoreOf({
     return { counters, readings, keys: [] as string[] }
   }
 
+  function ask(request: LayerRequest, pending: Pending): void {
+    let result = RESET
+    try {
+      if (request.mode === 'reset') reset(request.target)
+      else result = decided(request)
+    } catch (error) {
+      pending.failed(error)
+      return
+    }
+    pending.decided(result)
+  }
+
   /** Without its counters, each limit would begin anew. */
   function mustBeOpen(): void {
     if (closed) throw storeClosed()
   }
 
-  return {
+  function decided(request: StoreRequest): StoreResult {
+    mustBeOpen()
+    const { target } = request
+    const { counters, readings, keys } = preparedOf(target.policySet)
+    const nowUs = clock.nowUs()
+    for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(target, i)
+    const granted = decide(counters, keys, request, nowUs, readings)
+    sweeping.start()
+    return resultOf(request, granted, nowUs, readings)
+  }
+
+  function reset(target: Target): void {
+    mustBeOpen()
+    const nowUs = clock.nowUs()
+    target.policySet.policies.forEach((policy, i) => {
+      // Where there is no table, nothing that was charged still counts.
+      tables.get(tableId(target.policySet, policy))?.reset(keyOf(target, i), nowUs)
+    })
+  }
+
+  const store: MemoryStore & StoreOfLayers = {
     local: true,
     recovers: true,
     reserves: true,
     resilient: true,
     settings: memorySettings(clock),
-    decide(request: StoreRequest): StoreResult {
-      mustBeOpen()
-      const { target } = request
-      const { counters, readings, keys } = preparedOf(target.policySet)
-      const nowUs = clock.nowUs()
-      for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(target, i)
-      const granted = decide(counters, keys, request, nowUs, readings)
-      sweeping.start()
-      return resultOf(request, granted, nowUs, readings)
-    },
-    reset(target: Target) {
-      mustBeOpen()
-      const nowUs = clock.nowUs()
-      target.policySet.policies.forEach((policy, i) => {
-        // Where there is no table, nothing that was charged still counts.
-        tables.get(tableId(target.policySet, policy))?.reset(keyOf(target, i), nowUs)
-      })
-    },
+    decide: decided,
+    reset,
+    [LAYER]: { decide: decided, ask },
     stats() {
       let keys = 0
       let { bytes } = marks
@@ -141,6 +159,7 @@ export function memoryStoreOf({
       preparedOf = memoized(prepare)
     },
   }
+  return store
 }
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */

@@ -3,9 +3,9 @@
 
 import { type Place, withPlace } from '../base/places.js'
 import { processTime, type Time } from '../base/time.js'
+import type { Layer } from '../layer.js'
 import { acrossSlots } from '../layers/across-slots.js'
 import { withDenyCache } from '../layers/deny-cache.js'
-import type { Layer } from '../layers/layer.js'
 import { type LeaseLayer, withLeases } from '../layers/leases.js'
 import type { StoreHealth } from '../layers/resilience/backend.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'

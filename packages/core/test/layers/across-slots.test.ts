@@ -4,14 +4,8 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
 import { slidingLog } from '../../src/index.js'
+import { type Layer, type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layer.js'
 import { acrossSlots } from '../../src/layers/across-slots.js'
-import {
-  type Layer,
-  type LayerRequest,
-  layerOf,
-  type Pending,
-  promiseOf,
-} from '../../src/layers/layer.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'

@@ -12,8 +12,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
+import type { Layer, LayerRequest, Pending } from '../../src/layer.js'
 import { withDenyCache } from '../../src/layers/deny-cache.js'
-import type { Layer, LayerRequest, Pending } from '../../src/layers/layer.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreRequest, StoreResult, Target } from '../../src/store.js'

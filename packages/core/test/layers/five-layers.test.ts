@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fixedWindow, slidingLog } from '../../src/index.js'
-import { LAYER, promiseOf } from '../../src/layers/layer.js'
+import { LAYER, promiseOf } from '../../src/layer.js'
 import { ALONE } from '../../src/layers/resilience/peers.js'
 import { layeredStore } from '../../src/layers/resilience/resilient.js'
 import { layersOver } from '../../src/redis/store.js'

@@ -1,7 +1,7 @@
 // Requests and layers for the tests of layers.
 
-import type { Layer, LayerRequest, Pending } from '../../src/layers/layer.js'
-import { promiseOf } from '../../src/layers/layer.js'
+import type { Layer, LayerRequest, Pending } from '../../src/layer.js'
+import { promiseOf } from '../../src/layer.js'
 import { type MemoryStore, memoryStoreOf } from '../../src/memory/store.js'
 import type { PolicySet, StoreResult, Target } from '../../src/store.js'
 import type { VirtualTime } from '../virtual-time.js'

@@ -9,7 +9,7 @@ import {
   tokenBucket,
   type WaitDecision,
 } from '../../src/index.js'
-import type { Layer, LayerRequest } from '../../src/layers/layer.js'
+import type { Layer, LayerRequest } from '../../src/layer.js'
 import { AskLine } from '../../src/limiter/asking.js'
 import { TurnLine } from '../../src/limiter/turns.js'
 import { type Waited, Waiting } from '../../src/limiter/waiting.js'

@@ -4,7 +4,7 @@
 import type { Reading } from '../../src/algorithms/driver.js'
 import type { Mode } from '../../src/algorithms/modes.js'
 import { StoreError } from '../../src/base/errors.js'
-import type { LayerRequest } from '../../src/layers/layer.js'
+import type { LayerRequest } from '../../src/layer.js'
 import type { RedisLike } from '../../src/redis/client/client.js'
 import { connectionOf } from '../../src/redis/client/ioredis.js'
 import {

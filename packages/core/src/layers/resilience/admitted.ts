@@ -7,9 +7,9 @@ import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { shortName } from '../../base/key-hash.js'
 import { textOfKey, textOfOwnKey } from '../../base/key-text.js'
+import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
-import type { LayerRequest } from '../layer.js'
 import { restoring, type Seen } from './last-seen.js'
 
 /** How many entries of a full table are looked at where one must make room. */

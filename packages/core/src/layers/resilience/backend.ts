@@ -1,8 +1,8 @@
 // What resilience needs of the layer that may fail, and what it says of it.
 
 import type { Calls } from '../../base/calls.js'
+import type { Layer } from '../../layer.js'
 import type { Target } from '../../store.js'
-import type { Layer } from '../layer.js'
 import type { BreakerState } from './breaker.js'
 
 /** One of the servers behind a layer, which may fail alone. */

@@ -3,8 +3,8 @@
 // store. What the store grants less is given back in memory, and what else it does is done there,
 // too.
 
+import type { LayerRequest, Pending } from '../../layer.js'
 import type { StoreResult } from '../../store.js'
-import type { LayerRequest, Pending } from '../layer.js'
 import type { Fallback } from './fallback.js'
 
 /** A request that is on its way to the store while a quota is a ceiling. */

@@ -9,9 +9,9 @@ import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import { keyHash } from '../../base/key-hash.js'
 import { idOf } from '../../base/key-text.js'
+import type { LayerRequest } from '../../layer.js'
 import { States } from '../../memory/states.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
-import type { LayerRequest } from '../layer.js'
 
 type Mode = LayerRequest['mode']
 

@@ -4,9 +4,9 @@
 
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { counterOf, type Policy, withLimit, withName } from '../../algorithms/policy.js'
+import type { LayerRequest } from '../../layer.js'
 import { makePolicySet, partOfTarget } from '../../request.js'
 import type { PolicySet, Target, WhenUnavailable } from '../../store.js'
-import type { LayerRequest } from '../layer.js'
 import { type Peers, partOf } from './peers.js'
 
 export interface QuotaOptions {

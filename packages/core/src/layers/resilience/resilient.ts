@@ -4,8 +4,6 @@ import { Calls } from '../../base/calls.js'
 import { storeClosed } from '../../base/errors.js'
 import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../../base/options.js'
 import { processTime, type Time } from '../../base/time.js'
-import { checkStore, checkWhen } from '../../request.js'
-import type { Store, StoreResult, StoreStats, WhenUnavailable } from '../../store.js'
 import {
   LAYER,
   type Layer,
@@ -15,7 +13,9 @@ import {
   promiseOf,
   resetOf,
   type StoreOfLayers,
-} from '../layer.js'
+} from '../../layer.js'
+import { checkStore, checkWhen } from '../../request.js'
+import type { Store, StoreResult, StoreStats, WhenUnavailable } from '../../store.js'
 import type { Backend, StoreHealth } from './backend.js'
 import type { StoreEvents, StoreListener } from './events.js'
 import { ALONE, checkedInstances, type Peers } from './peers.js'

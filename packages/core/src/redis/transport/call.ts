@@ -5,7 +5,7 @@
 import type { Reading } from '../../algorithms/driver.js'
 import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
 import { quote, StoreError } from '../../base/errors.js'
-import type { LayerRequest, Pending } from '../../layers/layer.js'
+import type { LayerRequest, Pending } from '../../layer.js'
 import { areOne, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'

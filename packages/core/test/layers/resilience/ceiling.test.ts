@@ -12,7 +12,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { IGNORED } from '../../../src/layers/layer.js'
+import { IGNORED } from '../../../src/layer.js'
 import { UnderCeiling } from '../../../src/layers/resilience/ceiling.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'

@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from 'vitest'
 import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
-import { layerOf } from '../../../src/layers/layer.js'
+import { layerOf } from '../../../src/layer.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { AskLine } from '../../../src/limiter/asking.js'
 import { TurnLine } from '../../../src/limiter/turns.js'

@@ -4,9 +4,9 @@
 //
 // A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
 
-import { quote, StoreError } from '../base/errors.js'
-import { isPromise } from '../base/maybe-async.js'
-import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from '../store.js'
+import { quote, StoreError } from './base/errors.js'
+import { isPromise } from './base/maybe-async.js'
+import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from './store.js'
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
@@ -90,7 +90,7 @@ export function resetOf(target: Target): ResetRequest {
 }
 
 /** What a reset answers: nothing. */
-const RESET: StoreResult = {
+export const RESET: StoreResult = {
   granted: 1,
   nowUs: 0,
   untilUs: [],
