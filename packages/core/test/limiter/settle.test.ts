@@ -69,9 +69,10 @@ describe('a cost by the names of policies', () => {
     ['null', null as unknown as Record<string, number>],
   ])('with %s is refused before anything is asked', async (_, cost) => {
     const store = memoryStore()
+    const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
     const decision = await limiter.consume('k')
-    const decide = vi.spyOn(store, 'decide')
+    decide.mockClear()
     const invalid = { code: 'WEIR_INVALID_COST' }
     await expect(limiter.consume('k', { cost })).rejects.toMatchObject(invalid)
     await expect(limiter.wait('k', { cost })).rejects.toMatchObject(invalid)
@@ -166,9 +167,10 @@ describe('a settlement', () => {
 
   test('is one call, and none where the estimate was right', async () => {
     const store = memoryStore()
+    const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
     const [one, other] = [await decided(limiter), await decided(limiter)]
-    const decide = vi.spyOn(store, 'decide')
+    decide.mockClear()
     await limiter.settle(one, { requests: 2, tokens: 1 })
     expect(decide).toHaveBeenCalledOnce()
     await limiter.settle(other, { tokens: 400 })
@@ -190,9 +192,10 @@ describe('a settlement', () => {
 
   test('that failed spends the receipt, and is not repeated', async () => {
     const store = memoryStore()
+    const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
     const decision = await decided(limiter)
-    vi.spyOn(store, 'decide').mockImplementationOnce(() => {
+    decide.mockImplementationOnce(() => {
       throw new Error('away')
     })
     await expect(limiter.settle(decision, 1)).rejects.toThrow('away')
