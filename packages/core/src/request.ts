@@ -57,7 +57,7 @@ const partsOf = memoized((_: PolicySet) => new Map<string, PolicySet>())
 
 /** The target as if its set had only the policies at these places; itself if they are all. */
 export function partOfTarget(target: Target, places: readonly number[]): Target {
-  const { policySet, key, ownKeys } = target
+  const { policySet, key, policyKeys } = target
   if (places.length === policySet.policies.length) return target
   const parts = partsOf(policySet)
   const id = places.join()
@@ -67,7 +67,7 @@ export function partOfTarget(target: Target, places: readonly number[]): Target 
     part = makePolicySet(name, pick(policies, places), when && pick(when, places))
     parts.set(id, part)
   }
-  return { policySet: part, key, ownKeys: ownKeys && pick(ownKeys, places) }
+  return { policySet: part, key, policyKeys: policyKeys && pick(policyKeys, places) }
 }
 
 /** Corrects what a result has charged: gives back these units or, to settle, takes those above
@@ -115,12 +115,12 @@ export function areOne(costs: readonly number[]): boolean {
 export class MadeTarget implements Target {
   readonly policySet: PolicySet
   readonly key: string
-  readonly ownKeys: Target['ownKeys']
+  readonly policyKeys: Target['policyKeys']
 
-  constructor(policySet: PolicySet, key: string, ownKeys: Target['ownKeys']) {
+  constructor(policySet: PolicySet, key: string, policyKeys: Target['policyKeys']) {
     this.policySet = policySet
     this.key = key
-    this.ownKeys = ownKeys
+    this.policyKeys = policyKeys
   }
 }
 

@@ -128,12 +128,12 @@ export interface Target {
   readonly policySet: PolicySet
   /** Who is limited. From a limiter, it has 1 to 256 characters: longer ones are hashed. */
   readonly key: string
-  /** Who is limited by a policy that has a key of its own, by the policy's place in the set. */
-  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
+  /** Who is limited by a policy that has its own key, by the policy's place in the set. */
+  readonly policyKeys?: readonly (PolicyKey | undefined)[] | undefined
 }
 
 /** The key of a policy that does not limit the decision's key. */
-export interface OwnKey {
+export interface PolicyKey {
   /** Who is limited. As long as a target's key. */
   readonly key: string
   /** Keys with equal tags lie on one node of a Redis Cluster and can be decided together. */

@@ -9,7 +9,7 @@ interface TaggedKey {
 
 interface KeyOrKeys {
   readonly key: string
-  readonly ownKeys?: readonly (TaggedKey | undefined)[] | undefined
+  readonly policyKeys?: readonly (TaggedKey | undefined)[] | undefined
 }
 
 /** What all requests without a usable key are counted by. */
@@ -33,15 +33,17 @@ export function textOfKey(key: string): string {
   return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key
 }
 
-/** The same of an own key: in Redis, equal keys with other tags are other counters. */
-export function textOfOwnKey({ key, tag }: TaggedKey): string {
+/** The same of a policy key: in Redis, equal keys with other tags are other counters. */
+export function textOfPolicyKey({ key, tag }: TaggedKey): string {
   return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
 }
 
 /** A target among those of its policy set. Bounded, as it must not grow with what clients send. */
-export function idOf({ key, ownKeys }: KeyOrKeys): string {
-  if (ownKeys === undefined) return shortName(textOfKey(key))
-  return shortName(`\n${JSON.stringify([key, ...ownKeys.map((own) => own && textOfOwnKey(own))])}`)
+export function idOf({ key, policyKeys }: KeyOrKeys): string {
+  if (policyKeys === undefined) return shortName(textOfKey(key))
+  return shortName(
+    `\n${JSON.stringify([key, ...policyKeys.map((own) => own && textOfPolicyKey(own))])}`,
+  )
 }
 
 /** A target's id, among requests of which so much must remain. No key and no list begins so. */

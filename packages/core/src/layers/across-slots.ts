@@ -70,7 +70,7 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
   return {
     ask(request, pending) {
       const { target } = request
-      const parts = target.ownKeys === undefined ? [] : partsOf(target, slotsOf(target))
+      const parts = target.policyKeys === undefined ? [] : partsOf(target, slotsOf(target))
       if (parts.length < 2) next.ask(request, pending)
       else
         askParts(request, parts).then(pending.decided.bind(pending), pending.failed.bind(pending))

@@ -112,8 +112,8 @@ class Denial {
 class Denials {
   /** By the target, the first of its classes. */
   #denials: Recent<Denial> = new Recent(MAX_KEYS)
-  /** Whether a denial may concern policies with keys of their own. */
-  #hasOwnKeys = false
+  /** Whether a denial may concern policies with policy keys. */
+  #hasPolicyKeys = false
   /** When units were last given back or forgotten. */
   #changedMs = Number.NEGATIVE_INFINITY
   readonly #options: DenyCacheOptions
@@ -158,18 +158,18 @@ class Denials {
 
   /**
    * Units were given back or forgotten. Of requests on their way nobody knows whether they were
-   * denied before or after. An own key may be shared by any of the limiter's targets, so where
+   * denied before or after. A policy key may be shared by any of the limiter's targets, so where
    * there is one all are forgotten.
    */
-  changed(id: string, { ownKeys }: Target): void {
+  changed(id: string, { policyKeys }: Target): void {
     this.#changedMs = this.#options.time.nowMs()
     if (this.#denials.isEmpty) return
-    if (ownKeys === undefined && !this.#hasOwnKeys) {
+    if (policyKeys === undefined && !this.#hasPolicyKeys) {
       this.#denials.delete(id)
       return
     }
     this.#denials = new Recent(MAX_KEYS)
-    this.#hasOwnKeys = false
+    this.#hasPolicyKeys = false
   }
 
   #remember(id: string, { target, costs, keep }: LayerRequest, result: StoreResult): void {
@@ -190,11 +190,11 @@ class Denials {
     // One ms less than the whole wait, which is denied for certain, and one us more, so that this
     // one is.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
-    const { policySet, ownKeys } = target
+    const { policySet, policyKeys } = target
     let next = without(this.#denials.get(id), keep)
     if (next?.policySet !== policySet || lengthOf(next) >= MAX_CLASSES) next = undefined
     this.#denials.set(id, new Denial(policySet, keep, costs, result, atUs, untilUs, next))
-    if (ownKeys !== undefined) this.#hasOwnKeys = true
+    if (policyKeys !== undefined) this.#hasPolicyKeys = true
   }
 }
 

@@ -114,7 +114,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
   /** Takes units ahead beside a request that goes to Redis, if its key is hot. */
   function takeAhead(keys: Keys, id: string, request: LayerRequest, askedUs: number): void {
     const { target } = request
-    if (target.ownKeys !== undefined || !isPlain(request)) return
+    if (target.policyKeys !== undefined || !isPlain(request)) return
     let demand = keys.demands.get(id)
     if (demand === undefined) {
       demand = { sinceUs: askedUs, count: 0, isAsked: false, most: HOT }

@@ -347,7 +347,7 @@ export class RateLimiter {
 
   /**
    * Forgets what was taken under a key, as if it had never been seen. These are the counters of the
-   * policies that have no key of their own, and of those whose own key it is, under whatever tag.
+   * policies that have no policy key, and of those whose policy key it is, under whatever tag.
    * Counters of other keys stay as they are: `reset('u42')` leaves alone what a policy with the key
    * `'all'` counts. `reset('all')` forgets it.
    * @example await limiter.reset('u42')
@@ -355,14 +355,14 @@ export class RateLimiter {
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', ['policy'])
-    const { policySet, ownKeys } = await this.#resolveFor('reset', text, options)
+    const { policySet, policyKeys } = await this.#resolveFor('reset', text, options)
     if (policySet === undefined) return
     // Counters of other keys stay.
     const places = [...policySet.policies.keys()]
     const name = nameOfKey(text)
-    const ofKey = places.filter((i) => (ownKeys?.[i]?.key ?? name) === name)
+    const ofKey = places.filter((i) => (policyKeys?.[i]?.key ?? name) === name)
     if (ofKey.length === 0) return
-    await promiseOf(this.#layer, resetOf(partOfTarget({ policySet, key: name, ownKeys }, ofKey)))
+    await promiseOf(this.#layer, resetOf(partOfTarget({ policySet, key: name, policyKeys }, ofKey)))
   }
 
   async #refundDecision(decision: Decision, options: DecideOptions | undefined): Promise<void> {
@@ -557,10 +557,10 @@ function requestOf(
   mode: Mode,
   key: string,
   costs: readonly number[],
-  { uses, ownKeys }: Resolved,
+  { uses, policyKeys }: Resolved,
   policySet: PolicySet,
 ): LimiterRequest {
-  const target = new MadeTarget(policySet, nameOfKey(key), ownKeys)
+  const target = new MadeTarget(policySet, nameOfKey(key), policyKeys)
   return new MadeRequest(mode, target, costs, uses, key) as LimiterRequest
 }
 

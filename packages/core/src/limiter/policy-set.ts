@@ -14,7 +14,7 @@ import {
   type PolicyUse,
 } from '../policy-input.js'
 import { makePolicySet, textOfWhen } from '../request.js'
-import type { OwnKey, PolicySet, Store, WhenUnavailable } from '../store.js'
+import type { PolicyKey, PolicySet, Store, WhenUnavailable } from '../store.js'
 import type { AdaptiveState, LimiterCounters } from './counters.js'
 
 /** A policy input, checked and sorted for the store. */
@@ -28,7 +28,7 @@ export interface Resolved {
   /** What each policy is charged by a cost of 1. Not frozen: V8 reads elements of frozen arrays
    *  slowly, 30 ns in a decision. */
   readonly costsOfOne: readonly number[]
-  readonly ownKeys?: readonly (OwnKey | undefined)[] | undefined
+  readonly policyKeys?: readonly (PolicyKey | undefined)[] | undefined
   readonly ownCosts?: readonly (number | undefined)[] | undefined
 }
 
@@ -93,7 +93,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
       first,
       uses: ownCosts === undefined && limiting.length === uses.length ? undefined : uses,
       costsOfOne: limiting.map(({ cost }) => cost ?? 1),
-      ownKeys: someOf(limiting.map(ownKeyOf)),
+      policyKeys: someOf(limiting.map(policyKeyOf)),
       ownCosts,
     }
   }
@@ -125,12 +125,12 @@ function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store):
 }
 
 /** For policies that are the same for all requests: others that count under the same names. */
-export function warnOfNamesake({ policySet, ownKeys }: Resolved, store: Store): void {
+export function warnOfNamesake({ policySet, policyKeys }: Resolved, store: Store): void {
   policySet?.policies.forEach((policy, i) => {
     const { name } = policySet
     const counter = `${name}/${policy.name}/${counterOf(policy)}`
     // Keys of their own may well be different ones.
-    if (ownKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
+    if (policyKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
     const what = `two limiters named "${name}" share the counters of policy "${policy.name}"`
     const where = 'on one store, or on Redis stores that count in one place'
     const remedy = 'give each limiter a name, pass shared: true if they are meant to share'
@@ -223,7 +223,7 @@ function withoutLimits(given: readonly PolicyUse[], limiter: string): readonly P
 
 const MAX_REMEMBERED = 1_000
 
-function ownKeyOf({ key, tag }: PolicyUse): OwnKey | undefined {
+function policyKeyOf({ key, tag }: PolicyUse): PolicyKey | undefined {
   if (key === undefined) return undefined
   const name = nameOfKey(String(key))
   return { key: name, tag: tag === undefined ? name : nameOfKey(String(tag)) }

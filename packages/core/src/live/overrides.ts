@@ -39,8 +39,8 @@ export class Overrides {
   }
 
   /** The override of a key: its own, else that of its longest prefix. */
-  of(key: string, ownKey: string = key): Policy | undefined {
-    const own = this.#exact.get(ownKey)
+  of(key: string, policyKey: string = key): Policy | undefined {
+    const own = this.#exact.get(policyKey)
     if (own !== undefined || this.#byPrefix.size === 0) return own
     this.#sorted ??= sorted([...this.#byPrefix.keys()])
     const { prefixes, shorter } = this.#sorted

@@ -6,7 +6,7 @@ import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { invalid, storeClosed } from '../base/errors.js'
-import { textOfKey, textOfOwnKey } from '../base/key-text.js'
+import { textOfKey, textOfPolicyKey } from '../base/key-text.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { LAYER, type LayerRequest, type Pending, RESET, type StoreOfLayers } from '../layer.js'
@@ -171,7 +171,7 @@ function tableId({ name }: PolicySet, policy: Policy): string {
 }
 
 /** Whom the i-th policy limits. */
-function keyOf({ key, ownKeys }: Target, i: number): string {
-  const own = ownKeys?.[i]
-  return own === undefined ? textOfKey(key) : textOfOwnKey(own)
+function keyOf({ key, policyKeys }: Target, i: number): string {
+  const own = policyKeys?.[i]
+  return own === undefined ? textOfKey(key) : textOfPolicyKey(own)
 }

@@ -20,7 +20,7 @@ const own = (key: string) => ({ key, tag: key })
 const target: Target = {
   policySet: makePolicySet('p', [most, many, few], ['local', 'deny', 'throw']),
   key: 'k',
-  ownKeys: [own('a'), own('b'), own('c')],
+  policyKeys: [own('a'), own('b'), own('c')],
 }
 
 /** What it answers once promises have settled, where the next layer answers at once. */
@@ -218,7 +218,7 @@ test('after the deadline nobody waits for what is given back', async () => {
 
 test('of as many as there are, all are charged the same, and what was too much is given back', async () => {
   const { store, next, first, left } = across()
-  const other = { ...target, policySet: makePolicySet('p', [many]), ownKeys: [own('b')] }
+  const other = { ...target, policySet: makePolicySet('p', [many]), policyKeys: [own('b')] }
   store.decide({ ...onTarget(other, 'consume'), costs: [8] })
   const request = { ...onTarget(target, 'consume'), count: 5, atLeast: 1 }
   const result = (await answerOf(first, request)) as StoreResult
@@ -235,7 +235,7 @@ test('of as many as there are, all are charged the same, and what was too much i
 
 test('of fewer than at least, nothing is charged', async () => {
   const { store, first, left } = across()
-  const other = { ...target, policySet: makePolicySet('p', [many]), ownKeys: [own('b')] }
+  const other = { ...target, policySet: makePolicySet('p', [many]), policyKeys: [own('b')] }
   store.decide({ ...onTarget(other, 'consume'), costs: [8] })
   const request = { ...onTarget(target, 'consume'), count: 2, atLeast: 2 }
   expect(((await answerOf(first, request)) as StoreResult).granted).toBe(0)

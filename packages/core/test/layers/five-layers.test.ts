@@ -110,8 +110,8 @@ async function load(world: World, random: () => number, ms: number, log: Logged[
       const n = Math.floor(random() * 8)
       if (kind < 0.6) ask({ policySet: users, key: `user-${n}` })
       else if (kind < 0.8) {
-        const ownKeys = [undefined, { key: `account-${n}`, tag: `account-${n}` }]
-        ask({ policySet: pairs, key: `address-${n}`, ownKeys })
+        const policyKeys = [undefined, { key: `account-${n}`, tag: `account-${n}` }]
+        ask({ policySet: pairs, key: `address-${n}`, policyKeys })
       } else if (kind < 0.95) ask({ policySet: denied, key: `crawler-${n}` })
       else ask({ policySet: users, key: `user-${n}` }, 'peek')
     }
@@ -300,7 +300,7 @@ test('no class takes what it leaves to others, while nodes are well, away and ba
       {
         decided({ granted, policies }) {
           policies.forEach((each, i) => {
-            const whose = target.ownKeys?.[i]?.key ?? target.key
+            const whose = target.policyKeys?.[i]?.key ?? target.key
             const id = `${each.limit} of ${whose} to ${priority}`
             passed.set(id, (passed.get(id) ?? 0) + granted)
           })
@@ -314,8 +314,8 @@ test('no class takes what it leaves to others, while nodes are well, away and ba
   async function load(ms: number): Promise<void> {
     for (const endMs = time.nowMs() + ms; time.nowMs() < endMs; ) {
       for (let i = 0; i < 3; i += 1) ask({ policySet: users, key: `user-${i % 2}` })
-      const ownKeys = [undefined, { key: 'account', tag: 'account' }]
-      ask({ policySet: pairs, key: `address-${Math.floor(random() * 3)}`, ownKeys })
+      const policyKeys = [undefined, { key: 'account', tag: 'account' }]
+      ask({ policySet: pairs, key: `address-${Math.floor(random() * 3)}`, policyKeys })
       await time.advance(1 + random() * 5)
     }
   }

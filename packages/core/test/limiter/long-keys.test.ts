@@ -82,7 +82,7 @@ describe('a key of more than 256 characters is counted under # and its SHA-256',
       policy: [policy, { policy: team, key, tag }],
     })
     await limiter.consume('u1')
-    expect(asked[0]?.ownKeys).toEqual([undefined, { key: nameOf(key), tag: nameOf(tag) }])
+    expect(asked[0]?.policyKeys).toEqual([undefined, { key: nameOf(key), tag: nameOf(tag) }])
     await limiter.reset(key)
     const left = (await limiter.peek('u1')).policies.map(({ remaining }) => remaining)
     expect(left).toEqual([9, 10])

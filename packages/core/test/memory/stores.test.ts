@@ -120,17 +120,20 @@ describe('no text can be taken for', () => {
   )
   const key = text.filter((each) => each !== '')
   const own = fc.oneof(key, fc.tuple(key, key))
-  const target = fc.record({ key, ownKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })) })
+  const target = fc.record({
+    key,
+    policyKeys: fc.option(fc.array(fc.option(own), { maxLength: 3 })),
+  })
   type Drawn = typeof target extends fc.Arbitrary<infer Value> ? Value : never
 
   const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1h' })])
 
-  function targetOf({ key, ownKeys }: Drawn): Target {
-    const owns = ownKeys?.map((each) => {
+  function targetOf({ key, policyKeys }: Drawn): Target {
+    const owns = policyKeys?.map((each) => {
       if (each === null) return undefined
       return typeof each === 'string' ? { key: each, tag: each } : { key: each[0], tag: each[1] }
     })
-    return { policySet, key, ownKeys: owns }
+    return { policySet, key, policyKeys: owns }
   }
 
   test('another key, or a list of keys', () => {
@@ -138,7 +141,7 @@ describe('no text can be taken for', () => {
     fc.assert(
       fc.property(target, (drawn) => {
         const given = targetOf(drawn)
-        const whole = JSON.stringify([given.key, given.ownKeys])
+        const whole = JSON.stringify([given.key, given.policyKeys])
         // What stands for one must not stand for a plain key of that text either.
         for (const each of [given, { policySet, key: idOf(given) }]) {
           const id = idOf(each)
@@ -191,7 +194,7 @@ describe('names of keys in Redis', () => {
   test('hold an own key, beside the tag if that is another', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
-    expect(keysOf(names, { policySet, key: 'u42', ownKeys: [own, tagged] }, [])).toEqual([
+    expect(keysOf(names, { policySet, key: 'u42', policyKeys: [own, tagged] }, [])).toEqual([
       'weir:{acme}:search:burst:bucket1-1ms',
       'weir:{acme}:search:daily:a%3Ab:fixed1-1d',
     ])

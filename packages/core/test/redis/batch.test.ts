@@ -22,8 +22,8 @@ const CORRUPT = 40
 function target(
   policySet: PolicySet,
   name: string,
-): Pick<Counted, 'policySet' | 'key' | 'ownKeys'> {
-  return { policySet, key: name, ownKeys: [{ key: name, tag: 'batch' }] }
+): Pick<Counted, 'policySet' | 'key' | 'policyKeys'> {
+  return { policySet, key: name, policyKeys: [{ key: name, tag: 'batch' }] }
 }
 
 function groupsOf(
@@ -67,8 +67,8 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     )
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
-      const { policySet, key, ownKeys, costs } = groups[0] as Counted
-      const request = { target: { policySet, key, ownKeys }, costs }
+      const { policySet, key, policyKeys, costs } = groups[0] as Counted
+      const request = { target: { policySet, key, policyKeys }, costs }
       expect(
         `${step.line}: ${textOf(resultOf(request, verdict.granted, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)

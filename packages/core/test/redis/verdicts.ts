@@ -34,7 +34,7 @@ export async function verdictsOf(
   atUs: number | undefined,
 ): Promise<{ nowUs: number; verdicts: readonly Verdict[] }> {
   const verdicts = new Array<Verdict>(counted.length)
-  const entries = counted.map(({ policySet, key, ownKeys, ...rest }, place) => {
+  const entries = counted.map(({ policySet, key, policyKeys, ...rest }, place) => {
     const decided = (result: StoreResult): void => {
       verdicts[place] = { granted: result.granted, readings: readingsOf(result) }
     }
@@ -42,7 +42,7 @@ export async function verdictsOf(
       if (!(error instanceof StoreError)) throw error
       verdicts[place] = error
     }
-    const request = { ...rest, mode, target: { policySet, key, ownKeys } } as LayerRequest
+    const request = { ...rest, mode, target: { policySet, key, policyKeys } } as LayerRequest
     return { request, first: { decided, failed }, others: [] }
   })
   const call: Call = {

@@ -6,7 +6,7 @@ import { counterOf, type Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { shortName } from '../../base/key-hash.js'
-import { textOfKey, textOfOwnKey } from '../../base/key-text.js'
+import { textOfKey, textOfPolicyKey } from '../../base/key-text.js'
 import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
@@ -210,9 +210,9 @@ export class Ledger {
     this.#admitted.clear()
   }
 
-  #idOf({ policySet, key, ownKeys }: Target, place: number): string {
-    const own = ownKeys?.[place]
-    const text = own === undefined ? textOfKey(key) : textOfOwnKey(own)
+  #idOf({ policySet, key, policyKeys }: Target, place: number): string {
+    const own = policyKeys?.[place]
+    const text = own === undefined ? textOfKey(key) : textOfPolicyKey(own)
     return this.#headsOf(policySet)[place] + shortName(text)
   }
 

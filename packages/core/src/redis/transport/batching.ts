@@ -198,7 +198,7 @@ function isSingle({ mode, target, untilUs, costs, count, atLeast, keep }: LayerR
   if (!merges || count !== 1 || atLeast !== undefined) return false
   // What must remain tells of a peek more than how many are granted.
   if (keep !== undefined && !changes) return false
-  return target.ownKeys === undefined && untilUs === undefined && areOne(costs)
+  return target.policyKeys === undefined && untilUs === undefined && areOne(costs)
 }
 
 /** What equal requests of a call have in common. Its single ones all have a `keep`, or none has. */

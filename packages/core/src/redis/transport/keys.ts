@@ -1,11 +1,11 @@
 // Names of keys in Redis:
 //
-//   <prefix>:{<tag>}:<limiter>:<policy>[:<own key>]:<kernel and version of its state>-<time scale>
+//   <prefix>:{<tag>}:<limiter>:<policy>[:<policy key>]:<kernel and version of its state>-<time scale>
 //
 // With a bounded number of hash tags: <prefix>:{<one of them>}:<limiter>:<policy>:<tag>[:<own
 // key>]:<kernel ...>
 //
-// Only the tag and an own key come from outside. They are encoded so that nothing in them can empty
+// Only the tag and a policy key come from outside. They are encoded so that nothing in them can empty
 // or move the hash tag, or run into the next part; long ones, and texts that UTF-8 cannot carry,
 // are replaced by a hash.
 //
@@ -51,7 +51,7 @@ export function keyFormat(
 
 /**
  * What the key names of a policy set have in common: for each policy, what stands before and after
- * the own key.
+ * the policy key.
  */
 export interface KeyNames {
   readonly format: KeyFormat
@@ -73,18 +73,18 @@ export function keyNames(format: KeyFormat, policySet: PolicySet): KeyNames {
 }
 
 /** Adds the key of each policy of a policy set to `keys`. */
-export function keysOf(names: KeyNames, { key, ownKeys }: Target, keys: string[]): string[] {
+export function keysOf(names: KeyNames, { key, policyKeys }: Target, keys: string[]): string[] {
   const { format, head, parts } = names
   const { hashTags, part } = format
   let begin = ''
   let lastTag: string | undefined
   for (let i = 0; i < parts.length; i += 1) {
     const { name, counter, tail } = parts[i] as KeyNames['parts'][number]
-    const own = ownKeys?.[i]
+    const own = policyKeys?.[i]
     const tag = own?.tag ?? key
     if (tag !== lastTag) begin = head + hashTagOf(format, tag)
     lastTag = tag
-    // A hash tag that many share, or that is not the own key, does not tell who is limited.
+    // A hash tag that many share, or that is not the policy key, does not tell who is limited.
     let who = hashTags === undefined ? '' : `${part(tag)}:`
     if (own !== undefined && own.key !== tag) who += `${part(own.key)}:`
     keys.push(who === '' ? begin + tail : begin + name + who + counter)

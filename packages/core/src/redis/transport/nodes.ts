@@ -47,8 +47,8 @@ export class Nodes {
   }
 
   /** The slot of a target's first key; 0 where there is no Cluster. */
-  slotOf({ key, ownKeys }: Target): number {
-    return this.slotOfTag(ownKeys?.[0]?.tag ?? key)
+  slotOf({ key, policyKeys }: Target): number {
+    return this.slotOfTag(policyKeys?.[0]?.tag ?? key)
   }
 
   slotOfTag(tag: string): number {
@@ -62,8 +62,8 @@ export class Nodes {
   }
 
   /** The slots of a target's keys, in the order of its policies. */
-  slotsOf({ policySet, key, ownKeys }: Target): number[] {
-    return policySet.policies.map((_, i) => this.slotOfTag(ownKeys?.[i]?.tag ?? key))
+  slotsOf({ policySet, key, policyKeys }: Target): number[] {
+    return policySet.policies.map((_, i) => this.slotOfTag(policyKeys?.[i]?.tag ?? key))
   }
 
   /** The node that serves a slot, as far as the client knows. */

@@ -18,7 +18,7 @@ import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type {
-  OwnKey,
+  PolicyKey,
   PolicySet,
   Store,
   StoreRequest,
@@ -280,11 +280,11 @@ describe('while a node is half-open', () => {
       fixedWindow({ name: 'user', limit: 100, window: '1h' }),
       fixedWindow({ name: 'all', limit: 12, window: '1h' }),
     ])
-    const ownKeys: (OwnKey | undefined)[] = [undefined, { key: 'all', tag: 'all' }]
+    const policyKeys: (PolicyKey | undefined)[] = [undefined, { key: 'all', tag: 'all' }]
     await blip(world, process)
     let granted = 0
     for (let i = 0; i < 10; i += 1) {
-      const target = { policySet: two, key: `u${i}`, ownKeys }
+      const target = { policySet: two, key: `u${i}`, policyKeys }
       granted += (await process.decide({ ...request, target, costs: [1, 1] })).granted
     }
     expect(granted).toBe(3)

@@ -67,8 +67,8 @@ function worldOf() {
   return Object.assign(world, { store, decide, consume, modes })
 }
 
-function on(policySet: PolicySet, key = 'k', ownKeys?: Target['ownKeys']): Target {
-  return { policySet, key, ownKeys }
+function on(policySet: PolicySet, key = 'k', policyKeys?: Target['policyKeys']): Target {
+  return { policySet, key, policyKeys }
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {

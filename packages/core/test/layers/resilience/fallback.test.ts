@@ -214,16 +214,20 @@ describe('what could not be counted', () => {
       slidingLog({ name: 'all', limit: 50, window: '1m' }),
     ])
     for (let i = 0; i < 30; i += 1) {
-      const ownKeys = [undefined, { key: 'all', tag: 'all' }]
-      const target = { policySet: two, key: `u${i}`, ownKeys }
+      const policyKeys = [undefined, { key: 'all', tag: 'all' }]
+      const target = { policySet: two, key: `u${i}`, policyKeys }
       fallback.decide({ mode: 'consume', target, costs: [1, 1], count: 1 }, undefined, away, 1_000)
     }
     expect(fallback.ledger.keys).toBe(31)
     const [first, ...others] = await allDue(fallback)
-    expect(first).toMatchObject({ units: 30, target: { ownKeys: [{ key: 'all' }] } })
+    expect(first).toMatchObject({ units: 30, target: { policyKeys: [{ key: 'all' }] } })
     expect(first?.target.policySet.policies.map(({ name }) => name)).toEqual(['all'])
     expect(others.every(({ units }) => units === 1)).toBe(true)
-    const other = { policySet: two, key: 'new', ownKeys: [undefined, { key: 'all', tag: 'all' }] }
+    const other = {
+      policySet: two,
+      key: 'new',
+      policyKeys: [undefined, { key: 'all', tag: 'all' }],
+    }
     expect(fallback.ledger.owedBy(other)).toEqual([first])
   })
 
