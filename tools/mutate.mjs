@@ -1,5 +1,6 @@
-// A mutation run: changes one line of a kernel or driver at a time, in a copy, and looks whether a
-// test notices.
+// A mutation run of the Lua: changes one line of a kernel, of the driver or of what writes the loop
+// for plain requests at a time, in a copy, and looks whether a test notices. Stryker does the same
+// for TypeScript (tools/stryker/run.mjs).
 //
 //   node tools/mutate.mjs [part of a file name]
 //
@@ -21,7 +22,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
 import { importFromCore, loadTs } from './load-ts.mjs'
@@ -31,7 +32,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const wanted = process.argv[2] ?? ''
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const WALKS_PER_KERNEL = 100
-/** Writes Lua, so its mutants are tried as Lua. */
+/** TypeScript that writes Lua. */
 const PLAIN_LOOP = 'src/redis/transport/plain-loop.ts'
 /** For the walks, which take about a second. */
 const PATIENCE_MS = 15_000
@@ -77,7 +78,7 @@ async function main() {
   const survivors = []
   for (const file of mutatedFiles()) {
     const began = performance.now()
-    const mutants = mutationsOf(readFileSync(join(core, file), 'utf8'), extname(file))
+    const mutants = mutationsOf(readFileSync(join(core, file), 'utf8'))
     const alive = []
     let silent = 0
     const code = await programOf(file, readFileSync(join(core, file), 'utf8'))
@@ -123,7 +124,7 @@ async function main() {
 
 function mutatedFiles() {
   return readdirSync(join(core, 'src/algorithms'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(kernel|driver)\.(ts|lua)$/.test(file))
+    .filter((file) => /(kernel|driver)\.lua$/.test(file))
     .sort()
     .map((file) => `src/algorithms/${file}`)
     .concat(PLAIN_LOOP)
@@ -184,8 +185,7 @@ async function openBench() {
     /** Undefined: no answer. */
     async try(file, mutant) {
       return withMutant(file, mutant, () => {
-        const language = file === PLAIN_LOOP ? '.lua' : extname(file)
-        child.send({ language, kernel: kernelOf(file) })
+        child.send({ kernel: kernelOf(file) })
         return withPatience(Promise.race([once(child, 'message').then(([told]) => told), ended]))
       })
     },

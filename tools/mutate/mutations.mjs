@@ -1,7 +1,7 @@
-// All small changes to a source text that a test should notice: a line is left out, an operator or
-// a constant is another.
+// All small changes to Lua that a test should notice: a line is left out, an operator or a constant
+// is another.
 
-const shared = [
+const rules = [
   [/(?<![<>=~!-])<(?![=<])/g, '<='],
   [/<=/g, '<'],
   [/(?<![<>=-])>(?![=>])/g, '>='],
@@ -20,45 +20,27 @@ const shared = [
     /(?<![\w.'])\d[\d_]*(?![\w.]|\s*\*\*)/g,
     (digits) => String(Number(digits.replaceAll('_', '')) + 1),
   ],
-]
-
-const lua = [
-  ...shared,
-  [/==/g, '~='],
+  [/(?<!=)==(?!=)/g, '~='],
   [/~=/g, '=='],
   [/\band\b/g, 'or'],
   [/\bor\b/g, 'and'],
   [/\bnot /g, ''],
 ]
 
-const ts = [
-  ...shared,
-  [/===/g, '!=='],
-  [/!==/g, '==='],
-  [/&&/g, '||'],
-  [/\|\|/g, '&&'],
-  [/\+= /g, '-= '],
-  [/-= /g, '+= '],
-  [/!(?=[\w(])/g, ''],
-  [/>> 1/g, '>> 2'],
-]
-
-const comments = { '.lua': /^\s*--/, '.ts': /^\s*(\/\/|\/\*|\*)/ }
+const comment = /^\s*(--|\/\/|\/\*|\*)/
 /** Lines that only open, close or name something. */
 const frames =
   /^\s*([{}()[\],;]*|end[,)]*|else|do|import .*|export (type|interface) .*|\} from .*)\s*$/
 
 /**
- * @param {string} text
- * @param {'.ts' | '.lua'} ending
+ * @param {string} text Lua, or TypeScript that writes Lua
  * @returns {{ line: number, before: string, after: string, text: string }[]} `after` is '' where a
  * line is left out
  */
-export function mutationsOf(text, ending) {
+export function mutationsOf(text) {
   const lines = text.split('\n')
-  const rules = ending === '.lua' ? lua : ts
   return lines.flatMap((before, index) => {
-    if (frames.test(before) || comments[ending].test(before)) return []
+    if (frames.test(before) || comment.test(before)) return []
     const changed = rules.flatMap(([pattern, other]) => variants(before, pattern, other))
     return ['', ...new Set(changed)].map((after) => {
       const mutated = [...lines]
@@ -84,10 +66,7 @@ function variants(line, pattern, other) {
   })
 }
 
-/**
- * `a < b ? a : b`, and `a < b and a or b`: where the two are equal it does not matter which is
- * taken.
- */
+/** `a < b and a or b`: where the two are equal it does not matter which is taken. */
 function isOneOfTwo(code) {
-  return /([\w.]+) [<>]=? ([\w.]+) (\?|and) (\1 (:|or) \2|\2 (:|or) \1)(?![\w.])/.test(code)
+  return /([\w.]+) [<>]=? ([\w.]+) and (\1 or \2|\2 or \1)(?![\w.])/.test(code)
 }

@@ -11,19 +11,17 @@ const { Redis } = await importFromCore('ioredis')
 const client = new Redis(Number(port))
 let tried = 0
 
-process.on('message', async ({ language, kernel }) => {
-  process.send(await outcome(language, kernel))
+process.on('message', async ({ kernel }) => {
+  process.send(await outcome(kernel))
 })
 process.send('ready')
 
 /** 'survived', or how it was told. The mutant is in the folder already. */
-async function outcome(language, kernel) {
+async function outcome(kernel) {
   tried += 1
   try {
     const trial = await loadTs(trialPath)
-    const mine = original.walksOn(walks, kernel)
-    if (language === '.ts') trial.tryTypeScript(mine)
-    else await trial.tryLua(mine, client, `m${process.pid}-${tried}`)
+    await trial.tryLua(original.walksOn(walks, kernel), client, `m${process.pid}-${tried}`)
     return 'survived'
   } catch (error) {
     const text = [error.message, error.cause?.message].join(' ')

@@ -1,5 +1,4 @@
-// A mutation run of the TypeScript of packages/core by Stryker (stryker.config.json): of all rooms
-// but the algorithms, which are the part of tools/mutate.mjs.
+// A mutation run of the TypeScript of packages/core by Stryker (stryker.config.json).
 //
 //   node tools/stryker/run.mjs [part of a file name] [--tests parts,of,names,of,tests]
 //
@@ -21,8 +20,10 @@ const tests = filesIn('packages/core/test').filter((file) => {
   return file.endsWith('.test.ts') && parts?.some((each) => file.includes(each))
 })
 const files = filesIn('packages/core/src').filter((file) => file.includes(part))
-const ofUnits = files.filter((file) => /\/src\/(memory|limiter|http)\/.*\.ts$/.test(file))
-const ofRedis = files.filter((file) => /\/src\/(layers|redis)\/.*\.ts$/.test(file))
+const mutable = files.filter((file) => file.endsWith('.ts') && !file.includes('.generated.'))
+const [ofRedis, ofUnits] = [true, false].map((onRedis) => {
+  return mutable.filter((file) => /\/src\/(layers|redis)\//.test(file) === onRedis)
+})
 process.exitCode = Math.max(run(ofUnits, 'unit'), run(ofRedis, 'redis'))
 
 function filesIn(folder) {

@@ -15,7 +15,7 @@ import { processTime } from '../../src/base/time.js'
 import { KeyMarks } from '../../src/memory/marks.js'
 import { sweeper } from '../../src/memory/sweeper.js'
 import { MemoryTable } from '../../src/memory/table.js'
-import { twin } from '../redis/differential/model.js'
+import { kernels } from '../redis/differential/model.js'
 import { kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
 import { takeWalk } from '../redis/differential/walk.js'
 
@@ -48,13 +48,13 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
       fc.property(walks(name), (recipe: WalkRecipe) => {
         const walk = takeWalk(recipe)
         const tables = walk.versions[0]?.map(({ kernel }) => {
-          return tableOf(twin.kernels[kernel] as Kernel, { keys, slackMs: 1e12 })
+          return tableOf(kernels[kernel] as Kernel, { keys, slackMs: 1e12 })
         }) as MemoryTable[]
         const counters = walk.versions.map((policies) =>
           policies.map(({ kernel, numbers }, i) => {
             const table = tables[i] as MemoryTable
             table.use(numbers)
-            const known = twin.kernels[kernel] as Kernel
+            const known = kernels[kernel] as Kernel
             return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
           }),
         )

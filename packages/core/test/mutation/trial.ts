@@ -1,13 +1,12 @@
-// Whether a mutant is told from the original. tools/mutate.mjs puts this file, the tests that it
-// uses and the mutated sources into a folder of their own, and loads them there anew for each
-// mutant.
+// Whether a mutant of the Lua is told from the original. tools/mutate.mjs puts this file, the tests
+// that it uses and the mutated sources into a folder of their own, and loads them there anew for
+// each mutant.
 
-import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import type { Kernel } from '../../src/algorithms/algorithm.js'
-import { Model, twin } from '../redis/differential/model.js'
+import { kernels } from '../redis/differential/model.js'
 import {
   type KernelName,
   kernelNames,
@@ -43,25 +42,10 @@ function weight({ versions, calls }: Walk): number {
 /** Those of the walks in which a policy is on the kernel; all, if none is named. */
 export function walksOn(taken: readonly Walk[], kernel: KernelName | undefined): readonly Walk[] {
   if (kernel === undefined) return taken
-  const { id } = twin.kernels[kernel] as Kernel
+  const { id } = kernels[kernel] as Kernel
   return taken.filter(({ versions }) =>
-    versions[0]?.some((policy) => twin.kernels[policy.kernel]?.id === id),
+    versions[0]?.some((policy) => kernels[policy.kernel]?.id === id),
   )
-}
-
-/**
- * The TypeScript that this module was loaded with, against what was recorded. Throws if it differs.
- */
-export function tryTypeScript(taken: readonly Walk[]): void {
-  for (const { versions, calls } of taken) {
-    const model = new Model(versions)
-    for (const { requests, nowUs, expected, written } of calls) {
-      const before = model.writes.length
-      const replies = requests.map((request) => model.decide(request, nowUs))
-      assert.deepEqual(replies, expected)
-      assert.deepEqual(model.writes.slice(before), written)
-    }
-  }
 }
 
 /** The Lua that this module was loaded with, against what was recorded. Rejects if it differs. */

@@ -16,22 +16,13 @@ import type { Policy } from '../../../src/algorithms/policy.js'
 import { algorithms } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
-/** What the model runs on. Mutants of it are tried by tools/mutate.mjs. */
-export interface Twin {
-  readonly decide: typeof decide
-  readonly kernels: Readonly<Record<KernelName, Kernel>>
-}
-
 /** Days of a zone that changes its clock. */
 export const calendarDay = (name: string, limit: number): Policy =>
   fixedWindow({ name, limit, window: 'day', timeZone: 'America/Havana' })
 
-export const twin: Twin = {
-  decide,
-  kernels: {
-    ...Object.fromEntries(Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel])),
-    calendar: calendarDay('day', 1).kernel as Kernel,
-  },
+export const kernels: Readonly<Record<KernelName, Kernel>> = {
+  ...Object.fromEntries(Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel])),
+  calendar: calendarDay('day', 1).kernel as Kernel,
 }
 
 /** One group, as both drivers take it. */
@@ -59,29 +50,27 @@ export class Model {
   /** All states that were written or removed so far, in order, as `stateOf` calls them. */
   readonly writes: string[] = []
   readonly #counters: readonly (readonly Counter[])[]
-  readonly #decide: Twin['decide']
 
   /** @param versions for each version, the policies; the n-th of all versions share their states */
-  constructor(versions: readonly (readonly DrawnPolicy[])[], on: Twin = twin) {
+  constructor(versions: readonly (readonly DrawnPolicy[])[]) {
     const tables =
       versions[0]?.map(({ kernel }, i) => {
-        return new PlainTable(on.kernels[kernel] as Kernel, this.writes, i)
+        return new PlainTable(kernels[kernel] as Kernel, this.writes, i)
       }) ?? []
     this.#counters = versions.map((policies) =>
       policies.map(({ kernel, numbers }, i) => {
         const table = tables[i] as Table
-        const known = on.kernels[kernel] as Kernel
+        const known = kernels[kernel] as Kernel
         return { kernel: known, scratch: known.prepare(numbers), table, slot: -1 }
       }),
     )
-    this.#decide = on.decide
   }
 
   decide(request: Request, nowUs: number): Reply {
     const counters = this.#counters[request.version] as readonly Counter[]
     const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
     const keys = counters.map(() => request.key)
-    const granted = this.#decide(counters, keys, request, nowUs, readings)
+    const granted = decide(counters, keys, request, nowUs, readings)
     return { granted, readings }
   }
 }

@@ -10,7 +10,7 @@ import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet } from '../../../src/store.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
-import { type Reply, type Request, stateOf, twin } from './model.js'
+import { kernels, type Reply, type Request, stateOf } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
 
@@ -33,7 +33,7 @@ const SLACK_MS = 600_000 - 10_000
 export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly PolicySet[] {
   return versions.map((policies) => {
     const drawn = policies.map(({ kernel, ...shown }) => {
-      const base = { ...shown, kernel: twin.kernels[kernel] as Kernel }
+      const base = { ...shown, kernel: kernels[kernel] as Kernel }
       return makePolicy({ ...base, algorithm: 'unlimited', unitMs: 0, maxWaitMs: 0 })
     })
     return makePolicySet('walk', drawn)
