@@ -1,8 +1,8 @@
 // Draws docs/images: what each policy makes of the same requests. The runs are real, on a clock
 // that the tool moves.
 //
-//   pnpm docs:pictures           writes the pictures
-//   pnpm docs:pictures --check   fails if they are not what the runs show
+//   node tools/docs/pictures.mjs           writes the pictures
+//   node tools/docs/pictures.mjs --check   fails if they are not what the runs show
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

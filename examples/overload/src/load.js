@@ -2,8 +2,8 @@
 // A real server under three times what it can serve, with and without overload protection; in the
 // middle its pool is five times as slow.
 //
-//   npm run load:overload              30 s each
-//   npm run load:overload -- 12        12 s each
+//   node examples/overload/src/load.js       30 s each; needs a build
+//   node examples/overload/src/load.js 12    12 s each
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // @ts-check
-// How much is served is for `npm run load:overload` to say, on a machine that has nothing else to
-// do; what is promised here holds on any.
+// How much is served is for a run of src/load.js to say, on a machine that has nothing else to do;
+// what is promised here holds on any.
 
 import { expect, test } from 'vitest'
 import { createApp } from '../src/app.js'
