@@ -31,54 +31,51 @@ export function install(packages) {
   aptGet('install', '--yes', '--no-install-recommends', ...packages)
 }
 
-/** Where the server of an unpacked kind ('redis' or 'valkey') is, whether it is there or not. */
-export function unpacked(kind) {
-  return join(unpackedFolder(kind), `${kind}-server`)
-}
-
-/**
- * Unpacks a server's packages, and those of the shared libraries that the machine lacks.
- * @param {'redis' | 'valkey'} kind
- * @param {string[]} packages the first one holds usr/bin/<kind>-server
- * @returns {string} the path of a small script that starts the server with those libraries
- */
-export function unpack(kind, packages) {
-  say(`no ${kind}-server found: unpacking the distribution's package into .cache/${kind}`)
-  filled(kind, packages, (folder, options) => {
-    writeLauncher(folder, kind)
-    for (let round = 0; round < 3 && lacksLibraries(folder, kind); round++) {
-      download(folder, libraryPackages(folder), [options])
-    }
-  })
-  return unpacked(kind)
-}
-
-/**
- * Unpacks packages whose programs need no libraries beside those of every machine.
- * @param {string} kind the name of their folder
- * @param {string[]} packages
- * @returns {string} the folder, which has usr/bin and the like
- */
-export function unpackPlain(kind, packages) {
-  say(`unpacking the distribution's ${packages.join(', ')} into .cache/${kind}`)
-  filled(kind, packages, () => {})
-  return unpackedFolder(kind)
-}
-
 /** Where the packages of a kind are, whether they are there or not. */
 export function unpackedFolder(kind) {
   return join(cache, kind)
 }
 
-/** Makes the folder of a kind, with packages and what `complete` adds. */
-function filled(kind, packages, complete) {
+/**
+ * Unpacks packages, those that they stand for, and those of the shared libraries that the machine
+ * lacks.
+ * @param {string} to the folder, which is made
+ * @param {string[]} packages
+ * @param {Record<string, string>} programs for each launcher, the program that it starts with those
+ *   libraries; a path from the folder, in which `*` stands for a version
+ */
+export function unpack(to, packages, programs) {
+  say(`unpacking the distribution's ${packages.join(', ')} into ${to}`)
+  filled(to, packages, (folder, options) => {
+    const versions = packages.flatMap((name) => versionOf(folder, name))
+    if (versions.length > 0) download(folder, versions, [options])
+    for (const [name, program] of Object.entries(programs)) writeLauncher(folder, name, program)
+    const lacks = () => Object.keys(programs).some((name) => lacksLibraries(folder, name))
+    for (let round = 0; round < 3 && lacks(); round++) {
+      download(folder, libraryPackages(folder), [options])
+    }
+  })
+}
+
+/**
+ * Unpacks packages whose programs need no libraries beside those of every machine.
+ * @param {string} to the folder, which is made, and then has usr/bin and the like
+ * @param {string[]} packages
+ */
+export function unpackPlain(to, packages) {
+  say(`unpacking the distribution's ${packages.join(', ')} into ${to}`)
+  filled(to, packages, () => {})
+}
+
+/** Makes a folder with packages and what `complete` adds. */
+function filled(to, packages, complete) {
   // Made under a name of its own and then renamed, so that two runs at once do not meet.
-  const folder = join(cache, `${kind}.${process.pid}`)
+  const folder = `${to}.${process.pid}`
   mkdirSync(folder, { recursive: true })
   try {
     complete(folder, download(folder, packages))
-    rmSync(join(cache, kind), { recursive: true, force: true })
-    renameSync(folder, join(cache, kind))
+    rmSync(to, { recursive: true, force: true })
+    renameSync(folder, to)
   } catch (error) {
     throw new Error(
       `could not fetch ${packages[0]}: install it by hand (apt-get install ${packages[0]}).\n${error.message}`,
@@ -159,21 +156,28 @@ function sourceLines() {
 }
 
 /**
- * Starts the server with the unpacked libraries before the machine's own, from wherever the folder
+ * Starts the program with the unpacked libraries before the machine's own, from wherever the folder
  * lies.
  */
-function writeLauncher(folder, kind) {
+function writeLauncher(folder, name, program) {
   const launcher = `#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$(echo "$here"/usr/lib/*-linux-gnu*)\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-exec "$here/usr/bin/${kind}-server" "$@"
+exec "$here"/${program} "$@"
 `
-  writeFileSync(join(folder, `${kind}-server`), launcher)
-  chmodSync(join(folder, `${kind}-server`), 0o755)
+  writeFileSync(join(folder, name), launcher)
+  chmodSync(join(folder, name), 0o755)
 }
 
-function lacksLibraries(folder, kind) {
-  return run(join(folder, `${kind}-server`), ['--version'], folder).status !== 0
+function lacksLibraries(folder, name) {
+  return run(join(folder, name), ['--version'], folder).status !== 0
+}
+
+/** The package that a package without a version stands for, such as postgresql for postgresql-15. */
+function versionOf(folder, name) {
+  const deb = debs(folder).find((file) => file.startsWith(`${name}_`))
+  const depends = run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout
+  return depends.split(/[\s,]+/).filter((each) => new RegExp(`^${name}-\\d+$`).test(each))
 }
 
 /**
@@ -187,7 +191,8 @@ function libraryPackages(folder) {
   )
   const names = asked
     .map((item) => item.trim().split(/[ :(]/)[0])
-    .filter((name) => /^(lib|lua)/.test(name))
+    // What compiles queries is large, and can be left out.
+    .filter((name) => /^(lib(?!llvm)|lua)/.test(name))
   return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
 }
 

@@ -10,12 +10,14 @@ import { isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
 /** @returns {string} a folder with `prometheus` and `promtool`, both of which were seen to run */
 export function prometheusFolder() {
   const onPath = (process.env.PATH ?? '').split(delimiter)
-  const known = [...onPath, join(unpackedFolder('prometheus'), 'usr/bin')].find(runs)
+  const unpacked = unpackedFolder('prometheus')
+  const folder = join(unpacked, 'usr/bin')
+  const known = [...onPath, folder].find(runs)
   if (known !== undefined) return known
   const right = 'put prometheus and promtool, 2.42 or later, on PATH'
   if (!isDebian())
     throw new Error(`no Prometheus found; the tests run against a real one: ${right}`)
-  const folder = join(unpackPlain('prometheus', ['prometheus']), 'usr/bin')
+  unpackPlain(unpacked, ['prometheus'])
   if (!runs(folder))
     throw new Error(`Prometheus was fetched into ${folder}, and does not run: ${right}`)
   return folder

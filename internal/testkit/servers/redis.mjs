@@ -8,8 +8,9 @@
 //      into .cache
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { install, isDebian, unpack, unpacked } from './debian.mjs'
+import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
 
 /** @returns {string} a redis-server that was seen to run */
 export function redisServerBinary() {
@@ -32,7 +33,7 @@ export function redisServerBinary() {
  */
 export function valkeyServerBinary() {
   const found = ['valkey-server', unpacked('valkey')].find((candidate) => version(candidate))
-  return found ?? checked(unpack('valkey', ['valkey-server', 'valkey-tools']))
+  return found ?? checked(unpackServer('valkey'))
 }
 
 /**
@@ -55,7 +56,18 @@ function fetched() {
     install(['redis-server'])
     return checked('redis-server')
   }
-  return checked(unpack('redis', ['redis-server', 'redis-tools']))
+  return checked(unpackServer('redis'))
+}
+
+/** Where the server of an unpacked kind ('redis' or 'valkey') is, whether it is there or not. */
+function unpacked(kind) {
+  return join(unpackedFolder(kind), `${kind}-server`)
+}
+
+function unpackServer(kind) {
+  const server = `${kind}-server`
+  unpack(unpackedFolder(kind), [server, `${kind}-tools`], { [server]: `usr/bin/${server}` })
+  return unpacked(kind)
 }
 
 function checked(binary) {

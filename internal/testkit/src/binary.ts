@@ -7,12 +7,14 @@ let found: string | undefined
 
 /** The server to start: REDIS_SERVER_BIN, or whatever servers/redis.mjs finds or fetches. */
 export function serverBinary(): string {
-  found ??= process.env.REDIS_SERVER_BIN ?? askFinder()
+  found ??= process.env.REDIS_SERVER_BIN ?? askFinder('redis')
   return found
 }
 
-function askFinder(): string {
-  const script = join(packageFolder(dirname(fileURLToPath(import.meta.url))), 'servers/redis.mjs')
+/** What a script of servers/ prints on its last line. */
+export function askFinder(name: 'redis' | 'prometheus' | 'postgres'): string {
+  const own = packageFolder(dirname(fileURLToPath(import.meta.url)))
+  const script = join(own, `servers/${name}.mjs`)
   const output = execFileSync(process.execPath, [script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,14 +1,13 @@
 // A real Prometheus, on a port and in a folder of its own, sure to end with the process that
 // started it; and promtool.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { packageFolder } from './binary.js'
+import { join } from 'node:path'
+import { askFinder } from './binary.js'
+import { startGuarded } from './guarded.js'
 import { freePort } from './ports.js'
-import { guard } from './server.js'
 import { waitUntil } from './wait.js'
 
 export interface PrometheusOptions {
@@ -39,14 +38,7 @@ let folder: string | undefined
 
 /** Where `prometheus` and `promtool` are. */
 function programs(): string {
-  if (folder === undefined) {
-    const own = packageFolder(dirname(fileURLToPath(import.meta.url)))
-    const output = execFileSync(process.execPath, [join(own, 'servers/prometheus.mjs')], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    folder = output.trimEnd().split('\n').at(-1) as string
-  }
+  folder ??= askFinder('prometheus')
   return folder
 }
 
@@ -85,22 +77,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
     `--web.listen-address=127.0.0.1:${port}`,
     '--log.level=warn',
   ]
-  const command = ['-c', guard, join(programs(), 'prometheus'), own, ...args]
-  const child = spawn('sh', command, { stdio: 'pipe', detached: true })
-  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  let log = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8')
-    stream.on('data', (text: string) => {
-      log = (log + text).slice(-5_000)
-    })
-  }
-
-  async function stop(): Promise<void> {
-    // The shell that watches it ends it.
-    child.stdin.end()
-    await exited
-  }
+  const server = startGuarded(join(programs(), 'prometheus'), args, own)
 
   async function answer(path: string): Promise<unknown> {
     const response = await fetch(url + path)
@@ -110,12 +87,12 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
   }
 
   try {
-    const ready = async () => child.exitCode !== null || (await fetch(`${url}/-/ready`)).ok
+    const ready = async () => server.hasEnded() || (await fetch(`${url}/-/ready`)).ok
     await waitUntil(`Prometheus on port ${port}`, ready, 60_000)
-    if (child.exitCode !== null) throw new Error('Prometheus ended')
+    if (server.hasEnded()) throw new Error('Prometheus ended')
   } catch (error) {
-    await stop()
-    throw new Error(`Prometheus did not start:\n${log}`, { cause: error })
+    await server.stop()
+    throw new Error(`Prometheus did not start:\n${server.log()}`, { cause: error })
   }
 
   return {
@@ -133,6 +110,6 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
       }
       return alerts.filter(({ labels }) => labels.alertname === name).map(({ state }) => state)
     },
-    stop,
+    stop: () => server.stop(),
   }
 }

@@ -1,10 +1,9 @@
 // One redis-server: started on a port of its own, and sure to end with the process that started it.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { serverBinary } from './binary.js'
+import { type Guarded, startGuarded } from './guarded.js'
 import { freePort } from './ports.js'
 import { type Connection, openConnection, type Reply } from './resp.js'
 import { waitUntil } from './wait.js'
@@ -63,52 +62,21 @@ export async function startServer(args: Arguments, fixedPort?: number): Promise<
   }
 }
 
-// The shell outlives neither side: it ends with the server, and when the pipe on its standard input
-// closes, which the operating system does even for a killed test runner, it ends the server.
-export const guard = `
-  folder=$1; shift
-  exec 3<&0
-  "$0" "$@" 3<&- & server=$!
-  echo $server
-  exec >/dev/null 2>&1
-  (cat <&3 >/dev/null; kill -9 $server) & watcher=$!
-  wait $server
-  kill $watcher 2>/dev/null
-  rm -rf "$folder"`
-
 async function tryStart(
   folder: string,
   port: number,
   args: readonly string[],
 ): Promise<RedisServer | { readonly log: string }> {
-  // In a group of its own, out of reach of a Ctrl-C that would end it before the tests are through
-  // with it.
-  const command = ['-c', guard, serverBinary(), folder, ...args]
-  const child = spawn('sh', command, { stdio: 'pipe', detached: true })
-  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const log: string[] = []
-  createInterface(child.stderr).on('line', (line) => log.push(line))
-  const lines = createInterface(child.stdout)
-  // The server may write its first line before the shell does.
-  const pid = new Promise<number>((resolve) => {
-    lines.on('line', (line) => {
-      if (/^\d+$/.test(line)) resolve(Number(line))
-    })
-  })
-  lines.on('line', (line) => {
-    log.push(line)
-    if (log.length > 50) log.shift()
-  })
-
-  const up = await Promise.race([answers(port, child), exited])
-  if (up !== true) return { log: log.join('\n') }
-  return serverHandle(port, await pid, child, exited)
+  const server = startGuarded(serverBinary(), args, folder)
+  const up = await Promise.race([answers(port, server), server.ended])
+  if (up !== true) return { log: server.log() }
+  return serverHandle(port, await server.pid, server)
 }
 
 /** True once the server answers, false when it ended before that. */
-async function answers(port: number, child: ChildProcess): Promise<boolean> {
+async function answers(port: number, server: Guarded): Promise<boolean> {
   await waitUntil(`a server on port ${port}`, async () => {
-    if (child.exitCode !== null) return true
+    if (server.hasEnded()) return true
     const connection = openConnection(port)
     try {
       return (await connection.command('PING')) === 'PONG'
@@ -116,25 +84,11 @@ async function answers(port: number, child: ChildProcess): Promise<boolean> {
       connection.close()
     }
   })
-  return child.exitCode === null
+  return !server.hasEnded()
 }
 
-function serverHandle(
-  port: number,
-  pid: number,
-  child: ChildProcess,
-  exited: Promise<void>,
-): RedisServer {
+function serverHandle(port: number, pid: number, server: Guarded): RedisServer {
   let connection: Connection | undefined
-  const kill = (signal: NodeJS.Signals = 'SIGKILL'): void => {
-    if (child.exitCode !== null) return
-    try {
-      process.kill(pid, signal)
-    } catch (error) {
-      // Gone already, and the shell that watches it just about to be.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
-  }
   return {
     host: '127.0.0.1',
     port,
@@ -144,11 +98,12 @@ function serverHandle(
       if (!connection || connection.isClosed()) connection = openConnection(port)
       return connection.command(...args)
     },
-    kill,
+    kill(signal = 'SIGKILL') {
+      server.kill(signal)
+    },
     async stop() {
       connection?.close()
-      kill()
-      await exited
+      await server.stop()
     },
   }
 }
