@@ -21,13 +21,13 @@ export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { HistogramStats } from './base/histogram.js'
 export type { WarningCode } from './base/warnings.js'
-export type { StoreHealth } from './layers/resilience/backend.js'
 export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
 export {
   type ResilientOptions,
   type ResilientStore,
   resilient,
 } from './layers/resilience/resilient.js'
+export type { StoreHealth } from './layers/resilience/status.js'
 export type { Cost } from './limiter/costs.js'
 export type { Wait } from './limiter/counters.js'
 export type {

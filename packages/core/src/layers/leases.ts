@@ -17,9 +17,9 @@ import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
-import { IGNORED, type Layer, type LayerRequest } from '../layer.js'
-import { areOne } from '../request.js'
-import type { PolicySet, StoreResult, Target } from '../store.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../layer.js'
+import { areOne, correctionOf } from '../request.js'
+import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */
@@ -46,29 +46,113 @@ export interface LeasesOptions extends LeaseOptions {
 }
 
 /** How often a key was asked for lately. */
-interface Demand {
-  sinceUs: number
-  count: number
+class Demand {
   /** A request that takes units ahead is on its way. */
-  isAsked: boolean
+  isAsked = false
   /** The most that the next lease may be. */
-  most: number
+  most = HOT
+  #sinceUs: number
+  #count = 0
+
+  constructor(nowUs: number) {
+    this.#sinceUs = nowUs
+  }
+
+  /** One more request. Returns how many there were within `holdUs`. */
+  grow(nowUs: number, holdUs: number): number {
+    if (nowUs - this.#sinceUs > holdUs) {
+      this.#sinceUs = nowUs
+      this.#count = 0
+    }
+    this.#count += 1
+    return this.#count
+  }
 }
 
-interface Taken {
-  readonly demand: Demand
-  readonly request: LayerRequest
-  /** As it is when all units are spent. */
-  readonly result: StoreResult
-  readonly askedUs: number
-}
-
-interface Lease extends Taken {
-  readonly lastsUs: number
+/** Units that are held, of one key. */
+class Lease {
   left: number
+  /** Ends the wait for its end. */
+  cancel: () => void = () => {}
+  readonly lastsUs: number
+  readonly #request: LayerRequest
+  /** As it is when all units are spent. */
+  readonly #result: StoreResult
+  readonly #askedUs: number
   /** When the last unit was spent, from when they were taken. */
-  spentAfterUs: number
-  cancel(): void
+  #spentAfterUs = 0
+
+  constructor(request: LayerRequest, result: StoreResult, askedUs: number, holdMs: number) {
+    this.#request = request
+    this.#result = result
+    this.#askedUs = askedUs
+    this.left = result.granted
+    // Until is counted in whole ms from an instant within one; a window itself ends at a whole ms.
+    const endUs = Math.floor(Math.min(...result.untilUs) / 1_000) * 1_000
+    // What was granted without the store goes back at once.
+    this.lastsUs = result.degraded ? 0 : Math.min(holdMs * 1_000, endUs - result.nowUs)
+  }
+
+  get spent(): number {
+    return this.#result.granted - this.left
+  }
+
+  /** The answer to a request; undefined: the lease is over, or not for it. */
+  spend(request: LayerRequest, nowUs: number): StoreResult | undefined {
+    // Counted from when the units were asked for, so never too little: Redis took them later.
+    const afterUs = Math.ceil(nowUs - this.#askedUs)
+    if (afterUs < this.#spentAfterUs || afterUs >= this.lastsUs) return undefined
+    const isSame = request.target.policySet === this.#request.target.policySet
+    if (!isSame || !isPlain(request)) return undefined
+    this.left -= 1
+    this.#spentAfterUs = afterUs
+    return this.#spentLast()
+  }
+
+  /** What ends it: says when units were spent, and gives back what was taken. */
+  corrections(): LayerRequest[] {
+    const { granted, untilUs, nowUs, degraded } = this.#result
+    const { target } = this.#request
+    const costsOf = (count: number) => this.#request.costs.map(() => count)
+    const isSpentLater = this.#spentAfterUs >= LEAST_US && this.spent > 0
+    const all: LayerRequest[] = []
+    if (isSpentLater) {
+      const costs = costsOf(this.spent)
+      const laterUs = this.#laterUs()
+      const spent = { mode: 'reconcile', target, costs, count: 1, untilUs: laterUs } as const
+      all.push({ ...spent, isForStore: true })
+    }
+    const back = isSpentLater ? granted : this.left
+    if (back > 0) {
+      // A reset ends a lease beforehand: what is taken in its instant is taken after it.
+      const receipt = { untilUs, nowUs: nowUs + 1 }
+      const refund = correctionOf('refund', target, costsOf(back), receipt)
+      // Else units that were spent would be given back here, where nobody knows that they were.
+      all.push({ ...refund, isForStore: !degraded })
+    }
+    return all
+  }
+
+  /** Until when units count that are spent now: as if they had been taken now. A window with one
+   *  end ends when it does. */
+  #laterUs(): number[] {
+    const { untilUs, policies } = this.#result
+    return untilUs.map((us, i) => (hasOneEnd(policies[i]) ? us : us + this.#spentAfterUs))
+  }
+
+  /** The answer to the unit that was spent last, as it stood before those that are left. */
+  #spentLast(): StoreResult {
+    const policies = this.#result.policies.map((each) => {
+      const remaining = each.remaining + this.left
+      // A window with one end has come nearer to it.
+      const sooner = hasOneEnd(each) ? Math.floor(this.#spentAfterUs / 1_000) : 0
+      const retryAfterMs = remaining > 0 ? 0 : each.retryAfterMs - sooner
+      return { ...each, remaining, retryAfterMs, resetAfterMs: each.resetAfterMs - sooner }
+    })
+    const nowUs = this.#result.nowUs + this.#spentAfterUs
+    const now = { granted: 1, nowUs, untilUs: this.#laterUs(), policies, sentAtMs: undefined }
+    return { ...this.#result, ...now, source: 'lease' }
+  }
 }
 
 /** What is known of a limiter's keys. */
@@ -96,94 +180,49 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
    */
   function answer(keys: Keys, id: string, request: LayerRequest): StoreResult | undefined {
     const lease = keys.leases.get(id)
-    if (lease === undefined) return undefined
-    // Counted from when the units were asked for, so never too little: Redis took them later.
-    const afterUs = Math.ceil(nowUs() - lease.askedUs)
-    const isOver = afterUs < lease.spentAfterUs || afterUs >= lease.lastsUs
-    const isSame = request.target.policySet === lease.request.target.policySet
-    if (isOver || !isSame || !isPlain(request)) {
-      end(keys, id)
-      return undefined
-    }
-    lease.left -= 1
-    lease.spentAfterUs = afterUs
-    if (lease.left === 0) end(keys, id)
-    return spentOf(lease)
+    const result = lease?.spend(request, nowUs())
+    if (lease !== undefined && (result === undefined || lease.left === 0)) end(keys, id)
+    return result
   }
 
   /** Takes units ahead beside a request that goes to Redis, if its key is hot. */
   function takeAhead(keys: Keys, id: string, request: LayerRequest, askedUs: number): void {
     const { target } = request
     if (target.policyKeys !== undefined || !isPlain(request)) return
-    let demand = keys.demands.get(id)
-    if (demand === undefined) {
-      demand = { sinceUs: askedUs, count: 0, isAsked: false, most: HOT }
-      keys.demands.set(id, demand)
-    }
-    if (askedUs - demand.sinceUs > holdMs * 1_000) {
-      demand.sinceUs = askedUs
-      demand.count = 0
-    }
-    demand.count += 1
-    if (demand.count < HOT || demand.isAsked) return
-    const count = Math.min(units, demand.count, demand.most, mostOf(target.policySet, holdMs))
+    const demand = keys.demands.get(id) ?? new Demand(askedUs)
+    const asks = demand.grow(askedUs, holdMs * 1_000)
+    if (asks === 1) keys.demands.set(id, demand)
+    if (asks < HOT || demand.isAsked) return
+    const count = Math.min(units, asks, demand.most, mostOf(target.policySet, holdMs))
     if (count < 2 || mayTake?.(target) === false) return
-    const asked = demand
-    asked.isAsked = true
-    next.ask(
-      { ...request, count },
-      {
-        decided(result) {
-          asked.isAsked = false
-          if (result.granted > 0) hold(keys, id, { demand: asked, request, result, askedUs })
-        },
-        failed() {
-          asked.isAsked = false
-        },
+    demand.isAsked = true
+    const held: Pending = {
+      decided(result) {
+        demand.isAsked = false
+        if (result.granted > 0) hold(keys, id, new Lease(request, result, askedUs, holdMs))
       },
-    )
+      failed() {
+        demand.isAsked = false
+      },
+    }
+    next.ask({ ...request, count }, held)
   }
 
-  function hold(keys: Keys, id: string, taken: Taken): void {
+  function hold(keys: Keys, id: string, lease: Lease): void {
     end(keys, id)
-    const { result } = taken
-    // Until is counted in whole ms from an instant within one; a window itself ends at a whole ms.
-    const endUs = Math.floor(Math.min(...result.untilUs) / 1_000) * 1_000
-    const resetUs = endUs - result.nowUs
-    // What was granted without the store goes back at once.
-    const lastsUs = result.degraded ? 0 : Math.min(holdMs * 1_000, resetUs)
-    const cancel = lastsUs < LEAST_US ? () => {} : time.after(holdMs, () => end(keys, id))
-    const left = result.granted
-    keys.leases.set(id, { ...taken, lastsUs, left, spentAfterUs: 0, cancel })
-    if (lastsUs < LEAST_US) end(keys, id)
+    keys.leases.set(id, lease)
+    if (lease.lastsUs < LEAST_US) end(keys, id)
+    else lease.cancel = time.after(holdMs, () => end(keys, id))
   }
 
-  /** Gives back what is left, and says when the rest was spent. */
   function end(keys: Keys, id: string): void {
     const lease = keys.leases.get(id)
     if (lease === undefined) return
     keys.leases.delete(id)
     lease.cancel()
-    const { demand, request, result, left, spentAfterUs } = lease
-    const { granted, untilUs, nowUs, degraded } = result
-    const spent = granted - left
-    demand.most = Math.max(2, Math.ceil(spent * GROWTH))
-    const tell = (count: number) => {
-      return { target: request.target, costs: request.costs.map(() => count), count: 1 }
-    }
-    const isSpentLater = spentAfterUs >= LEAST_US && spent > 0
-    if (isSpentLater) {
-      const laterUs = laterOf(lease)
-      const reconcile = { ...tell(spent), mode: 'reconcile', untilUs: laterUs } as const
-      next.ask({ ...reconcile, isForStore: true }, IGNORED)
-    }
-    const back = isSpentLater ? granted : left
-    if (back === 0) return
-    // A reset ends a lease beforehand: what is taken in its instant is taken after it.
-    const receipt = { untilUs, seenUs: nowUs + 1 }
-    // Else units that were spent would be given back here, where nobody knows that they were.
-    const isForStore = !degraded
-    next.ask({ ...tell(back), ...receipt, mode: 'refund', isForStore }, IGNORED)
+    const demand = keys.demands.get(id)
+    if (demand !== undefined) demand.most = Math.max(2, Math.ceil(lease.spent * GROWTH))
+    for (const correction of lease.corrections()) next.ask(correction, IGNORED)
   }
 
   return {
@@ -215,29 +254,8 @@ function isPlain({ mode, costs, atLeast, keep }: LayerRequest): boolean {
   return mode === 'consume' && atLeast === undefined && keep === undefined && areOne(costs)
 }
 
-/** Until when units count that are spent now: as if they had been taken now. A window with one end
- *  ends when it does. */
-function laterOf({ result, spentAfterUs }: Lease): number[] {
-  return result.untilUs.map((untilUs, i) => {
-    const hasOneEnd = result.policies[i]?.policy.kernel?.traits.hasOneEnd
-    return hasOneEnd ? untilUs : untilUs + spentAfterUs
-  })
-}
-
-/** The answer to the unit that was spent last, as it stood before those that are left. */
-function spentOf(lease: Lease): StoreResult {
-  const { result, left, spentAfterUs } = lease
-  const policies = result.policies.map((each) => {
-    const remaining = each.remaining + left
-    // A window with one end has come nearer to it.
-    const hasOneEnd = each.policy.kernel?.traits.hasOneEnd
-    const sooner = hasOneEnd ? Math.floor(spentAfterUs / 1_000) : 0
-    const retryAfterMs = remaining > 0 ? 0 : each.retryAfterMs - sooner
-    return { ...each, remaining, retryAfterMs, resetAfterMs: each.resetAfterMs - sooner }
-  })
-  const nowUs = result.nowUs + spentAfterUs
-  const untilUs = laterOf(lease)
-  return { ...result, granted: 1, nowUs, untilUs, policies, source: 'lease', sentAtMs: undefined }
+function hasOneEnd(of: PolicyResult | undefined): boolean {
+  return of?.policy.kernel?.traits.hasOneEnd === true
 }
 
 function mostOf({ policies }: PolicySet, holdMs: number): number {

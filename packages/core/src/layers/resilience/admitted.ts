@@ -1,278 +1,69 @@
-// What was admitted without the store, and is yet to be counted in it: by counter, so that every
-// request that reads a counter finds what is missing there, whichever key or limit it comes by.
+// What was admitted without the store under one counter. Requests of several limits of one time
+// scale share it, so it counts in units of the largest of them.
 
-import { traitsOf } from '../../algorithms/modes.js'
-import { counterOf, type Policy } from '../../algorithms/policy.js'
-import { memoized } from '../../base/cache.js'
-import type { Clock } from '../../base/clock.js'
-import { shortName } from '../../base/key-hash.js'
-import { textOfKey, textOfPolicyKey } from '../../base/key-text.js'
+import type { Policy } from '../../algorithms/policy.js'
 import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
-import type { PolicySet, StoreResult, Target } from '../../store.js'
-import { restoring, type Seen } from './last-seen.js'
+import type { Target } from '../../store.js'
 
-/** How many entries of a full table are looked at where one must make room. */
-const LOOKS = 8
 /** Sums of parts of a unit are off by less. */
-const ROUNDING = 1e-6
+export const ROUNDING = 1e-6
 
-/** Who waits until something is counted. */
+/** A request that waits until something is counted. */
 export interface Waiting {
   /** @param failure why it could not be counted; undefined: it was, or never can be */
   counted(failure: Error | undefined): void
 }
 
-/** What was admitted locally under one counter. */
-export interface Admitted {
+export class Admitted {
   readonly id: string
-  /** Of this counter alone; of several limits of one time scale, the largest. */
+  /** Of this counter alone, with the largest limit. */
   target: Target
-  /** In units of that limit: not whole where units of a bucket of another capacity are among
-   *  them. */
-  units: number
+  /** Not whole where units of a bucket of another capacity are among them. */
+  units = 0
   /** What restores what was last seen of it in the store, before. */
-  seen: LayerRequest | undefined
-  untilUs: number | undefined
+  seen: LayerRequest | undefined = undefined
+  untilUs: number | undefined = undefined
   /** Until when those counted that no longer do. */
-  overUs: number
+  overUs = 0
   /** Undefined: no request to count it in the store is under way. */
-  waiting: Waiting[] | undefined
-}
+  waiting: Waiting[] | undefined = undefined
 
-export class Ledger {
-  readonly #admitted: Map<string, Admitted> = new Map()
-  /** Of each policy of a set, what its counters have in common. */
-  readonly #headsOf: (policySet: PolicySet) => readonly string[] = memoized((policySet) =>
-    policySet.policies.map((policy) => `${policySet.name}:${policy.name}:${counterOf(policy)}:`),
-  )
-  /** The store's time as this process knows it. */
-  readonly #clock: Clock
-  readonly #maxKeys: number
-  /** Where the look for an entry that makes room has come to. */
-  #looks: IterableIterator<Admitted> | undefined
-
-  /** @param maxKeys counters that are remembered, at the most */
-  constructor(clock: Clock, maxKeys: number) {
-    this.#clock = clock
-    this.#maxKeys = maxKeys
+  constructor(id: string, target: Target) {
+    this.id = id
+    this.target = target
   }
 
-  get keys(): number {
-    return this.#admitted.size
+  get isOwed(): boolean {
+    return this.units >= ROUNDING || this.waiting !== undefined
   }
 
-  /** The store's time as this process knows it; 0 where a clock of a user's went wrong, and nothing
-   *  is known to be over. */
-  nowUs(): number {
-    try {
-      return this.#clock.nowUs()
-    } catch {
-      return 0
+  /** The units that the store is to count, rounded up. */
+  get wholeUnits(): number {
+    return Math.ceil(this.units - ROUNDING)
+  }
+
+  /** Adds units of a policy of a target, or takes away as many as there are. */
+  add(target: Target, place: number, units: number): void {
+    const policy = target.policySet.policies[place] as Policy
+    const known = this.#policy
+    if (units > 0 && policy.limit > known.limit) {
+      this.units *= weightOf(known, policy)
+      this.target = partOfTarget(target, [place])
     }
-  }
-
-  /** What was admitted under the counter of a policy of a target, and still counts. */
-  of(target: Target, place: number): Admitted | undefined {
-    const admitted = this.#admitted.get(this.#idOf(target, place))
-    if (admitted !== undefined) this.#dropExpired(admitted)
-    return admitted
-  }
-
-  /**
-   * A place for what is admitted under a counter; undefined: there is none, and it is not counted.
-   * @param units that a request asks for
-   */
-  remember(target: Target, place: number, units: number): Admitted | undefined {
-    if (this.keys >= this.#maxKeys) this.#makeRoom(units)
-    if (this.keys >= this.#maxKeys) return undefined
-    const id = this.#idOf(target, place)
-    const own = partOfTarget(target, [place])
-    const admitted: Admitted = {
-      id,
-      target: own,
-      units: 0,
-      seen: undefined,
-      untilUs: undefined,
-      overUs: 0,
-      waiting: undefined,
-    }
-    this.#admitted.set(id, admitted)
-    return admitted
-  }
-
-  /** The fallback has begun with this. */
-  saw(admitted: Admitted, target: Target, place: number, seen: Seen): void {
-    const { nowUs, remaining, untilUs } = seen
-    admitted.seen = restoring(partOfTarget(target, [place]), {
-      nowUs,
-      remaining: [remaining[place] as number],
-      untilUs: [untilUs[place] as number],
-    })
-  }
-
-  /** This was decided without the store. */
-  decided(
-    { target, mode, costs }: LayerRequest,
-    places: readonly number[],
-    { granted, untilUs }: StoreResult,
-  ): void {
-    const { changes, givesOnly } = traitsOf(mode)
-    if (granted === 0 || !changes) return
-    const sign = givesOnly ? -1 : 1
-    for (const place of places) {
-      const admitted = this.#admitted.get(this.#idOf(target, place))
-      if (admitted === undefined || costs[place] === 0) continue
-      add(admitted, target, place, sign * granted * (costs[place] as number))
-      admitted.untilUs = untilUs[place]
-    }
-  }
-
-  /**
-   * The store has counted after all what was then decided here.
-   * @param untilUs until when it counts there: it may be of units whose window is over
-   */
-  countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
-    for (let i = 0; i < costs.length; i += 1) {
-      const admitted = this.of(target, i)
-      if (admitted === undefined || isOver(untilUs[i], admitted.overUs)) continue
-      add(admitted, target, i, -times * (costs[i] as number))
-    }
-  }
-
-  /** The store has counted this of an entry: it was reconciled. */
-  counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
-    this.#dropExpired(admitted)
-    if (!isOver(untilUs?.[0], admitted.overUs)) add(admitted, target, 0, -(costs[0] as number))
-    if (admitted.units < ROUNDING) this.forget(admitted)
-  }
-
-  /** The same, of an entry that was given up as not counted. After a reset it is another one. */
-  reconciledLate(request: LayerRequest): void {
-    const admitted = this.of(request.target, 0)
-    if (admitted?.target === request.target) this.counted(admitted, request)
-  }
-
-  /** What must be counted in the store before a request of a target is asked. */
-  owedBy(target: Target): Admitted[] {
-    const owed: Admitted[] = []
-    for (let i = 0; i < target.policySet.policies.length; i += 1) {
-      const admitted = this.of(target, i)
-      if (admitted !== undefined && isOwed(admitted)) owed.push(admitted)
-    }
-    return owed
-  }
-
-  /**
-   * What is to be counted of the targets chosen and is not on its way: lists whose units differ by
-   * less than a factor of two, the most units first. One list of all takes 30 ms to build from
-   * 100,000 keys.
-   * @param pause called after each part of the work
-   */
-  async due(
-    isChosen: (admitted: Admitted) => boolean,
-    pause: () => Promise<void>,
-  ): Promise<Admitted[][]> {
-    const classes: Admitted[][] = []
-    let looked = 0
-    for (const admitted of this.#admitted.values()) {
-      looked += 1
-      if (looked % PART === 0) await pause()
-      if (admitted.waiting !== undefined || !isChosen(admitted)) continue
-      this.#dropExpired(admitted)
-      if (admitted.units < ROUNDING) {
-        this.forget(admitted)
-        continue
-      }
-      const some = Math.max(0, Math.floor(Math.log2(admitted.units)))
-      classes[some] ??= []
-      classes[some].push(admitted)
-    }
-    // `filter` leaves out the classes without an entry.
-    return classes.filter(() => true).reverse()
-  }
-
-  forget(admitted: Admitted): void {
-    if (this.#admitted.get(admitted.id) === admitted) this.#admitted.delete(admitted.id)
-  }
-
-  /** Nothing of a target is to be counted any more, nor what is about to be. */
-  forgetAll(target: Target): void {
-    for (let i = 0; i < target.policySet.policies.length; i += 1) {
-      const admitted = this.of(target, i)
-      if (admitted === undefined) continue
-      admitted.units = 0
-      this.forget(admitted)
-    }
-  }
-
-  clear(): void {
-    this.#admitted.clear()
-  }
-
-  #idOf({ policySet, key, policyKeys }: Target, place: number): string {
-    const own = policyKeys?.[place]
-    const text = own === undefined ? textOfKey(key) : textOfPolicyKey(own)
-    return this.#headsOf(policySet)[place] + shortName(text)
+    this.units = Math.max(0, this.units + units * weightOf(policy, this.#policy))
   }
 
   /** Units that no longer count are not counted with those of the next window. */
-  #dropExpired(admitted: Admitted): void {
-    const nowUs = this.nowUs()
-    if (admitted.untilUs === undefined || !isOver(admitted.untilUs, nowUs)) return
-    admitted.units = 0
-    admitted.overUs = admitted.untilUs
+  dropExpired(nowUs: number): void {
+    if (this.untilUs === undefined || !isOver(this.untilUs, nowUs)) return
+    this.units = 0
+    this.overUs = this.untilUs
   }
 
-  /**
-   * Of the next few entries the first that is over makes room, else the one with the fewest units,
-   * if the newcomer asks for as many: so keys that are made up push out none that used more. What
-   * is on its way stays.
-   */
-  #makeRoom(most: number): void {
-    const nowUs = this.nowUs()
-    let victim: Admitted | undefined
-    let least = most + ROUNDING
-    for (let looks = 0; looks < LOOKS && least > 0; looks += 1) {
-      this.#looks ??= this.#admitted.values()
-      const { value, done } = this.#looks.next()
-      if (done) this.#looks = undefined
-      if (done || value.waiting !== undefined) continue
-      const units = (value.untilUs ?? 0) <= nowUs ? 0 : value.units
-      if (units >= least) continue
-      victim = value
-      least = units
-    }
-    if (victim !== undefined) this.forget(victim)
+  get #policy(): Policy {
+    return this.target.policySet.policies[0] as Policy
   }
-}
-
-/** Entries that are looked at in one step. */
-const PART = 2_000
-
-export function isOwed({ units, waiting }: Admitted): boolean {
-  return units >= ROUNDING || waiting !== undefined
-}
-
-/** The units of it that the store is to count, rounded up. */
-export function wholeUnits({ units }: Admitted): number {
-  return Math.ceil(units - ROUNDING)
-}
-
-/** Adds units of a policy of a target, or takes away as many as there are. */
-function add(admitted: Admitted, target: Target, place: number, units: number): void {
-  const policy = target.policySet.policies[place] as Policy
-  const known = policyOf(admitted)
-  if (units > 0 && policy.limit > known.limit) {
-    admitted.units *= weightOf(known, policy)
-    admitted.target = partOfTarget(target, [place])
-  }
-  const weight = weightOf(policy, policyOf(admitted))
-  admitted.units = Math.max(0, admitted.units + units * weight)
-}
-
-function policyOf({ target }: Admitted): Policy {
-  return target.policySet.policies[0] as Policy
 }
 
 /** What a unit of a policy is in units of another one that shares its counters: a bucket that
@@ -282,6 +73,6 @@ function weightOf(policy: Policy, other: Policy): number {
   return policy.kernel?.traits.drains && Number.isFinite(weight) ? weight : 1
 }
 
-function isOver(untilUs: number | undefined, nowUs: number): boolean {
+export function isOver(untilUs: number | undefined, nowUs: number): boolean {
   return untilUs !== undefined && Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
 }

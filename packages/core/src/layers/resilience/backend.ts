@@ -1,9 +1,8 @@
-// What resilience needs of the layer that may fail, and what it says of it.
+// What resilience needs of the layer that may fail.
 
 import type { Calls } from '../../base/calls.js'
 import type { Layer } from '../../layer.js'
 import type { Target } from '../../store.js'
-import type { BreakerState } from './breaker.js'
 
 /** One of the servers behind a layer, which may fail alone. */
 export interface BackendNode {
@@ -34,22 +33,4 @@ export interface Backend {
   }
   /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
   unready(): string | undefined
-}
-
-/** How a store is, as far as this process knows. */
-export interface StoreHealth {
-  /** `never-connected` until the store has answered once; else the worst state of a node's
-   *  breaker. */
-  readonly state: BreakerState | 'never-connected'
-  /** The servers behind it, each with the state of its breaker and its calls under way. */
-  readonly nodes: readonly {
-    readonly name: string
-    readonly state: BreakerState
-    readonly inFlight: number
-  }[]
-  /** Processes that share the limits, as far as this one knows. */
-  readonly instances: number
-  /** Keys under which something was admitted locally and is yet to be counted in the store; those
-   *  of each policy are counted apart. */
-  readonly localKeys: number
 }

@@ -3,39 +3,44 @@
 // store. What the store grants less is given back in memory, and what else it does is done there,
 // too.
 
+import { traitsOf } from '../../algorithms/modes.js'
 import type { LayerRequest, Pending } from '../../layer.js'
 import type { StoreResult } from '../../store.js'
 import type { Fallback } from './fallback.js'
+import type { Seen } from './last-seen.js'
 
 /** A request that is on its way to the store while a quota is a ceiling. */
 export class UnderCeiling implements Pending {
+  /** What the store is asked: no more than memory grants. */
+  readonly request: LayerRequest
+  /** Memory denies it, so that the store is not asked. */
+  readonly denial: StoreResult | undefined
   readonly #fallback: Fallback
-  readonly #request: LayerRequest
   /** What memory has said of it; undefined: it was not asked. */
   readonly #held: StoreResult | undefined
   readonly #pending: Pending
 
-  constructor(
-    fallback: Fallback,
-    request: LayerRequest,
-    held: StoreResult | undefined,
-    pending: Pending,
-  ) {
+  /** @param seen what was last seen of its target before the store was back */
+  constructor(fallback: Fallback, request: LayerRequest, seen: Seen | undefined, pending: Pending) {
+    const { mode, count } = request
+    const held = traitsOf(mode).judges ? fallback.underCeiling(request, seen) : undefined
+    const granted = mode === 'consume' ? (held?.granted ?? count) : count
+    this.request = granted < count ? { ...request, count: granted } : request
+    this.denial = granted === 0 ? held : undefined
     this.#fallback = fallback
-    this.#request = request
     this.#held = held
     this.#pending = pending
   }
 
   decided(result: StoreResult): void {
     if (this.#held === undefined) {
-      this.#fallback.mirror(this.#request)
+      this.#fallback.mirror(this.request)
       this.#pending.decided(result)
       return
     }
     this.#giveBack(this.#held, this.#held.granted - result.granted)
     const granted = lesser(result, this.#held)
-    const isTurn = this.#request.maxWaitMs !== undefined && granted.granted > 0
+    const isTurn = this.request.maxWaitMs !== undefined && granted.granted > 0
     this.#pending.decided(
       isTurn ? { ...granted, untilUs: laterTurn(granted, this.#held) } : granted,
     )
@@ -52,7 +57,7 @@ export class UnderCeiling implements Pending {
   }
 
   #giveBack({ untilUs }: StoreResult, times: number): void {
-    const { mode, target, costs, maxWaitMs } = this.#request
+    const { mode, target, costs, maxWaitMs } = this.request
     if (mode !== 'consume' || times <= 0) return
     this.#fallback.mirror({
       mode: maxWaitMs === undefined ? 'refund' : 'cancel',

@@ -1,6 +1,7 @@
 // What a failure means: that a node cannot decide, or that one key cannot be decided.
 
 import { quote, StoreError } from '../../base/errors.js'
+import type { BreakerState } from './breaker.js'
 
 /**
  * Replies of Redis that concern one key or call; the node is well. An error of the script itself,
@@ -55,4 +56,29 @@ export function isMisuse(error: unknown): boolean {
 
 export function timedOut(afterMs: number, store: string): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `${store} did not answer within ${afterMs} ms`)
+}
+
+/** Why a node is not asked, by the state of its breaker. One error for all decisions: two with a
+ *  stack for each take longer than the decision. */
+export class Reasons {
+  readonly #store: string
+  readonly #known: Partial<Record<BreakerState, Error>> = {}
+
+  constructor(store: string) {
+    this.#store = store
+  }
+
+  of(state: BreakerState): Error {
+    this.#known[state] ??= this.#make(state)
+    return this.#known[state]
+  }
+
+  /** An error as its request alone is given it: frameworks write to errors that they catch. */
+  ownOf(error: unknown, state: BreakerState): unknown {
+    return error === this.#known[state] ? this.#make(state) : error
+  }
+
+  #make(state: BreakerState): Error {
+    return storeFailure(new Error(`its circuit breaker is ${state}`), this.#store)
+  }
 }

@@ -26,12 +26,13 @@ export interface LocalPart {
   readonly isOwn: boolean
   /** Of each policy of the set. */
   readonly each: readonly WhenUnavailable[]
+  /** Whose parts they are. */
+  readonly of: Peers
 }
 
 /** What is decided here of a policy set: its part is that of all policies that count in memory.
  *  Those that deny do, too, for penalties and refunds, which are not refused. */
 export interface Quota extends LocalPart {
-  readonly of: Peers
   /** What stays a ceiling while a node is half-open: local quotas above 0, where there are peers.
    *  Undefined: nothing. */
   readonly ceiling: LocalPart | undefined
@@ -70,7 +71,7 @@ function quotaOf(policySet: PolicySet, of: Peers, otherwise: WhenUnavailable): Q
   const part = localPart(policySet, of, each, (place) => each[place] !== 'allow')
   const ceiling =
     of.count > 1 && all.some(isCeiling) ? localPart(policySet, of, each, isCeiling) : undefined
-  return { ...part, of, ceiling }
+  return { ...part, ceiling }
 }
 
 function localPart(
@@ -87,7 +88,7 @@ function localPart(
     return withLimit(policy, partOf(policy.limit, of))
   })
   const isOwn = places.some((place) => typeof each[place] === 'object')
-  return { places, policySet: makePolicySet(policySet.name, policies), isOwn, each }
+  return { places, policySet: makePolicySet(policySet.name, policies), isOwn, each, of }
 }
 
 /** Until when units that are taken now may count, whatever was taken before. */

@@ -8,11 +8,12 @@ import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import { makePolicySet } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type Admitted, isOwed, type Ledger, wholeUnits } from './admitted.js'
+import type { Admitted } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
 import type { Events } from './events.js'
 import { concernsNode } from './failures.js'
+import type { Ledger } from './ledger.js'
 
 export interface RecoveryOptions {
   /** Asks the store, in time and whatever a breaker says, which does not hear of failures. */
@@ -187,7 +188,7 @@ export class Recovery {
       // Requests may have had some of them counted meanwhile.
       const some = due
         .slice(from, from + chunk)
-        .filter((each) => isOwed(each) && each.waiting === undefined)
+        .filter((each) => each.isOwed && each.waiting === undefined)
       if ((await this.count(some, guard)) !== undefined) return false
       // A store that answers at once would be told of all in one step.
       await pause()
@@ -212,7 +213,7 @@ export class Recovery {
     })
     const failure = failures.find((each) => each !== undefined)
     // Something may have been admitted under one of them meanwhile.
-    if (guard.breaker.state !== 'open' && some.some(isOwed)) this.countSoon(guard)
+    if (guard.breaker.state !== 'open' && some.some(({ isOwed }) => isOwed)) this.countSoon(guard)
     return failure
   }
 
@@ -227,7 +228,7 @@ export class Recovery {
     const { target: seenOf, seen } = admitted
     const first: LayerRequest = seen ?? { mode: 'peek', target: seenOf, costs: [0], count: 1 }
     let failure = await this.#failureOf({ ...first, isForStore: true })
-    const units = wholeUnits(admitted)
+    const units = admitted.wholeUnits
     if (!concernsNode(failure) && units > 0) {
       const { target, untilUs } = admitted
       const until = untilUs === undefined ? undefined : [untilUs]

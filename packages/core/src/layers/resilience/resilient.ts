@@ -16,10 +16,11 @@ import {
 } from '../../layer.js'
 import { checkStore, checkWhen } from '../../request.js'
 import type { Store, StoreResult, StoreStats, WhenUnavailable } from '../../store.js'
-import type { Backend, StoreHealth } from './backend.js'
+import type { Backend } from './backend.js'
 import type { StoreEvents, StoreListener } from './events.js'
 import { ALONE, checkedInstances, type Peers } from './peers.js'
 import { Resilience } from './resilience.js'
+import type { StoreHealth } from './status.js'
 
 export interface ResilientOptions {
   /** How long a decision may wait for the store, in ms. 1 to 60,000. Default 100. */
@@ -121,8 +122,8 @@ export function layeredStore(
     async reset(target) {
       await decide(resetOf(target))
     },
-    health: () => resilience.health(),
-    stats: () => resilience.stats(),
+    health: () => resilience.status.health(),
+    stats: () => resilience.status.stats(),
     on: (name, listener) => resilience.events.on(name, listener),
     close() {
       isClosed = true

@@ -170,15 +170,15 @@ describe('while a node is half-open', () => {
     const ask = { ...request, count: 4, atLeast: 1 }
     for (const granted of [4, 1, 0]) {
       const before = left() as number
-      const held = fallback.underCeiling(ask, undefined)
-      new UnderCeiling(fallback, ask, held, IGNORED).decided({ ...held, granted })
+      const result = fallback.underCeiling(peek, undefined)
+      new UnderCeiling(fallback, ask, undefined, IGNORED).decided({ ...result, granted })
       expect(left()).toBe(before - granted)
       new UnderCeiling(
         fallback,
         { ...ask, mode: 'refund', costs: [granted], atLeast: undefined },
         undefined,
         IGNORED,
-      ).decided(held)
+      ).decided(result)
     }
     expect(fallback.ledger.keys).toBe(0)
   })

@@ -9,9 +9,9 @@ import {
   resilient,
   slidingWindow,
 } from '../../../src/index.js'
-import { Ledger } from '../../../src/layers/resilience/admitted.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
+import { Ledger } from '../../../src/layers/resilience/ledger.js'
 import type { Peers } from '../../../src/layers/resilience/peers.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet, resultOf } from '../../../src/request.js'
