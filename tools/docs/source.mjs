@@ -5,7 +5,7 @@ import { API, SymbolFlags } from 'typescript/unstable/sync'
 const ENTRIES = {
   core: 'packages/core/src/index.ts',
   http: 'packages/core/src/http/index.ts',
-  store: 'packages/core/src/store.ts',
+  store: 'packages/core/src/database/index.ts',
   testing: 'packages/core/src/testing/index.ts',
   express: 'packages/express/src/index.ts',
   koa: 'packages/koa/src/index.ts',

@@ -2,9 +2,10 @@
 // results.
 
 import type { Reading } from './algorithms/driver.js'
-import { isPolicy, type Policy, policyAt } from './algorithms/policy.js'
+import { counterOf, isPolicy, type Policy, policyAt } from './algorithms/policy.js'
 import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
+import { textOfKey, textOfPolicyKey } from './base/key-text.js'
 import type {
   PolicyResult,
   PolicySet,
@@ -47,6 +48,17 @@ export function checkStore(store: unknown): void {
   if (typeof (store as Store | undefined | null)?.decide === 'function') return
   const right = 'memoryStore(), redisStore(...) or your own'
   throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
+}
+
+/** What a policy counts under, but for the key. */
+export function counterId({ name }: PolicySet, policy: Policy): string {
+  return `${name}:${policy.name}:${counterOf(policy)}`
+}
+
+/** Whom the i-th policy limits, as a store in one place tells keys apart. */
+export function countedKey({ key, policyKeys }: Target, i: number): string {
+  const own = policyKeys?.[i]
+  return own === undefined ? textOfKey(key) : textOfPolicyKey(own)
 }
 
 function pick<Value>(all: readonly Value[], places: readonly number[]): Value[] {

@@ -1,6 +1,6 @@
-// The contract of a store: where state lives, and where a decision is made atomically. This is also
-// the entry `@weir/core/store`, for those who write one. `storeConformance` of @weir/core/testing
-// checks a store against it.
+// The contract of a store: where state lives, and where a decision is made atomically. Those who
+// write one import it from `@weir/core/store` (database/index.ts); `storeConformance` of
+// @weir/core/testing checks a store against it.
 
 import type { Policy } from './algorithms/policy.js'
 import type { HistogramStats } from './base/histogram.js'

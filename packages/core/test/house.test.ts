@@ -39,6 +39,7 @@ const ROOMS: RegExp[] = [
   /^algorithms\//,
   /^(store|layer|request|policy-input|settings)\.ts$/,
   /^memory\//,
+  /^database\//,
   /^layers\//,
   /^redis\//,
   /^live\//,
@@ -50,7 +51,10 @@ const ROOMS: RegExp[] = [
   /^cli\//,
 ]
 /** Rooms side by side, which know nothing of each other. */
-const BESIDE = [['http', 'testing']]
+const BESIDE = [
+  ['http', 'testing'],
+  ['memory', 'database'],
+]
 
 describe('imports', () => {
   const roomOf = (file: string) => ROOMS.findIndex((room) => room.test(file))
@@ -125,7 +129,7 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
 
 test('policies, memory store, layers and limiter run without node: modules', async () => {
   const rooms =
-    /^(base|algorithms|memory|layers|live|limiter|overload)\/|^(store|request|settings)\.ts$/
+    /^(base|algorithms|memory|database|layers|live|limiter|overload)\/|^(store|request|settings)\.ts$/
   const result = await build({
     logLevel: 'silent',
     build: {

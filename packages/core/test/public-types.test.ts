@@ -7,7 +7,7 @@ const UPDATE = 'api/ has what was public before; if the change is meant: npm run
 test.each([
   ['@weir/core', 'index.d.ts', 'core.api.md'],
   ['@weir/core/http', 'http/index.d.ts', 'core-http.api.md'],
-  ['@weir/core/store', 'store.d.ts', 'core-store.api.md'],
+  ['@weir/core/store', 'database/index.d.ts', 'core-store.api.md'],
   ['@weir/core/testing', 'testing/index.d.ts', 'core-testing.api.md'],
 ])('the types of %s change only on purpose', { timeout: 60_000 }, async (_name, entry, file) => {
   const types = publicTypes(resolve(import.meta.dirname, '..'), entry)

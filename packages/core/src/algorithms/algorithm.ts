@@ -34,6 +34,8 @@ export interface Kernel<S extends Scratch = Scratch> {
   readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
+  /** How many of these cells are a state; NaN: they are none. Only where the width is 0. */
+  sizeOf?(cells: Cells): number
   /** Of windows that are periods of a calendar: the one at a time. To Redis its start and end, in
    *  ms, are the span and the detail of the policy's numbers. */
   readonly periodAt?: (nowUs: number) => Period

@@ -41,6 +41,10 @@ export interface Mark {
   gaveUs: number
 }
 
+/** How long a reset counts where nothing is known of the key: what was charged to it may count for
+ *  a while. */
+export const FORGOTTEN_MS = 60_000
+
 /** The marks of a table's keys, each kept as long as what was charged before it counts. */
 export interface Marks {
   /** The mark of a key. It may be another's after the next call. */
@@ -154,11 +158,16 @@ function correct(
 ): void {
   if (Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)) return
   const { correction } = traitsOf(mode)
-  if (correction === 'reconcile' || correction === 'restore') {
-    kernel[correction](scratch, units, untilUs)
+  if (correction === 'reconcile') {
+    kernel.reconcile(scratch, units, untilUs)
     return
   }
   const { forgottenUs, gaveUs } = table.marks.of(key)
+  if (correction === 'restore') {
+    // What was forgotten or given back since it was seen was not lost.
+    if (Math.max(forgottenUs, gaveUs) < seenUs) kernel.restore(scratch, units, untilUs)
+    return
+  }
   // What was charged until a key was forgotten would be the units of others.
   if (forgottenUs >= seenUs) return
   const lifeMs = Math.ceil(kernel.resetAfterUs(scratch) / 1_000)

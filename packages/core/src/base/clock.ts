@@ -29,12 +29,15 @@ export function checkedClock(clock: Clock): Clock {
   }
   const checked: Clock = {
     nowUs() {
-      const nowUs = clock.nowUs()
-      if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000)
-        return nowUs
-      throw invalid('WEIR_INVALID_CLOCK', 'clock.nowUs()', nowUs, RIGHT, 'number')
+      return checkedNow('clock.nowUs()', clock.nowUs())
     },
   }
   checked.nowUs()
   return checked
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_CLOCK unless it is a time that a clock may tell */
+export function checkedNow(what: string, nowUs: number): number {
+  if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000) return nowUs
+  throw invalid('WEIR_INVALID_CLOCK', what, nowUs, RIGHT, 'number')
 }

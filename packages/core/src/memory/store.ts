@@ -2,15 +2,13 @@
 
 import type { Kernel } from '../algorithms/algorithm.js'
 import { type Counter, decide } from '../algorithms/driver.js'
-import { counterOf, type Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { type Clock, checkedClock, systemClock } from '../base/clock.js'
 import { invalid, storeClosed } from '../base/errors.js'
-import { textOfKey, textOfPolicyKey } from '../base/key-text.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { LAYER, type LayerRequest, type Pending, RESET, type StoreOfLayers } from '../layer.js'
-import { resultOf } from '../request.js'
+import { countedKey, counterId, resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, StoreStats, Target } from '../store.js'
 import { KeyMarks } from './marks.js'
 import { memorySettings } from './settings.js'
@@ -86,7 +84,7 @@ export function memoryStoreOf({
       const { numbers } = policy
       // Policy sets have no policy without one: it would limit nothing.
       const kernel = policy.kernel as Kernel
-      const id = tableId(policySet, policy)
+      const id = counterId(policySet, policy)
       const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marks.ofTable(id), evictions)
       tables.set(id, table)
       table.use(numbers)
@@ -118,7 +116,7 @@ export function memoryStoreOf({
     const { target } = request
     const { counters, readings, keys } = preparedOf(target.policySet)
     const nowUs = clock.nowUs()
-    for (let i = 0; i < counters.length; i += 1) keys[i] = keyOf(target, i)
+    for (let i = 0; i < counters.length; i += 1) keys[i] = countedKey(target, i)
     const granted = decide(counters, keys, request, nowUs, readings)
     sweeping.start()
     return resultOf(request, granted, nowUs, readings)
@@ -129,7 +127,7 @@ export function memoryStoreOf({
     const nowUs = clock.nowUs()
     target.policySet.policies.forEach((policy, i) => {
       // Where there is no table, nothing that was charged still counts.
-      tables.get(tableId(target.policySet, policy))?.reset(keyOf(target, i), nowUs)
+      tables.get(counterId(target.policySet, policy))?.reset(countedKey(target, i), nowUs)
     })
   }
 
@@ -164,14 +162,3 @@ export function memoryStoreOf({
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
 const INJECTED_SLACK_MS = 600_000
-
-/** What a policy counts under, but for the key. */
-function tableId({ name }: PolicySet, policy: Policy): string {
-  return `${name}:${policy.name}:${counterOf(policy)}`
-}
-
-/** Whom the i-th policy limits. */
-function keyOf({ key, policyKeys }: Target, i: number): string {
-  const own = policyKeys?.[i]
-  return own === undefined ? textOfKey(key) : textOfPolicyKey(own)
-}

@@ -2,7 +2,7 @@
 // reached.
 
 import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
-import type { Marks, Table } from '../algorithms/driver.js'
+import { FORGOTTEN_MS, type Marks, type Table } from '../algorithms/driver.js'
 import { endMsOf, States, untilAt } from './states.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
@@ -16,8 +16,6 @@ const MAX_PROBES = 8
  */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
-/** What was charged to a key that is not known any more may count for a while. In Redis as long. */
-const UNKNOWN_MS = 60_000
 /** Which number of a log says how many runs it has. */
 const RUNS = 1
 
@@ -140,7 +138,7 @@ export class MemoryTable implements Table {
     const nowMs = nowUs / 1_000
     const lifeMs = slot < 0 ? 0 : endMsOf(this.#states.untilOf(slot)) - nowMs
     const mark = { forgottenUs: nowUs, gaveUs: 0 }
-    this.marks.set(key, mark, nowMs, Math.max(lifeMs, UNKNOWN_MS))
+    this.marks.set(key, mark, nowMs, Math.max(lifeMs, FORGOTTEN_MS))
     if (slot >= 0) this.remove(key, slot)
   }
 

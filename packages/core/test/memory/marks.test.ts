@@ -13,6 +13,7 @@ import {
   tokenBucket,
 } from '../../src/index.js'
 import { KeyMarks } from '../../src/memory/marks.js'
+import { makePolicySet } from '../../src/request.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 const LIMIT = 10
@@ -76,6 +77,33 @@ describe.each(['exact', 'fingerprint'] as const)('in a store of %s keys', (keys)
     })
   })
 })
+
+test.each(POLICIES)(
+  '%s: what was reset or refunded since it was seen is not restored',
+  (_, policy) => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const one = { target: { policySet: makePolicySet('r', [policy]), key: 'k' }, count: 1 } as const
+    const used = (): number => {
+      const peek = store.decide({ ...one, mode: 'peek', costs: [1] })
+      return LIMIT - (peek.policies[0]?.remaining as number)
+    }
+    const seen = store.decide({ ...one, mode: 'consume', costs: [4] })
+    const since = { ...one, untilUs: seen.untilUs, seenUs: seen.nowUs } as const
+    clock.advance(10)
+    store.reset(one.target)
+    expect(store.decide({ ...since, mode: 'restore', costs: [4] }).granted).toBe(0)
+    expect(used()).toBe(0)
+
+    clock.advance(10)
+    const again = store.decide({ ...one, mode: 'consume', costs: [4] })
+    const receipt = { ...one, untilUs: again.untilUs, seenUs: again.nowUs } as const
+    clock.advance(10)
+    store.decide({ ...receipt, mode: 'refund', costs: [4] })
+    expect(store.decide({ ...receipt, mode: 'restore', costs: [4] }).granted).toBe(0)
+    expect(used()).toBe(0)
+  },
+)
 
 const NOW_MS = EPOCH_MS + 10 ** 10
 const MOST = 20_000

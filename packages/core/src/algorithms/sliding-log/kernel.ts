@@ -57,6 +57,11 @@ export const slidingLog: Kernel = {
   width: 0,
   prepare,
 
+  sizeOf(cells) {
+    const end = cells[END] as number
+    return (cells[FIRST] as number) < end ? HEADER + 2 * end : Number.NaN
+  },
+
   read(scratch, stored, _offset, nowUs) {
     const { spanMs, quantumMs } = scratch
     const nowMs = Math.floor(nowUs / 1_000) - EPOCH_MS

@@ -1,0 +1,121 @@
+// A batch: requests that a store on a database decides in one transaction, by the driver that the
+// memory store decides by. It does no I/O: the store reads the rows, and writes what changed.
+
+import type { Kernel } from '../algorithms/algorithm.js'
+import { type Counter, decide, FORGOTTEN_MS } from '../algorithms/driver.js'
+import { traitsOf } from '../algorithms/modes.js'
+import { checkedNow } from '../base/clock.js'
+import { StoreError } from '../base/errors.js'
+import { RESET } from '../layer.js'
+import { resultOf } from '../request.js'
+import type { StoreRequest, StoreResult, Target } from '../store.js'
+import { markKey, type RowChange, Rows, RowTable, rowKey } from './rows.js'
+
+/** What a batch decides: a request, or to forget what was taken of a target. */
+export type BatchRequest = StoreRequest | { readonly mode: 'reset'; readonly target: Target }
+
+/** Requests that are decided in one transaction. */
+export interface Batch {
+  /**
+   * The keys of all rows that `decide` needs, each once, sorted: lock them in this order, and no
+   * two batches wait for each other. Printable ASCII of at most 500 characters.
+   */
+  readonly keys: readonly string[]
+  /**
+   * Decides the requests in their order; each sees what those before it changed. Changes nothing
+   * itself, so a transaction that is tried again asks again, with the rows that it has read then.
+   * @param rows the numbers in each of the rows; without a row, nothing or undefined
+   * @param nowUs the database's time in whole microseconds since the Unix epoch, read once the
+   * rows are locked
+   * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK
+   */
+  decide(rows: ReadonlyMap<string, readonly number[] | undefined>, nowUs: number): BatchOutcome
+}
+
+/** What a batch was decided to be. */
+export interface BatchOutcome {
+  /**
+   * For each request, in their order: what to answer once the transaction is committed. An error
+   * (WEIR_FOREIGN_KEY: a row of it holds what Weir did not write) is thrown to whoever asked; that
+   * request changes nothing. A reset answers nothing: ignore its result.
+   */
+  readonly results: readonly (StoreResult | StoreError)[]
+  /** The rows to write or to delete before the commit, sorted by their keys. */
+  readonly changes: readonly RowChange[]
+}
+
+/**
+ * Makes a batch of requests for a store on a database: the store reads the rows of the batch's
+ * `keys` under locks, has it decide, writes the `changes`, commits, and hands out the `results`.
+ * All algorithms and modes are decided, so such a store has `recovers: true` and `reserves: true`.
+ * docs/recipes/write-a-store.md has a whole store.
+ * @example
+ * const batch = batchOf(requests)
+ * const { results, changes } = batch.decide(await lockAndRead(batch.keys), await time())
+ * await writeAndCommit(changes)
+ */
+export function batchOf(requests: readonly BatchRequest[]): Batch {
+  const asked = requests.map(rowsOf)
+  const keys = [...new Set(asked.flatMap(({ keys, marks }) => [...keys, ...marks]))].sort()
+  return {
+    keys,
+    decide(stored, nowUs) {
+      const now = checkedNow('nowUs', nowUs)
+      const rows = new Rows(stored)
+      const results = asked.map((each) => resultIn(rows, each, now))
+      return { results, changes: rows.changes(keys) }
+    },
+  }
+}
+
+/** A request with the keys of its rows. */
+interface Asked {
+  readonly request: BatchRequest
+  readonly keys: readonly string[]
+  readonly marks: readonly string[]
+}
+
+function rowsOf(request: BatchRequest): Asked {
+  const { mode, target } = request
+  const { marks, takes } = traitsOf(mode)
+  const keys = target.policySet.policies.map((_, i) => rowKey(target, i))
+  // Units that are taken like any new ones need no mark.
+  const marked =
+    mode === 'reset' ? keys : keys.filter((_, i) => !takes || Number(request.costs[i]) < 0)
+  return { request, keys, marks: marks ? marked.map(markKey) : [] }
+}
+
+function resultIn(
+  rows: Rows,
+  { request, keys, marks }: Asked,
+  nowUs: number,
+): StoreResult | StoreError {
+  const { policies } = request.target.policySet
+  try {
+    // All rows are looked at before the first is changed.
+    for (const [i, key] of keys.entries()) rows.of(key, policies[i]?.kernel)
+    for (const key of marks) rows.of(key, undefined)
+  } catch (error) {
+    if (error instanceof StoreError) return error
+    throw error
+  }
+  const counters: Counter[] = policies.map(({ kernel, numbers }) => {
+    // Policy sets have no policy without one: it would limit nothing.
+    const own = kernel as Kernel
+    return { kernel: own, scratch: own.prepare(numbers), table: new RowTable(rows, own), slot: -1 }
+  })
+  if (request.mode === 'reset') {
+    for (const [i, counter] of counters.entries()) forget(counter, keys[i] as string, nowUs)
+    return RESET
+  }
+  const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  const granted = decide(counters, keys, request, nowUs, readings)
+  return resultOf(request, granted, nowUs, readings)
+}
+
+function forget({ kernel, scratch, table }: Counter, key: string, nowUs: number): void {
+  table.read(scratch, key, nowUs)
+  const lifeMs = Math.max(kernel.resetAfterUs(scratch) / 1_000, FORGOTTEN_MS)
+  table.marks.set(key, { forgottenUs: nowUs, gaveUs: 0 }, nowUs / 1_000, lifeMs)
+  table.remove(key, 0)
+}
