@@ -1,12 +1,12 @@
-// Weir 0.1, from git history, built beside the present: what later versions are compared with.
+// An earlier Weir, from git history, built beside the present: what the present is compared with.
 // Prints the folder that holds it, with packages/{core,express,koa,nest} as they were. Nothing of
 // it is committed.
 //
-//   node tools/reference.mjs
+//   node tools/reference.mjs [commit]
 //
 // It takes its dependencies from the present installation, so it needs no network.
-// packages/benchmarks is there too: an empty place from which `@weir/*` means 0.1, and everything
-// else what it means to the benchmarks of today.
+// packages/benchmarks is there too: an empty place from which `@weir/*` means that commit's, and
+// everything else what it means to the benchmarks of today.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -20,34 +20,35 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const COMMIT = '339354603f63934429d4c872ad0d090eace58ebd'
 const PACKAGES = ['core', 'express', 'koa', 'nest']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const folder = join(root, 'node_modules/.cache/weir/v0.1')
 
-if (!existsSync(folder)) {
-  try {
-    build()
-  } catch (error) {
-    console.error(`weir: ${error.message}`)
-    process.exit(1)
-  }
+try {
+  const commit = commitOf(process.argv[2] ?? '2d54f0d')
+  const folder = join(root, 'node_modules/.cache/weir', commit)
+  if (!existsSync(folder)) build(commit, folder)
+  console.log(folder)
+} catch (error) {
+  console.error(`weir: ${error.message}`)
+  process.exitCode = 1
 }
-console.log(folder)
 
-function build() {
-  if (spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: root }).status !== 0) {
-    throw new Error(
-      `the commit of Weir 0.1, ${COMMIT.slice(0, 7)}, is not in this clone. Fetch it: git fetch --unshallow`,
-    )
-  }
+/** Its whole hash: a name may mean another commit tomorrow. */
+function commitOf(name) {
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
+  if (status === 0) return stdout.trim()
+  throw new Error(`commit ${name} is not in this clone. Fetch it: git fetch --unshallow`)
+}
+
+function build(commit, folder) {
   mkdirSync(dirname(folder), { recursive: true })
   // Named once it is whole, so that a build that was interrupted is never taken for one.
   const work = mkdtempSync(`${folder}-`)
   try {
     const paths = ['tsconfig.base.json', 'tools', ...PACKAGES.map((name) => `packages/${name}`)]
-    const archive = execFileSync('git', ['archive', COMMIT, ...paths], {
+    const archive = execFileSync('git', ['archive', commit, ...paths], {
       cwd: root,
       maxBuffer: 2 ** 28,
     })
@@ -66,7 +67,7 @@ function build() {
   }
 }
 
-/** What the package of that name is given today; but of what 0.1 has itself, its own. */
+/** What the package of that name is given today, but the reference's own packages. */
 function linkDependencies(name, work) {
   const home = name === 'benchmarks' ? 'internal' : 'packages'
   const present = join(root, home, name, 'node_modules')

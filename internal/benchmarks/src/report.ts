@@ -32,13 +32,11 @@ export function sectionText({ scenario, tables }: Result): string {
 }
 
 function goalsText(results: readonly Result[]): string {
-  const rows = results
-    .flatMap(({ scenario, tables }) =>
-      scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })),
-    )
-    .sort((one, other) => one.goal.number - other.goal.number)
+  const rows = results.flatMap(({ scenario, tables }) =>
+    scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })),
+  )
   const lines = rows.map(({ scenario, ...judgement }) => goalText(scenario.title, judgement))
-  const titles = ['', 'where', 'what', 'to reach', 'reached', 'peer', 'floor', '']
+  const titles = ['where', 'what', 'to reach', 'reached', 'peer', 'floor', '']
   return [
     summary(rows),
     [cells(titles), `|${'---|'.repeat(titles.length)}`, ...lines].join('\n'),
@@ -46,15 +44,10 @@ function goalsText(results: readonly Result[]): string {
 }
 
 function summary(judgements: readonly Judgement[]): string {
-  const of = (wanted: Judgement['verdict']): readonly Judgement[] =>
-    judgements.filter(({ verdict }) => verdict === wanted)
-  const texts = [`${of('met').length} of ${judgements.length} met`]
-  for (const verdict of ['passed', 'missed'] as const) {
-    const numbers = [...new Set(of(verdict).map(({ goal }) => goal.number))]
-    if (numbers.length > 0)
-      texts.push(`${of(verdict).length} ${verdict}, of number ${numbers.join(', ')}`)
-  }
-  if (of(undefined).length > 0) texts.push(`${of(undefined).length} not measured`)
+  const countOf = (wanted: Judgement['verdict']): number =>
+    judgements.filter(({ verdict }) => verdict === wanted).length
+  const texts = [`${countOf('met')} of ${judgements.length} met`, `${countOf('missed')} missed`]
+  if (countOf(undefined) > 0) texts.push(`${countOf(undefined)} not measured`)
   return `${texts.join('; ')}.`
 }
 
@@ -67,14 +60,11 @@ function goalText(title: string, judgement: Judgement): string {
     return `${short(subject)} ${judged.verdict === 'met' ? text : `**${text}**`}`
   })
   const besides = [peer, floor].map((each) =>
-    each === undefined ? '-' : `${each.name} ${each.values.map(measure).join(', ')}`,
+    each === undefined ? '-' : `${each.name} ${measure(each.value)}`,
   )
   const what = per === undefined ? goal.what : `${goal.what}, x ${per}`
   const told = verdict === 'missed' ? '**missed**' : (verdict ?? 'not measured')
-  return cells([
-    ...[String(goal.number), title, what, boundOf(goal), reached.join(', ')],
-    ...[...besides, told],
-  ])
+  return cells([...[title, what, boundOf(goal), reached.join(', ')], ...[...besides, told]])
 }
 
 export function tableText(table: Table): string {

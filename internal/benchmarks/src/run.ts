@@ -1,5 +1,5 @@
 // The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
-// [--one-core] [--write]`
+// [--one-core] [--reference 2d54f0d] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -7,7 +7,6 @@ import { machine } from './machine.js'
 import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { algorithms } from './scenarios/algorithms.js'
-import { counting } from './scenarios/counting.js'
 import { phases } from './scenarios/phases.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
@@ -18,18 +17,19 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     short: { type: 'boolean', default: false },
     'one-core': { type: 'boolean', default: false },
+    reference: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, algorithms, counting, phases, versions]
+const all = [...scenarios, algorithms, phases, versions]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))) {
   console.error(
-    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--write]`,
+    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--reference 2d54f0d] [--write]`,
   )
   process.exit(2)
 }
@@ -38,7 +38,11 @@ if (values.write && (wanted !== undefined || values.short)) {
   process.exit(2)
 }
 
-const base: Scale = { ...(values.short ? SHORT : FULL), oneCore: values['one-core'] }
+const base: Scale = {
+  ...(values.short ? SHORT : FULL),
+  oneCore: values['one-core'],
+  reference: values.reference,
+}
 const scale: Scale =
   rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
 

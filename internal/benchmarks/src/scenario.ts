@@ -27,9 +27,8 @@ export interface Scale {
   /** Whether client and servers share a core under load: where the system puts them differs from
    *  run to run. */
   readonly oneCore: boolean
-  /** What stands in the rows of Weir 0.1: it, or the present, which needs no history to see that
-   *  everything runs. */
-  readonly reference: '0.1' | 'present'
+  /** The commit that the scenario `versions` compares with; undefined: that of tools/reference.mjs. */
+  readonly reference: string | undefined
 }
 
 export const FULL: Scale = {
@@ -44,7 +43,7 @@ export const FULL: Scale = {
   longRounds: 3,
   fresh: true,
   oneCore: false,
-  reference: '0.1',
+  reference: undefined,
 }
 
 export const SHORT: Scale = {
@@ -70,7 +69,7 @@ export const TINY: Scale = {
   longRounds: 1,
   fresh: false,
   oneCore: false,
-  reference: 'present',
+  reference: undefined,
 }
 
 export interface Scenario {

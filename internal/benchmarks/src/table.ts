@@ -2,13 +2,8 @@
 
 import { median } from './statistics.js'
 
-/** What a subject is: a floor that nobody can be below, Weir, Weir 0.1, or another limiter. */
-export type Kind = 'floor' | 'weir' | 'past' | 'peer'
-
-/** The row of Weir 0.1 for a row of Weir. */
-export function inThePast(subject: string): string {
-  return subject.replace('Weir', 'Weir 0.1')
-}
+/** What a subject is: a floor that nobody can be below, Weir, or another limiter. */
+export type Kind = 'floor' | 'weir' | 'peer'
 
 export interface Metric {
   readonly id: string

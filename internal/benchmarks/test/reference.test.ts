@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('where the history of Weir 0.1 is missing, the command says how to fetch it', () => {
+test('where a commit is missing, the command says how to fetch it', () => {
   const clone = mkdtempSync(join(tmpdir(), 'weir-reference-'))
   onTestFinished(() => rmSync(clone, { recursive: true, force: true }))
   execFileSync('git', ['init', '--quiet'], { cwd: clone })
@@ -16,6 +16,6 @@ test('where the history of Weir 0.1 is missing, the command says how to fetch it
     cwd: clone,
     encoding: 'utf8',
   })
-  expect(stderr).toMatch(/^weir: the commit of Weir 0\.1, 3393546, .* git fetch --unshallow\n$/)
+  expect(stderr).toMatch(/^weir: commit 2d54f0d is not in this clone\. .* git fetch --unshallow\n$/)
   expect(status).toBe(1)
 })

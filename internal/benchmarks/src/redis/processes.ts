@@ -7,8 +7,7 @@ import type { RedisServer } from '@weir/testkit'
 import { BUILT, endChild, nextMessage, startChild } from '../child.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale } from '../scenario.js'
-import { inThePast, type Kind, type Row, type Samples } from '../table.js'
-import { built01 } from '../versions/past.js'
+import type { Kind, Row, Samples } from '../table.js'
 import { onCores } from './cores.js'
 import type { RedisSubjectKind } from './subject.js'
 import type { SubjectJob, SubjectTurn } from './subject-main.js'
@@ -21,18 +20,11 @@ export interface Contender {
   readonly built: string
 }
 
-/** Subjects, and those whose names are in `past` by Weir 0.1 as well. */
+/** Subjects as they are at present. */
 export function contenders(
   kinds: readonly Pick<RedisSubjectKind, 'name' | 'kind'>[],
-  past: readonly string[],
-  { reference }: Scale,
 ): readonly Contender[] {
-  const inPast = (name: string): Contender => {
-    const built = reference === '0.1' ? built01() : BUILT
-    return { row: inThePast(name), kind: 'past', name, built }
-  }
-  const present = kinds.map(({ name, kind }) => ({ row: name, kind, name, built: BUILT }))
-  return [...present, ...past.map(inPast)]
+  return kinds.map(({ name, kind }) => ({ row: name, kind, name, built: BUILT }))
 }
 
 export type TakeTurns = (count: number, forMs: number) => Promise<Samples[]>

@@ -1,15 +1,16 @@
 // One request at a time: what gathering requests costs those that come alone.
 
-import { type Goal, noWorse } from '../goals.js'
+import type { RedisServer } from '@weir/testkit'
+import type { Goal } from '../goals.js'
 import { INCR } from '../redis/floors.js'
-import { contenders, inProcesses } from '../redis/processes.js'
+import { type Contender, contenders, inProcesses } from '../redis/processes.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { SMALLEST } from '../redis/smallest.js'
 import { onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
-import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from '../redis/weir.js'
+import { WEIR } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
-import type { Metric, Table } from '../table.js'
+import type { Metric, Row, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
   {
@@ -27,32 +28,11 @@ const metrics: readonly Metric[] = [
 
 const ON_ONE = 'alone'
 const APART = 'alone-apart'
-const beside = { peer: RATE_LIMIT_REDIS, floor: SMALLEST }
-/** What others take for a decision, and what does more for it in Redis. */
-const groups = [
-  [BUCKET, FIXED],
-  [COUNTER, SLIDING, LOG],
-]
-
-function goalsOf(table: string, where: string, cpuAtMost: number): readonly Goal[] {
-  const p50 = { number: 10, table, metric: 'p50', what: `median latency, ${where}` }
-  const cpu = { number: 10, table, metric: 'clientUs', what: `client CPU of a decision, ${where}` }
-  return [
-    ...groups.flatMap((of): readonly Goal[] => [
-      { ...p50, ...beside, of, per: RATE_LIMIT_REDIS, atMost: 1.15, pass: 1.25 },
-      { ...p50, ...beside, of, floor: INCR, per: INCR, atMost: 1.4, pass: 1.5 },
-      { ...cpu, ...beside, of, per: RATE_LIMIT_REDIS, atMost: cpuAtMost, pass: 1.35 },
-    ]),
-    noWorse({ ...p50, of: WEIR, floor: SMALLEST }),
-    noWorse({ ...cpu, of: WEIR, floor: SMALLEST }),
-  ]
-}
-
-const redisCpu = { number: 2, table: ON_ONE, metric: 'redisUs', what: 'Redis CPU of a decision' }
 const goals: readonly Goal[] = [
-  ...goalsOf(APART, 'a core each', 1.23),
-  ...goalsOf(ON_ONE, 'on one core', 1.25),
-  { ...redisCpu, ...beside, of: [BUCKET, FIXED], per: SMALLEST, atMost: 1.2 },
+  {
+    ...{ table: APART, metric: 'p50', what: 'median latency, a core each', of: WEIR },
+    ...{ per: RATE_LIMIT_REDIS, peer: RATE_LIMIT_REDIS, floor: SMALLEST, atMost: 1.15 },
+  },
 ]
 
 export const alone: Scenario = {
@@ -87,14 +67,22 @@ function tableOf(
   kinds: typeof subjects,
   scale: Scale,
 ): Promise<Table> {
-  const { rounds, turnMs, keys } = scale
   return onRedis([], async (server) => {
-    const all = contenders(kinds, WEIR, scale)
-    const job = { list: 'single', exercise: 'alone', keys } as const
-    const rows = await inProcesses([server], job, all, cores, async (takeTurns) => {
-      await takeTurns(WARM_TURNS, turnMs)
-      return takeTurns(rounds * SLICES, turnMs / SLICES)
-    })
+    const rows = await oneByOne(server, contenders(kinds), cores, scale)
     return { id, title, metrics, rows }
+  })
+}
+
+/** What a decision takes each of them with one request in flight, turn by turn. */
+export function oneByOne(
+  server: RedisServer,
+  all: readonly Contender[],
+  cores: readonly [clients: number, servers: number],
+  { rounds, turnMs, keys }: Scale,
+): Promise<readonly Row[]> {
+  const job = { list: 'single', exercise: 'alone', keys } as const
+  return inProcesses([server], job, all, cores, async (takeTurns) => {
+    await takeTurns(WARM_TURNS, turnMs)
+    return takeTurns(rounds * SLICES, turnMs / SLICES)
   })
 }

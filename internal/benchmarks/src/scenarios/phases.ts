@@ -3,7 +3,6 @@
 // pay twice as much for distinct keys from then on, and another one beside it would not.
 
 import { BUILT, endChild, nextMessage, startChild } from '../child.js'
-import type { Goal } from '../goals.js'
 import { IN_FLIGHT } from '../redis/load.js'
 import { onRedis } from '../redis/stage.js'
 import type { SubjectJob, SubjectTurn } from '../redis/subject-main.js'
@@ -21,19 +20,12 @@ const metrics: readonly Metric[] = [
 ]
 
 const table = 'phases'
-const what = 'client CPU of distinct keys after a hot key'
-const bound = { number: 1, table, of: [AFTER], per: FRESH, atMost: 1.3 }
-const beside = { peer: undefined, floor: undefined }
-const goals: readonly Goal[] = [
-  { ...bound, ...beside, metric: 'clientUs', what },
-  { ...bound, ...beside, metric: 'slowestUs', what: `${what}, in the slowest process` },
-]
 
 export const phases: Scenario = {
   id: 'phases',
   title: 'Distinct keys after a hot key',
   about: `${IN_FLIGHT} requests in flight on distinct keys, in a process that has asked about nothing else, and in one that asked about one hot key before. Each round has two new processes, one after the other. V8 settles in three turns before the one that counts.`,
-  goals,
+  goals: [],
   measure,
 }
 

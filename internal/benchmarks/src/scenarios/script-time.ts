@@ -2,14 +2,12 @@
 
 import { strict as assert } from 'node:assert'
 import type { RedisServer } from '@weir/testkit'
-import { BEST_PEER, type Goal } from '../goals.js'
 import { calmly } from '../redis/calm.js'
 import { MINIMAL } from '../redis/floors.js'
 import { scriptTime } from '../redis/server-stats.js'
-import { SMALLEST, SMALLEST_BATCHED } from '../redis/smallest.js'
 import { type Opened, onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
-import { BUCKET, COUNTER, FIXED, LARGEST_CALL, LOG, SLIDING } from '../redis/weir.js'
+import { LARGEST_CALL } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
@@ -41,24 +39,12 @@ const metrics: readonly Metric[] = [
 ]
 
 const table = 'script-time'
-const together = { number: 5, table, metric: 'together', what: 'script time, 64 at once' }
-const alone = { number: 5, table, metric: 'alone', what: 'script time, alone' }
-const batched = { per: SMALLEST_BATCHED, peer: BEST_PEER, floor: SMALLEST_BATCHED }
-const single = { per: SMALLEST, peer: BEST_PEER, floor: SMALLEST }
-const goals: readonly Goal[] = [
-  { ...together, ...batched, of: [BUCKET, FIXED], atMost: 1.17 },
-  { ...together, ...batched, of: [COUNTER], atMost: 1.02 },
-  { ...together, ...batched, of: [SLIDING, LOG], atMost: 1.47 },
-  { ...alone, ...single, of: [BUCKET, FIXED], atMost: 1.2 },
-  { ...alone, ...single, of: [COUNTER, SLIDING, LOG], atMost: 1.38 },
-  ...limitsGoals,
-]
 
 export const scriptTimes: Scenario = {
   id: 'script-time',
   title: 'Script time in Redis',
   about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir and two of the floors send in ${BATCH / LARGEST_CALL} calls of ${LARGEST_CALL} and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
-  goals,
+  goals: limitsGoals,
   measure,
 }
 

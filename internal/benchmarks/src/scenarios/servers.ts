@@ -4,7 +4,6 @@ import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
 import { startRedis } from '@weir/testkit'
 import { endChild, nextMessage, startChild } from '../child.js'
-import type { Goal } from '../goals.js'
 import {
   CLIENT_HEADER,
   CLIENTS,
@@ -67,30 +66,11 @@ const metrics: readonly Metric[] = [
   { id: 'rate', title: 'requests/s', digits: 0, better: 'more' },
 ]
 
-function goal(framework: Framework, redis: boolean, atMost: number): Goal {
-  return {
-    ...{
-      number: 8,
-      table: 'servers',
-      metric: 'addedUs',
-      what: `CPU added to a request of ${framework}`,
-    },
-    ...{ of: [nameOf(framework, 'Weir', redis)], per: nameOf(framework, 'peer', redis), atMost },
-    ...{ peer: nameOf(framework, 'peer', redis), floor: framework },
-  }
-}
-
 export const servers: Scenario = {
   id: 'servers',
   title: 'Whole servers',
   about: `CPU time of the server process for each request, ${CONNECTIONS} connections, ${CLIENTS} clients in turn, all allowed; load comes from another process. Weir limits by { limit, window } with draft-8 headers, express-rate-limit sends those too. Most of a request is the system's: sending the response wakes the load process, which takes longer the less that has to do; so look at user mode, too. Express itself takes so much that what is added there is within the noise.`,
-  goals: [
-    goal('Koa', false, 0.5),
-    goal('Nest on Fastify', false, 0.25),
-    goal('Koa', true, 0.36),
-    goal('Nest on Fastify', true, 0.29),
-    goal('Express', true, 0.5),
-  ],
+  goals: [],
   measure,
 }
 

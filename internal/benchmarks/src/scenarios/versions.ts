@@ -1,5 +1,5 @@
-// Weir beside Weir 0.1, in the same run. Not one of the scenarios of a whole run: only when asked
-// for by name.
+// Weir beside an earlier Weir, in the same run. Not one of the scenarios of a whole run: only when
+// asked for by name.
 
 import type { ChildProcess } from 'node:child_process'
 import { BUILT, endChild, nextMessage, startChild } from '../child.js'
@@ -8,29 +8,33 @@ import type { MiddlewareJob } from '../http/middleware-main.js'
 import type { Job } from '../memory/main.js'
 import type { Exercise } from '../memory/subject.js'
 import { BUCKET, FIXED, weir as memoryWeir, SLIDING } from '../memory/weir.js'
+import { type Contender, underLoad } from '../redis/processes.js'
+import { onRedis } from '../redis/stage.js'
 import { WEIR } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import { median } from '../statistics.js'
 import type { Metric, Row, Samples } from '../table.js'
 import type { RedisExercise, RedisTurn } from '../versions/main.js'
-import { built01 } from '../versions/past.js'
+import { builtAt } from '../versions/reference.js'
+import { oneByOne } from './alone.js'
+import { COMPARED, onCluster } from './cluster.js'
 import { middlewareTurn } from './middleware.js'
 import { WEIR_REFUSERS } from './refused.js'
 
 const metrics: readonly Metric[] = [
   { id: 'present', title: 'present', digits: 3, better: 'less' },
-  { id: 'reference', title: 'Weir 0.1', digits: 3, better: 'less' },
-  { id: 'ratio', title: 'present / 0.1', digits: 3, better: 'less' },
+  { id: 'reference', title: 'reference', digits: 3, better: 'less' },
+  { id: 'ratio', title: 'present / reference', digits: 3, better: 'less' },
 ]
 
 export const versions: Scenario = {
   id: 'versions',
-  title: 'Weir beside Weir 0.1',
+  title: 'Weir beside an earlier Weir',
   about:
-    'What no other scenario has both versions do: the same exercises by both, each in processes and with a Redis of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
+    'The same exercises by both, each in processes of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
   goals: [],
-  measure: (scale) => compare(scale, built01()),
+  measure: (scale) => compare(scale, builtAt(scale.reference)),
 }
 
 /**
@@ -39,13 +43,43 @@ export const versions: Scenario = {
 export async function compare(scale: Scale, reference: string): ReturnType<Scenario['measure']> {
   const sides = [BUILT, reference]
   return [
-    { id: 'redis', title: 'With Redis', metrics, rows: await onRedis(scale, sides) },
+    { id: 'load', title: 'With one Redis', metrics, rows: await onOneRedis(scale, sides) },
+    { id: 'redis', title: 'With a Redis each', metrics, rows: await withRedisEach(scale, sides) },
     { id: 'memory', title: 'In memory', metrics, rows: await inMemory(scale, sides) },
     { id: 'middleware', title: 'Middleware alone', metrics, rows: await alone(scale, sides) },
   ]
 }
 
-async function onRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+/** Both ask the same servers, since two servers that do the same work take different times. */
+async function onOneRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+  const bothOf = (name: string): Contender[] =>
+    sides.map((built) => ({ row: name, kind: 'weir', name, built }))
+  const all = WEIR.flatMap(bothOf)
+  const job = { list: 'single' } as const
+  const loaded = (exercise: 'distinct' | 'hot'): Promise<readonly Row[]> =>
+    onRedis([], (server) => underLoad([server], { ...job, exercise }, all, scale))
+  const alone = await onRedis([], (server) => oneByOne(server, all, [0, 0], scale))
+  return [
+    ...bothCpus('distinct keys', await loaded('distinct')),
+    ...bothCpus('hot key', await loaded('hot')),
+    ...bothCpus('one at a time', alone),
+    ...bothCpus('Cluster', await onCluster(COMPARED.flatMap(bothOf), scale)),
+  ]
+}
+
+/** @param rows for each subject, of the present and of the reference */
+function bothCpus(where: string, rows: readonly Row[]): readonly Row[] {
+  const rowsOf = (metric: string, what: string): Row[] => {
+    const subjects = [...new Set(rows.map(({ subject }) => subject))]
+    return subjects.map((subject) => {
+      const samples = rows.filter((row) => row.subject === subject).map((row) => row.samples)
+      return rowOf(`${subject}, ${where}, ${what}, us`, samples, metric)
+    })
+  }
+  return [...rowsOf('clientUs', 'client CPU'), ...rowsOf('redisUs', 'Redis CPU')]
+}
+
+async function withRedisEach(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = []
   const samplesOf = async (
     children: readonly ChildProcess[],

@@ -1,4 +1,4 @@
-// Weir 0.1, to run beside the present.
+// An earlier Weir, to run beside the present.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -6,19 +6,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT } from '../child.js'
 
-let copy: string | undefined
-
 /**
- * A copy of these benchmarks, where `@weir/*` is that of 0.1, built from git history. It is there
- * until the process ends.
+ * A copy of these benchmarks, where `@weir/*` is that of a commit, built from git history. The copy
+ * is there until the process ends.
+ * @param commit undefined: that of tools/reference.mjs
  */
-export function built01(): string {
-  if (copy !== undefined) return copy
+export function builtAt(commit: string | undefined): string {
   const tool = fileURLToPath(new URL('../../../../tools/reference.mjs', import.meta.url))
-  const reference = execFileSync(process.execPath, [tool], { encoding: 'utf8' }).trim()
+  const args = commit === undefined ? [tool] : [tool, commit]
+  const reference = execFileSync(process.execPath, args, { encoding: 'utf8' }).trim()
   const folder = mkdtempSync(join(reference, 'packages/benchmarks/dist-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   cpSync(BUILT, folder, { recursive: true })
-  copy = folder
   return folder
 }
