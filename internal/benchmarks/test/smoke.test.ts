@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
+import { BUCKET } from '../src/redis/weir.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { algorithms } from '../src/scenarios/algorithms.js'
@@ -31,7 +32,7 @@ test('a memory store is measured in a process of its own', async () => {
 })
 
 test('two versions are measured side by side', async () => {
-  const tables = await compare(TINY, BUILT)
+  const tables = await compare(TINY, BUILT, [BUCKET])
   for (const { rows } of tables) {
     for (const { samples } of rows) {
       for (const values of Object.values(samples)) {

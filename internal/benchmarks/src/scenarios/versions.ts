@@ -39,11 +39,16 @@ export const versions: Scenario = {
 
 /**
  * What two builds of the benchmarks, the present one and that of `reference`, need for the same.
+ * @param names of those that ask one Redis
  */
-export async function compare(scale: Scale, reference: string): ReturnType<Scenario['measure']> {
+export async function compare(
+  scale: Scale,
+  reference: string,
+  names: readonly string[] = WEIR,
+): ReturnType<Scenario['measure']> {
   const sides = [BUILT, reference]
   return [
-    { id: 'load', title: 'With one Redis', metrics, rows: await onOneRedis(scale, sides) },
+    { id: 'load', title: 'With one Redis', metrics, rows: await onOneRedis(scale, sides, names) },
     { id: 'redis', title: 'With a Redis each', metrics, rows: await withRedisEach(scale, sides) },
     { id: 'memory', title: 'In memory', metrics, rows: await inMemory(scale, sides) },
     { id: 'middleware', title: 'Middleware alone', metrics, rows: await alone(scale, sides) },
@@ -51,10 +56,14 @@ export async function compare(scale: Scale, reference: string): ReturnType<Scena
 }
 
 /** Both ask the same servers, since two servers that do the same work take different times. */
-async function onOneRedis(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+async function onOneRedis(
+  scale: Scale,
+  sides: readonly string[],
+  names: readonly string[],
+): Promise<readonly Row[]> {
   const bothOf = (name: string): Contender[] =>
     sides.map((built) => ({ row: name, kind: 'weir', name, built }))
-  const all = WEIR.flatMap(bothOf)
+  const all = names.flatMap(bothOf)
   const job = { list: 'single' } as const
   const loaded = (exercise: 'distinct' | 'hot'): Promise<readonly Row[]> =>
     onRedis([], (server) => underLoad([server], { ...job, exercise }, all, scale))
@@ -63,7 +72,10 @@ async function onOneRedis(scale: Scale, sides: readonly string[]): Promise<reado
     ...bothCpus('distinct keys', await loaded('distinct')),
     ...bothCpus('hot key', await loaded('hot')),
     ...bothCpus('one at a time', alone),
-    ...bothCpus('Cluster', await onCluster(COMPARED.flatMap(bothOf), scale)),
+    ...bothCpus(
+      'Cluster',
+      await onCluster(names.filter((name) => COMPARED.includes(name)).flatMap(bothOf), scale),
+    ),
   ]
 }
 
