@@ -4,15 +4,25 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parse } from 'luaparse'
-import { build } from 'vite'
+import { build, parseSync } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { modesLua } from '../src/algorithms/lua.generated.js'
+import { CALL_MODES } from '../src/algorithms/modes.js'
 import type { Policy } from '../src/algorithms/policy.js'
 import { scriptOf } from '../src/redis/transport/script.js'
 import { makePolicySet } from '../src/request.js'
 import { algorithms, policyFactories } from '../src/testing/algorithms.js'
 
 const src = resolve(import.meta.dirname, '../src')
+/** Still to be split. */
+const TO_SPLIT = [
+  ...['limiter/decision', 'limiter/limiter', 'memory/states', 'memory/store'],
+  ...['http/options', 'http/respond', 'layers/leases', 'layers/resilience/resilience'],
+  ...['live/limits-from', 'live/live-policies', 'overload/in-flight', 'overload/law'],
+  ...['redis/client/ioredis', 'redis/settings', 'redis/transport/plain-loop'],
+  ...['redis/transport/transport', 'testing/conformance', 'nest/src/limits'],
+]
+const isToSplit = (file: string): boolean => TO_SPLIT.some((each) => file.endsWith(`${each}.ts`))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
   (file) => !file.includes('generated'),
 )
@@ -127,6 +137,18 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
   expect(looking.sort()).toEqual([])
 })
 
+test('nothing outside algorithms/modes.ts lists modes: see their traits', () => {
+  const mode = `'(?:${Object.keys(CALL_MODES).join('|')})'`
+  const equals = `mode\\b\\)? [!=~]==? ${mode}`
+  const lists = new RegExp(
+    `[[(,]\\s*${mode},\\s*${mode}|${equals}\\s+(?:&&|\\|\\||and|or)\\s[^'\\n]*${equals}|case ${mode}:`,
+  )
+  const listing = files
+    .filter((file) => file !== 'algorithms/modes.ts' && /\.(ts|lua)$/.test(file))
+    .filter((file) => lists.test(readFileSync(join(src, file), 'utf8')))
+  expect(listing.filter((file) => !isToSplit(file))).toEqual([])
+})
+
 test('policies, memory store, layers and limiter run without node: modules', async () => {
   const rooms =
     /^(base|algorithms|memory|database|layers|live|limiter|overload)\/|^(store|request|settings)\.ts$/
@@ -146,6 +168,50 @@ test('policies, memory store, layers and limiter run without node: modules', asy
   const nodeModules = code.match(/["']node:[\w/]+["']|__vite-browser-external/g) ?? []
   expect([...new Set(nodeModules)].sort()).toEqual([])
 })
+
+describe('in the sources of all packages, comments included,', () => {
+  const MOST_LINES = { file: 300, function: 80 }
+  const packages = resolve(src, '../..')
+  const paths = readdirSync(packages).flatMap((name) => {
+    const within = readdirSync(join(packages, name, 'src'), { recursive: true, encoding: 'utf8' })
+    return within.map((path) => `${name}/src/${path}`)
+  })
+  const texts = paths
+    .filter((path) => /(?<!\.generated)\.(ts|lua)$/.test(path) && !isToSplit(path))
+    .map((path) => [path, readFileSync(join(packages, path), 'utf8')] as const)
+  const linesOf = (text: string): number => text.trimEnd().split('\n').length
+
+  test(`no file has more than ${MOST_LINES.file} lines`, () => {
+    const long = texts.filter(([, text]) => linesOf(text) > MOST_LINES.file)
+    expect(long.map(([path, text]) => `${path}: ${linesOf(text)}`)).toEqual([])
+  })
+
+  // A kernel in Lua is one function with all others in it, as a file is.
+  test(`no function of TypeScript has more than ${MOST_LINES.function} lines`, () => {
+    const typed = texts.filter(([path]) => path.endsWith('.ts'))
+    const long = typed.flatMap(([path, text]) =>
+      functionsIn(path, text)
+        .map((body) => ({ lines: linesOf(body), head: body.split('\n')[0] }))
+        .filter(({ lines }) => lines > MOST_LINES.function)
+        .map(({ lines, head }) => `${path}: ${lines}: ${head}`),
+    )
+    expect(long).toEqual([])
+  })
+})
+
+/** The texts of all functions in a file, also of those within others. */
+function functionsIn(path: string, text: string): string[] {
+  const found: string[] = []
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { type, start, end } = node as { type?: string; start: number; end: number }
+    if (/^(Arrow)?Function(Declaration|Expression)$/.test(`${type}`))
+      found.push(text.slice(start, end))
+    for (const child of Object.values(node)) visit(child)
+  }
+  visit(parseSync(path, text).program)
+  return found
+}
 
 describe('Lua', () => {
   const ALLOWED = ['redis', 'KEYS', 'ARGV', 'cmsgpack', 'math', 'string', 'tonumber', 'type']

@@ -7,6 +7,7 @@
 //   0ms    consume 1               yes      1     0ms    500ms
 //   300ms  refund 1 until 500ms    yes      2     0ms    0ms
 
+import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { makePolicySet } from '../request.js'
@@ -41,7 +42,7 @@ export async function replayTrace(
   const startMs = clock.nowUs() / 1_000
   const steps = parseTrace(text)
   const needRecovery = new Set(
-    steps.filter(({ mode }) => RECOVERY.includes(mode)).map(({ section }) => section),
+    steps.filter(({ mode }) => traitsOf(mode).isForStore).map(({ section }) => section),
   )
   for (const step of steps) {
     if (store.recovers !== true && needRecovery.has(step.section)) continue
@@ -58,9 +59,6 @@ export async function replayTrace(
     }
   }
 }
-
-/** Modes that a store need not know unless it says that it recovers. */
-const RECOVERY: readonly Mode[] = ['reconcile', 'restore']
 
 /** The calls of a trace. */
 export function parseTrace(text: string): TraceStep[] {
