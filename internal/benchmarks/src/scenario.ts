@@ -27,7 +27,7 @@ export interface Scale {
   /** Whether client and servers share a core under load: where the system puts them differs from
    *  run to run. */
   readonly oneCore: boolean
-  /** The commit that the scenario `versions` compares with; undefined: that of tools/reference.mjs. */
+  /** The commit that `versions` compares with; undefined: that of tools/reference.mjs. */
   readonly reference: string | undefined
 }
 
