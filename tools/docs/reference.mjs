@@ -7,11 +7,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SignatureKind, SymbolFlags } from 'typescript/unstable/sync'
+import typescript from 'typescript-6'
 import { pages } from './pages.mjs'
 import { openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
 
+const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
 /** The options that one looks for first. */
 const FIRST = [
   'limit',
@@ -49,7 +50,7 @@ const FOREIGN = [
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = join(root, 'docs/reference')
-const { checker, exportsOf, nodesOf, close } = openSource(root)
+const { checker, exportsOf } = openSource(root)
 const missing = []
 /** On which page each export is. */
 const places = new Map(
@@ -61,7 +62,6 @@ const written = new Map([
   ['README.md', contents()],
   ...pages.map((page) => [page.file, pageOf(page)]),
 ])
-close()
 if (missing.length > 0) throw new Error(`without a comment: ${missing.join(', ')}`)
 check(process.argv.includes('--check'))
 
@@ -121,7 +121,7 @@ function sectionOf({ name, title = name, from = 'core', members = true, omit = [
 /** What goes before the errors and examples of an export, and what goes after them. */
 function bodyOf(symbol, name, shown) {
   const { flags } = symbol
-  const [node] = nodesOf(symbol)
+  const [node] = symbol.declarations
   if (flags & SymbolFlags.Function) return [callOf(symbol, name, SignatureKind.Call, shown)]
   if (flags & SymbolFlags.Class) return classOf(symbol, name, shown)
   const written = (node.type?.getText() ?? '').replace(/readonly /g, '')
@@ -156,17 +156,17 @@ function callOf(symbol, name, kind, shown) {
   const parameters = signature.getParameters()
   const at = parameters.findIndex((parameter) => parameter.name === 'options')
   const names = parameters.map((each) => {
-    const dots = nodesOf(each)[0]?.dotDotDotToken ? '...' : ''
+    const dots = each.declarations[0]?.dotDotDotToken ? '...' : ''
     return `${dots}${each.name}${isOptional(each) ? '?' : ''}`
   })
   const call = code(`${kind === SignatureKind.Construct ? 'new ' : ''}${name}(${names.join(', ')})`)
   if (at < 0) return call
-  return `${call}\n\n${shown(checker.getParameterType(signature, at), true)}`
+  return `${call}\n\n${shown(checker.getTypeOfSymbol(parameters[at]), true)}`
 }
 
 function classOf(symbol, name, shown) {
   const all = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
-  const members = all.filter((member) => !/^__/.test(member.name))
+  const members = all.filter((member) => !/^(__|#)/.test(member.name))
   const isMethod = ({ flags }) => (flags & SymbolFlags.Method) !== 0
   const properties = members.filter((member) => !isMethod(member))
   return [
@@ -193,7 +193,7 @@ function methodsOf(symbol, names) {
 }
 
 function methodOf(symbol, owner) {
-  const nodes = nodesOf(symbol)
+  const nodes = symbol.declarations
   const shown = nodes.length > 1 ? nodes.filter(({ body }) => body === undefined) : nodes
   const lines = shown.map((node) => {
     const whole = node.getText().slice(0, node.body ? -node.body.getText().length : undefined)
@@ -211,7 +211,7 @@ function methodOf(symbol, owner) {
 function list(symbols, owner, isGiven) {
   const rank = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
   return [...symbols]
-    .filter(({ name }) => !name.startsWith('__'))
+    .filter(({ name }) => !/^(__|#)/.test(name))
     .sort((one, other) => rank(one) - rank(other))
     .map((symbol) => bulletOf(symbol, owner, isGiven))
     .join('\n')
@@ -230,13 +230,13 @@ function bulletOf(symbol, owner, isGiven) {
 
 function isOptional(symbol) {
   return (
-    (symbol.flags & SymbolFlags.Optional) !== 0 || nodesOf(symbol)[0]?.initializer !== undefined
+    (symbol.flags & SymbolFlags.Optional) !== 0 || symbol.declarations[0]?.initializer !== undefined
   )
 }
 
 /** As a user would say it: without the generics that adapters fill in. */
 function typeText(symbol) {
-  const node = nodesOf(symbol).find(
+  const node = symbol.declarations.find(
     (each) => each.type && !/^(never|undefined)$/.test(each.type.getText()),
   )
   const isAccessor = (symbol.flags & SymbolFlags.GetAccessor) !== 0
@@ -263,7 +263,7 @@ function typeText(symbol) {
 }
 
 function commentOf(symbol, owner) {
-  const text = symbol.getDocumentationComment(checker).trim()
+  const text = displayPartsToString(symbol.getDocumentationComment(checker)).trim()
   if (text === '') missing.push(owner)
   return withLinks(text)
 }
@@ -272,7 +272,9 @@ function commentOf(symbol, owner) {
 function endOf(symbol, from) {
   const tags = symbol.getJsDocTags(checker)
   const textsOf = (tag) =>
-    tags.filter(({ name, text }) => name === tag && text).map(({ text }) => text.trim())
+    tags
+      .filter(({ name, text }) => name === tag && text)
+      .map(({ text }) => displayPartsToString(text).trim())
   const thrown = textsOf('throws').map((text) => {
     const [, types, rest] = /^\{(.*?)\} (.*)$/s.exec(text)
     const colon = rest.startsWith('WEIR_') ? ':' : ''

@@ -1,6 +1,10 @@
 // The packages as TypeScript's compiler sees them, from their sources: nothing has to be built.
+// TypeScript 6 is the last version so far with a stable API for this.
 import { join } from 'node:path'
-import { API, SymbolFlags } from 'typescript/unstable/sync'
+import typescript from 'typescript-6'
+
+const { convertCompilerOptionsFromJson, createProgram, readConfigFile, SymbolFlags, sys } =
+  typescript
 
 const ENTRIES = {
   core: 'packages/core/src/index.ts',
@@ -17,29 +21,20 @@ const ENTRIES = {
 }
 
 export function openSource(root) {
-  const config = join(root, 'tsconfig.reference.json')
   const pathOf = (name) => join(root, ENTRIES[name])
-  const compilerOptions = {
-    ...{ noEmit: true, types: ['node'], experimentalDecorators: true, erasableSyntaxOnly: false },
-    paths: {
-      '@weir/core': [pathOf('core')],
-      '@weir/core/*': [
-        join(root, 'packages/core/src/*.ts'),
-        join(root, 'packages/core/src/*/index.ts'),
-      ],
+  const core = { '@weir/core': [pathOf('core')] }
+  const rooms = ['packages/core/src/*.ts', 'packages/core/src/*/index.ts']
+  const { config } = readConfigFile(join(root, 'tsconfig.base.json'), sys.readFile)
+  const { options } = convertCompilerOptionsFromJson(
+    {
+      ...config.compilerOptions,
+      ...{ noEmit: true, experimentalDecorators: true, erasableSyntaxOnly: false },
+      paths: { ...core, '@weir/core/*': rooms.map((path) => join(root, path)) },
     },
-  }
-  const files = Object.keys(ENTRIES).map(pathOf)
-  const text = JSON.stringify({ extends: './tsconfig.base.json', compilerOptions, files })
-  const api = new API({
-    cwd: root,
-    fs: {
-      readFile: (path) => (path === config ? text : undefined),
-      fileExists: (path) => (path === config ? true : undefined),
-    },
-  })
-  const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)
-  const { checker, program } = project
+    root,
+  )
+  const program = createProgram(Object.keys(ENTRIES).map(pathOf), options)
+  const checker = program.getTypeChecker()
   const found = new Map()
   const declared = (symbol) =>
     symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
@@ -56,8 +51,5 @@ export function openSource(root) {
       found.set(entry, all)
       return all
     },
-    /** Where a symbol is declared. */
-    nodesOf: (symbol) => symbol.declarations.map((each) => each.resolve(project)),
-    close: () => api.close(),
   }
 }
