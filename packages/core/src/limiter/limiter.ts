@@ -14,7 +14,7 @@ import { memoryStore } from '../memory/store.js'
 import { checkedKey, type Key, LongKeyError, type PolicyInput } from '../policy-input.js'
 import { correctionOf, MadeTarget, partOfTarget } from '../request.js'
 import type { ConsumeRequest, Mode, PolicySet, Store, StoreRequest } from '../store.js'
-import { AskLine } from './asking.js'
+import { RetryQueue } from './retry-queue.js'
 import {
   type Cost,
   checkedCosts,
@@ -60,7 +60,7 @@ import {
 } from './policy-set.js'
 import { Priorities } from './priority.js'
 import { type LimiterStats, statsOf } from './stats.js'
-import { TurnLine } from './turns.js'
+import { TurnQueue } from './turn-queue.js'
 import { Waiting } from './waiting.js'
 
 type Watched = 'consume' | 'peek'
@@ -128,10 +128,10 @@ export class RateLimiter {
       layer,
       time,
       maxWaiting: { perKey, total },
-      lineFor: (request, ended) =>
+      queueFor: (request, ended) =>
         this.#reserves(request)
-          ? new TurnLine(layer, time, request.target, ended)
-          : new AskLine(layer, time, ended),
+          ? new TurnQueue(layer, time, request.target, ended)
+          : new RetryQueue(layer, time, ended),
     })
     const isNamed = name !== undefined
     const counters = this.#counters

@@ -1,6 +1,6 @@
 // Who waits in this process, and how many may. A key's line is one of two kinds: of a lone bucket,
-// turns are reserved in the store (turns.ts); of everything else, the first in line asks when it
-// may pass (asking.ts).
+// turns are reserved in the store (turn-queue.ts); of everything else, the first in line asks when it
+// may pass (retry-queue.ts).
 
 import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
@@ -29,7 +29,7 @@ export interface Waiter {
 }
 
 /** Those of one class who wait under one key. */
-export interface Line {
+export interface Queue {
   /** How many wait, or have asked to. */
   readonly size: number
   join(waiter: Waiter): void
@@ -42,7 +42,7 @@ export interface WaitingOptions {
   readonly time: Time
   readonly maxWaiting: { readonly perKey: number; readonly total: number }
   /** A line for requests like this one; it says when it has ended. */
-  readonly lineFor: (request: ConsumeRequest, ended: () => void) => Line
+  readonly queueFor: (request: ConsumeRequest, ended: () => void) => Queue
 }
 
 /** What somebody asks who would wait. */
@@ -61,7 +61,7 @@ export interface Waited {
 
 export class Waiting {
   readonly #options: WaitingOptions
-  readonly #linesOf: (policySet: PolicySet) => Map<string, Line> = memoized(() => new Map())
+  readonly #queuesOf: (policySet: PolicySet) => Map<string, Queue> = memoized(() => new Map())
   /** All who wait, with what to do once one has left. */
   readonly #waiters: Map<Waiter, () => void> = new Map()
 
@@ -124,7 +124,7 @@ export class Waiting {
   }
 
   #join(waiter: Waiter): void {
-    const { maxWaiting, lineFor } = this.#options
+    const { maxWaiting, queueFor } = this.#options
     const { request } = waiter
     const { target, costs, keep } = request
     const { policies } = target.policySet
@@ -135,19 +135,19 @@ export class Waiting {
       this.#turnAway(waiter, false)
       return
     }
-    const lines = this.#linesOf(target.policySet)
+    const queues = this.#queuesOf(target.policySet)
     // One class does not wait behind another.
     const id = idWithKeep(idOf(target), keep)
-    const known = lines.get(id)
+    const known = queues.get(id)
     const size = known?.size ?? 0
     if (size >= maxWaiting.perKey || this.#waiters.size >= maxWaiting.total) {
       this.#turnAway(waiter, size > 0)
       return
     }
-    const line: Line = known ?? lineFor(request, () => lines.get(id) === line && lines.delete(id))
-    lines.set(id, line)
-    this.#waiters.set(waiter, () => line.left(waiter))
-    line.join(waiter)
+    const queue: Queue = known ?? queueFor(request, () => queues.get(id) === queue && queues.delete(id))
+    queues.set(id, queue)
+    this.#waiters.set(waiter, () => queue.left(waiter))
+    queue.join(waiter)
   }
 
   /** For who is not to wait. Where others do it is not to pass them; else it may pass at once. */

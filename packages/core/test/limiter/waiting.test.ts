@@ -10,8 +10,8 @@ import {
   type WaitDecision,
 } from '../../src/index.js'
 import type { Layer, LayerRequest } from '../../src/layer.js'
-import { AskLine } from '../../src/limiter/asking.js'
-import { TurnLine } from '../../src/limiter/turns.js'
+import { RetryQueue } from '../../src/limiter/retry-queue.js'
+import { TurnQueue } from '../../src/limiter/turn-queue.js'
 import { type Waited, Waiting } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
@@ -362,10 +362,10 @@ function fleet(time: VirtualTime, latencyMs = 5) {
       layer,
       time,
       maxWaiting: { perKey: 1_000, total: 10_000 },
-      lineFor: ({ target }, ended) =>
+      queueFor: ({ target }, ended) =>
         target.policySet.policies[0]?.kernel?.within
-          ? new TurnLine(layer, time, target, ended)
-          : new AskLine(layer, time, ended),
+          ? new TurnQueue(layer, time, target, ended)
+          : new RetryQueue(layer, time, ended),
     })
   return {
     store,
@@ -547,7 +547,7 @@ describe('the line of a bucket', () => {
       const time = virtualTime()
       const { layer } = fleet(time, 0)
       const target = { policySet, key: 'k' }
-      const line = new TurnLine(layer, time, target, () => {})
+      const line = new TurnQueue(layer, time, target, () => {})
       const join = () => {
         const request = {
           ...consuming(policySet),
@@ -557,7 +557,7 @@ describe('the line of a bucket', () => {
           },
         }
         const waiter = { request, untilMs: Infinity, hasLeft: false, decided() {}, failed() {} }
-        line.join(waiter)
+        queue.join(waiter)
       }
       for (let i = 0; i < length; i += 1) join()
       await time.advance(20)
@@ -711,15 +711,15 @@ describe('a line that asks', () => {
         pending.decided(store.decide(request as StoreRequest) as never)
       },
     }
-    for (const lineFor of [
-      (_: unknown, ended: () => void) => new AskLine(layer, time, ended),
-      ({ target }: StoreRequest, ended: () => void) => new TurnLine(layer, time, target, ended),
+    for (const queueFor of [
+      (_: unknown, ended: () => void) => new RetryQueue(layer, time, ended),
+      ({ target }: StoreRequest, ended: () => void) => new TurnQueue(layer, time, target, ended),
     ]) {
       const waiting = new Waiting({
         layer,
         time,
         maxWaiting: { perKey: 1, total: 1 },
-        lineFor,
+        queueFor,
       })
       const wait = () =>
         waiting.wait({
@@ -844,7 +844,7 @@ describe('a line that asks', () => {
       layer,
       time,
       maxWaiting: { perKey: 10, total: 10 },
-      lineFor: (_, ended) => new AskLine(layer, time, ended),
+      queueFor: (_, ended) => new RetryQueue(layer, time, ended),
     })
     const wait = (cost: number) =>
       line.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })

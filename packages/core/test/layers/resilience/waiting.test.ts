@@ -4,8 +4,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { layerOf } from '../../../src/layer.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
-import { AskLine } from '../../../src/limiter/asking.js'
-import { TurnLine } from '../../../src/limiter/turns.js'
+import { RetryQueue } from '../../../src/limiter/retry-queue.js'
+import { TurnQueue } from '../../../src/limiter/turn-queue.js'
 import { Waiting } from '../../../src/limiter/waiting.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
@@ -42,10 +42,10 @@ function world(deadlineMs = 100) {
     layer,
     time,
     maxWaiting: { perKey: 100, total: 100 },
-    lineFor: ({ target }, ended) =>
+    queueFor: ({ target }, ended) =>
       target.policySet === QUEUE
-        ? new TurnLine(layer, time, target, ended)
-        : new AskLine(layer, time, ended),
+        ? new TurnQueue(layer, time, target, ended)
+        : new RetryQueue(layer, time, ended),
   })
   const wait = (policySet: PolicySet, signal?: AbortSignal, cost = 1) =>
     waiting.wait({

@@ -11,7 +11,7 @@ import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { StoreResult, Target } from '../store.js'
-import { Alarm, askSafely, denied, type Line, takeOut, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, type Queue, takeOut, type Waiter } from './waiting.js'
 
 /** Units that were reserved at once, or what is left of them. */
 interface Run {
@@ -30,7 +30,7 @@ interface Placed {
   readonly place: number
 }
 
-export class TurnLine implements Line {
+export class TurnQueue implements Queue {
   readonly #layer: Layer
   readonly #time: Time
   readonly #target: Target
@@ -45,7 +45,7 @@ export class TurnLine implements Line {
   readonly #alarm: Alarm
   #places = 0
   #calls = 0
-  // Lines may be long, so that these are counted and not summed up: units of `#row`, of `#waiters`
+  // Queues may be long, so that these are counted and not summed up: units of `#row`, of `#waiters`
   // and of `#asking`.
   #reserved = 0
   #waitedFor = 0

@@ -6,12 +6,12 @@
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import type { StoreResult } from '../store.js'
-import { Alarm, askSafely, denied, giveBack, type Line, takeOut, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, giveBack, type Queue, takeOut, type Waiter } from './waiting.js'
 
 /** Waiters that ask in one, at the most. */
 const MOST = 1_000
 
-export class AskLine implements Line {
+export class RetryQueue implements Queue {
   readonly #layer: Layer
   readonly #time: Time
   readonly #ended: () => void
