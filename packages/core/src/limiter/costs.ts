@@ -1,46 +1,15 @@
 // Costs by the names of policies, and what a correction of a decision comes to.
 
+import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { checkedCost, type PolicyUse } from '../policy-input.js'
-import type { Mode, StoreRequest, Target } from '../store.js'
+import type { Mode } from '../store.js'
+import type { LimiterRequest } from './limiter-request.js'
 import type { Resolved } from './policy-set.js'
 
 /** Units of each policy; or of some of them, by their names. */
 export type Cost = number | Readonly<Record<string, number>>
-
-/** A request of a limiter: with the policies as they were given, where that says more. */
-export type LimiterRequest<Of extends StoreRequest = StoreRequest> = Of & {
-  readonly uses?: readonly PolicyUse[] | undefined
-  /** Who is limited, as it was given: the target has the name of it. */
-  readonly key?: string | undefined
-  /** Its class, of which `keep` follows. */
-  readonly priority?: string | undefined
-}
-
-/** A class: see those of request.ts. */
-export class MadeRequest {
-  readonly mode: Mode
-  readonly target: Target
-  readonly costs: readonly number[]
-  readonly count = 1
-  readonly uses: readonly PolicyUse[] | undefined
-  readonly key: string
-
-  constructor(
-    mode: Mode,
-    target: Target,
-    costs: readonly number[],
-    uses: readonly PolicyUse[] | undefined,
-    key: string,
-  ) {
-    this.mode = mode
-    this.target = target
-    this.costs = costs
-    this.uses = uses
-    this.key = key
-  }
-}
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_COST unless it is whole, and from 1 to `most` */
 export function checkUnits(what: string, units: number, most: number): void {
@@ -72,7 +41,7 @@ export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'):
   // None where a policy function has failed: its names are not known.
   if (uses.length > 0) mustBeKnown(cost, uses)
   return policies.map(({ name }, i) => {
-    return named(cost, name) ?? (mode === 'refund' ? 0 : (ownCosts?.[i] ?? 1))
+    return named(cost, name) ?? (traitsOf(mode).givesOnly ? 0 : (ownCosts?.[i] ?? 1))
   })
 }
 

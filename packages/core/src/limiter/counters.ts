@@ -1,5 +1,5 @@
 // What a limiter counts: plain numbers in arrays that are made once, so that counting a decision
-// allocates nothing and looks nothing up. decision.ts counts; stats.ts reads.
+// allocates nothing and looks nothing up. counting.ts counts; stats.ts reads.
 
 import type { Policy } from '../algorithms/policy.js'
 import { waitChannel } from '../base/channels.js'

@@ -1,12 +1,20 @@
-// The options of a limiter and of its calls, and what they are to be.
+// The options of a limiter and of its calls, and their checks.
 
+import { traitsOf } from '../algorithms/modes.js'
 import { checkedName } from '../algorithms/policy.js'
 import type { Duration } from '../base/duration.js'
 import { invalid } from '../base/errors.js'
-import { type Checks, checkAll, ofType, unchecked, wholeNumber } from '../base/options.js'
+import {
+  type Checks,
+  checkAll,
+  checkedOptions,
+  ofType,
+  unchecked,
+  wholeNumber,
+} from '../base/options.js'
 import type { PolicyInput } from '../policy-input.js'
 import { checkStore, checkWhen } from '../request.js'
-import type { Store, WhenUnavailable } from '../store.js'
+import type { Mode, Store, WhenUnavailable } from '../store.js'
 import type { Cost } from './costs.js'
 import type { Decision } from './decision.js'
 import { checkReserve } from './priority.js'
@@ -102,6 +110,16 @@ export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
 function checkWhenPolicyFails(given: unknown): void {
   if (given === 'deny' || given === 'allow' || (typeof given === 'object' && given !== null)) return
   throw invalid('WEIR_INVALID_OPTION', 'whenPolicyFails', given, "'deny', 'allow' or a policy")
+}
+
+/** Not by a list of names, whose methods would take a tenth of a decision in memory. */
+export function checkCallOptions(options: DecideOptions, mode: Mode): void {
+  const takesClass = traitsOf(mode).judges
+  let isKnown = typeof options === 'object' && options !== null
+  for (const name in options)
+    isKnown &&= name === 'cost' || name === 'policy' || (takesClass && name === 'priority')
+  if (isKnown) return
+  checkedOptions(options, `${mode}()`, ['cost', 'policy', ...(takesClass ? ['priority'] : [])])
 }
 
 export function checkSignal(signal: AbortSignal): void {

@@ -1,10 +1,9 @@
-// The policies of a limiter, sorted for the store.
+// Resolves policies, as users give them, into policy sets, by their names in a limiter.
 
-import { counterOf, isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
+import { isPolicy, type Policy, withoutLimitInName } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
 import { quote, typeError } from '../base/errors.js'
 import { nameOfKey } from '../base/key-name.js'
-import { type Place, placeOf } from '../base/places.js'
 import { warnOnce } from '../base/warnings.js'
 import {
   checkedUses,
@@ -16,6 +15,7 @@ import {
 import { makePolicySet, textOfWhen } from '../request.js'
 import type { PolicyKey, PolicySet, Store, WhenUnavailable } from '../store.js'
 import type { AdaptiveState, LimiterCounters } from './counters.js'
+import { warnOfAlgorithms } from './namesakes.js'
 
 /** A policy input, checked and sorted for the store. */
 export interface Resolved {
@@ -38,17 +38,17 @@ interface Owner {
   readonly limiter: string
   /** Whether the user gave it that name. */
   readonly isNamed: boolean
-  /** That will decide. */
+  /** The store that decides. */
   readonly store: Store
-  /** For policies that say nothing of it. */
+  /** For policies that do not say it themselves. */
   readonly whenUnavailable: WhenUnavailable | undefined
-  /** What it counts. */
+  /** What the limiter counts. */
   readonly counters: LimiterCounters
 }
 
 const stores: WeakMap<PolicySet, Store> = new WeakMap()
 
-/** The store that a policy set was made for: what a receipt need not carry. */
+/** The store that a policy set was made for, so that no receipt carries it. */
 export function storeOf(policySet: PolicySet): Store | undefined {
   return stores.get(policySet)
 }
@@ -113,65 +113,6 @@ export function checkHasEffect(
 /** The values, if there are any. */
 function someOf<Value>(values: Value[]): Value[] | undefined {
   return values.some((value) => value !== undefined) ? values : undefined
-}
-
-function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: Store): void {
-  for (const { name, kernel } of policies) {
-    const before = noted(store, `${limiter}/${name}`, String(kernel?.id))
-    if (before === undefined || before === kernel?.id) continue
-    const what = `policy ${quote(name)} of limiter "${limiter}" had another algorithm before`
-    warnOnce('WEIR_CHANGED_ALGORITHM', limiter, `${what}, so it counts anew; give each a name`)
-  }
-}
-
-/** For policies that are the same for all requests: others that count under the same names. */
-export function warnOfNamesake({ policySet, policyKeys }: Resolved, store: Store): void {
-  policySet?.policies.forEach((policy, i) => {
-    const { name } = policySet
-    const counter = `${name}/${policy.name}/${counterOf(policy)}`
-    // Keys of their own may well be different ones.
-    if (policyKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
-    const what = `two limiters named "${name}" share the counters of policy "${policy.name}"`
-    const where = 'on one store, or on Redis stores that count in one place'
-    const remedy = 'give each limiter a name, pass shared: true if they are meant to share'
-    const rest = 'or close the store that is no longer used'
-    warnOnce('WEIR_SHARED_NAME', counter, `${what}, ${where}; ${remedy}, ${rest}`)
-  })
-}
-
-/** A limiter that has these policies is closed: another may have its name. */
-export function freeNames({ policySet }: Resolved, store: Store): void {
-  for (const policy of policySet?.policies ?? [])
-    notesOf(store).delete(`${policySet?.name}/${policy.name}/${counterOf(policy)}`)
-}
-
-/** What a limiter has noted of a name. The place is its store's, if that has one. */
-interface Note {
-  readonly text: string
-  readonly place: Place | undefined
-}
-
-const MAX_NOTES = 10_000
-const MAX_PLACES = 1_000
-const notesOnStores: WeakMap<Store, Recent<Note>> = new WeakMap()
-const notesAtPlaces: Recent<Recent<Note>> = new Recent(MAX_PLACES)
-
-/** What limiters have noted lately on a store, and on all that count where it does. */
-function notesOf(store: Store): Recent<Note> {
-  const place = placeOf(store)
-  const known = place === undefined ? notesOnStores.get(store) : notesAtPlaces.get(place.name)
-  const notes = known ?? new Recent(MAX_NOTES)
-  if (place === undefined) notesOnStores.set(store, notes)
-  else notesAtPlaces.set(place.name, notes)
-  return notes
-}
-
-/** Notes something of a name. Returns what was noted before, unless that store is closed. */
-function noted(store: Store, name: string, text: string): string | undefined {
-  const notes = notesOf(store)
-  const before = notes.get(name)
-  notes.set(name, { text, place: placeOf(store) })
-  return before?.place?.isClosed ? undefined : before?.text
 }
 
 /**

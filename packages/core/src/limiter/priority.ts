@@ -4,7 +4,7 @@ import { checkedName } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { invalid, quote } from '../base/errors.js'
 import type { ConsumeRequest, PolicySet } from '../store.js'
-import type { LimiterRequest } from './costs.js'
+import type { LimiterRequest } from './limiter-request.js'
 
 /** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
 const CRITICAL = 'critical'

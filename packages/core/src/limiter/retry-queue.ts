@@ -1,15 +1,15 @@
-// The line of a key where turns cannot be reserved: of windows, and of several policies. First come
-// first served in this process: the first in line asks, together with those behind it of the same
-// costs, and again when the store says that it may pass. So there is one call at a time, and who
-// costs much is not passed by those who cost little. Between processes whoever asks first is first.
+// The queue of a key whose turns cannot be reserved: of windows, and of several policies. First
+// come, first served in this process: the first waiter asks, together with those behind it that
+// have the same costs, and asks again when the store says that it may pass. So there is one call at
+// a time, and small costs do not pass a large one. Between processes, the first to ask is first.
 
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import type { StoreResult } from '../store.js'
-import { Alarm, askSafely, denied, giveBack, type Queue, takeOut, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, giveBack, type Queue, takeOut, type Waiter } from './queue.js'
 
-/** Waiters that ask in one, at the most. */
-const MOST = 1_000
+/** The most waiters that share a call. */
+const MAX_TOGETHER = 1_000
 
 export class RetryQueue implements Queue {
   readonly #layer: Layer
@@ -19,10 +19,10 @@ export class RetryQueue implements Queue {
   readonly #alarm: Alarm
   #isAsking = false
   #isLooping = false
-  /** What the store said last. */
+  /** The store's last answer. */
   #last: StoreResult | undefined
 
-  /** @param ended called when nobody waits and nothing is on its way */
+  /** @param ended called when nobody waits and no call is under way */
   constructor(layer: Layer, time: Time, ended: () => void) {
     this.#layer = layer
     this.#time = time
@@ -36,7 +36,7 @@ export class RetryQueue implements Queue {
 
   join(waiter: Waiter): void {
     this.#waiters.push(waiter)
-    // What the store said last may no longer hold, so who cannot wait for so long has it asked.
+    // The store's last answer may no longer hold, so it is asked again for an impatient waiter.
     if (!canWait(waiter, this.#alarm.atMs)) this.#alarm.set(Number.POSITIVE_INFINITY)
     this.#ask()
   }
@@ -46,13 +46,13 @@ export class RetryQueue implements Queue {
     // Several may have left at once.
     takeOut(this.#waiters, ({ hasLeft }) => hasLeft)
     const [first] = this.#waiters
-    // Those behind it may have less to wait for.
+    // The next waiter may have less to wait for.
     if (first === undefined || (wasFirst && !isAlike(first, waiter)))
       this.#alarm.set(Number.POSITIVE_INFINITY)
     this.#ask()
   }
 
-  /** Asks for the first in line, and for those behind it of the same costs. */
+  /** Asks for the first waiter, and for those behind it that have the same costs. */
   #ask(): void {
     if (this.#isLooping) return
     this.#isLooping = true
@@ -75,17 +75,17 @@ export class RetryQueue implements Queue {
     if (this.size === 0 && !this.#isAsking) this.#ended()
   }
 
-  /** How many stand at the front who cost the same. */
+  /** How many waiters at the front have the same costs. */
   #alike(first: Waiter): number {
     let count = 0
-    while (count < MOST && isAlike(this.#waiters[count], first)) count += 1
+    while (count < MAX_TOGETHER && isAlike(this.#waiters[count], first)) count += 1
     return count
   }
 
   #answered(asked: Waiter, count: number, result: StoreResult): void {
     this.#isAsking = false
     this.#last = result
-    // Some may have left meanwhile, and others have come.
+    // Since the call, waiters may have left, and others may have come.
     const passing = this.#waiters.splice(0, Math.min(result.granted, this.#alike(asked)))
     for (const waiter of passing) waiter.decided({ ...result, granted: 1 })
     const spare = result.granted - passing.length
@@ -95,10 +95,10 @@ export class RetryQueue implements Queue {
     this.#ask()
   }
 
-  /** Those who were not granted wait, or are denied. */
+  /** Keeps the waiters that were not granted, or denies them. */
   #wait(asked: Waiter, result: StoreResult): void {
-    const { waitMs, unavailableMs } = waitOf(result)
-    if (unavailableMs !== undefined || waitMs === Number.POSITIVE_INFINITY) {
+    const waitMs = waitMsOf(result)
+    if (result.unavailableMs !== undefined || waitMs === Number.POSITIVE_INFINITY) {
       const refused = this.#waiters.splice(0, this.#alike(asked))
       for (const waiter of refused) waiter.decided({ ...result, granted: 0 })
       return
@@ -114,7 +114,7 @@ export class RetryQueue implements Queue {
     if (patient.length > 0) this.#alarm.set(atMs)
   }
 
-  /** Denies those who cannot wait for as long as the first in line has to. */
+  /** Denies waiters that cannot wait for as long as the first one must. */
   #denyBehind(): void {
     const { atMs } = this.#alarm
     const last = this.#last
@@ -131,7 +131,7 @@ export class RetryQueue implements Queue {
   }
 }
 
-/** Waits are whole ms, rounded up: a timeout of just what was named is enough. */
+/** The store's waits are whole ms, rounded up: a timeout of exactly such a wait is enough. */
 function canWait({ untilMs }: Waiter, atMs: number): boolean {
   return untilMs + 1 >= atMs
 }
@@ -141,7 +141,7 @@ function isAlike(one: Waiter | undefined, other: Waiter): boolean {
   return costs?.every((cost, i) => cost === other.request.costs[i]) === true
 }
 
-/** A result as it is to one of other costs. */
+/** The result for a waiter of other costs. */
 function costing(result: StoreResult, { request }: Waiter): StoreResult {
   const policies = result.policies.map((each, i) => {
     return { ...each, cost: request.costs[i] as number }
@@ -149,13 +149,10 @@ function costing(result: StoreResult, { request }: Waiter): StoreResult {
   return { ...result, policies }
 }
 
-/** How long until the next one fits. */
-function waitOf({ policies, unavailableMs }: StoreResult): {
-  waitMs: number
-  unavailableMs: number | undefined
-} {
+/** Ms until the next waiter may pass. */
+function waitMsOf({ policies }: StoreResult): number {
   let waitMs = 0
   for (const { remaining, cost, retryAfterMs } of policies)
     if (remaining < cost) waitMs = Math.max(waitMs, retryAfterMs)
-  return { waitMs, unavailableMs }
+  return waitMs
 }

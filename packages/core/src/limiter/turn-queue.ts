@@ -1,27 +1,27 @@
-// The line of a key of which a bucket is the only policy. Each who joins reserves its turn in the
-// store, in one call; order is the store's, across processes.
+// The queue of a key whose only policy is a bucket. Each waiter that joins reserves its turn in the
+// store, in one call. The order is the store's, across processes.
 //
-// What is reserved belongs to the line, not to whoever asked: a row of units, each with its time.
-// Those who wait take the earliest units in order, and each passes when the last of its units is
-// due. When one leaves, those behind it move up; the latest units, as many as its cost, are
-// cancelled, unless somebody else's later reservation stands on them.
+// Reserved units belong to the queue, not to the waiter that asked for them: they are a row, each
+// unit with its time. Waiters take the earliest units in order, and each passes when the last of
+// its units is due. When a waiter leaves, those behind it move up, and the latest units, as many as
+// its cost, are cancelled, unless a later reservation of another process stands on them.
 
 import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { StoreResult, Target } from '../store.js'
-import { Alarm, askSafely, denied, type Queue, takeOut, type Waiter } from './waiting.js'
+import { Alarm, askSafely, denied, type Queue, takeOut, type Waiter } from './queue.js'
 
-/** Units that were reserved at once, or what is left of them. */
+/** Units that one call reserved, or the rest of them. */
 interface Run {
   units: number
   /** When the last of them is due, in ms of the process. */
   dueMs: number
-  /** Until when the last of them counts. */
+  /** When the last of them stops counting, in us of the store's clock. */
   untilUs: number
   readonly result: StoreResult
-  /** When that came. */
+  /** When the result came, in ms of the process. */
   readonly cameMs: number
 }
 
@@ -36,22 +36,21 @@ export class TurnQueue implements Queue {
   readonly #target: Target
   readonly #policy: Policy
   readonly #ended: () => void
-  /** Those whose turns are reserved, in the order in which they came. */
+  /** The waiters whose turns are reserved, in the order in which they came. */
   readonly #waiters: Placed[] = []
-  /** Sorted by when they are due. */
+  /** Sorted by `dueMs`. */
   readonly #row: Run[] = []
-  /** Those whose reservations are on their way, but for those who have left. */
+  /** The waiters whose reservations are under way, without those that have left. */
   readonly #asking: Set<Waiter> = new Set()
   readonly #alarm: Alarm
   #places = 0
   #calls = 0
-  // Queues may be long, so that these are counted and not summed up: units of `#row`, of `#waiters`
-  // and of `#asking`.
+  // Sums of the units of `#row`, `#waiters` and `#asking`: kept, as a queue may be long.
   #reserved = 0
   #waitedFor = 0
   #askedFor = 0
 
-  /** @param ended called when nobody waits and nothing is on its way */
+  /** @param ended called when nobody waits and no call is under way */
   constructor(layer: Layer, time: Time, target: Target, ended: () => void) {
     this.#layer = layer
     this.#time = time
@@ -71,8 +70,8 @@ export class TurnQueue implements Queue {
     const place = this.#places
     const cost = costOf(waiter)
     const atMs = this.#time.nowMs()
-    // Where others have left behind what it needs, nothing need be asked. So a client that comes
-    // and goes all the time asks for less and less, and what it left behind is cancelled.
+    // Spare units of waiters that have left need no call. So a client that comes and goes all the
+    // time asks less and less, and its spare units are cancelled.
     const isNext = this.#asking.size === 0
     const isEnough = cost > 0 && this.#spare >= cost
     if (isNext && isEnough && this.#dueMs(this.#waitedFor + cost) <= waiter.untilMs) {
@@ -86,13 +85,13 @@ export class TurnQueue implements Queue {
     const patienceMs = Math.min(waiter.untilMs - atMs, this.#policy.maxWaitMs)
     askSafely(
       this.#layer,
-      // Waits are whole ms, rounded up: a timeout of just what was named is enough.
+      // The store's waits are whole ms, rounded up: a timeout of exactly such a wait is enough.
       { ...waiter.request, maxWaitMs: Math.max(0, Math.ceil(patienceMs)) },
       {
         decided: (result) => {
           this.#calls -= 1
           this.#hasAsked(waiter)
-          // The call itself is on top of the time that it would wait.
+          // The timeout does not include the call itself.
           waiter.untilMs += this.#time.nowMs() - atMs
           this.#answered(waiter, place, result)
           this.#goOn()
@@ -108,7 +107,7 @@ export class TurnQueue implements Queue {
   }
 
   left(waiter: Waiter): void {
-    // Its reservation may be on its way.
+    // Its reservation may be under way.
     this.#hasAsked(waiter)
     // Several may have left at once.
     for (const gone of takeOut(this.#waiters, (each) => each.waiter.hasLeft))
@@ -141,24 +140,24 @@ export class TurnQueue implements Queue {
       units -= costOf((this.#waiters[at - 1] as Placed).waiter)
     const nowMs = this.#time.nowMs()
     const dueMs = this.#dueMs(units)
-    // Behind the others it may have to wait for longer; they move up to what it was given.
+    // Behind the others it may wait for longer than the store said; they move up to its units.
     if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
     else this.#insert(at, waiter, place)
   }
 
-  /** Units that nobody waits for, those included whose reservations are on their way. */
+  /** Units that no waiter needs, not even one whose reservation is under way. */
   get #spare(): number {
     return this.#reserved - this.#waitedFor - this.#askedFor
   }
 
   #goOn(): void {
     this.#pass()
-    // What is on its way stands on all that was reserved, so until then there is nothing to cancel.
+    // Calls under way stand on all that was reserved, so nothing can be cancelled before they end.
     if (this.#calls === 0) this.#cancelSpare()
     if (this.size === 0) this.#ended()
   }
 
-  /** Units are passed on when they are due, or not at all: the bucket has gone on since. */
+  /** Drops units that were due while nobody waited: the bucket has refilled since. */
   #dropStale(): void {
     const nowMs = this.#time.nowMs()
     while (this.#waiters.length === 0 && this.#row.length > 0) {
@@ -184,10 +183,10 @@ export class TurnQueue implements Queue {
     this.#reserved += units
   }
 
-  /** When the last of the first so many units of the row is due. */
+  /** When the last of the first `units` units of the row is due. */
   #dueMs(units: number): number {
     const row = this.#row
-    // From the nearer end: who joins a line stands at its end, and who passes at its beginning.
+    // From the nearer end: waiters join at the end of the queue and pass at its beginning.
     const isNearEnd = 2 * units > this.#reserved
     let at = isNearEnd ? row.length - 1 : 0
     let behind = isNearEnd ? this.#reserved - units : (row[0] as Run).units - units
@@ -197,7 +196,7 @@ export class TurnQueue implements Queue {
     return Math.max(dueMs, row[at - 1]?.dueMs ?? dueMs)
   }
 
-  /** Lets those pass whose units are due. */
+  /** Lets the waiters pass whose units are due. */
   #pass(): void {
     for (;;) {
       const [first] = this.#waiters
@@ -217,7 +216,7 @@ export class TurnQueue implements Queue {
     }
   }
 
-  /** Takes the first units of the row. Returns what the store has said of the last of them. */
+  /** Takes the first units of the row. Returns what the store said about the last of them. */
   #taken(units: number): StoreResult {
     this.#reserved -= units
     for (let left = units; ; ) {
@@ -232,12 +231,12 @@ export class TurnQueue implements Queue {
     }
   }
 
-  /** Until when the unit counts that has so many of its run behind it. */
+  /** When the unit stops counting that has `behind` units of its run behind it. */
   #untilUs(run: Run, behind: number): number {
     return Math.ceil(run.untilUs - behind * this.#policy.unitMs * 1_000)
   }
 
-  /** A result as it is when its turn has come. */
+  /** The result as it is now that the turn has come. */
   #passed({ result, cameMs }: Run, cost: number, untilUs: number): StoreResult {
     const waitedMs = Math.floor(this.#time.nowMs() - cameMs)
     const policies = result.policies.map((each) => ({
@@ -249,7 +248,7 @@ export class TurnQueue implements Queue {
     return { ...result, policies, untilUs: [untilUs] }
   }
 
-  /** Cancels the latest units that nobody waits for, the last first. */
+  /** Cancels the latest units that no waiter needs, the last one first. */
   #cancelSpare(): void {
     let spare = this.#spare
     while (spare > 0) {
@@ -272,7 +271,7 @@ export class TurnQueue implements Queue {
   #cancel({ result, untilUs }: Run, units: number): void {
     const charged = { untilUs: [untilUs], nowUs: result.nowUs }
     const cancel = correctionOf('cancel', this.#target, [units], charged)
-    // What the store has reserved cannot be cancelled elsewhere.
+    // Only the store can cancel what it has reserved.
     askSafely(this.#layer, { ...cancel, isForStore: !result.degraded }, IGNORED)
   }
 }

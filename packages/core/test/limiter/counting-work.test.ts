@@ -4,7 +4,7 @@ import { Session } from 'node:inspector/promises'
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../src/index.js'
 import { LimiterCounters } from '../../src/limiter/counters.js'
-import { decisionOf } from '../../src/limiter/decision.js'
+import { decisionOf } from '../../src/limiter/pending-decision.js'
 import { makePolicySet, resultOf } from '../../src/request.js'
 import type { StoreRequest, StoreResult } from '../../src/store.js'
 

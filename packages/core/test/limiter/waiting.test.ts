@@ -10,9 +10,8 @@ import {
   type WaitDecision,
 } from '../../src/index.js'
 import type { Layer, LayerRequest } from '../../src/layer.js'
-import { RetryQueue } from '../../src/limiter/retry-queue.js'
 import { TurnQueue } from '../../src/limiter/turn-queue.js'
-import { type Waited, Waiting } from '../../src/limiter/waiting.js'
+import { type Waited, type Waiting, waitingOf } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { ConsumeRequest, Store, StoreRequest } from '../../src/store.js'
@@ -74,7 +73,7 @@ describe('a limiter', () => {
     expect(denied).toMatchObject({ allowed: false, retryAfterMs: 60_000 })
   })
 
-  test('shows a line to consume as used up', async () => {
+  test('shows a queue to consume as used up', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k')
     void limiter.wait('k')
@@ -232,7 +231,7 @@ describe('a limiter', () => {
     ['a bucket', [policy]],
     ['a window', [fixedWindow({ limit: 1, window: '1h' })]],
     ['several policies', [slidingLog({ limit: 5, window: '1h' }), policy]],
-  ])('denies at once what can never pass, whatever line there is: %s', async (_, given) => {
+  ])('denies at once what can never pass, whatever queue there is: %s', async (_, given) => {
     const limiter = new RateLimiter({ policy: given, maxWaiting: { perKey: 1 } })
     await limiter.consume('k')
     const first = limiter.wait('k', { timeout: '2h' })
@@ -358,15 +357,7 @@ function fleet(time: VirtualTime, latencyMs = 5) {
     },
   }
   const process = () =>
-    new Waiting({
-      layer,
-      time,
-      maxWaiting: { perKey: 1_000, total: 10_000 },
-      queueFor: ({ target }, ended) =>
-        target.policySet.policies[0]?.kernel?.within
-          ? new TurnQueue(layer, time, target, ended)
-          : new RetryQueue(layer, time, ended),
-    })
+    waitingOf({ layer, time, maxWaiting: { perKey: 1_000, total: 10_000 }, reserves: true })
   return {
     store,
     layer,
@@ -384,8 +375,8 @@ function consuming(policySet: ReturnType<typeof makePolicySet>, cost = 1): Consu
 
 const QUEUE = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' })
 
-describe('the line of a bucket', () => {
-  const policySet = makePolicySet('line', [QUEUE])
+describe('the queue of a bucket', () => {
+  const policySet = makePolicySet('queue', [QUEUE])
 
   /** Starts waiting, and notes when it passes. */
   function waits(time: VirtualTime, waiting: Waiting, cost = 1, timeoutMs = 60_000) {
@@ -527,7 +518,7 @@ describe('the line of a bucket', () => {
     store.decide({ mode: 'settle', target, costs: [5], count: 1, untilUs: [9e15] })
     const third = waits(time, waiting)
     await time.advance(2_000)
-    // The line stays; who comes then waits for what was charged, too.
+    // The queue stays; whoever comes then also waits for what was charged.
     expect(atMs([first, second, third])).toEqual([5, 105, 705])
   })
 
@@ -547,7 +538,7 @@ describe('the line of a bucket', () => {
       const time = virtualTime()
       const { layer } = fleet(time, 0)
       const target = { policySet, key: 'k' }
-      const line = new TurnQueue(layer, time, target, () => {})
+      const queue = new TurnQueue(layer, time, target, () => {})
       const join = () => {
         const request = {
           ...consuming(policySet),
@@ -567,7 +558,7 @@ describe('the line of a bucket', () => {
       const joining = looks
       looks = 0
       await time.advance(100)
-      expect(line.size).toBe(length - 1)
+      expect(queue.size).toBe(length - 1)
       return [joining, looks]
     }
     expect(await looksOf(500)).toEqual(await looksOf(10))
@@ -630,11 +621,11 @@ describe('the line of a bucket', () => {
 
 test.each([
   ['of a bucket', QUEUE],
-  ['that asks', fixedWindow({ limit: 1, window: '100ms' })],
-])('a line %s goes on where what it gives back fails', async (_, policy) => {
+  ['that asks again', fixedWindow({ limit: 1, window: '100ms' })],
+])('a queue %s goes on where what it gives back fails', async (_, policy) => {
   const time = virtualTime()
   const { process, layer, store } = fleet(time)
-  const policySet = makePolicySet('line', [policy])
+  const policySet = makePolicySet('queue', [policy])
   const ask = layer.ask
   layer.ask = (request, pending) => {
     if (request.mode !== 'consume') throw new Error('the clock is gone')
@@ -652,8 +643,8 @@ test.each([
   expect(store.decide({ ...consuming(policySet), mode: 'peek' }).granted).toBe(0)
 })
 
-describe('a line that asks', () => {
-  const policySet = makePolicySet('line', [fixedWindow({ limit: 4, window: '1s' })])
+describe('a queue that asks again', () => {
+  const policySet = makePolicySet('queue', [fixedWindow({ limit: 4, window: '1s' })])
 
   test('has one call under way, and asks for all who cost the same at once', async () => {
     const time = virtualTime()
@@ -711,16 +702,8 @@ describe('a line that asks', () => {
         pending.decided(store.decide(request as StoreRequest) as never)
       },
     }
-    for (const queueFor of [
-      (_: unknown, ended: () => void) => new RetryQueue(layer, time, ended),
-      ({ target }: StoreRequest, ended: () => void) => new TurnQueue(layer, time, target, ended),
-    ]) {
-      const waiting = new Waiting({
-        layer,
-        time,
-        maxWaiting: { perKey: 1, total: 1 },
-        queueFor,
-      })
+    for (const reserves of [false, true]) {
+      const waiting = waitingOf({ layer, time, maxWaiting: { perKey: 1, total: 1 }, reserves })
       const wait = () =>
         waiting.wait({
           request: consuming(makePolicySet('broken', [QUEUE])),
@@ -840,14 +823,10 @@ describe('a line that asks', () => {
         fails = false
       },
     }
-    const line = new Waiting({
-      layer,
-      time,
-      maxWaiting: { perKey: 10, total: 10 },
-      queueFor: (_, ended) => new RetryQueue(layer, time, ended),
-    })
+    const maxWaiting = { perKey: 10, total: 10 }
+    const waiting = waitingOf({ layer, time, maxWaiting, reserves: true })
     const wait = (cost: number) =>
-      line.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })
+      waiting.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })
     await expect(wait(1)).rejects.toThrow('away')
     expect((await wait(2)).result?.granted).toBe(1)
   })

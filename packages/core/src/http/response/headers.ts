@@ -4,7 +4,7 @@
 
 import type { Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
-import { bindsMore } from '../../limiter/decision.js'
+import { bindsMore } from '../../limiter/binding.js'
 import type { PolicyResult } from '../../store.js'
 import { spanText } from './span.js'
 

@@ -1,13 +1,7 @@
 // What a request carries of the decisions made on it, and what its response shows of them.
 
-import {
-  type Allowed,
-  bindsMore,
-  type Decision,
-  type Denied,
-  isViolated,
-  type WaitDecision,
-} from '../../limiter/decision.js'
+import { bindsMore, isViolated } from '../../limiter/binding.js'
+import type { Allowed, Decision, Denied, WaitDecision } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyResult } from '../../store.js'
 import {

@@ -4,15 +4,13 @@ import { describe, expect, test, vi } from 'vitest'
 import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { layerOf } from '../../../src/layer.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
-import { RetryQueue } from '../../../src/limiter/retry-queue.js'
-import { TurnQueue } from '../../../src/limiter/turn-queue.js'
-import { Waiting } from '../../../src/limiter/waiting.js'
+import { waitingOf } from '../../../src/limiter/waiting.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
 import { virtualTime } from '../../virtual-time.js'
 import { memoryIn } from '../requests.js'
 
-const QUEUE = makePolicySet('line', [
+const QUEUE = makePolicySet('queue', [
   leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' }),
 ])
 const LOG = makePolicySet('log', [slidingLog({ limit: 10, window: '1h' })])
@@ -38,15 +36,8 @@ function world(deadlineMs = 100) {
   }
   const store = resilientIn(time, users, { deadlineMs })
   const layer = layerOf(store)
-  const waiting = new Waiting({
-    layer,
-    time,
-    maxWaiting: { perKey: 100, total: 100 },
-    queueFor: ({ target }, ended) =>
-      target.policySet === QUEUE
-        ? new TurnQueue(layer, time, target, ended)
-        : new RetryQueue(layer, time, ended),
-  })
+  const maxWaiting = { perKey: 100, total: 100 }
+  const waiting = waitingOf({ layer, time, maxWaiting, reserves: true })
   const wait = (policySet: PolicySet, signal?: AbortSignal, cost = 1) =>
     waiting.wait({
       request: {

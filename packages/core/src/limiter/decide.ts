@@ -1,0 +1,161 @@
+// How a call of a limiter becomes a request, and the answer a decision.
+
+import { MAX_UNITS } from '../algorithms/algorithm.js'
+import { durationMs } from '../base/duration.js'
+import { isPromise } from '../base/maybe-async.js'
+import { checkedOptions } from '../base/options.js'
+import { promiseOf } from '../layer.js'
+import { checkedKey, type Key } from '../policy-input.js'
+import type { ConsumeRequest, Mode, StoreResult } from '../store.js'
+import { type Cost, checkedCosts, checkUnits, costsOf } from './costs.js'
+import { countFailure } from './counting.js'
+import type { Decision, PartialDecision, WaitDecision } from './decision.js'
+import { type LimiterRequest, requestOf } from './limiter-request.js'
+import { observed } from './observers.js'
+import {
+  checkCallOptions,
+  checkSignal,
+  type DecideOptions,
+  type UpToOptions,
+  type WaitOptions,
+} from './options.js'
+import type { LimiterParts } from './parts.js'
+import { decisionBy, decisionOf } from './pending-decision.js'
+import type { Resolved } from './policy-set.js'
+import { switchedOff, withoutStore } from './without-store.js'
+
+/** The decision; a promise only where a policy function or the store does not answer at once. */
+export function decide(
+  limiter: LimiterParts,
+  mode: Mode,
+  of: Key,
+  options?: DecideOptions,
+): Decision | Promise<Decision> {
+  if (options !== undefined) checkCallOptions(options, mode)
+  const key = checkedKey(of)
+  const { cost = 1, priority, policy } = options ?? NO_OPTIONS
+  if (cost !== 1) checkedCosts(cost)
+  if (priority !== undefined) limiter.priorities.check(priority)
+  if (!limiter.isEnabled) return switchedOff(limiter, key, mode)
+  const { fixed } = limiter
+  if (policy === undefined && fixed !== undefined)
+    return ask(limiter, mode, key, cost, priority, fixed)
+  const resolved = limiter.policiesFor(mode, key, policy)
+  // Bound, as V8 makes room for what a closure captures in every call.
+  if (isPromise(resolved)) return resolved.then(ask.bind(null, limiter, mode, key, cost, priority))
+  return ask(limiter, mode, key, cost, priority, resolved)
+}
+
+const NO_OPTIONS: WaitOptions & UpToOptions = {}
+
+function ask(
+  limiter: LimiterParts,
+  mode: Mode,
+  key: string,
+  cost: Cost,
+  priority: string | undefined,
+  resolved: Resolved,
+): Decision | Promise<Decision> {
+  const costs = cost === 1 ? resolved.costsOfOne : costsOf(resolved, cost, mode)
+  const { policySet } = resolved
+  if (policySet === undefined) return withoutStore(limiter, resolved, key, mode)
+  const plain = requestOf(mode, key, costs, resolved, policySet)
+  if (priority === undefined) return decisionBy(limiter.layer, plain)
+  // Only modes that judge take a class: see `checkCallOptions`.
+  const judged = plain as LimiterRequest<ConsumeRequest>
+  return decisionBy(limiter.layer, limiter.priorities.request(judged, priority))
+}
+
+export async function decideUpTo(
+  limiter: LimiterParts,
+  of: Key,
+  n: number,
+  options?: UpToOptions,
+): Promise<PartialDecision> {
+  if (options !== undefined)
+    checkedOptions(options, 'consumeUpTo()', ['atLeast', 'policy', 'priority'])
+  const { atLeast = 1, policy, priority } = options ?? NO_OPTIONS
+  const key = checkedKey(of)
+  checkUnits('n', n, MAX_UNITS)
+  checkUnits('atLeast', atLeast, n)
+  if (priority !== undefined) limiter.priorities.check(priority)
+  if (!limiter.isEnabled)
+    return { ...observed(limiter, 'consume', switchedOff(limiter, key)), granted: n }
+  const known = limiter.policiesFor('consume', key, policy, 'consumeUpTo')
+  const resolved = isPromise(known) ? await known : known
+  const { policySet, costsOfOne } = resolved
+  if (policySet === undefined) {
+    const decision = observed(limiter, 'consume', withoutStore(limiter, resolved, key))
+    return { ...decision, granted: decision.allowed ? n : 0 }
+  }
+  const plain = requestOf<ConsumeRequest>('consume', key, costsOfOne, resolved, policySet)
+  const one = limiter.priorities.request(plain, priority)
+  const asked = promiseOf(limiter.layer, { ...one, count: n, atLeast })
+  const result = await asked.catch((error) => {
+    countFailure(one)
+    throw error
+  })
+  const { granted } = result
+  const decision = decisionOfUnits(one, granted > 0 ? granted : atLeast, result)
+  return { ...observed(limiter, 'consume', decision), granted }
+}
+
+/** The decision about units that one request stood for: it costs that many times as much. */
+function decisionOfUnits(one: LimiterRequest, units: number, result: StoreResult): Decision {
+  const policies = result.policies.map((each) => ({ ...each, cost: units * each.cost }))
+  const request = { ...one, costs: one.costs.map((cost) => units * cost) }
+  return decisionOf(request, { ...result, granted: Math.min(result.granted, 1), policies })
+}
+
+export async function decideInTurn(
+  limiter: LimiterParts,
+  of: Key,
+  options?: WaitOptions,
+): Promise<WaitDecision> {
+  if (options !== undefined)
+    checkedOptions(options, 'wait()', ['cost', 'policy', 'timeout', 'signal', 'priority'])
+  const { cost = 1, policy, timeout, signal, priority } = options ?? NO_OPTIONS
+  const key = checkedKey(of)
+  checkedCosts(cost)
+  let timeoutMs = timeout === 0 ? 0 : Number.POSITIVE_INFINITY
+  if (timeout !== undefined && timeout !== 0) timeoutMs = durationMs(timeout, 'timeout')
+  if (signal !== undefined) checkSignal(signal)
+  if (priority !== undefined) limiter.priorities.check(priority)
+  const off = (): Decision | undefined => {
+    signal?.throwIfAborted()
+    if (limiter.isClosed) throw closedError(limiter)
+    return limiter.isEnabled ? undefined : switchedOff(limiter, key)
+  }
+  const waited = (decision: Decision, waitedMs: number): WaitDecision => ({
+    ...observed(limiter, 'consume', decision),
+    waitedMs,
+  })
+  const atOnce = off()
+  if (atOnce !== undefined) return waited(atOnce, 0)
+  const known = limiter.policiesFor('consume', key, policy, 'wait')
+  // In the same turn where that is possible: first come, first served.
+  const resolved = isPromise(known) ? await known : known
+  const costs = costsOf(resolved, cost)
+  // A policy function may have taken its time.
+  const passes = off()
+  if (passes !== undefined) return waited(passes, 0)
+  const { policySet } = resolved
+  if (policySet === undefined) return waited(withoutStore(limiter, resolved, key), 0)
+  const plain = requestOf<ConsumeRequest>('consume', key, costs, resolved, policySet)
+  const request = limiter.priorities.request(plain, priority)
+  const limited = { ...request, atLeast: 1 }
+  const turn = limiter.waiting.wait({ request: limited, timeoutMs, signal })
+  const { result, waitedMs } = await turn.catch((error) => {
+    // A call that leaves, or that `close` rejects, got no decision, and the store is well.
+    if (!signal?.aborted && !limiter.isClosed) countFailure(request)
+    throw error
+  })
+  if (result === undefined) return waited(switchedOff(limiter, key), waitedMs)
+  limiter.counters.waited(limiter.name, waitedMs)
+  return waited(decisionOf(request, result), waitedMs)
+}
+
+export function closedError({ name }: LimiterParts): Error {
+  const what = `limiter "${name}" is closed, so nobody waits for it; make a new one`
+  return Object.assign(new Error(what), { code: 'WEIR_CLOSED' })
+}

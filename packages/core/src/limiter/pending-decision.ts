@@ -1,0 +1,60 @@
+// A store's answer becomes a decision here: made, counted and published. There is a promise only
+// where the answer does not come at once.
+
+import type { Layer, Pending } from '../layer.js'
+import type { PolicyResult, StoreResult } from '../store.js'
+import { bindingPlace } from './binding.js'
+import { countDecision, countFailure } from './counting.js'
+import { type Decision, madeOf, ofClass } from './decision.js'
+import type { LimiterRequest } from './limiter-request.js'
+import { published } from './observers.js'
+
+/** The decision that a store's result amounts to. It is counted. */
+export function decisionOf(request: LimiterRequest, result: StoreResult): Decision {
+  const { granted, policies, unavailableMs } = result
+  const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
+  const binding = policies[place] as PolicyResult
+  const decision = ofClass(madeOf(request, result, binding), request.priority)
+  countDecision(request, result, binding, place)
+  return published(decision, request.mode)
+}
+
+/** The decision of a layer; a promise only where the layer does not answer at once. */
+export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Promise<Decision> {
+  const pending = new PendingDecision(request)
+  layer.ask(request, pending)
+  if (pending.decision !== undefined) return pending.decision
+  if (pending.failure !== undefined) throw pending.failure.error
+  waiting = pending
+  return new Promise<Decision>(keepBoth)
+}
+
+class PendingDecision implements Pending {
+  decision: Decision | undefined
+  failure: { readonly error: unknown } | undefined
+  resolve: ((decision: Decision) => void) | undefined
+  reject: ((error: unknown) => void) | undefined
+  readonly request: LimiterRequest
+
+  constructor(request: LimiterRequest) {
+    this.request = request
+  }
+
+  decided(result: StoreResult): void {
+    this.decision = decisionOf(this.request, result)
+    this.resolve?.(this.decision)
+  }
+
+  failed(error: unknown): void {
+    if (this.request.mode === 'consume') countFailure(this.request)
+    this.failure = { error }
+    this.reject?.(error)
+  }
+}
+
+let waiting: PendingDecision
+/** The executor of all promises: one for each would take a third of the time of its promise. */
+function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
+  waiting.resolve = resolve
+  waiting.reject = reject
+}

@@ -1,0 +1,91 @@
+// What a decision was charged is given back or settled by its receipt, once, by a limiter of the
+// same name on the same store.
+
+import { typeError } from '../base/errors.js'
+import { checkedOptions } from '../base/options.js'
+import { promiseOf } from '../layer.js'
+import { correctionOf } from '../request.js'
+import type { StoreRequest, StoreResult } from '../store.js'
+import { type Cost, checkedCosts, refundedCosts, settledCosts } from './costs.js'
+import { countCorrection } from './counting.js'
+import { type Decision, Receipt } from './decision.js'
+import type { DecideOptions } from './options.js'
+import type { LimiterParts } from './parts.js'
+import { storeOf } from './policy-set.js'
+
+/** The receipt of a decision that was charged. */
+interface Charge extends Receipt {
+  readonly request: StoreRequest
+  readonly result: StoreResult
+}
+
+export async function refundDecision(
+  limiter: LimiterParts,
+  decision: Decision,
+  options: Pick<DecideOptions, 'cost'> | undefined,
+): Promise<void> {
+  if (options !== undefined) checkedOptions(options, 'refund() of a decision', ['cost'])
+  const cost = options?.cost === undefined ? undefined : checkedCosts(options.cost)
+  const charge = chargeOf(limiter, decision, 'refund')
+  if (charge === undefined || charge.spent) return
+  const { request, result } = charge
+  const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
+  charge.spent = true
+  await promiseOf(limiter.layer, correctionOf('refund', request.target, costs, result))
+  countCorrection(
+    request,
+    costs.map((each) => -each),
+  )
+}
+
+export async function settleDecision(
+  limiter: LimiterParts,
+  decision: Decision,
+  actual: Cost,
+): Promise<void> {
+  const cost = checkedCosts(actual)
+  const charge = chargeOf(limiter, decision, 'settle')
+  if (charge === undefined) return
+  const { request, result } = charge
+  const all = settledCosts(request, cost)
+  if (charge.spent) return
+  const costs = result.degraded ? withoutRefunds(all) : all
+  charge.spent = true
+  if (costs.every((each) => each === 0)) return
+  const correction = correctionOf('settle', request.target, costs, result)
+  const settled = await promiseOf(limiter.layer, correction)
+  countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs)
+}
+
+/** While the store is away, nothing is given back. */
+function withoutRefunds(costs: readonly number[]): readonly number[] {
+  return costs.map((each) => Math.max(0, each))
+}
+
+/** What a decision of this limiter was charged; undefined: nothing. */
+function chargeOf(
+  { name, store }: LimiterParts,
+  decision: Decision,
+  method: 'refund' | 'settle',
+): Charge | undefined {
+  const wrong = (given: string): TypeError => {
+    const what = `${method}() of limiter "${name}" was given ${given}`
+    return typeError('WEIR_INVALID_RECEIPT', what)
+  }
+  if (decision?.allowed === false) return undefined
+  const { receipt } = decision ?? {}
+  if (!(receipt instanceof Receipt)) {
+    const copy = 'an object without a receipt, such as a copy by structuredClone or JSON'
+    const orKey = method === 'refund' ? ', or a key' : ''
+    throw wrong(`${copy}; give the decision itself${orKey}`)
+  }
+  const { request } = receipt
+  if (request === undefined || request.mode === 'peek') return undefined
+  const { policySet } = request.target
+  const theirs = `${method} it there`
+  if (policySet.name !== name)
+    throw wrong(`a decision of a limiter of the name "${policySet.name}"; ${theirs}`)
+  if (storeOf(policySet) !== store)
+    throw wrong(`a decision of a limiter of that name on another store; ${theirs}`)
+  return receipt as Charge
+}
