@@ -39,7 +39,7 @@ function ratePerKey({ ratePerSecond, keys }: Job): number {
 const waiting: Use = {
   name: 'waiting',
   must: 'wait on, in time',
-  pass: 'max <= timeout + 150 ms; over <= 2L and those in line',
+  pass: 'max <= timeout + 150 ms; over <= 2L and those in the queue',
   does: (job) => ({
     does: 'wait',
     policy: { make: 'leakyBucket', options: { name: 'line', ...line(ratePerKey(job)) } },

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-/** 100 ms for one, and by default no longer line than that. */
+/** 100 ms for one, and by default no longer queue than that. */
 const queue = { capacity: 1, leak: 10, every: '1s' } as const
 
 describe('a bucket that decides alone', () => {

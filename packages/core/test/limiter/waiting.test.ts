@@ -10,6 +10,7 @@ import {
   type WaitDecision,
 } from '../../src/index.js'
 import type { Layer, LayerRequest } from '../../src/layer.js'
+import { limiterIn } from '../../src/limiter/limiter.js'
 import { TurnQueue } from '../../src/limiter/turn-queue.js'
 import { type Waited, type Waiting, waitingOf } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
@@ -17,6 +18,8 @@ import { makePolicySet } from '../../src/request.js'
 import type { ConsumeRequest, Store, StoreRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
+
+const HOUR_MS = 3_600_000
 
 describe('a limiter', () => {
   beforeEach(() => {
@@ -293,6 +296,20 @@ describe('a limiter', () => {
     await vi.advanceTimersByTimeAsync(200)
     expect(waits).toEqual([0, 100, 200])
   })
+})
+
+test('a limiter in another time waits by its clock and timers', async () => {
+  const time = virtualTime()
+  const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
+  const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
+  const limiter = limiterIn(time, { name: 'other-time', store, policy })
+  expect((await limiter.consume('k')).allowed).toBe(true)
+  const passed = vi.fn()
+  void limiter.wait('k').then(passed)
+  await time.advance(HOUR_MS - 1)
+  expect(passed).not.toHaveBeenCalled()
+  await time.advance(1)
+  expect(passed).toHaveBeenCalledWith(expect.objectContaining({ waitedMs: HOUR_MS }))
 })
 
 test('a timeout of just the wait that was named is enough', async () => {

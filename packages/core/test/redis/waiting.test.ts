@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { patientClient } from './patient.js'
 import { QUEUE, WINDOW } from './waiters/policies.js'
-import { IN_LINE, type Passed, type WaitJob, type WaitReport } from './waiters/waiters.js'
+import { type Passed, QUEUED, type WaitJob, type WaitReport } from './waiters/waiters.js'
 
 const PROCESSES = 4
 const script = fileURLToPath(new URL('waiters/start.mjs', import.meta.url))
@@ -53,7 +53,7 @@ function told(
 }
 
 async function waits(child: ChildProcess, job: Omit<WaitJob, 'port'>): Promise<WaitReport> {
-  return (await told(child, job, (message) => message !== IN_LINE)) as WaitReport
+  return (await told(child, job, (message) => message !== QUEUED)) as WaitReport
 }
 
 async function scripts(): Promise<number> {
@@ -103,7 +103,7 @@ describe('200 waiters in 4 processes on one bucket', () => {
   test('are blocked for no longer than its reservations by a process that was killed', async () => {
     const job = { ...each, key: 'killed', leavers: 0 }
     const [victim, ...others] = processes as [ChildProcess, ...ChildProcess[]]
-    await told(victim, job, (message) => message === IN_LINE)
+    await told(victim, job, (message) => message === QUEUED)
     victim.kill('SIGKILL')
     const reports = await Promise.all(others.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)

@@ -16,7 +16,7 @@ export interface WaitJob {
 }
 
 /** What is sent once all turns are reserved, or asked for. */
-export const IN_LINE = 'in line'
+export const QUEUED = 'queued'
 
 /** One that passed. */
 export interface Passed {
@@ -88,7 +88,7 @@ async function wait(client: Redis, job: WaitJob): Promise<WaitReport> {
   })
   // Replies come in the order of requests, so this one comes after all turns are reserved.
   await limiter.peek(key)
-  process.send?.(IN_LINE)
+  process.send?.(QUEUED)
   const each = Math.max(1, Math.floor(waiters / Math.max(1, leavers)))
   for (let i = 0; i < leavers; i += 1) controllers[waiters - 1 - i * each]?.abort()
   await Promise.all(all)
