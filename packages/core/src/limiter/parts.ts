@@ -42,6 +42,7 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
   const resolve = resolver({ ...owner, whenUnavailable, counters })
   const fixed = typeof policy === 'function' ? undefined : resolve(policy)
   const choosing = { limiter: name, policy, fixed, whenPolicyFails, resolve, counters }
+  const policiesFor = policyChoice(choosing)
   if (typeof policy === 'function') counters.adaptive = adaptiveOf(policy, owner)
   if (fixed !== undefined && !options.shared) warnOfNamesake(fixed, store)
   const layer = layerOf(store)
@@ -51,7 +52,7 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
     store,
     layer,
     fixed,
-    policiesFor: policyChoice(choosing),
+    policiesFor,
     priorities,
     waiting: waitingOf({ layer, time, maxWaiting: { perKey, total }, reserves }),
     counters,
