@@ -117,6 +117,8 @@ class Wire extends EventEmitter implements RedisLike {
   readonly #calls: Call[] = []
   #fault: Fault = 'none'
   #running = 0
+  /** How many were asked for. */
+  resets = 0
 
   constructor(watcher: Watcher) {
     super()
@@ -140,6 +142,7 @@ class Wire extends EventEmitter implements RedisLike {
   callBuffer(command: string, args: string[]): Promise<unknown> {
     const { mode, parts } = readCall(args)
     this.#watcher.called(mode)
+    if (mode === 'reset') this.resets += 1
     if (this.#fault === 'refuse' || this.#fault === 'not ready')
       return Promise.reject(connectionLost())
     return new Promise((resolve, reject) => {
@@ -254,8 +257,10 @@ interface Book {
   counted: number
   readonly wasReset: boolean
   /** Calls were on their way when it was reset: what they counted before it is taken for a part of
-   *  what came after. */
-  readonly isMurky: boolean
+   *  what came after. Or a reset was sent, and nobody knows whether Redis has made it. */
+  isMurky: boolean
+  /** The reset that began this book failed, so that one goes on. */
+  before?: Book | undefined
 }
 
 interface Request {
@@ -368,16 +373,15 @@ class Run {
       })
   }
 
-  /** What was asked before belongs to what is forgotten. */
+  /** What was asked before belongs to what is forgotten; if it fails, nothing is forgotten. */
   reset(key: string): void {
     const startedMs = performance.now()
-    this.#books.set(key, {
-      admissions: [],
-      counted: 0,
-      wasReset: true,
-      isMurky: this.wire.pending > 0,
-    })
+    const before = this.#bookOf(key)
+    const isMurky = this.wire.pending > 0
+    const book: Book = { admissions: [], counted: 0, wasReset: true, isMurky }
+    this.#books.set(key, book)
     this.#pending += 1
+    const { resets } = this.wire
     this.#limiter
       .reset(key)
       .then(
@@ -385,6 +389,7 @@ class Run {
         (error) => {
           this.#seen.add('a reset is refused')
           this.#must(error.code === 'WEIR_STORE_FAILED', `reset rejected: ${error}`)
+          this.#goOn(key, rootOf(before), book, this.wire.resets > resets)
         },
       )
       .finally(() => {
@@ -392,6 +397,15 @@ class Run {
         const tookMs = performance.now() - startedMs
         this.#must(tookMs <= DEADLINE_MS, `reset took ${tookMs} ms`)
       })
+  }
+
+  /** A reset has failed. */
+  #goOn(key: string, before: Book, book: Book, wasSent: boolean): void {
+    before.admissions.push(...book.admissions)
+    before.counted += book.counted
+    before.isMurky ||= book.isMurky || wasSent
+    book.before = before
+    if (this.#books.get(key) === book) this.#books.set(key, before)
   }
 
   /** Redis has had its time: all is well again, and it counts what was admitted. */
@@ -442,8 +456,9 @@ class Run {
     return peek
   }
 
-  #decided({ key, cost, mode }: Request, book: Book, askedMs: number, decision: Decision): void {
+  #decided({ key, cost, mode }: Request, asked: Book, askedMs: number, decision: Decision): void {
     const { source, degraded, allowed } = decision
+    const book = rootOf(asked)
     if (source !== 'store' && source !== 'local') return
     this.#must((source === 'local') === degraded, `${key}: ${source}, degraded: ${degraded}`)
     if (source === 'local') this.#seen.add(`local while ${this.#state}`)
@@ -484,6 +499,8 @@ class Run {
   }
 
   #ran(mode: string, key: string, units: number): void {
+    // What was admitted before a reset may be counted just before it.
+    if (mode === 'reset') this.#bookOf(key).counted = 0
     if (mode !== 'consume' && mode !== 'penalty' && mode !== 'reconcile') return
     this.#bookOf(key).counted += units
   }
@@ -500,6 +517,10 @@ class Run {
   #must(holds: boolean, what: string): void {
     if (!holds) this.#faults.push(what)
   }
+}
+
+function rootOf(book: Book): Book {
+  return book.before === undefined ? book : rootOf(book.before)
 }
 
 function sum(admissions: readonly { readonly units: number }[]): number {

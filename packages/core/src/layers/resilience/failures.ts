@@ -58,27 +58,23 @@ export function timedOut(afterMs: number, store: string): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `${store} did not answer within ${afterMs} ms`)
 }
 
-/** Why a node is not asked, by the state of its breaker. One error for all decisions: two with a
- *  stack for each take longer than the decision. */
-export class Reasons {
-  readonly #store: string
-  readonly #known: Partial<Record<BreakerState, Error>> = {}
-
-  constructor(store: string) {
-    this.#store = store
-  }
-
-  of(state: BreakerState): Error {
-    this.#known[state] ??= this.#make(state)
-    return this.#known[state]
-  }
-
+/** Why a node is not asked, by the state of its breaker. */
+export interface Reasons {
+  /** One error for all decisions: two with a stack for each take longer than the decision. */
+  of(state: BreakerState): Error
   /** An error as its request alone is given it: frameworks write to errors that they catch. */
-  ownOf(error: unknown, state: BreakerState): unknown {
-    return error === this.#known[state] ? this.#make(state) : error
-  }
+  ownOf(error: unknown, state: BreakerState): unknown
+}
 
-  #make(state: BreakerState): Error {
-    return storeFailure(new Error(`its circuit breaker is ${state}`), this.#store)
+export function reasonsFor(store: string): Reasons {
+  const known: Partial<Record<BreakerState, Error>> = {}
+  const make = (state: BreakerState): Error =>
+    storeFailure(new Error(`its circuit breaker is ${state}`), store)
+  return {
+    of(state) {
+      known[state] ??= make(state)
+      return known[state]
+    },
+    ownOf: (error, state) => (error === known[state] ? make(state) : error),
   }
 }

@@ -20,9 +20,9 @@ import {
   localTarget,
   type Quota,
   type QuotaOptions,
-  Quotas,
+  quotasBy,
 } from './quota.js'
-import { StoreTime } from './store-time.js'
+import { type StoreTime, storeTimeIn } from './store-time.js'
 
 export interface FallbackOptions extends QuotaOptions {
   /** The store's time, where it is injected. */
@@ -37,14 +37,14 @@ export class Fallback {
   readonly ledger: Ledger
   readonly storeTime: StoreTime
   readonly #store: MemoryStore
-  readonly #quotas: Quotas
+  readonly #quotaOf: (policySet: PolicySet) => Quota
 
   constructor(options: FallbackOptions) {
     const { time, maxLocalKeys: maxKeys } = options
-    this.storeTime = new StoreTime(time)
-    this.#quotas = new Quotas(options)
+    this.storeTime = storeTimeIn(time)
     const clock = options.clock ?? this.storeTime
     this.ledger = new Ledger(clock, maxKeys)
+    this.#quotaOf = quotasBy(options, () => this.ledger.keys > 0)
     this.#store = memoryStoreOf({ maxKeys, keys: 'exact', slackMs: 0, time, clock })
   }
 
@@ -110,10 +110,6 @@ export class Fallback {
     this.ledger.clear()
   }
 
-  #quotaOf(policySet: PolicySet): Quota {
-    return this.#quotas.of(policySet, this.ledger.keys > 0)
-  }
-
   #inMemory(request: LayerRequest, local: LocalPart, seen: Seen | undefined): StoreResult {
     if (seen !== undefined) carryOver(this.#store, this.ledger, request.target, local, seen)
     const target = localTarget(request.target, local)
@@ -123,4 +119,28 @@ export class Fallback {
     if (local.isOwn) part.maxWaitMs = undefined
     return wholeResult(request, local.places, this.#store.decide(part as StoreRequest))
   }
+}
+
+/** Whether a request concerns only what the store itself holds, so that nothing else answers it. */
+export function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
+  return isForStore === true || traitsOf(mode).isForStore
+}
+
+/**
+ * What a settlement gives back is given back in the store alone; and what the store may have given
+ * back is not given back a second time.
+ * @param mayBeDone whether the store may have done it, though it has not said so
+ */
+export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRequest {
+  const { takes, gives, givesOnly } = traitsOf(request.mode)
+  if (takes && gives) return chargeOf(request)
+  return givesOnly && mayBeDone
+    ? { ...chargeOf(request), costs: request.costs.map(() => 0) }
+    : request
+}
+
+/** What a request charges, without what it gives back. */
+export function chargeOf({ target, costs, count, deadlineAtMs }: LayerRequest): LayerRequest {
+  const charged = costs.map((cost) => Math.max(0, cost))
+  return { mode: 'penalty', target, costs: charged, count, deadlineAtMs }
 }

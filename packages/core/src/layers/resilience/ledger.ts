@@ -2,13 +2,11 @@
 // request that reads a counter finds what is missing there, whichever key or limit it comes by.
 
 import { traitsOf } from '../../algorithms/modes.js'
-import { counterOf } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { shortName } from '../../base/key-hash.js'
-import { textOfKey, textOfPolicyKey } from '../../base/key-text.js'
 import type { LayerRequest } from '../../layer.js'
-import { partOfTarget } from '../../request.js'
+import { countedKey, counterId, partOfTarget } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
 import { Admitted, isOver, ROUNDING } from './admitted.js'
 import { restoring, type Seen } from './last-seen.js'
@@ -22,7 +20,7 @@ export class Ledger {
   readonly #admitted: Map<string, Admitted> = new Map()
   /** Of each policy of a set, what its counters have in common. */
   readonly #headsOf: (policySet: PolicySet) => readonly string[] = memoized((policySet) =>
-    policySet.policies.map((policy) => `${policySet.name}:${policy.name}:${counterOf(policy)}:`),
+    policySet.policies.map((policy) => `${counterId(policySet, policy)}:`),
   )
   /** The store's time as this process knows it. */
   readonly #clock: Clock
@@ -179,10 +177,8 @@ export class Ledger {
     this.#admitted.clear()
   }
 
-  #idOf({ policySet, key, policyKeys }: Target, place: number): string {
-    const own = policyKeys?.[place]
-    const text = own === undefined ? textOfKey(key) : textOfPolicyKey(own)
-    return this.#headsOf(policySet)[place] + shortName(text)
+  #idOf(target: Target, place: number): string {
+    return this.#headsOf(target.policySet)[place] + shortName(countedKey(target, place))
   }
 
   /**

@@ -38,26 +38,22 @@ export interface Quota extends LocalPart {
   readonly ceiling: LocalPart | undefined
 }
 
-export class Quotas {
-  readonly #options: QuotaOptions
-  readonly #quotas: WeakMap<PolicySet, Quota> = new WeakMap()
-  /** Kept while anything is admitted here: what was counted with one part of a limit must not be
-   *  judged by a larger one. */
-  #peers: Peers = { count: 1, rank: 0 }
-
-  constructor(options: QuotaOptions) {
-    this.#options = options
-  }
-
-  /** @param isAdmitted whether anything is admitted here that is yet to be counted in the store */
-  of(policySet: PolicySet, isAdmitted: boolean): Quota {
-    const now = this.#options.peers()
-    if (!isAdmitted || now.count > this.#peers.count) this.#peers = now
-    const of = this.#peers
-    let quota = this.#quotas.get(policySet)
+/** @param isAdmitted whether anything is admitted here that is yet to be counted in the store */
+export function quotasBy(
+  { peers, whenUnavailable }: QuotaOptions,
+  isAdmitted: () => boolean,
+): (policySet: PolicySet) => Quota {
+  const quotas = new WeakMap<PolicySet, Quota>()
+  // Kept while anything is admitted here: what was counted with one part of a limit must not be
+  // judged by a larger one.
+  let of: Peers = { count: 1, rank: 0 }
+  return (policySet) => {
+    const now = peers()
+    if (!isAdmitted() || now.count > of.count) of = now
+    let quota = quotas.get(policySet)
     if (quota?.of.count !== of.count || quota.of.rank !== of.rank) {
-      quota = quotaOf(policySet, of, this.#options.whenUnavailable)
-      this.#quotas.set(policySet, quota)
+      quota = quotaOf(policySet, of, whenUnavailable)
+      quotas.set(policySet, quota)
     }
     return quota
   }

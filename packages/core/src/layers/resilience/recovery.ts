@@ -23,25 +23,30 @@ export interface RecoveryOptions {
 }
 
 /** A node, and how it is. */
-export interface Guard {
+export class Guard {
   readonly node: BackendNode
   readonly breaker: Breaker
   /** What the last event said. */
-  state: BreakerState
+  state: BreakerState = 'closed'
   /** Ends the wait for the next attempt; undefined: none is planned. */
-  cancel: (() => void) | undefined
+  cancel: (() => void) | undefined = undefined
   /** When it was back last, by the store's clock. */
-  backUs: number
+  backUs = 0
   /** Ends the wait until the breaker closes; undefined: it is not half-open. */
-  cancelReturn: (() => void) | undefined
+  cancelReturn: (() => void) | undefined = undefined
   /** An attempt is under way. */
-  isTrying: boolean
+  isTrying = false
   /** Something may be left that is to be counted in it. */
-  isOwed: boolean
+  isOwed = false
   /** What was counted in it since the last event that said so. */
-  counted: number
+  counted = 0
   /** Requests that the store has not answered yet, in time or late. */
-  inFlight: number
+  inFlight = 0
+
+  constructor(node: BackendNode, random: () => number) {
+    this.node = node
+    this.breaker = new Breaker(random)
+  }
 }
 
 /** Processes that lost a store together count in it one after the other: each waits up to this
@@ -63,10 +68,7 @@ export class Recovery {
   readonly #guards: Guard[] = []
   #isClosed = false
   readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {
-    const breaker = new Breaker(this.#options.time.random)
-    const waits = { cancel: undefined, cancelReturn: undefined, isTrying: false }
-    const counts = { isOwed: false, counted: 0, inFlight: 0, backUs: 0 }
-    const guard: Guard = { node, breaker, state: 'closed', ...waits, ...counts }
+    const guard = new Guard(node, this.#options.time.random)
     this.#guards.push(guard)
     return guard
   })
@@ -232,13 +234,8 @@ export class Recovery {
     if (!concernsNode(failure) && units > 0) {
       const { target, untilUs } = admitted
       const until = untilUs === undefined ? undefined : [untilUs]
-      const request = {
-        mode: 'reconcile',
-        target,
-        costs: [units],
-        count: 1,
-        untilUs: until,
-      } as const
+      const reconcile = { mode: 'reconcile', target, costs: [units], count: 1 } as const
+      const request = { ...reconcile, untilUs: until }
       failure = await this.#failureOf(request)
       if (failure === undefined) {
         guard.counted += 1

@@ -13,15 +13,22 @@ import type { Backend } from './backend.js'
 import { UnderCeiling } from './ceiling.js'
 import { Deadlines } from './deadlines.js'
 import { type Events, type EventsOptions, storeEvents } from './events.js'
-import { concernsNode, isMisuse, isRefusal, Reasons, storeFailure, timedOut } from './failures.js'
-import { Fallback, type FallbackOptions } from './fallback.js'
+import {
+  concernsNode,
+  isMisuse,
+  isRefusal,
+  type Reasons,
+  reasonsFor,
+  storeFailure,
+  timedOut,
+} from './failures.js'
+import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } from './fallback.js'
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
 import { restoring } from './last-seen.js'
-import { chargeOf, isAboutStore, localRequest } from './local-request.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
-import { SeenTargets } from './seen-targets.js'
-import { Status } from './status.js'
-import { UnwantedTurns } from './unwanted-turns.js'
+import { type SeenTargets, seenTargets } from './seen-targets.js'
+import { type Status, statusOf } from './status.js'
+import { type UnwantedTurns, unwantedTurns } from './unwanted-turns.js'
 
 export interface ResilienceOptions extends FallbackOptions, EventsOptions {
   readonly deadlineMs: number
@@ -39,6 +46,7 @@ export class Resilience implements Layer, Sent {
   readonly #seen: SeenTargets
   readonly #reasons: Reasons
   readonly #unwanted: UnwantedTurns
+  #hasAnswered = false
   #isClosed = false
 
   constructor(backend: Backend, options: ResilienceOptions) {
@@ -48,18 +56,19 @@ export class Resilience implements Layer, Sent {
     this.#backend = backend
     this.#options = options
     this.#deadlines = new Deadlines(time, deadlineMs)
-    this.#reasons = new Reasons(backend.title)
+    this.#reasons = reasonsFor(backend.title)
     this.#fallback = new Fallback(options)
-    this.#seen = new SeenTargets(options.maxLocalKeys)
+    this.#seen = seenTargets(options.maxLocalKeys)
     const storeFor = (sender: Sender): Layer => ({
       ask: (request, pending) => this.#send(request, pending, sender),
     })
-    this.#unwanted = new UnwantedTurns(storeFor('self'), time)
+    this.#unwanted = unwantedTurns(storeFor('self'), time)
     const { ledger } = this.#fallback
     const store = storeFor('recovery')
     this.#recovery = new Recovery(backend, ledger, { store, events, time })
     const { guardOf } = this.#recovery
-    this.status = new Status(backend, { ledger, events, guardOf, peers: options.peers })
+    const hasAnswered = (): boolean => this.#hasAnswered
+    this.status = statusOf(backend, guardOf, ledger, events, options.peers, hasAnswered)
   }
 
   ask(request: LayerRequest, pending: Pending): void {
@@ -123,7 +132,6 @@ export class Resilience implements Layer, Sent {
       guarded.failed(new Error(reason))
       return
     }
-    if (request.mode === 'reset') this.#forget(request.target)
     if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return
     this.#hand(guarded)
   }
@@ -143,11 +151,12 @@ export class Resilience implements Layer, Sent {
 
   /**
    * Whether a request has to wait until something is counted in the store first: what was admitted
-   * here under a counter that it reads. Else the store would grant that again.
+   * here under a counter that it reads. Else the store would grant that again, or it would count
+   * after a reset.
    */
   #isBehind(guarded: GuardedRequest): boolean {
     const { request, guard } = guarded
-    if (isAboutStore(request) || !this.#backend.recovers) return false
+    if (request.isForStore === true || !this.#backend.recovers) return false
     const owed = this.#fallback.ledger.owedBy(request.target)
     if (owed.length === 0) return false
     this.#limit(guarded)
@@ -193,7 +202,7 @@ export class Resilience implements Layer, Sent {
     }
     const { granted, untilUs } = result
     // Whoever waits was given another turn, or none.
-    if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted.add(request, result)
+    if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted(request, result)
     else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
   }
 
@@ -228,10 +237,9 @@ export class Resilience implements Layer, Sent {
     pending: Pending,
     mayBeDone: boolean = false,
   ): void {
-    const { mode, target } = request
+    const { target } = request
     const waiting = pending instanceof UnderCeiling ? pending.withoutStore() : pending
     // These are about the store's own counters.
-    if (mode === 'reset') this.#forget(target)
     if (isAboutStore(request)) {
       waiting.failed(this.#reasons.ownOf(cause, guard.breaker.state))
       return
@@ -259,8 +267,12 @@ export class Resilience implements Layer, Sent {
   /** Remembers a result of the store, and restores what it shows to be lost. */
   #noted(request: LayerRequest, result: StoreResult): void {
     const { mode, target } = request
-    this.status.hasAnswered = true
-    if (mode === 'reset') return
+    this.#hasAnswered = true
+    if (mode === 'reset') {
+      this.#seen.forget(target)
+      this.#fallback.forget(target)
+      return
+    }
     this.#fallback.storeTime.noted(result.nowUs)
     if (target.policySet === PROBES) return
     const before = this.#seen.noted(request, result)
@@ -274,10 +286,5 @@ export class Resilience implements Layer, Sent {
       failed() {},
     }
     this.#send(restoring(target, before), restored, 'self')
-  }
-
-  #forget(target: Target): void {
-    this.#seen.forget(target)
-    this.#fallback.forget(target)
   }
 }

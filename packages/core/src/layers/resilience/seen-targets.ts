@@ -6,37 +6,33 @@ import type { LayerRequest } from '../../layer.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
 import { LastSeen, type Seen } from './last-seen.js'
 
-export class SeenTargets {
-  /** By the number of policies. */
-  readonly #tables: LastSeen[] = []
-  readonly #tableOf: (policySet: PolicySet) => LastSeen
-
-  /** @param maxKeys the most targets that are remembered, for each number of policies */
-  constructor(maxKeys: number) {
-    this.#tableOf = memoized(({ policies: { length } }) => {
-      this.#tables[length] ??= new LastSeen(length, maxKeys)
-      return this.#tables[length]
-    })
-  }
-
-  of(target: Target): Seen | undefined {
-    return this.#tableOf(target.policySet).get(target)
-  }
-
+export interface SeenTargets {
+  of(target: Target): Seen | undefined
   /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
    *  since. */
-  noted(request: LayerRequest, result: StoreResult): Seen | undefined {
-    const { mode, target, costs } = request
-    // What takes nothing shows nothing new, and must not hide that a key was lost.
-    let units = 0
-    for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
-    if (!traitsOf(mode).changes || units === 0) return undefined
-    const whole = request.keep === undefined ? result : wholeOf(request, result)
-    return this.#tableOf(target.policySet).note(target, whole, mode)
-  }
+  noted(request: LayerRequest, result: StoreResult): Seen | undefined
+  forget(target: Target): void
+}
 
-  forget(target: Target): void {
-    this.#tableOf(target.policySet).forget(target)
+/** @param maxKeys the most targets that are remembered, for each number of policies */
+export function seenTargets(maxKeys: number): SeenTargets {
+  const tables: LastSeen[] = []
+  const tableOf = memoized(({ policies: { length } }: PolicySet) => {
+    tables[length] ??= new LastSeen(length, maxKeys)
+    return tables[length]
+  })
+  return {
+    of: (target) => tableOf(target.policySet).get(target),
+    noted(request, result) {
+      const { mode, target, costs } = request
+      // What takes nothing shows nothing new, and must not hide that a key was lost.
+      let units = 0
+      for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
+      if (!traitsOf(mode).changes || units === 0) return undefined
+      const whole = request.keep === undefined ? result : wholeOf(request, result)
+      return tableOf(target.policySet).note(target, whole, mode)
+    },
+    forget: (target) => tableOf(target.policySet).forget(target),
   }
 }
 

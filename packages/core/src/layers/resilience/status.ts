@@ -27,55 +27,41 @@ export interface StoreHealth {
   readonly localKeys: number
 }
 
-export interface StatusOptions {
-  readonly events: Events
-  readonly guardOf: (node: BackendNode) => Guard
-  readonly ledger: Ledger
-  readonly peers: () => Peers
+export interface Status {
+  health(): StoreHealth
+  stats(): StoreStats
 }
 
-export class Status {
-  /** The store has answered once. */
-  hasAnswered = false
-  readonly #backend: Backend
-  readonly #options: StatusOptions
-
-  constructor(backend: Backend, options: StatusOptions) {
-    this.#backend = backend
-    this.#options = options
-  }
-
-  health(): StoreHealth {
-    const { guardOf, ledger, peers } = this.#options
-    const nodes = this.#backend.nodes.all.map((node) => stateOf(node, guardOf(node)))
-    const isAny = (some: BreakerState): boolean => nodes.some(({ state }) => state === some)
-    const worst = isAny('open') ? 'open' : isAny('half-open') ? 'half-open' : 'closed'
-    return {
-      state: this.hasAnswered ? worst : 'never-connected',
-      nodes,
-      instances: peers().count,
-      localKeys: ledger.keys,
-    }
-  }
-
-  stats(): StoreStats {
-    const { events, guardOf, ledger, peers } = this.#options
-    const { kind = 'store', nodes } = this.#backend
-    return {
-      kind,
-      nodes: nodes.all.map((node) => {
-        const { name, state, inFlight } = stateOf(node, guardOf(node))
-        const { ok, timeout, error, notSent, durations } = node.calls ?? new Calls()
+/** @param hasAnswered whether the store has answered once */
+export function statusOf(
+  { kind = 'store', nodes }: Backend,
+  guardOf: (node: BackendNode) => Guard,
+  ledger: Ledger,
+  { counts }: Events,
+  peers: () => Peers,
+  hasAnswered: () => boolean,
+): Status {
+  const statesOf = (): StoreHealth['nodes'] =>
+    nodes.all.map((node) => {
+      const { breaker, inFlight } = guardOf(node)
+      return { name: node.name, state: breaker.state, inFlight: node.inFlight ?? inFlight }
+    })
+  return {
+    health() {
+      const states = statesOf()
+      const isAny = (some: BreakerState): boolean => states.some(({ state }) => state === some)
+      const worst = isAny('open') ? 'open' : isAny('half-open') ? 'half-open' : 'closed'
+      const state = hasAnswered() ? worst : 'never-connected'
+      return { state, nodes: states, instances: peers().count, localKeys: ledger.keys }
+    },
+    stats() {
+      const all = statesOf().map(({ name, state, inFlight }, i) => {
+        const { ok, timeout, error, notSent, durations } = nodes.all[i]?.calls ?? new Calls()
         const calls = { ok, timeout, error, notSent }
         return { node: name, state, inFlight, calls, durations: durations.stats() }
-      }),
-      instances: peers().count,
-      unreconciled: ledger.keys,
-      events: { ...events.counts },
-    }
+      })
+      const instances = peers().count
+      return { kind, nodes: all, instances, unreconciled: ledger.keys, events: { ...counts } }
+    },
   }
-}
-
-function stateOf(node: BackendNode, { breaker, inFlight }: Guard): StoreHealth['nodes'][number] {
-  return { name: node.name, state: breaker.state, inFlight: node.inFlight ?? inFlight }
 }

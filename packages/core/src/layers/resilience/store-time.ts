@@ -6,24 +6,20 @@ import type { Time } from '../../base/time.js'
 /** Clocks run alike, so that one correction in this time is enough. */
 const OFTEN_US = 1_000_000
 
-export class StoreTime implements Clock {
-  readonly #time: Time
-  #aheadUs: number
-  #notedUs = 0
-
-  constructor(time: Time) {
-    this.#time = time
-    this.#aheadUs = time.nowUs() - time.nowMs() * 1_000
-  }
-
-  nowUs(): number {
-    return Math.floor(this.#time.nowMs() * 1_000 + this.#aheadUs)
-  }
-
+export interface StoreTime extends Clock {
   /** The store has said its time just now. */
-  noted(nowUs: number): void {
-    if (Math.abs(nowUs - this.#notedUs) < OFTEN_US) return
-    this.#notedUs = nowUs
-    this.#aheadUs = nowUs - this.#time.nowMs() * 1_000
+  noted(nowUs: number): void
+}
+
+export function storeTimeIn(time: Time): StoreTime {
+  let aheadUs = time.nowUs() - time.nowMs() * 1_000
+  let notedUs = 0
+  return {
+    nowUs: () => Math.floor(time.nowMs() * 1_000 + aheadUs),
+    noted(nowUs) {
+      if (Math.abs(nowUs - notedUs) < OFTEN_US) return
+      notedUs = nowUs
+      aheadUs = nowUs - time.nowMs() * 1_000
+    },
   }
 }

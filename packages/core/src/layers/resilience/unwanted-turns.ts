@@ -6,23 +6,18 @@ import { IGNORED, type Layer, type LayerRequest } from '../../layer.js'
 import { correctionOf } from '../../request.js'
 import type { StoreResult } from '../../store.js'
 
-export class UnwantedTurns {
-  readonly #store: Layer
-  readonly #time: Time
-  readonly #cancels: LayerRequest[] = []
+/** Gives back turns. */
+export type UnwantedTurns = (request: LayerRequest, result: StoreResult) => void
 
-  constructor(store: Layer, time: Time) {
-    this.#store = store
-    this.#time = time
-  }
-
-  add({ target, costs }: LayerRequest, result: StoreResult): void {
+export function unwantedTurns(store: Layer, time: Time): UnwantedTurns {
+  const cancels: LayerRequest[] = []
+  return ({ target, costs }, result) => {
     if (result.granted === 0) return
-    this.#cancels.push({ ...correctionOf('cancel', target, costs, result), isForStore: true })
-    if (this.#cancels.length > 1) return
+    cancels.push({ ...correctionOf('cancel', target, costs, result), isForStore: true })
+    if (cancels.length > 1) return
     // Of all replies of a turn of the event loop the last first, as later turns stand on earlier.
-    this.#time.soon(() => {
-      for (const cancel of this.#cancels.splice(0).reverse()) this.#store.ask(cancel, IGNORED)
+    time.soon(() => {
+      for (const cancel of cancels.splice(0).reverse()) store.ask(cancel, IGNORED)
     })
   }
 }

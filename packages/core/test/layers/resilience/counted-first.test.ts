@@ -50,6 +50,7 @@ function worldOf() {
       return result
     },
     async reset(target) {
+      if (world.fault === 'lost') throw new Error('Connection is closed.')
       memory.reset(target)
     },
   }
@@ -174,14 +175,28 @@ describe('what was admitted without the store', () => {
     expect(asked.slice(2).map(({ costs }) => costs[0])).toEqual(costs)
   })
 
-  test('is forgotten by a reset, for which nothing is counted', async () => {
+  test('is counted before a reset, which forgets it with the rest', async () => {
     const { consume, store, time, modes } = worldOf()
     const target = on(policySet)
     await consume(target, 10, 'lost')
     modes()
     await time.settle(Promise.resolve(store.reset(target)))
+    expect(store.health().localKeys).toBe(0)
     expect(await consume(target, 10)).toBe(10)
-    expect(modes()).toEqual(['consume'])
+    expect(modes()).toEqual(['peek', 'reconcile', 'consume'])
+  })
+
+  test('is counted after a reset that failed', async () => {
+    const world = worldOf()
+    const { consume, store, time } = world
+    const target = on(policySet)
+    await consume(target, 4)
+    await consume(target, 5, 'lost')
+    world.fault = 'lost'
+    await expect(time.settle(Promise.resolve(store.reset(target)))).rejects.toThrow()
+    expect(await consume(target, 2, 'lost')).toBe(0)
+    expect(await consume(target, 2)).toBe(0)
+    expect(await consume(target, 1)).toBe(1)
   })
 
   test('is not counted after a reset that was asked for while it was about to be', async () => {

@@ -356,11 +356,15 @@ describe('in virtual time', () => {
     expect((await world.decide()).policies).toMatchObject([{ remaining: LIMIT - 2 }])
   })
 
-  test('a reset that the store cannot make fails', async () => {
+  test('a reset that the store cannot make fails, and changes nothing', async () => {
     const reset = () => Promise.reject(new Error('ECONNREFUSED'))
-    const world = worldOf({}, { reset })
+    const world = worldOf({}, { reset, recovers: true })
+    for (let i = 0; i < LIMIT; i += 1) await world.decide()
     const done = world.time.settle(world.store.reset(target) as Promise<void>)
     await expect(done).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+    expect((await world.decide()).granted).toBe(0)
+    world.way = BADLY.throws as Way
+    expect(await world.decide()).toMatchObject({ granted: 0, source: 'local' })
   })
 
   test('what happens is a line of text, once a second for each kind', async () => {
