@@ -10,6 +10,7 @@
 import type { Cells } from '../algorithms/algorithm.js'
 import { EPOCH_MS } from '../base/clock.js'
 import { keyHash, shortName } from '../base/key-hash.js'
+import { type Form, type Owner, Segment } from './segment.js'
 
 /** Entries that a segment has when the table is full: moving them takes less than a ms. */
 const ENTRIES = 8_192
@@ -34,15 +35,6 @@ export function endMsOf(until: number): number {
 
 export function isOver(until: number, nowMs: number): boolean {
   return endMsOf(until) <= nowMs
-}
-
-/** How states look, and how many there may be. */
-export interface Form {
-  /** How many numbers there is room for; a state that has more is kept in an array of its own. */
-  readonly width: number
-  /** Whether the text of a key is kept, and not only its hash. */
-  readonly keepsTexts: boolean
-  readonly maxKeys: number
 }
 
 export class States {
@@ -106,12 +98,12 @@ export class States {
   }
 
   untilOf(slot: number): number {
-    return this.#at(slot).wordOf(slot & PLACE, UNTIL) >>> 0
+    return this.#at(slot).untilOf(slot & PLACE)
   }
 
   /** Says of the slot that is selected when its state ends, and if it has an array of its own. */
   keep(until: number, large: Cells | undefined): void {
-    this.#selected.setWord(this.slot & PLACE, UNTIL, until)
+    this.#selected.setUntil(this.slot & PLACE, until)
     if (large !== this.large) this.#selected.setLarge(this.slot & PLACE, large)
     this.large = large
   }
@@ -125,7 +117,7 @@ export class States {
   addOwner(owner: Owner, low: number): void {
     const index = this.#indexOf(low)
     let segment = this.#segments[index] ?? new Segment(this.#form, 0)
-    if (segment.count + 1 > FULLEST * segment.places) segment = segment.resized()
+    if (segment.isFull) segment = segment.resized()
     this.#segments[index] = segment
     this.count += 1
     this.select((index << PLACE_BITS) | segment.add(owner, low))
@@ -138,8 +130,7 @@ export class States {
     const segment = this.#at(slot)
     segment.remove(slot & PLACE)
     if (segment.count === 0) this.#segments[index] = undefined
-    else if (segment.count < SPARSEST * (segment.places - SMALLEST))
-      this.#segments[index] = segment.resized()
+    else if (segment.isSparse) this.#segments[index] = segment.resized()
   }
 
   /** The next slot of an endless walk through all keys; -1: not found yet. */
@@ -185,159 +176,5 @@ export class States {
 
   #at(slot: number): Segment {
     return this.#segments[slot >> PLACE_BITS] as Segment
-  }
-}
-
-// A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of
-// Computer Programming 3, 6.4, algorithms L and R). The numbers of a state lie where its key is
-// found, so that a decision touches little memory: among a million keys, waiting for memory is most
-// of what it takes. Its size is fixed: the entries of one that became too small, or too large, move
-// to another.
-
-const SMALLEST = 16
-/**
- * Of the places as many are in use when it is new, at the most, and at the least: searches stay
- * short.
- */
-const NEW = 0.65
-const FULLEST = 0.84
-const SPARSEST = 0.3
-
-// An entry is two words of 32 bits, half of the hash of its key and when it stops to matter, and
-// then the numbers of a state.
-const HASH = 0
-const UNTIL = 1
-const WORDS = 2
-
-/** Bytes of a reference to a text. */
-const POINTER = 8
-
-/** The text of a key, or the other half of its hash, which is not 0. */
-type Owner = string | number
-
-class Segment {
-  count = 0
-  readonly places: number = 0
-  readonly cells: Cells
-  /** States that have more numbers than there is room for; undefined: there are none. */
-  large: (Cells | undefined)[] | undefined
-  readonly #form: Form
-  /** The same memory as `cells`, as words. */
-  readonly #words: Int32Array
-  /** Words from one entry to the next. */
-  readonly #stride: number = 0
-  /** Whose the entries are; undefined or 0 in an empty place. */
-  readonly #owners: (Owner | undefined)[] | Int32Array
-
-  /** @param expected how many entries there will be */
-  constructor(form: Form, expected: number) {
-    this.#form = form
-    this.places = Math.max(SMALLEST, Math.ceil(expected / NEW))
-    this.#stride = WORDS + 2 * form.width
-    this.cells = new Float64Array((this.places * this.#stride) / 2)
-    this.#words = new Int32Array(this.cells.buffer)
-    this.#owners = form.keepsTexts
-      ? new Array(this.places).fill(undefined)
-      : new Int32Array(this.places)
-  }
-
-  get bytes(): number {
-    const owners = this.#owners instanceof Int32Array ? 4 : POINTER
-    let bytes = this.cells.byteLength + owners * this.places
-    for (const cells of this.large ?? []) bytes += cells?.byteLength ?? 0
-    return bytes
-  }
-
-  /** Where the numbers of a place begin in `cells`. */
-  offsetOf(place: number): number {
-    return (place * this.#stride + WORDS) / 2
-  }
-
-  isUsed(place: number): boolean {
-    return this.#isOwner(this.#owners[place])
-  }
-
-  wordOf(place: number, word: number): number {
-    return this.#words[place * this.#stride + word] as number
-  }
-
-  setWord(place: number, word: number, value: number): void {
-    this.#words[place * this.#stride + word] = value
-  }
-
-  setLarge(place: number, cells: Cells | undefined): void {
-    if (cells !== undefined) this.large ??= new Array(this.places).fill(undefined)
-    if (this.large !== undefined) this.large[place] = cells
-  }
-
-  /** The place of an owner; -1: he has none. */
-  find(owner: Owner, low: number): number {
-    const words = this.#words
-    const owners = this.#owners
-    for (let place = this.#homeOf(low); ; place = this.#after(place)) {
-      // Read before the hash is compared: it lies elsewhere, so that memory is asked for both at
-      // once.
-      const known = owners[place]
-      if (words[place * this.#stride + HASH] === low && known === owner) return place
-      if (!this.#isOwner(known)) return -1
-    }
-  }
-
-  /** A place for an owner who has none. Its numbers are what they happen to be. */
-  add(owner: Owner, low: number): number {
-    let place = this.#homeOf(low)
-    while (this.isUsed(place)) place = this.#after(place)
-    this.count += 1
-    this.#owners[place] = owner
-    this.setWord(place, HASH, low)
-    return place
-  }
-
-  remove(place: number): void {
-    let hole = place
-    // An entry behind the hole goes into it, unless its search begins behind the hole (Knuth's
-    // algorithm R).
-    for (let next = this.#after(hole); this.isUsed(next); next = this.#after(next)) {
-      const home = this.#homeOf(this.wordOf(next, HASH))
-      const reaches = hole <= next ? home <= hole || home > next : home <= hole && home > next
-      if (!reaches) continue
-      this.#copy(this, next, hole)
-      hole = next
-    }
-    this.#owners[hole] = undefined
-    this.setLarge(hole, undefined)
-    this.count -= 1
-  }
-
-  /** The same entries, with room for one more. */
-  resized(): Segment {
-    const other = new Segment(this.#form, this.count + 1)
-    for (let place = 0; place < this.places; place += 1) {
-      if (!this.isUsed(place)) continue
-      const owner = this.#owners[place] as Owner
-      other.#copy(this, place, other.add(owner, this.wordOf(place, HASH)))
-    }
-    return other
-  }
-
-  /** A text is not compared with 0: that would read it, which is one more wait for memory. */
-  #isOwner(owner: Owner | undefined): boolean {
-    return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
-  }
-
-  /** Where the search for a hash begins. Its upper half tells: the lower one chose the segment. */
-  #homeOf(low: number): number {
-    return ((low >>> 16) * this.places) >>> 16
-  }
-
-  #after(place: number): number {
-    return place + 1 === this.places ? 0 : place + 1
-  }
-
-  #copy(from: Segment, place: number, to: number): void {
-    for (let word = 0; word < this.#stride; word += 1)
-      this.setWord(to, word, from.wordOf(place, word))
-    this.#owners[to] = from.#owners[place]
-    this.setLarge(to, from.large?.[place])
   }
 }

@@ -1,0 +1,182 @@
+// A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of
+// Computer Programming 3, 6.4, algorithms L and R). The numbers of a state lie where its key is
+// found, so that a decision touches little memory: among a million keys, waiting for memory is most
+// of what it takes. Its size is fixed: the entries of one that became too small, or too large, move
+// to another.
+
+import type { Cells } from '../algorithms/algorithm.js'
+
+/** How states look, and how many there may be. */
+export interface Form {
+  /** How many numbers there is room for; a state that has more is kept in an array of its own. */
+  readonly width: number
+  /** Whether the text of a key is kept, and not only its hash. */
+  readonly keepsTexts: boolean
+  readonly maxKeys: number
+}
+
+const SMALLEST = 16
+/**
+ * Of the places as many are in use when it is new, at the most, and at the least: searches stay
+ * short.
+ */
+const NEW = 0.65
+const FULLEST = 0.84
+const SPARSEST = 0.3
+
+// An entry is two words of 32 bits, half of the hash of its key and when it stops to matter, and
+// then the numbers of a state.
+const HASH = 0
+const UNTIL = 1
+const WORDS = 2
+
+/** Bytes of a reference to a text. */
+const POINTER = 8
+
+/** The text of a key, or the other half of its hash, which is not 0. */
+export type Owner = string | number
+
+export class Segment {
+  count = 0
+  readonly places: number = 0
+  readonly cells: Cells
+  /** States that have more numbers than there is room for; undefined: there are none. */
+  large: (Cells | undefined)[] | undefined
+  readonly #form: Form
+  /** The same memory as `cells`, as words. */
+  readonly #words: Int32Array
+  /** Words from one entry to the next. */
+  readonly #stride: number = 0
+  /** Whose the entries are; undefined or 0 in an empty place. */
+  readonly #owners: (Owner | undefined)[] | Int32Array
+
+  /** @param expected how many entries there will be */
+  constructor(form: Form, expected: number) {
+    this.#form = form
+    this.places = Math.max(SMALLEST, Math.ceil(expected / NEW))
+    this.#stride = WORDS + 2 * form.width
+    this.cells = new Float64Array((this.places * this.#stride) / 2)
+    this.#words = new Int32Array(this.cells.buffer)
+    this.#owners = form.keepsTexts
+      ? new Array(this.places).fill(undefined)
+      : new Int32Array(this.places)
+  }
+
+  get bytes(): number {
+    const owners = this.#owners instanceof Int32Array ? 4 : POINTER
+    let bytes = this.cells.byteLength + owners * this.places
+    for (const cells of this.large ?? []) bytes += cells?.byteLength ?? 0
+    return bytes
+  }
+
+  /** Where the numbers of a place begin in `cells`. */
+  offsetOf(place: number): number {
+    return (place * this.#stride + WORDS) / 2
+  }
+
+  isUsed(place: number): boolean {
+    return this.#isOwner(this.#owners[place])
+  }
+
+  /** One more entry would make searches long. */
+  get isFull(): boolean {
+    return this.count + 1 > FULLEST * this.places
+  }
+
+  get isSparse(): boolean {
+    return this.count < SPARSEST * (this.places - SMALLEST)
+  }
+
+  /** When the state of a place ends. */
+  untilOf(place: number): number {
+    return this.#wordOf(place, UNTIL) >>> 0
+  }
+
+  setUntil(place: number, until: number): void {
+    this.#setWord(place, UNTIL, until)
+  }
+
+  #wordOf(place: number, word: number): number {
+    return this.#words[place * this.#stride + word] as number
+  }
+
+  #setWord(place: number, word: number, value: number): void {
+    this.#words[place * this.#stride + word] = value
+  }
+
+  setLarge(place: number, cells: Cells | undefined): void {
+    if (cells !== undefined) this.large ??= new Array(this.places).fill(undefined)
+    if (this.large !== undefined) this.large[place] = cells
+  }
+
+  /** The place of an owner; -1: he has none. */
+  find(owner: Owner, low: number): number {
+    const words = this.#words
+    const owners = this.#owners
+    for (let place = this.#homeOf(low); ; place = this.#after(place)) {
+      // Read before the hash is compared: it lies elsewhere, so that memory is asked for both at
+      // once.
+      const known = owners[place]
+      if (words[place * this.#stride + HASH] === low && known === owner) return place
+      if (!this.#isOwner(known)) return -1
+    }
+  }
+
+  /** A place for an owner who has none. Its numbers are what they happen to be. */
+  add(owner: Owner, low: number): number {
+    let place = this.#homeOf(low)
+    while (this.isUsed(place)) place = this.#after(place)
+    this.count += 1
+    this.#owners[place] = owner
+    this.#setWord(place, HASH, low)
+    return place
+  }
+
+  remove(place: number): void {
+    let hole = place
+    // An entry behind the hole goes into it, unless its search begins behind the hole (Knuth's
+    // algorithm R).
+    for (let next = this.#after(hole); this.isUsed(next); next = this.#after(next)) {
+      const home = this.#homeOf(this.#wordOf(next, HASH))
+      const reaches = hole <= next ? home <= hole || home > next : home <= hole && home > next
+      if (!reaches) continue
+      this.#copy(this, next, hole)
+      hole = next
+    }
+    this.#owners[hole] = undefined
+    this.setLarge(hole, undefined)
+    this.count -= 1
+  }
+
+  /** The same entries, with room for one more. */
+  resized(): Segment {
+    const other = new Segment(this.#form, this.count + 1)
+    for (let place = 0; place < this.places; place += 1) {
+      if (!this.isUsed(place)) continue
+      const owner = this.#owners[place] as Owner
+      other.#copy(this, place, other.add(owner, this.#wordOf(place, HASH)))
+    }
+    return other
+  }
+
+  /** A text is not compared with 0: that would read it, which is one more wait for memory. */
+  #isOwner(owner: Owner | undefined): boolean {
+    return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
+  }
+
+  /** Where the search for a hash begins. Its upper half tells: the lower one chose the segment. */
+  #homeOf(low: number): number {
+    return ((low >>> 16) * this.places) >>> 16
+  }
+
+  #after(place: number): number {
+    return place + 1 === this.places ? 0 : place + 1
+  }
+
+  #copy(from: Segment, place: number, to: number): void {
+    for (let word = 0; word < this.#stride; word += 1)
+      this.#setWord(to, word, from.#wordOf(place, word))
+    this.#owners[to] = from.#owners[place]
+    this.setLarge(to, from.large?.[place])
+  }
+}
