@@ -3,10 +3,10 @@
 // differs from a plain `npm test` in everything, and of its tests those in which scripts, commands
 // and clients differ the most. Needs a build.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { newestNode, nodeBinary } from '../internal/testkit/servers/node.mjs'
 import {
   redisServerBinary,
   valkeyServerBinary,
@@ -19,7 +19,7 @@ const requireFromCore = createRequire(join(core, 'package.json'))
 const short = process.argv.includes('--short')
 
 const present = process.execPath
-const newest = newestNode()
+const newest = nodeBinary(newestNode())
 const redis = redisServerBinary()
 const valkey = valkeyServerBinary()
 const all = [present, newest].flatMap((node) =>
@@ -65,25 +65,4 @@ function passes({ node, server, ioredis }) {
   )
   console.log(`matrix: ${status === 0 ? 'passed' : 'FAILED'}: ${title}`)
   return status === 0
-}
-
-/** The npm packages node-<platform>-<arch> carry Node's binaries: no other download is needed. */
-function newestNode() {
-  const wanted = execFileSync('npm', ['view', 'node', 'version'], { encoding: 'utf8' }).trim()
-  const folder = join(root, '.cache', `node-${wanted}`)
-  const name = `node-${process.platform}-${process.arch}`
-  const binary = join(folder, 'node_modules', name, 'bin', 'node')
-  if (!existsSync(binary)) {
-    console.log(`matrix: fetching Node ${wanted} into .cache`)
-    mkdirSync(folder, { recursive: true })
-    execFileSync('npm', [
-      'install',
-      '--prefix',
-      folder,
-      '--no-audit',
-      '--no-fund',
-      `${name}@${wanted}`,
-    ])
-  }
-  return binary
 }

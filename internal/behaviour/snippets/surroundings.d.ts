@@ -24,3 +24,16 @@ declare namespace Express {
     user?: { id: string }
   }
 }
+
+/** As the types of Node 20 do not have it: what the recipe with SQLite uses. */
+declare module 'node:sqlite' {
+  export class DatabaseSync {
+    constructor(path: string)
+    exec(sql: string): void
+    prepare(sql: string): {
+      run(...values: (string | number)[]): unknown
+      get(...values: (string | number)[]): Record<string, unknown> | undefined
+    }
+    close(): void
+  }
+}

@@ -9,6 +9,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { startCluster, startRedis, startSentinel } from '@weir/testkit'
+import { nodeBinary } from '@weir/testkit/node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documents, root } from './documents.js'
 
@@ -69,11 +70,14 @@ async function runOf(snippets: readonly Snippet[], ports: string): Promise<strin
   const tests = files.filter((_, i) => isTest(snippets[i] as Snippet))
   const others = files.filter((file) => !tests.includes(file))
   const runs = [...tests.map((file) => [file]), ...(others.length > 0 ? [others] : [])]
+  // Node 20 has no SQLite.
+  const hasSqlite = snippets.some(({ text }) => text.includes("from 'node:sqlite'"))
+  const node = hasSqlite ? nodeBinary('22.13.0') : process.execPath
   let said = ''
   for (const run of runs) {
     const args = ['--enable-source-maps', join(here, 'run.mjs'), ports, ...run]
     if (tests.includes(run[0] as string)) args.splice(0, 3, '--test-force-exit', '--test')
-    const child = spawn(process.execPath, args, { cwd: folder })
+    const child = spawn(node, args, { cwd: folder })
     let output = ''
     child.stdout.on('data', (chunk) => {
       output += chunk

@@ -86,6 +86,9 @@ const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
 
 const { consume: CONSUME } = MODES
 
+/** What may be asked of a store. */
+export const MODE_NAMES = Object.keys(MODES) as readonly (Mode | 'reset')[]
+
 /** Written out for the mode of most requests: a look-up by name takes longer. */
 export function traitsOf(mode: Mode | 'reset'): ModeTraits {
   return mode === 'consume' ? CONSUME : MODES[mode]

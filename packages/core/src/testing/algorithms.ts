@@ -28,7 +28,7 @@ export interface PolicyFactory {
   /** The factory itself, for options of its own. */
   readonly create: (options: never) => Policy
   /** A policy of a limit, which comes back in `window`. */
-  readonly of: (limit: number, window: Duration) => Policy
+  readonly of: (limit: number, window: Duration, name?: string) => Policy
 }
 
 export interface PolicyExample {
@@ -46,15 +46,15 @@ const bucket: AlgorithmEntry = {
   factories: {
     tokenBucket: {
       create: tokenBucket,
-      of: (limit, window) => tokenBucket({ capacity: limit, refill: rateOf(limit), every: window }),
+      of: (limit, window, name) => tokenBucket({ name, capacity: limit, refill: rateOf(limit), every: window }),
     },
     gcra: {
       create: gcra,
-      of: (limit, window) => gcra({ burst: limit, limit: rateOf(limit), period: window }),
+      of: (limit, window, name) => gcra({ name, burst: limit, limit: rateOf(limit), period: window }),
     },
     leakyBucket: {
       create: leakyBucket,
-      of: (limit, window) => leakyBucket({ capacity: limit, leak: rateOf(limit), every: window }),
+      of: (limit, window, name) => leakyBucket({ name, capacity: limit, leak: rateOf(limit), every: window }),
     },
   },
   // The rate goes with the capacity: that is one time scale.
@@ -89,7 +89,7 @@ const bucket: AlgorithmEntry = {
 const windows: AlgorithmEntry = {
   kernel: fixedWindowKernel,
   factories: {
-    fixedWindow: { create: fixedWindow, of: (limit, window) => fixedWindow({ limit, window }) },
+    fixedWindow: { create: fixedWindow, of: (limit, window, name) => fixedWindow({ name, limit, window }) },
   },
   examples: [
     {
@@ -119,9 +119,9 @@ const logs: AlgorithmEntry = {
   factories: {
     slidingWindow: {
       create: slidingWindow,
-      of: (limit, window) => slidingWindow({ limit, window }),
+      of: (limit, window, name) => slidingWindow({ name, limit, window }),
     },
-    slidingLog: { create: slidingLog, of: (limit, window) => slidingLog({ limit, window }) },
+    slidingLog: { create: slidingLog, of: (limit, window, name) => slidingLog({ name, limit, window }) },
   },
   examples: [
     {
@@ -143,7 +143,7 @@ const counters: AlgorithmEntry = {
   factories: {
     slidingCounter: {
       create: slidingCounter,
-      of: (limit, window) => slidingCounter({ limit, window }),
+      of: (limit, window, name) => slidingCounter({ name, limit, window }),
     },
   },
   examples: [

@@ -2,6 +2,6 @@
 // conformance suite).
 
 export { type FakeClock, fakeClock } from './clock.js'
-export { type ConformanceCase, storeConformance } from './conformance.js'
+export { type ConformanceCase, type ConformanceOptions, storeConformance } from './conformance.js'
 export { replayTrace } from './trace.js'
 export { traces } from './traces.generated.js'

@@ -31,33 +31,59 @@ export interface TraceStep {
 /**
  * Replays a trace on a store, under keys that begin with `keyPrefix`. Sections about recovery are
  * left out for a store that does not say that it recovers.
- * @throws {Error} that names the first line whose answer differs
+ * @throws {Error} that names the first line whose answer differs, and the columns that do
  */
-export async function replayTrace(
+export function replayTrace(
   text: string,
   store: Store,
   clock: FakeClock,
   keyPrefix = 'trace',
 ): Promise<void> {
+  return replaySteps(parseTrace(text), store, clock, keyPrefix)
+}
+
+/** The steps of the sections in which all steps pass. */
+export function sectionsOf(
+  steps: readonly TraceStep[],
+  passes: (step: TraceStep) => boolean,
+): TraceStep[] {
+  const without = new Set(steps.filter((step) => !passes(step)).map(({ section }) => section))
+  return steps.filter(({ section }) => !without.has(section))
+}
+
+export async function replaySteps(
+  all: readonly TraceStep[],
+  store: Store,
+  clock: FakeClock,
+  keyPrefix: string,
+): Promise<void> {
   const startMs = clock.nowUs() / 1_000
-  const steps = parseTrace(text)
-  const needRecovery = new Set(
-    steps.filter(({ mode }) => traitsOf(mode).isForStore).map(({ section }) => section),
-  )
-  for (const step of steps) {
-    if (store.recovers !== true && needRecovery.has(step.section)) continue
+  const knows = ({ mode }: TraceStep) => store.recovers === true || !traitsOf(mode).isForStore
+  for (const step of sectionsOf(all, knows)) {
     clock.set(startMs + step.atMs)
     const { policySet, mode, cost } = step
     const untilUs = step.untilMs === undefined ? undefined : [(startMs + step.untilMs) * 1_000]
     const key = `${keyPrefix}-${step.section}`
     const target = { policySet, key }
     const request = { mode, target, costs: [cost], count: 1, untilUs } as StoreRequest
-    const result = await store.decide(request)
-    const found = textOf(result)
-    if (found !== step.expected) {
-      throw new Error(`line ${step.line} of the trace: expected ${step.expected}, got ${found}`)
+    const differences = differencesOf(textOf(await store.decide(request)), step.expected)
+    if (differences !== '') {
+      const call = `${step.atMs}ms ${mode} ${cost}`
+      throw new Error(`line ${step.line} of the trace, ${call}: ${differences}`)
     }
   }
+}
+
+const COLUMNS = ['allowed', 'left', 'retry', 'reset']
+
+/** The columns that differ, each with what was expected and what was found; '': none. */
+function differencesOf(found: string, expected: string): string {
+  const is = found.split(' ')
+  const should = expected.split(' ')
+  return COLUMNS.map((column, i) => [column, should[i], is[i]])
+    .filter(([, one, other]) => one !== other)
+    .map(([column, one, other]) => `${column}: expected ${one}, got ${other}`)
+    .join('; ')
 }
 
 /** The calls of a trace. */

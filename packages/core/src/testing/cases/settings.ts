@@ -6,8 +6,8 @@ import type {
   SettingChange,
   SettingRequest,
   Settings,
-} from '../settings.js'
-import type { FakeClock } from './clock.js'
+} from '../../settings.js'
+import type { FakeClock } from '../clock.js'
 
 type SettingsCase = readonly [
   string,

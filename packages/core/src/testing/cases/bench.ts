@@ -1,0 +1,40 @@
+// What a case of the conformance suite has at hand.
+
+import type { Policy } from '../../algorithms/policy.js'
+import type { Duration } from '../../base/duration.js'
+import type { RateLimiter } from '../../limiter/limiter.js'
+import type { PolicyInput } from '../../policy-input.js'
+import type { Mode, Store } from '../../store.js'
+import type { PolicyExample } from '../algorithms.js'
+import type { FakeClock } from '../clock.js'
+
+/** A store of the case's own. */
+export interface Bench {
+  readonly clock: FakeClock
+  readonly store: Store
+  /** Unique to this case and run. */
+  readonly run: string
+  /** Policies of the algorithms that the suite was asked for. */
+  readonly examples: readonly PolicyExample[]
+  limiter(policy: PolicyInput): RateLimiter
+  /** A policy of one of those algorithms, where it does not matter which. */
+  policy(limit: number, window: Duration, name?: string): Policy
+}
+
+export interface Case {
+  readonly name: string
+  /** What it asks the store for. */
+  readonly modes: readonly (Mode | 'reset')[]
+  readonly run: (bench: Bench) => Promise<void>
+}
+
+/** A case that is run for a policy of each algorithm. */
+export interface PolicyCase extends Omit<Case, 'run'> {
+  readonly run: (bench: Bench, policy: Policy, make: PolicyExample['make']) => Promise<void>
+}
+
+/** @throws {Error} if the two differ */
+export function same(what: string, found: unknown, expected: unknown): void {
+  if (!Object.is(found, expected))
+    throw new Error(`${what}: expected ${String(expected)}, got ${String(found)}`)
+}
