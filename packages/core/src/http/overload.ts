@@ -1,10 +1,10 @@
-// Overload protection over HTTP: a limit of what is in flight in this process, in front of all that
-// costs something.
+// Overload protection over HTTP: a limit of the requests in flight in this process, in front of all
+// that costs something.
 
 import { type Duration, durationMs } from '../base/duration.js'
 import { checkedOptions } from '../base/options.js'
-import { processTime } from '../base/time.js'
-import { type InFlight, inFlightLimit } from '../overload/in-flight.js'
+import { processTime, type Time } from '../base/time.js'
+import { inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
 import { checkCalled } from './options.js'
 import { refundCharged } from './respond.js'
@@ -26,8 +26,8 @@ export interface OverloadState {
   readonly inFlight: number
   /** Requests refused since the start. */
   readonly refused: number
-  /** Mean response time without load, in ms; undefined: not known yet. */
-  readonly quietMs: number | undefined
+  /** Mean response time where nothing queues, in ms; undefined: not known yet. */
+  readonly baselineMs: number | undefined
 }
 
 /** For adapters: lets requests in, or refuses them. */
@@ -37,7 +37,7 @@ export interface OverloadGuard extends OverloadState {
   admit(response: NodeResponse): Refusal | undefined
 }
 
-/** Retry-After is chance up to this, so that clients do not come back all at once. */
+/** Retry-After is a random time up to this, so that clients do not come back all at once. */
 const LONGEST_RETRY_MS = 3_000
 
 /**
@@ -45,11 +45,16 @@ const LONGEST_RETRY_MS = 3_000
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
 export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
+  return overloadGuardIn(processTime, options)
+}
+
+/** `overloadGuard` in another time than the process's. */
+export function overloadGuardIn(time: Time, options: OverloadOptions): OverloadGuard {
   checkCalled(options, 'overload', 'overload()')
   checkedOptions(options, 'overload()', ['target'])
   const { target } = options
   const targetMs = target === undefined ? undefined : durationMs(target, 'target')
-  const limit: InFlight = inFlightLimit(targetMs, processTime)
+  const limit = inFlightLimit(targetMs, time)
   let refused = 0
   return {
     get limit() {
@@ -61,14 +66,14 @@ export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
     get refused() {
       return refused
     },
-    get quietMs() {
-      return limit.quietMs
+    get baselineMs() {
+      return limit.baselineMs
     },
     admit(response) {
       const ticket = limit.enter()
       if (ticket === undefined) {
         refused += 1
-        return overloaded(processTime.random() * LONGEST_RETRY_MS)
+        return overloaded(time.random() * LONGEST_RETRY_MS)
       }
       afterNodeResponse(response, ({ finished }) =>
         limit.leave(ticket, finished ? 'finished' : 'left'),
@@ -92,7 +97,7 @@ type NodeMiddleware = (
   next: (error?: unknown) => void,
 ) => void
 
-/** The middleware, and what it knows. */
+/** The middleware, with its state. */
 export interface Overload extends NodeMiddleware, OverloadState {}
 
 /**
@@ -120,7 +125,7 @@ export function withState<Middleware extends object>(
   middleware: Middleware,
   guard: OverloadState,
 ): Middleware & OverloadState {
-  const names = ['limit', 'inFlight', 'refused', 'quietMs'] as const
+  const names = ['limit', 'inFlight', 'refused', 'baselineMs'] as const
   for (const name of names) Object.defineProperty(middleware, name, { get: () => guard[name] })
   return middleware as Middleware & OverloadState
 }
@@ -160,9 +165,18 @@ export function recordResponses(signal: ResponseSignal): NodeMiddleware {
 
 /** Tells a signal of one response, once it has ended. For adapters. */
 export function recordResponse(signal: ResponseSignal, response: NodeResponse): void {
-  const startMs = processTime.nowMs()
+  recordResponseIn(processTime, signal, response)
+}
+
+/** `recordResponse` in another time than the process's. */
+export function recordResponseIn(
+  time: Time,
+  signal: ResponseSignal,
+  response: NodeResponse,
+): void {
+  const startMs = time.nowMs()
   afterNodeResponse(response, ({ status, finished }) => {
-    const tookMs = processTime.nowMs() - startMs
+    const tookMs = time.nowMs() - startMs
     if (finished) signal.record(tookMs, status >= 500)
     else signal.left(tookMs)
   })
