@@ -3,7 +3,8 @@
 import type { Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
 import { memoized } from '../base/cache.js'
-import { invalid, quote, rangeError } from '../base/errors.js'
+import { rangeError } from '../base/errors.js'
+import { undeclared } from '../live/checks.js'
 import { type Field, fieldOf, textOfField } from '../live/fields.js'
 import { Held } from '../live/held.js'
 import type { LiveProcess } from '../live/types.js'
@@ -23,8 +24,7 @@ export function checkFits(
   checkSome(processes, name)
   const having = processes.filter((each) => has(each, field))
   if (having.length === 0 && processes.every(({ isWhole }) => isWhole)) {
-    const right = `one of ${namesOf(processes, field.kind).map(quote).join(', ')}, or --force`
-    throw invalid('WEIR_INVALID_NAME', `name of a policy of "${name}"`, field.name, right, 'string')
+    throw undeclared(field.name, namesOf(processes, field.kind), name, ', or --force')
   }
   if (policy === undefined) return
   for (const each of having) heldIn(each).check(field, policy)

@@ -3,12 +3,13 @@
 import { checkedName, counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
 import { invalid, quote, typeError } from '../base/errors.js'
-import { changeField, fieldsOf, fieldsOfVersion } from '../live/changes.js'
-import { checkedOverrideKey, checkNamed } from '../live/checks.js'
+import { changeField, fieldsOf, rollBack } from '../live/changes.js'
+import { checkNamed, overrideOf } from '../live/checks.js'
 import { type Field, fieldOf, textOfField } from '../live/fields.js'
+import type { NamedSettings } from '../live/named-settings.js'
 import { processesOf } from '../live/reports.js'
 import type { OverrideKey } from '../live/types.js'
-import type { SettingAnswer, SettingChange, Settings } from '../settings.js'
+import type { SettingAnswer, SettingChange } from '../settings.js'
 import {
   checkFits,
   checkSome,
@@ -20,10 +21,7 @@ import {
 } from './fleet.js'
 
 /** Which settings, of which store. */
-export interface Place {
-  readonly settings: Settings
-  /** Of the `livePolicies`. */
-  readonly name: string
+export interface Place extends NamedSettings {
   /** Whether to write without asking what processes have. */
   readonly isForced: boolean
 }
@@ -38,11 +36,12 @@ function title(text: string): string {
 }
 
 /** @returns lines to print */
-export async function listLimits({ settings, name }: Place): Promise<string[]> {
+export async function listLimits(place: Place): Promise<string[]> {
+  const { settings, name } = place
   const [{ version }, fields, processes] = await Promise.all([
     settings.news(name),
-    fieldsOf(settings, name),
-    processesOf(settings, name),
+    fieldsOf(place),
+    processesOf(place),
   ])
   const { length } = processes
   const set = [...fields].map(([field, value]) => {
@@ -118,59 +117,42 @@ export async function removeOverride(
 
 /** Names of policies that a key has overrides of, or could have. */
 async function overriddenBy(place: Place, key: OverrideKey): Promise<readonly string[]> {
-  const { settings, name } = place
-  const fields = [...(await fieldsOf(settings, name)).keys()].map(fieldOf)
+  const fields = [...(await fieldsOf(place)).keys()].map(fieldOf)
   const set = fields.filter((field) => {
     return (
       field !== undefined &&
-      textOfField(overrideOf(settings, field.name, key)) === textOfField(field)
+      textOfField(overrideOf(place.settings, field.name, key)) === textOfField(field)
     )
   })
   if (set.length > 0) return set.map((field) => (field as Field).name).sort()
-  return namesOf(await processesOf(settings, name), 'key')
+  return namesOf(await processesOf(place), 'key')
 }
 
 /** @param text the version */
-export async function rollBack(place: Place, text: string): Promise<string[]> {
-  const { settings, name } = place
+export async function rollBackLimits(place: Place, text: string): Promise<string[]> {
+  const { name, isForced } = place
   if (!/^\d{1,15}$/.test(text))
     throw invalid('WEIR_INVALID_OPTION', 'version', text, 'one that weir limits history shows')
   const version = Number(text)
-  const fields = await fieldsOfVersion(settings, name, version)
-  const processes = await processesOf(settings, name)
-  if (fields.length === 0 && !place.isForced) checkSome(processes, name)
-  for (const { field: of, value } of fields) {
-    const field = fieldOf(of)
-    if (field !== undefined && value !== '' && !place.isForced)
-      checkFits(processes, name, field, policyFrom(value))
-  }
-  const lines: string[] = []
-  for (const each of fields)
-    lines.push(sentence(await changeField(settings, name, each, Math.random)))
-  return lines.length === 0 ? [`"${name}" is at version ${version} already`] : lines
+  const processes = await processesOf(place)
+  const answers = await rollBack(place, version, (field, value) => {
+    if (!isForced) checkFits(processes, name, field, policyFrom(value))
+  })
+  if (answers.length > 0) return answers.map((answer) => sentence(answer))
+  if (!isForced) checkSome(processes, name)
+  return [`"${name}" is at version ${version} already`]
 }
 
-function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): Field {
-  const { kind, key } = checkedOverrideKey(given)
-  if (hidden === undefined) return { kind, name: of, key }
-  if (kind === 'key') return { kind, name: of, key: hidden(key) }
-  const right = 'single keys, as the store has hashKeys'
-  throw invalid('WEIR_INVALID_OPTION', '--under', key, right)
-}
-
-async function change(
-  { settings, name, isForced }: Place,
-  field: Field,
-  policy: Policy | undefined,
-): Promise<string[]> {
+async function change(place: Place, field: Field, policy: Policy | undefined): Promise<string[]> {
+  const { name, isForced } = place
   if (policy !== undefined) checkNamed(policy, 'policy')
   const text = textOfField(field)
-  const processes = await processesOf(settings, name)
+  const processes = await processesOf(place)
   // What no process has any more may be removed.
-  const isStray = policy === undefined && (await fieldsOf(settings, name)).has(text)
+  const isStray = policy === undefined && (await fieldsOf(place)).has(text)
   if (!isForced && !isStray) checkFits(processes, name, field, policy)
   const value = policy === undefined ? '' : policyText(policy)
-  const answer = await changeField(settings, name, { field: text, value }, Math.random)
+  const answer = await changeField(place, { field: text, value })
   return [sentence(answer, defaultOf(processes, field))]
 }
 

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkedName } from '../algorithms/policy.js'
 import { invalid, quote, StoreError, typeError } from '../base/errors.js'
+import { processTime } from '../base/time.js'
 import { settingsOf } from '../live/checks.js'
 import type { RedisLike } from '../redis/client/client.js'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../redis/client/recommended.js'
@@ -15,7 +16,7 @@ import {
   overrideLimit,
   type Place,
   removeOverride,
-  rollBack,
+  rollBackLimits,
   setLimit,
 } from './limits.js'
 
@@ -102,7 +103,7 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const hashKeys = process.env.WEIR_HASH_KEYS
   try {
     const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
-    return await run({ settings: settingsOf(store), name, isForced })
+    return await run({ settings: settingsOf(store), name, time: processTime, isForced })
   } catch (error) {
     if (!(error instanceof StoreError) || trouble === undefined) throw error
     const problem = `${error.message}; the client said ${quote(trouble.message)}`
@@ -160,7 +161,7 @@ function commandOf([command, ...args]: readonly string[], under: string | undefi
     case 'remove 2 under':
       return (place) => removeOverride(place, key ?? '', one)
     case 'rollback 1':
-      return (place) => rollBack(place, one as string)
+      return (place) => rollBackLimits(place, one as string)
     default:
       throw unknown([command, ...args].join(' '))
   }

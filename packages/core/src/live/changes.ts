@@ -1,9 +1,10 @@
 // What changes settings: `livePolicies` and the command line do it alike.
 
 import { invalid } from '../base/errors.js'
-import type { SettingAnswer, Settings } from '../settings.js'
+import type { SettingAnswer } from '../settings.js'
 import { checkNotFull, MAX_OVERRIDES } from './checks.js'
-import { LEAD_MS } from './follower.js'
+import { type Field, fieldOf } from './fields.js'
+import { LEAD_MS, type NamedSettings } from './named-settings.js'
 
 interface FieldChange {
   readonly field: string
@@ -13,12 +14,10 @@ interface FieldChange {
 
 /** @throws {RangeError} WEIR_TOO_MANY_OVERRIDES */
 export async function changeField(
-  settings: Settings,
-  name: string,
+  { settings, name, time }: NamedSettings,
   { field, value }: FieldChange,
-  random: () => number,
 ): Promise<SettingAnswer> {
-  const id = `${random().toString(36).slice(2)}${random().toString(36).slice(2)}`
+  const id = `${time.random().toString(36).slice(2)}${time.random().toString(36).slice(2)}`
   const request = { id, leadUs: LEAD_MS * 1_000, field, value, most: MAX_OVERRIDES }
   const answer = await settings.change(name, request)
   checkNotFull(answer, name)
@@ -26,12 +25,29 @@ export async function changeField(
 }
 
 /**
- * What fields were in a version: of those that have changed since, what was removed first.
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
+ * Sets all fields back to what they were in a version, by changes of their own.
+ * @param check throws where a value must not be stored again; asked of all before any is
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_TOO_MANY_OVERRIDES, and what `check`
+ * throws
  */
-export async function fieldsOfVersion(
-  settings: Settings,
-  name: string,
+export async function rollBack(
+  at: NamedSettings,
+  version: number,
+  check: (field: Field, value: string) => void,
+): Promise<readonly SettingAnswer[]> {
+  const before = await fieldsOfVersion(at, version)
+  for (const { field: text, value } of before) {
+    const field = fieldOf(text)
+    if (field !== undefined && value !== '') check(field, value)
+  }
+  const answers: SettingAnswer[] = []
+  for (const each of before) answers.push(await changeField(at, each))
+  return answers
+}
+
+/** What fields were in a version: of those that have changed since, what was removed first. */
+async function fieldsOfVersion(
+  { settings, name }: NamedSettings,
   of: number,
 ): Promise<readonly FieldChange[]> {
   const { version, changes = [] } = await settings.news(name)
@@ -51,7 +67,7 @@ export async function fieldsOfVersion(
 }
 
 /** All fields that are set. */
-export async function fieldsOf(settings: Settings, name: string): Promise<Map<string, string>> {
+export async function fieldsOf({ settings, name }: NamedSettings): Promise<Map<string, string>> {
   const fields = new Map<string, string>()
   let cursor = '0'
   do {

@@ -6,6 +6,7 @@ import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { isHashOfKey, LONGEST_KEY, nameOfKey } from '../base/key-name.js'
 import type { SettingAnswer, Settings } from '../settings.js'
 import type { Store } from '../store.js'
+import type { OverrideField } from './fields.js'
 import type { OverrideKey } from './types.js'
 
 /** In memory about 1 kB each, where all are different. */
@@ -43,6 +44,24 @@ export function checkNamed(policy: Policy, what: string): void {
 }
 
 /**
+ * @param name that of the live policies
+ * @throws {TypeError} WEIR_INVALID_NAME
+ */
+export function checkDeclared(of: string, known: readonly string[], name: string): void {
+  if (!known.includes(of)) throw undeclared(of, known, name)
+}
+
+export function undeclared(
+  given: string,
+  known: readonly string[],
+  name: string,
+  otherwise: string = '',
+): Error {
+  const right = `one of ${known.map(quote).join(', ')}${otherwise}`
+  return invalid('WEIR_INVALID_NAME', `name of a policy of "${name}"`, given, right, 'string')
+}
+
+/**
  * @param like what has the right name and algorithm
  * @throws {TypeError} WEIR_INVALID_POLICY
  */
@@ -69,6 +88,20 @@ export function checkedOverrideKey(given: OverrideKey): {
     return { kind: 'key', key: isHashOfKey(given) ? given : nameOfKey(given) }
   const right = `a text of 1 to ${LONGEST_KEY} characters, or { prefix: one of ${LONGEST_PREFIX} }`
   throw invalid('WEIR_INVALID_KEY', 'key of an override', given, right, 'string')
+}
+
+/**
+ * The override of a key or a prefix, as the store knows it.
+ * @param of the name of the policies that it replaces
+ * @throws {TypeError | RangeError} WEIR_INVALID_KEY; WEIR_INVALID_OPTION for a prefix where the store
+ * hashes keys
+ */
+export function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): OverrideField {
+  const { kind, key } = checkedOverrideKey(given)
+  if (hidden === undefined) return { kind, name: of, key }
+  if (kind === 'key') return { kind, name: of, key: hidden(key) }
+  const problem = 'a store with hashKeys does not know what keys begin with'
+  throw typeError('WEIR_INVALID_OPTION', `${problem}; override single keys`)
 }
 
 function isTextUpTo(longest: number, given: unknown): given is string {

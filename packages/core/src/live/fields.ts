@@ -9,7 +9,7 @@ export type Field =
   | { readonly kind: 'policy'; readonly name: string }
   | { readonly kind: 'key' | 'prefix'; readonly name: string; readonly key: string }
 
-type OverrideField = Extract<Field, { readonly key: string }>
+export type OverrideField = Extract<Field, { readonly key: string }>
 
 export function overrideKeyOf({ kind, key }: OverrideField): OverrideKey {
   return kind === 'key' ? key : { prefix: key }

@@ -2,27 +2,21 @@
 // the instant that the store has set for all processes. What was heard last is kept through any
 // failure, and written back where the store has lost it.
 
-import type { Time } from '../base/time.js'
 import {
   REMEMBERED_CHANGES,
   type SettingChange,
-  type Settings,
   type SettingsNews,
   type SettingsVersion,
 } from '../settings.js'
+import { LEAD_MS, type NamedSettings } from './named-settings.js'
 
-/** How long after a change it holds, for all processes to hear of it. */
-export const LEAD_MS = 1_500
 const POLL_MS = 500
 /** Fields that are read in one turn of the event loop. */
 const SLICE = 200
 /** More are not Weir's, and must not fill the memory. */
 const MOST_FIELDS = 50_000
 
-interface FollowerOptions {
-  readonly settings: Settings
-  readonly name: string
-  readonly time: Time
+interface FollowerOptions extends NamedSettings {
   /** Some fields, before all of them are `loaded`: to do the work in slices. */
   readonly prepare: (fields: readonly (readonly [field: string, value: string])[]) => void
   /** All there is, in place of what there was. */

@@ -44,6 +44,11 @@ export class Held {
     return new Map([...this.#defaults.values()].map(({ name }) => [name, new Overrides()]))
   }
 
+  /** The names of the policies that `policy` knows. */
+  get names(): readonly string[] {
+    return [...this.#defaults.keys()]
+  }
+
   /** The names that policies have, and overrides may have. */
   get policyNames(): readonly string[] {
     return [...this.#overrides.keys()]
@@ -86,13 +91,11 @@ export class Held {
   }
 
   /**
-   * What may be stored anew, as it was before. `''` may be: nothing.
+   * A value may be stored anew, as it was before.
    * @throws {TypeError | RangeError} what `policyFrom` throws; WEIR_INVALID_POLICY
    */
-  checkStored(text: string, value: string): void {
-    const field = fieldOf(text)
-    if (value !== '' && field !== undefined && this.isDeclared(field))
-      this.check(field, policyFrom(value))
+  checkStored(field: Field, value: string): void {
+    if (this.isDeclared(field)) this.check(field, policyFrom(value))
   }
 
   /** A policy of the store. Undefined: there is none that may be used. */

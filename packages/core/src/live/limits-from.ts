@@ -121,15 +121,40 @@ function checkKindOf(policy: Policy, defaults: readonly PolicyUse[]): void {
 /** `limitsFrom` in another time than the process's. */
 export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom {
   checkAll(options, 'limitsFrom()', CHECKS)
-  const { load, default: otherwise, ttl = '1m', maxKeys = 10_000 } = options
-  const { deadlineMs = 1_000, onFailure } = options
+  const { load, default: otherwise } = options
   if (typeof load !== 'function')
     throw invalid('WEIR_INVALID_OPTION', 'load', load, 'a function of a key')
   const defaults = checkedInput(otherwise, 'default')
-  const ttlMs = durationMs(ttl)
+  const { of, ...own } = loading(time, options, async (key) => {
+    const input = await load(key)
+    if (input === undefined) return otherwise
+    for (const { policy } of checkedInput(input, 'what load answered'))
+      checkKindOf(policy, defaults)
+    return input
+  })
+  const ofKey = (key?: unknown): PolicyInput | Promise<PolicyInput> => {
+    const text = textOfGiven(key)
+    const isKnown = text !== undefined && text !== NO_KEY && text.length <= LONGEST_KEY
+    return isKnown ? of(text) : otherwise
+  }
+  return { policy: Object.assign(ofKey, { takesKey: true } as const), for: ofKey, ...own }
+}
+
+interface Loading extends Pick<LimitsFrom, 'forget' | 'status'> {
+  of(key: string): PolicyInput | Promise<PolicyInput>
+}
+
+/** What is known of keys, and one load at a time of each. */
+function loading(
+  time: Time,
+  options: LimitsFromOptions,
+  load: (key: string) => Promise<PolicyInput>,
+): Loading {
+  const { default: otherwise, maxKeys = 10_000, deadlineMs = 1_000 } = options
+  const ttlMs = durationMs(options.ttl ?? '1m')
   let known = new Recent<Known>(maxKeys)
-  const loading = new Map<string, Promise<PolicyInput>>()
-  let loads = 0
+  const loads = new Map<string, Promise<PolicyInput>>()
+  let count = 0
   let failures = 0
 
   function keep(id: string, policy: PolicyInput, forMs: number): PolicyInput {
@@ -137,50 +162,30 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     return policy
   }
 
-  function checked(input: PolicyInput | undefined): PolicyInput {
-    if (input === undefined) return otherwise
-    for (const { policy } of checkedInput(input, 'what load answered'))
-      checkKindOf(policy, defaults)
-    return input
-  }
-
   function failed(id: string, key: string, error: unknown): PolicyInput {
     failures += 1
-    const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
-    warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
-    const cause = error instanceof Error ? error : new Error(quote(error))
-    notify('onFailure', 'limitsFrom', () => onFailure?.(cause, key))
+    tellFailure(options, key, error)
     return keep(id, known.get(id)?.policy ?? otherwise, Math.min(ttlMs, RETRY_MS))
   }
 
-  /** One load for all that ask meanwhile. What answers after the deadline is not used. */
   function start(id: string, key: string): Promise<PolicyInput> {
-    loads += 1
-    const answer = new Promise<PolicyInput>((resolve) => {
-      let isOver = false
-      const settle = (make: () => PolicyInput): void => {
-        if (isOver) return
-        isOver = true
-        cancel()
-        const isForgotten = loading.get(id) !== answer
-        if (!isForgotten) loading.delete(id)
-        resolve(isForgotten ? of(key) : make())
-      }
-      const fail = (error: unknown): void => settle(() => failed(id, key, error))
-      const late = (): void => fail(new Error(`load took longer than ${deadlineMs} ms`))
-      const cancel = time.after(deadlineMs, late, true)
-      const loaded = (policy: PolicyInput | undefined): void => {
-        try {
-          const right = checked(policy)
-          settle(() => keep(id, right, ttlMs))
-        } catch (error) {
-          fail(error)
-        }
-      }
-      // In a turn of its own, so that what load throws at once is a rejection, too.
-      Promise.resolve(key).then(load).then(loaded, fail)
-    })
-    loading.set(id, answer)
+    count += 1
+    /** A key that was forgotten meanwhile is loaded again. */
+    const settle = (make: () => PolicyInput): PolicyInput | Promise<PolicyInput> => {
+      if (loads.get(id) !== answer) return of(key)
+      loads.delete(id)
+      return make()
+    }
+    // In a turn of its own, so that what load throws at once is a rejection as well.
+    const answer: Promise<PolicyInput> = inTime(
+      time,
+      deadlineMs,
+      Promise.resolve(key).then(load),
+    ).then(
+      (policy) => settle(() => keep(id, policy, ttlMs)),
+      (error) => settle(() => failed(id, key, error)),
+    )
+    loads.set(id, answer)
     return answer
   }
 
@@ -188,39 +193,49 @@ export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom
     const id = nameOfKey(key)
     const found = known.get(id)
     if (found !== undefined) {
-      const isFree = loading.size < maxKeys
-      if (found.staleAtMs <= time.nowMs() && !loading.has(id) && isFree) void start(id, key)
+      const isFree = loads.size < maxKeys
+      if (found.staleAtMs <= time.nowMs() && !loads.has(id) && isFree) void start(id, key)
       // What is in use is not forgotten.
       known.set(id, found)
       return found.policy
     }
-    const own = loading.get(id)
+    const own = loads.get(id)
     if (own !== undefined) return own
-    if (loading.size < maxKeys) return start(id, key)
+    if (loads.size < maxKeys) return start(id, key)
     // A source that hangs must not fill the memory.
     const what = `limitsFrom() is loading ${maxKeys} keys already; others get the default meanwhile`
     warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom is full', what)
     return otherwise
   }
 
-  const ofKey = (key?: unknown): PolicyInput | Promise<PolicyInput> => {
-    const text = textOfGiven(key)
-    const isKnown = text !== undefined && text !== NO_KEY && text.length <= LONGEST_KEY
-    return isKnown ? of(text) : otherwise
-  }
   return {
-    policy: Object.assign(ofKey, { takesKey: true } as const),
-    for: ofKey,
+    of,
     forget(key) {
       if (key === undefined) {
         known = new Recent(maxKeys)
-        loading.clear()
+        loads.clear()
         return
       }
       const id = nameOfKey(String(key))
       known.delete(id)
-      loading.delete(id)
+      loads.delete(id)
     },
-    status: () => ({ loading: loading.size, loads, failures }),
+    status: () => ({ loading: loads.size, loads: count, failures }),
   }
+}
+
+function tellFailure({ onFailure }: LimitsFromOptions, key: string, error: unknown): void {
+  const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
+  warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
+  const cause = error instanceof Error ? error : new Error(quote(error))
+  notify('onFailure', 'limitsFrom', () => onFailure?.(cause, key))
+}
+
+/** What answers after the deadline is not used. */
+function inTime<Value>(time: Time, deadlineMs: number, answer: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`load took longer than ${deadlineMs} ms`))
+    const cancel = time.after(deadlineMs, late, true)
+    void answer.then(resolve, reject).finally(cancel)
+  })
 }

@@ -3,9 +3,9 @@
 
 import type { Policy } from '../algorithms/policy.js'
 import { policyFrom, policyText } from '../algorithms/policy-from.js'
-import type { Time } from '../base/time.js'
-import type { Settings, SettingsReport } from '../settings.js'
+import type { SettingsReport } from '../settings.js'
 import { fieldOf } from './fields.js'
+import type { NamedSettings } from './named-settings.js'
 import type { LiveProcess, LiveRefusal, LiveStatus } from './types.js'
 
 /** The least time between two reports of a process. */
@@ -90,19 +90,16 @@ function refusalOf(text: string, why: unknown): LiveRefusal | undefined {
 }
 
 /** The processes that have live policies of a name, as far as they have reported. */
-export async function processesOf(
-  settings: Settings,
-  name: string,
-): Promise<readonly LiveProcess[]> {
+export async function processesOf({
+  settings,
+  name,
+}: NamedSettings): Promise<readonly LiveProcess[]> {
   const reports = (await settings.reports?.(name)) ?? []
   const processes = reports.map(processOf).filter((each) => each !== undefined)
   return processes.sort((one, two) => (one.process < two.process ? -1 : 1))
 }
 
-interface ReportingOptions {
-  readonly settings: Settings
-  readonly name: string
-  readonly time: Time
+interface ReportingOptions extends NamedSettings {
   readonly textOf: () => string
   /** The store has not taken it three times in a row, or more. */
   readonly failed: (error: unknown) => void

@@ -46,8 +46,12 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     forgetStuck(nowMs)
     const [oldest] = tickets
     // After a pause everything in flight looks slow.
-    if (isPaused) return seen.settle(nowMs, seen.usualMs)
-    if (!seen.isSettled(nowMs, oldest?.startMs)) return seen.begin(nowMs)
+    if (isPaused) seen.settle(nowMs, seen.usualMs)
+    else if (!seen.isSettled(nowMs, oldest?.startMs)) seen.begin(nowMs)
+    else judgeWindow(nowMs)
+  }
+
+  function judgeWindow(nowMs: number): void {
     const { usualMs } = seen
     const window = seen.end(nowMs)
     if (window === undefined) return

@@ -77,7 +77,7 @@ test('a thousand policies and refusals are reported in part, in 20,000 character
   await time.advance(3_000)
   expect(live.status().refused).toBe(1_000)
   expect(reported.at(-1)?.[1].length).toBeLessThan(20_000)
-  const [one] = await processesOf(settings, '')
+  const [one] = await processesOf({ settings, name: '', time })
   expect(one).toMatchObject({ isWhole: false, version: 1_000 })
   expect(one?.refused).toHaveLength(10)
   expect(one?.defaults['plan-7']?.limit).toBe(7)
@@ -133,7 +133,7 @@ test('what is no report of a process is passed over', async () => {
   const settings = {
     reports: async () => texts.map((text, i) => ({ process: `p${i}`, text })),
   } as unknown as Settings
-  expect(await processesOf(settings, 'plans')).toEqual([
+  expect(await processesOf({ settings, name: 'plans', time: virtualTime() })).toEqual([
     { ...good, process: 'p5', defaults: {}, isWhole: false, refused: [] },
   ])
 })
