@@ -5,6 +5,7 @@
 
 import { quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
+import { processTime, type Time } from '../base/time.js'
 import { warnOnce } from '../base/warnings.js'
 import { countersOfLimiter } from '../limiter/counters.js'
 import { RateLimiter } from '../limiter/limiter.js'
@@ -16,7 +17,8 @@ import { AddressLimiter } from './client/address-limiter.js'
 import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
 import { consumer, policyNames, policySource } from './consume.js'
 import { identifier } from './identify.js'
-import { checkIdle, checkOptions, type LimitOptions, type LimitSettings } from './options.js'
+import { checkIdle, checkOptions } from './option-checks.js'
+import type { LimitOptions, LimitSettings } from './options.js'
 import { responder } from './respond.js'
 import type { Refusal } from './response/refusal.js'
 
@@ -37,13 +39,23 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   adapter: HttpAdapter<Req, Res, Rest>,
   shown?: string,
 ): HttpLimiter<Req, Res, Rest> {
+  return httpLimiterIn(processTime, options, adapter, shown)
+}
+
+/** `httpLimiter` in another time than the process's. */
+export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
+  time: Time,
+  options: LimitOptions<Req, Rest>,
+  adapter: HttpAdapter<Req, Res, Rest>,
+  shown?: string,
+): HttpLimiter<Req, Res, Rest> {
   checkOptions(options)
   if (adapter.isMiddleware) checkIdle(options)
   const source = policySource(options, shown ?? options.name)
   const limiter = limiterOf(options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const { respond, refuse } = responder(options, limiter, adapter, shown)
+  const { respond, refuse } = responder(time, options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source, adapter)
   const counters = countersOfLimiter(limiter)
   counters.isShadow = options.shadow === true

@@ -6,7 +6,7 @@ import { checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
-import { checkCalled } from './options.js'
+import { checkCalled } from './option-checks.js'
 import { refundCharged } from './respond.js'
 import { afterNodeResponse, type NodeResponse } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
@@ -169,11 +169,7 @@ export function recordResponse(signal: ResponseSignal, response: NodeResponse): 
 }
 
 /** `recordResponse` in another time than the process's. */
-export function recordResponseIn(
-  time: Time,
-  signal: ResponseSignal,
-  response: NodeResponse,
-): void {
+export function recordResponseIn(time: Time, signal: ResponseSignal, response: NodeResponse): void {
   const startMs = time.nowMs()
   afterNodeResponse(response, ({ status, finished }) => {
     const tookMs = time.nowMs() - startMs

@@ -1,28 +1,27 @@
 // The last step: what a decision means to the request and its response.
 
 import { whenKnown } from '../base/maybe-async.js'
+import type { Time } from '../base/time.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost } from './consume.js'
-import { headerFormats, type LimitOptions } from './options.js'
+import { headerFormats } from './option-checks.js'
+import type { LimitOptions } from './options.js'
 import type { ResponseOutcome } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
-import { refundIf, settleAs } from './response/refund.js'
+import { refundEarlier, refundIf, settleAs } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   decisionBy,
   isCarried,
-  longestWaitMs,
   type RequestDecision,
   type ResponseSettings,
-  refundEarlier,
   responseSettings,
-  violatedNames,
   withDecision,
-  writeHeaders,
 } from './response/request-decision.js'
+import { longestWaitMs, violatedNames, writeHeaders } from './response/shown.js'
 import { Undecided } from './wait.js'
 
 export interface Responder<Req, Res, Rest extends unknown[]> {
@@ -38,17 +37,18 @@ export interface Responder<Req, Res, Rest extends unknown[]> {
 }
 
 export function responder<Req, Res, Rest extends unknown[]>(
+  time: Time,
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
   shown: string = limiter.name,
 ): Responder<Req, Res, Rest> {
-  const { refundWhen, settle, requestProperty = 'rateLimit', hide = [], shadow = false } = options
+  const { requestProperty = 'rateLimit', hide = [], shadow = false } = options
   const carriedBy = carrier(adapter, requestProperty)
-  const formats = headerFormats(options.headers)
-  const corrects = refundWhen !== undefined || settle !== undefined
   const refunds = options.refundWhenRefused ? limiter : undefined
+  const formats = headerFormats(options.headers)
   const settings = responseSettings(shown, formats, hide, shadow, refunds)
+  const correctLater = corrector(options, limiter, adapter)
 
   function respond(
     request: Req,
@@ -68,9 +68,8 @@ export function responder<Req, Res, Rest extends unknown[]>(
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
-        writeHeaders(placed, settings, response, adapter.setHeader)
-      if (corrects && decision.allowed && !isInvalid)
-        adapter.afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
+        writeHeaders(time, placed, settings, response, adapter.setHeader)
+      if (decision.allowed && !isInvalid) correctLater?.(request, response, decision, rest)
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
     return refusalOf(request, response, decision, placed, rest)
@@ -95,18 +94,6 @@ export function responder<Req, Res, Rest extends unknown[]>(
     )
   }
 
-  async function correct(
-    request: Req,
-    outcome: ResponseOutcome,
-    decision: Decision,
-    rest: Rest,
-  ): Promise<void> {
-    const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
-    if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
-    if (settle !== undefined)
-      await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
-  }
-
   function giveBack(
     request: Req,
     carried: RequestDecision | undefined,
@@ -122,6 +109,38 @@ export function responder<Req, Res, Rest extends unknown[]>(
   }
 
   return { respond, refuse }
+}
+
+type CorrectLater<Req, Res, Rest> = (
+  request: Req,
+  response: Res,
+  decision: Decision,
+  rest: Rest,
+) => void
+
+/** Gives back or settles what an allowed request was charged, once its response has ended.
+ *  Undefined where the options do neither. */
+function corrector<Req, Res, Rest extends unknown[]>(
+  { refundWhen, settle }: LimitOptions<Req, Rest>,
+  limiter: RateLimiter,
+  { afterResponse }: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
+): CorrectLater<Req, Res, Rest> | undefined {
+  if (refundWhen === undefined && settle === undefined) return undefined
+
+  async function correct(
+    request: Req,
+    outcome: ResponseOutcome,
+    decision: Decision,
+    rest: Rest,
+  ): Promise<void> {
+    const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
+    if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
+    if (settle !== undefined)
+      await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
+  }
+
+  return (request, response, decision, rest) =>
+    afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
 }
 
 /** The names under which limiters of this process place decisions: one, unless options say more. */

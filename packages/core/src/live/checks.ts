@@ -93,8 +93,8 @@ export function checkedOverrideKey(given: OverrideKey): {
 /**
  * The override of a key or a prefix, as the store knows it.
  * @param of the name of the policies that it replaces
- * @throws {TypeError | RangeError} WEIR_INVALID_KEY; WEIR_INVALID_OPTION for a prefix where the store
- * hashes keys
+ * @throws {TypeError | RangeError} WEIR_INVALID_KEY; WEIR_INVALID_OPTION for a prefix where the
+ * store hashes keys
  */
 export function overrideOf({ hidden }: Settings, of: string, given: OverrideKey): OverrideField {
   const { kind, key } = checkedOverrideKey(given)

@@ -1,5 +1,5 @@
-// The live policies of one process: kept in step with the store, and reported to it. What goes
-// wrong is told once.
+// The live policies of one process: kept in step with the store, and reported to it. Each trouble
+// is reported once.
 
 import type { Policy } from '../algorithms/policy.js'
 import { quote, StoreError } from '../base/errors.js'

@@ -2,6 +2,7 @@
 // framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { httpLimiterIn } from '../../src/http/http-limiter.js'
 import {
   httpLimiter,
   type LimitOptions,
@@ -21,6 +22,7 @@ import {
 } from '../../src/index.js'
 import type { StoreRequest, StoreResult } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { virtualTime } from '../virtual-time.js'
 import { type FakeRequest, FakeResponse, fake, limitOn } from './exchange.js'
 
 const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
@@ -1148,4 +1150,13 @@ describe('the limiter beneath', () => {
     }
     expect(tried).toBe(3)
   })
+})
+
+test('a limiter in a time of its own shows the time of a reset by it', async () => {
+  const time = virtualTime(1, Date.UTC(2030, 0, 1))
+  const response = new FakeResponse()
+  const store = memoryStore({ clock: time })
+  const limits = { name: 'own-time', policy: once, store, headers: 'legacy' } as const
+  await httpLimiterIn(time, limits, fake).check({}, response)
+  expect(response.headers['X-RateLimit-Reset']).toBe(String(Date.UTC(2030, 0, 1) / 1_000 + 60))
 })

@@ -4,6 +4,7 @@
 
 import type { Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
+import type { Clock } from '../../base/clock.js'
 import { bindsMore } from '../../limiter/binding.js'
 import type { PolicyResult } from '../../store.js'
 import { spanText } from './span.js'
@@ -66,7 +67,7 @@ export interface HeaderItem {
 /** A header field, and its value for some items; `undefined`: it is not sent. */
 export interface Field {
   readonly name: string
-  readonly write: (items: readonly HeaderItem[]) => string | undefined
+  readonly write: (items: readonly HeaderItem[], clock: Clock) => string | undefined
 }
 
 /**
@@ -158,10 +159,9 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
 /** The largest integer of a structured field. */
 const MAX_INTEGER = 999_999_999_999_999
 
-function resetEpochOf(items: readonly HeaderItem[]): string | undefined {
+function resetEpochOf(items: readonly HeaderItem[], clock: Clock): string | undefined {
   const ms = effectiveMs(bindingOf(items))
-  if (ms === undefined) return undefined
-  return String(seconds(Date.now() + ms))
+  return ms === undefined ? undefined : String(seconds(clock.nowUs() / 1_000 + ms))
 }
 
 function dictionary7(items: readonly HeaderItem[]): string {

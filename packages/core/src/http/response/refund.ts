@@ -7,6 +7,7 @@ import type { Cost } from '../../limiter/costs.js'
 import type { Decision } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 import type { ResponseOutcome } from './ending.js'
+import { isCarried, type ResponseSettings, SETTINGS } from './request-decision.js'
 
 /**
  * Whether the request's cost is to be given back. Called once, when the response has ended or its
@@ -64,5 +65,19 @@ export async function settleAs(
     const { name } = limiter
     const what = `a request of limiter "${name}" could not be settled, so what was charged stays`
     warnOnce('WEIR_SETTLE_FAILED', name, `${what}: ${quote(error)}`)
+  }
+}
+
+/**
+ * Gives back what earlier limiters have charged, of those that asked for it.
+ * @param by the settings of the limiter that refuses; undefined: it has made no decision
+ */
+export function refundEarlier(found: unknown, by: ResponseSettings | undefined): void {
+  if (!isCarried(found)) return
+  const { all, [SETTINGS]: allSettings } = found
+  for (let i = 0; i < all.length; i += 1) {
+    const settings = allSettings[i] as ResponseSettings
+    if (settings.refunds === undefined || settings === by) continue
+    void refundIf(() => true, settings.refunds, all[i] as Decision)
   }
 }

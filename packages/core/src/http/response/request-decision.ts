@@ -1,17 +1,9 @@
-// What a request carries of the decisions made on it, and what its response shows of them.
+// The decision that a request carries: of all that its limiters have made, the one that binds.
 
-import { bindsMore, isViolated } from '../../limiter/binding.js'
+import { bindsMore } from '../../limiter/binding.js'
 import type { Allowed, Decision, Denied, WaitDecision } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
-import type { PolicyResult } from '../../store.js'
-import {
-  type Field,
-  fieldsOf,
-  type HeaderFormat,
-  type HeaderItem,
-  itemBindsMore,
-} from './headers.js'
-import { refundIf } from './refund.js'
+import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
@@ -59,10 +51,10 @@ export function responseSettings(
  * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
  * the decision of another version is ignored.
  */
-const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-2')
+export const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-2')
 
 /** The decision that a request carries, as this module has made it. */
-type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
+export type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
 
 /** False of what other libraries keep under the same name. */
 export function isCarried(found: unknown): found is Carried {
@@ -159,128 +151,4 @@ function carry(
 
 function binds(one: Decision, other: Decision): boolean {
   return bindsMore(one, !one.allowed, other, !other.allowed)
-}
-
-/**
- * Writes all fields, each whole, in the formats of all limiters so far: a field of an earlier
- * limiter is replaced by one that says the same and more, so there is never a second line, nor one
- * that is out of date.
- */
-export function writeHeaders<Res>(
-  carried: Carried,
-  settings: ResponseSettings,
-  response: Res,
-  setHeader: (response: Res, name: string, value: string) => void,
-): void {
-  if (settings.fields.length === 0) return
-  const items = itemsOf(carried)
-  if (items.length === 0) return
-  for (const field of fieldsOfAll(carried[SETTINGS], settings)) {
-    const value = field.write(items)
-    if (value !== undefined) setHeader(response, field.name, value)
-  }
-}
-
-function fieldsOfAll(
-  allSettings: readonly ResponseSettings[],
-  last: ResponseSettings,
-): readonly Field[] {
-  for (const { form } of allSettings) {
-    if (form !== last.form && form !== '')
-      return fieldsOf(allSettings.flatMap(({ formats }) => formats))
-  }
-  return last.fields
-}
-
-/**
- * Gives back what earlier limiters have charged, of those that asked for it.
- * @param by the settings of the limiter that refuses; undefined: it has made no decision
- */
-export function refundEarlier(found: unknown, by: ResponseSettings | undefined): void {
-  if (!isCarried(found)) return
-  const { all, [SETTINGS]: allSettings } = found
-  for (let i = 0; i < all.length; i += 1) {
-    const settings = allSettings[i] as ResponseSettings
-    if (settings.refunds === undefined || settings === by) continue
-    void refundIf(() => true, settings.refunds, all[i] as Decision)
-  }
-}
-
-/** What the response calls the policies that denied a request, but for the hidden ones. */
-export function violatedNames(
-  carried: Carried,
-  { policies }: Denied,
-  { limiter, hidden }: ResponseSettings,
-): string[] {
-  const items = itemsOf(carried)
-  return policies
-    .filter((result) => isViolated(result) && !hidden.has(result.policy.name))
-    .map(({ policy: { name } }) => {
-      const item = items.find(
-        (each) => each.limiter === limiter && each.result.policy.name === name,
-      )
-      return item?.name ?? name
-    })
-}
-
-/** The longest wait that may be shown, in ms, of all limiters that refused the request. */
-export function longestWaitMs({ all, [SETTINGS]: allSettings }: Carried): number {
-  return all.reduce((longest, decision, i) => {
-    const { shadow, hidden } = allSettings[i] as ResponseSettings
-    return decision.allowed || shadow ? longest : Math.max(longest, shownWaitMs(decision, hidden))
-  }, 0)
-}
-
-/**
- * The wait for a hidden policy would show a stranger when others have used it up; in whole windows
- * it shows nothing but how long they are, and is still long enough.
- */
-function shownWaitMs(
-  { reason, retryAfterMs, policies }: Denied,
-  hidden: ReadonlySet<string>,
-): number {
-  if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
-  const waits = policies
-    .filter(isViolated)
-    .map(({ policy: { name, windowMs }, retryAfterMs: wait }) =>
-      hidden.has(name) ? Math.ceil(wait / windowMs) * windowMs : wait,
-    )
-  return Math.max(...waits)
-}
-
-function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem[] {
-  let items: readonly HeaderItem[] = NONE
-  for (let i = 0; i < all.length; i += 1) {
-    const { fields, hidden, limiter } = allSettings[i] as ResponseSettings
-    if (fields.length === 0) continue
-    const decision = all[i] as Decision
-    const { allowed, policies } = decision
-    for (let j = 0; j < policies.length; j += 1) {
-      const result = shownResult(policies[j] as PolicyResult, decision)
-      const { kernel, name } = result.policy
-      if (kernel === undefined || (hidden.size > 0 && hidden.has(name))) continue
-      const item = { limiter, name, result, isViolated: !allowed && isViolated(result) }
-      items = items.length === 0 ? [item] : withItem(items, item)
-    }
-  }
-  return items
-}
-
-const NONE: readonly HeaderItem[] = []
-
-/** Where the store could not be asked, all that is known is when to come again. */
-function shownResult(result: PolicyResult, decision: Decision): PolicyResult {
-  if (decision.allowed || decision.reason !== 'store-unavailable') return result
-  return { ...result, retryAfterMs: decision.retryAfterMs }
-}
-
-function withItem(items: readonly HeaderItem[], own: HeaderItem): readonly HeaderItem[] {
-  const { limiter } = own
-  const isTaken = items.some((other) => other.name === own.name && other.limiter !== limiter)
-  const item = isTaken ? { ...own, name: `${limiter}.${own.name}` } : own
-  // Still the same name, as when two limiters have both names in common: a field has room for one
-  // of them, and it is the binding one.
-  const twin = items.findIndex(({ name }) => name === item.name)
-  if (twin < 0) return [...items, item]
-  return itemBindsMore(item, items[twin] as HeaderItem) ? items.with(twin, item) : items
 }

@@ -4,19 +4,16 @@
 import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../../src/base/clock.js'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
-
 import {
   fieldsOf,
   type HeaderFormat,
   retryAfterSeconds,
 } from '../../../src/http/response/headers.js'
-import {
-  responseSettings,
-  withDecision,
-  writeHeaders,
-} from '../../../src/http/response/request-decision.js'
+import { responseSettings, withDecision } from '../../../src/http/response/request-decision.js'
+import { writeHeaders } from '../../../src/http/response/shown.js'
 import {
   type Decision,
   fixedWindow,
@@ -114,13 +111,14 @@ function told(
   decisions: readonly Decision[],
   formats: Formats | readonly Formats[] = ['draft-8'],
   hidden: readonly string[] = [],
+  clock: Clock = systemClock,
 ): Record<string, string> {
   const response = new FakeResponse()
   decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {
     const wanted = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
     const own = responseSettings(`limiter-${i}`, wanted, hidden)
     const placed = withDecision(before, decision, own)
-    writeHeaders(placed, own, response, (to, name, value) => {
+    writeHeaders(clock, placed, own, response, (to, name, value) => {
       to.headers[asWritten(name)] = value
     })
     return placed
@@ -432,15 +430,16 @@ describe('formats', () => {
     },
   )
 
-  test('legacy resets at a second since 1970, rounded up', () => {
-    vi.useFakeTimers({ now: 1_800_000_000_900 })
+  test('legacy resets at a second since 1970, rounded up, by the clock that is given', () => {
+    const clock = fakeClock(1_800_000_000_900)
+    const reset = (decision: Decision) =>
+      told([decision], ['legacy'], [], clock)['X-RateLimit-Reset']
     const one = decisionOf(true, [figuresOf(minute, { remaining: 87, resetAfterMs: 41_200 })])
-    expect(told([one], ['legacy'])['X-RateLimit-Reset']).toBe('1800000043')
+    expect(reset(one)).toBe('1800000043')
     const month = decisionOf(false, [
       figuresOf(minute, { remaining: 0, retryAfterMs: 30 * 24 * HOUR }),
     ])
-    expect(told([month], ['legacy'])['X-RateLimit-Reset']).toBe('1802592001')
-    vi.useRealTimers()
+    expect(reset(month)).toBe('1802592001')
   })
 
   test('a field that two formats share has the form of the first, and is written once', () => {
