@@ -67,3 +67,20 @@ export function limitOf(
     left: new WeakSet(),
   }
 }
+
+export type Limits = readonly Limit[]
+
+/** Of a limiter that is called the same everywhere. */
+export function sameNames(name: string): Names {
+  return { name, limiter: name, shown: name }
+}
+
+/** What is inherited, without what the nearer options leave no use for: keys of their own, or a
+ *  prefix of addresses. */
+export function behind<Options extends Settings>(
+  far: Options,
+  { key, ipv6Prefix }: Settings,
+): Options {
+  const prefix = key === undefined ? {} : { ipv6Prefix: undefined }
+  return { ...far, ...prefix, ...(ipv6Prefix !== undefined && { key: undefined }) }
+}

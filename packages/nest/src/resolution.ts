@@ -1,0 +1,99 @@
+// Which limiters a handler is limited by: those of its decorator, of its class's, or the defaults.
+
+import type { Type } from '@nestjs/common'
+import type { ModulesContainer } from '@nestjs/core'
+import { type Decorated, decorated } from './decorated.js'
+import { declaredOn, skippedOn } from './decorators.js'
+import type { Limit, Limits } from './limit.js'
+import { namesOfClasses } from './names.js'
+import type { Registry } from './registry.js'
+import { checkOnce, classesIn, type Handler, isRoute, targetsOf } from './set-up.js'
+
+export interface Resolved {
+  readonly limits: Limits
+  /** Whether a decorator says so. */
+  readonly isDeclared: boolean
+}
+
+interface OfClass {
+  /** By its own decorator, or else the defaults. */
+  readonly made: Decorated
+  readonly isDeclared: boolean
+  /** The names by which the class has its methods: by those their decorators are found. */
+  readonly methods: ReadonlyMap<object, string>
+  /** By method. */
+  readonly known: Map<string, Resolved>
+}
+
+export type Resolve = (owner: Type, handler: Handler) => Resolved
+
+/** Makes the limiters of all decorators, and so finds mistakes before the first request does. */
+export function resolution(registry: Registry, modules: ModulesContainer): Resolve {
+  const names = namesOfClasses(modules)
+  const nameOf = (owner: Type): string => names.get(owner) ?? owner.name
+  /** An inherited handler counts for each class. */
+  const ofClasses = new WeakMap<Type, OfClass>()
+
+  function ofClass(owner: Type): OfClass {
+    const existing = ofClasses.get(owner)
+    if (existing !== undefined) return existing
+    const declared = declaredOn(owner)
+    const { defaults } = registry
+    const place = { name: nameOf(owner), isMethod: false }
+    const made: OfClass = {
+      made: declared ? decorated(registry, declared, place, defaults) : { all: defaults, own: [] },
+      isDeclared: declared !== undefined,
+      methods: new Map(targetsOf(owner).map(({ handler, method }) => [handler, method])),
+      known: new Map(),
+    }
+    ofClasses.set(owner, made)
+    return made
+  }
+
+  function resolve(owner: Type, handler: Handler): Resolved {
+    const { made, isDeclared, methods, known } = ofClass(owner)
+    const method = methods.get(handler) ?? handler.name.replace(/^(bound )+/, '')
+    const existing = known.get(method)
+    if (existing !== undefined) return existing
+    const name = `${nameOf(owner)}.${method}`
+    const declared = declaredOn(owner, method)
+    const place = { name, isMethod: true }
+    const own = declared ? decorated(registry, declared, place, made.all) : made
+    // A class frees no method from its own decorator.
+    const kept = declared && skippedOn(owner, method) === undefined ? own.own : []
+    const limits = own.all
+      .filter((limit) => kept.includes(limit) || !isSkipped(registry, limit, owner, method))
+      .map((limit) => (limit.options.perHandler ? ofHandler(registry, limit, name) : limit))
+    const resolved = { limits, isDeclared: declared !== undefined || isDeclared }
+    known.set(method, resolved)
+    return resolved
+  }
+
+  checkOnce(modules)
+  const classes = classesIn(modules)
+  for (const owner of classes) {
+    ofClass(owner)
+    for (const target of targetsOf(owner))
+      if (declaredOn(owner, target.method) || isRoute(target)) resolve(owner, target.handler)
+  }
+  for (const owner of classes) checkSkipped(registry, owner)
+  return resolve
+}
+
+function isSkipped(registry: Registry, { names }: Limit, owner: Type, method: string): boolean {
+  const skipped = skippedOn(owner, method) ?? skippedOn(owner)
+  if (skipped === undefined) return false
+  return skipped.length === 0 || skipped.some((name) => registry.called(name) === names.name)
+}
+
+/** @throws if a decorator skips what there is not */
+function checkSkipped(registry: Registry, owner: Type): void {
+  for (const method of [undefined, ...targetsOf(owner).map((target) => target.method)])
+    for (const name of skippedOn(owner, method) ?? [])
+      registry.named(name, `@SkipRateLimit of ${owner.name}`)
+}
+
+function ofHandler(registry: Registry, { given, names }: Limit, handler: string): Limit {
+  const limiter = `${handler}.${given.name ?? names.name}`
+  return registry.add({ ...given, perHandler: false }, { ...names, limiter })
+}
