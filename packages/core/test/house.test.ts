@@ -17,10 +17,9 @@ const src = resolve(import.meta.dirname, '../src')
 /** Still to be split. */
 const TO_SPLIT = [
   ...['limiter/decision', 'limiter/limiter', 'memory/states', 'memory/store'],
-  ...['http/options', 'http/respond', 'layers/leases', 'layers/resilience/resilience'],
-  ...['live/limits-from', 'live/live-policies', 'overload/in-flight', 'overload/law'],
+  ...['layers/leases', 'layers/resilience/resilience'],
   ...['redis/client/ioredis', 'redis/settings', 'redis/transport/plain-loop'],
-  ...['redis/transport/transport', 'testing/conformance', 'nest/src/limits'],
+  ...['redis/transport/transport', 'testing/conformance'],
 ]
 const isToSplit = (file: string): boolean => TO_SPLIT.some((each) => file.endsWith(`${each}.ts`))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
