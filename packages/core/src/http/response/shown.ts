@@ -1,7 +1,8 @@
 // What a response shows of the decisions that its request carries.
 
 import type { Clock } from '../../base/clock.js'
-import { type Decision, type Denied, isViolated } from '../../limiter/decision.js'
+import { isViolated } from '../../limiter/binding.js'
+import type { Decision, Denied } from '../../limiter/decision.js'
 import type { PolicyResult } from '../../store.js'
 import { type Field, fieldsOf, type HeaderItem, itemBindsMore } from './headers.js'
 import { type Carried, type ResponseSettings, SETTINGS } from './request-decision.js'
