@@ -18,9 +18,9 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
     '211/restore', '211/within', '211/cancel', '212/limit',
   },
 }
--- A script lists the kernels of its policies before the driver, and says what its mode does.
+-- A script makes the counters of its policies before the driver, and says what its mode does.
 files['packages/core/src/algorithms/driver.lua'] = {
   read_globals = {
-    'kernels', 'judges', 'changes', 'takes', 'gives', 'marks', 'corrects', 'reserves', unpack(prologue),
+    'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'corrects', 'reserves', unpack(prologue),
   },
 }

@@ -37,7 +37,7 @@ export interface Kernel<S extends Scratch = Scratch> {
   /** How many of these cells are a state; NaN: they are none. Only where the width is 0. */
   sizeOf?(cells: Cells): number
   /** Of windows that are periods of a calendar: the one at a time. To Redis its start and end, in
-   *  ms, are the span and the detail of the policy's numbers. */
+   *  ms, travel as the second and the third of the policy's numbers. */
   readonly periodAt?: (nowUs: number) => Period
   /** Scratch space for a policy of these numbers. */
   prepare(numbers: PolicyNumbers): S
@@ -89,10 +89,11 @@ export interface Traits {
 }
 
 /**
- * What a kernel needs to know of a policy: the limit, the time in which all of it comes back, and
- * one number of the kernel's own. Each kernel says what they mean. Sent as ARGV, so whole.
+ * What a kernel needs to know of a policy. The first number is the limit; the kernel says how many
+ * follow and what they mean, by the parameters of its Lua. They travel as arguments of a script, so
+ * all are whole.
  */
-export type PolicyNumbers = readonly [limit: number, span: number, detail: number]
+export type PolicyNumbers = readonly number[]
 
 /** Counts saturate here: far above any limit, and sums of two are still exact. */
 export const MAX_UNITS: number = 2 ** 50
@@ -105,11 +106,11 @@ export const MAX_UNITS: number = 2 ** 50
 export interface KernelLua {
   /** Constants and functions that all policies use. */
   readonly shared: string
-  /** A function of a policy's three numbers, which makes the functions of its kernel and, as
+  /** A function of a policy's numbers, which makes the functions of its kernel and, as
    *  `special`, that of the mode: `within` to reserve, `cancel` (or else `refund`), `refund`, also
    *  to settle, `reconcile`, `restore`. */
   readonly kernel: string
-  /** What the kernel calls the numbers; the first is `@limit`. */
+  /** What the kernel calls a policy's numbers, and so how many there are; the first is `@limit`. */
   readonly numbers: readonly string[]
   /** The locals of a policy: what is fixed for a call, and the state of a key. */
   readonly locals: string

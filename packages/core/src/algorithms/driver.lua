@@ -1,10 +1,11 @@
 -- The driver: many requests of one policy set (one list of policies) and one mode in one call. Twin
 -- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
--- requests of few policies in less time; and `kernels`, which has the kernel of each policy.
+-- requests of few policies in less time; and `counters`, which has each policy's kernel with the
+-- numbers of that policy.
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset or restore,
 --       then their marks
--- ARGV  three numbers for each policy (see the kernel)
+-- ARGV  the numbers of each policy (see its kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
 --       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
 --       penalty | reconcile | restore | reset. To reserve is to consume, and to preview is to peek,
@@ -35,7 +36,7 @@
 -- before the first write, so a full Redis, which refuses the first write of a script, leaves
 -- nothing half done.
 
-local policies = #kernels
+local policies = #counters
 
 local stride = marks and 2 * policies or policies
 
@@ -43,15 +44,10 @@ local stride = marks and 2 * policies or policies
 local costs, untils, since = {}, {}, huge
 local least, patience, keeps = 1, nil, {}
 
-local counters, lefts, changed = {}, {}, {}
-local argument = 1
-for i = 1, policies do
-  counters[i] = kernels[i](ARGV[argument] + 0, ARGV[argument + 1] + 0, ARGV[argument + 2] + 0)
-  costs[i] = 1
-  argument = argument + 3
-end
+local lefts, changed = {}, {}
+for i = 1, policies do costs[i] = 1 end
 -- Behind the time and the mode.
-argument = argument + 2
+local argument = numbers + 3
 -- With costs there are at least two arguments for each request.
 local plain = #ARGV - argument < #KEYS / stride
 

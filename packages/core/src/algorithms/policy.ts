@@ -135,8 +135,7 @@ export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) 
  */
 export function withLimit(policy: Policy, limit: number): Policy {
   const { kernel, name } = policy
-  const [, span, detail] = policy.numbers
-  return finished({ ...policy, limit, kernel, numbers: [limit, span, detail] }, name, undefined)
+  return finished({ ...policy, limit, kernel, numbers: limitedTo(policy, limit) }, name, undefined)
 }
 
 const ofPeriods = memoized((_: Policy) => new Map<number, Policy>())
@@ -162,10 +161,13 @@ export function policyAt(policy: Policy, nowUs: number): Policy {
  */
 export function scaledTo(policy: Policy, limit: number): Policy {
   const { kernel, name, nameWithoutLimit, windowMs } = policy
-  const [, span, detail] = policy.numbers
   const unitMs = policy.unitMs === 0 ? 0 : windowMs / limit
-  const parts = { ...policy, kernel, limit, unitMs, numbers: [limit, span, detail] as const }
+  const parts = { ...policy, kernel, limit, unitMs, numbers: limitedTo(policy, limit) }
   return finished(parts, name, nameWithoutLimit)
+}
+
+function limitedTo({ numbers }: Policy, limit: number): PolicyNumbers {
+  return [limit, ...numbers.slice(1)]
 }
 
 /** The policy, of the same name, with other parts. For functions of an algorithm only. */
@@ -195,11 +197,13 @@ export function isSameKind(one: Policy, other: Policy): boolean {
 }
 
 /**
- * Whether a factory made the value, maybe that of another copy of this package; of one whose
- * numbers mean the same.
+ * Whether a factory made the value, maybe that of another copy of this package, whose kernel takes
+ * as many numbers as the policy has.
  */
 export function isPolicy(value: unknown): value is Policy {
   const { name, signature, numbers, limit, kernel } = (value ?? {}) as Partial<Policy>
   if (typeof name !== 'string' || typeof signature !== 'string') return false
-  return Array.isArray(numbers) && (kernel === undefined || numbers[0] === limit)
+  if (!Array.isArray(numbers)) return false
+  if (kernel === undefined) return true
+  return numbers[0] === limit && numbers.length === kernel.lua.numbers.length
 }

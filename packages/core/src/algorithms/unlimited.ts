@@ -25,7 +25,7 @@ export function unlimited(options: UnlimitedOptions = {}): Policy {
     unitMs: 0,
     maxWaitMs: 0,
     kernel: undefined,
-    numbers: [0, 0, 0],
+    numbers: [],
     options,
   })
 }

@@ -2,7 +2,7 @@
 
 import { type Duration, durationMs, durationText } from '../base/duration.js'
 import { checkedOptions } from '../base/options.js'
-import { type Kernel, MAX_UNITS } from './algorithm.js'
+import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.js'
 
 export interface WindowOptions {
@@ -18,7 +18,8 @@ export interface WindowOptions {
 
 /**
  * @param known the options besides those of every window
- * @param detailOf the kernel's own number, of a limit and window that it can keep
+ * @param othersOf the kernel's numbers after limit and window, which must be such that it can keep
+ *   them
  * @param scaleOf the time scale of a window
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
@@ -27,7 +28,7 @@ export function windowPolicy<Options extends WindowOptions>(
   kernel: Kernel,
   options: Options,
   known: readonly string[],
-  detailOf: (limit: number, windowMs: number) => number,
+  othersOf: (limit: number, windowMs: number) => PolicyNumbers,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
   const all = ['name', 'limit', 'window', ...known]
@@ -43,7 +44,7 @@ export function windowPolicy<Options extends WindowOptions>(
     unitMs: 0,
     maxWaitMs: 0,
     kernel,
-    numbers: [limit, windowMs, detailOf(limit, windowMs)],
+    numbers: [limit, windowMs, ...othersOf(limit, windowMs)],
     options,
   })
 }

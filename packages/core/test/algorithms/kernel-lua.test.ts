@@ -137,13 +137,20 @@ test('the loop holds the bodies of the functions once for each policy, with name
   const lua = kernelLuaOf(text(functions))
   const loop = plainLoop([lua, lua])
   expect(loop).toContain('local p1_limit, p1_span = ARGV[1] + 0, ARGV[2] + 0\n')
-  expect(loop).toContain('local p2_limit, p2_span = ARGV[4] + 0, ARGV[5] + 0\n')
+  expect(loop).toContain('local p2_limit, p2_span = ARGV[3] + 0, ARGV[4] + 0\n')
   expect(loop).toContain('do\nlocal units = granted\np2_left = p2_left - units\n\nend')
-  expect(loop).toContain('#ARGV <= 8 + #KEYS / 2')
+  expect(loop).toContain('#ARGV <= 6 + #KEYS / 2')
 })
 
 test('above four policies the driver answers, for Lua knows 200 locals', () => {
   const lua = kernelLuaOf(text(functions))
   expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
+})
+
+test('policies of many numbers are answered by the driver, too: numbers are locals', () => {
+  const most = Array.from({ length: 105 }, (_, i) => `n${i}`)
+  const lua = kernelLuaOf(text(functions).replace('limit, span', `limit, ${most.join(', ')}`))
+  expect(plainLoop([lua])).not.toBe('')
+  expect(plainLoop([lua, lua])).toBe('')
 })

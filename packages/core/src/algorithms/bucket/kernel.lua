@@ -1,5 +1,5 @@
 -- Token bucket, GCRA and leaky bucket. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `correct`, which is that of the mode.
+-- The build adds the list of the functions, and `special`, which is that of the mode.
 -- Key: STRING, the theoretical arrival time as a whole number of ticks (eighths of a microsecond
 -- since 2025).
 

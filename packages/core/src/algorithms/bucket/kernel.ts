@@ -20,7 +20,7 @@
 // that is used is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import type { Kernel, PolicyNumbers } from '../algorithm.js'
+import type { Kernel } from '../algorithm.js'
 import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
@@ -37,14 +37,16 @@ type BucketScratch = ReturnType<typeof prepare>
 const ROUNDED_PART = 50
 const ROUNDED_TICKS = 24_240
 
-function prepare([limit, full, wait]: PolicyNumbers) {
+/** Capacity, ticks in which all of it comes back, wait in ticks. */
+export type BucketNumbers = readonly [capacity: number, full: number, wait: number]
+
+function prepare([limit, full, wait]: BucketNumbers) {
   const price = limit > 0 ? Math.ceil(full / limit) : 1
   const span = limit * price
   const reach = span + wait + span / ROUNDED_PART + ROUNDED_TICKS
   return { price, limit, span, wait, reach, now: 0, tat: 0, dirty: false }
 }
 
-/** Numbers: capacity, ticks in which all of it comes back, wait in ticks. */
 export const bucket: Kernel = {
   id: 'bucket1',
   lua: bucketLua,

@@ -5,7 +5,7 @@ import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
 import { MAX_UNITS } from '../algorithm.js'
 import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '../policy.js'
-import { bucket } from './kernel.js'
+import { type BucketNumbers, bucket } from './kernel.js'
 
 /**
  * Keeps now + 3.1 full buckets, or two and the longest wait, in eighths of a microsecond since
@@ -90,7 +90,7 @@ export function reservingAhead(policy: Policy, ms: number): Policy {
   const { maxWaitMs, timeScale, numbers, kernel } = policy
   const isGiven = timeScale !== durationText(maxWaitMs)
   if (kernel?.within === undefined || isGiven || ms <= maxWaitMs) return policy
-  const [limit, span] = numbers
+  const [limit, span] = numbers as BucketNumbers
   const waitMs = Math.min(ms, MAX_FULL_MS)
   const wait = Math.max(span, waitMs * TICKS_PER_MS)
   const parts = { maxWaitMs: waitMs, timeScale: withWait(timeScale, waitMs) }

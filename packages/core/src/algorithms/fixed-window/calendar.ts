@@ -94,12 +94,11 @@ function unknownZone(timeZone: unknown): Error {
   return invalid('WEIR_INVALID_POLICY', 'fixed-window: timeZone', timeZone, right, 'string')
 }
 
-/** Numbers: limit; to Redis also start and end of the period, in ms. */
+/** Numbers: limit, and to Redis start and end of the period, in ms. */
 function calendarKernel(periodAt: PeriodAt): Kernel {
   return {
     ...fixedWindow,
     periodAt: (nowUs) => periodAt(Math.floor(nowUs / 1_000)),
-    prepare: ([limit]) => fixedWindow.prepare([limit, 0, 0]),
     read(scratch, cells, offset, nowUs) {
       const nowMs = Math.floor(nowUs / 1_000)
       const window = scratch as WindowScratch

@@ -40,9 +40,9 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
     const right = "it with a period of the calendar, such as window: 'month'"
     throw invalid('WEIR_INVALID_POLICY', `fixed-window: ${name}`, options[name], right)
   }
-  const detailOf = (): number => {
+  const othersOf = (): number[] => {
     const { aligned = false } = options
-    if (typeof aligned === 'boolean') return aligned ? 1 : 0
+    if (typeof aligned === 'boolean') return [aligned ? 1 : 0]
     throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, 'true or false')
   }
   // Windows that begin with a request and windows of the clock are not the same time: they count
@@ -50,5 +50,5 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   const scaleOf = (windowMs: number): string =>
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
   const known = ['aligned', 'timeZone', 'weekStart'] as const
-  return windowPolicy('fixed-window', kernel, options as WindowOptions, known, detailOf, scaleOf)
+  return windowPolicy('fixed-window', kernel, options as WindowOptions, known, othersOf, scaleOf)
 }

@@ -1,6 +1,6 @@
 -- Fixed window. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `correct`, which is that of the mode.
--- A window that is a period of a calendar has start and end as its last two numbers.
+-- The build adds the list of the functions, and `special`, which is that of the mode.
+-- A window that is a period of a calendar has the start and end as its last two numbers.
 -- Key: STRING 'count:end', end in Unix ms.
 
 return function(limit, span, aligned)

@@ -1,5 +1,5 @@
 -- Sliding counter. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `correct`, which is that of the mode.
+-- The build adds the list of the functions, and `special`, which is that of the mode.
 -- Key: STRING 'start:previous:current', start in Unix ms.
 
 return function(limit, span)

@@ -15,18 +15,17 @@
 // Another limit on the same state: the counts stay. The span is part of the key, so all have one
 // grid.
 
-import type { Kernel, PolicyNumbers } from '../algorithm.js'
+import type { Kernel } from '../algorithm.js'
 import { slidingCounterLua } from '../lua.generated.js'
 
 type CounterScratch = ReturnType<typeof prepare>
 
-function prepare([limit, spanMs]: PolicyNumbers) {
+function prepare([limit, spanMs]: readonly [limit: number, spanMs: number]) {
   // Counts saturate there, so that count * span stays exact.
   const most = Math.floor(2 ** 53 / spanMs)
   return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
 }
 
-/** Numbers: limit, span in ms, 0. */
 export const slidingCounter: Kernel = {
   id: 'counter1',
   lua: slidingCounterLua,

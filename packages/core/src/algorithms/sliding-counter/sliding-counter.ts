@@ -15,7 +15,7 @@ import { slidingCounter as kernel } from './kernel.js'
  */
 export function slidingCounter(options: WindowOptions): Policy {
   return windowPolicy('sliding-counter', kernel, options, [], (limit, windowMs) => {
-    if (limit * windowMs <= 2 ** 53) return 0
+    if (limit * windowMs <= 2 ** 53) return []
     const product = `limit ${quote(limit)} times ${windowMs} ms`
     const problem = `${product} is above 2^53; give a smaller limit or window`
     throw rangeError('WEIR_INVALID_POLICY', `sliding-counter: ${problem}`)

@@ -1,5 +1,5 @@
 -- Sliding log. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `correct`, which is that of the mode.
+-- The build adds the list of the functions, and `special`, which is that of the mode.
 -- Key: LIST of 'tick:weight:sum', oldest first, tick in ms since 2025. The weight of the first
 -- entry says how many units before its sum still count, so dead entries can be cut off without a
 -- sentinel.

@@ -16,7 +16,7 @@
 // times.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { type Cells, type Kernel, MAX_UNITS, type PolicyNumbers } from '../algorithm.js'
+import { type Cells, type Kernel, MAX_UNITS } from '../algorithm.js'
 import { slidingLogLua } from '../lua.generated.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms
@@ -31,7 +31,9 @@ const ROUND = 2 * MAX_UNITS
 
 type LogScratch = ReturnType<typeof prepare>
 
-function prepare([limit, spanMs, quantumMs]: PolicyNumbers) {
+type Numbers = readonly [limit: number, spanMs: number, quantumMs: number]
+
+function prepare([limit, spanMs, quantumMs]: Numbers) {
   return {
     limit,
     spanMs,
@@ -49,7 +51,6 @@ function prepare([limit, spanMs, quantumMs]: PolicyNumbers) {
   }
 }
 
-/** Numbers: limit, span in ms, quantum in ms. */
 export const slidingLog: Kernel = {
   id: 'log1',
   lua: slidingLogLua,

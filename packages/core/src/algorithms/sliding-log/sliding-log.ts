@@ -17,7 +17,7 @@ const MAX_ENTRIES = 100_000
  */
 export function slidingLog(options: WindowOptions): Policy {
   return windowPolicy('sliding-log', kernel, options, [], (limit, windowMs) => {
-    if (Math.min(limit, windowMs) <= MAX_ENTRIES) return 1
+    if (Math.min(limit, windowMs) <= MAX_ENTRIES) return [1]
     const right = `at most ${MAX_ENTRIES}, or use slidingWindow`
     throw invalid('WEIR_INVALID_POLICY', 'sliding-log: limit', limit, right, 'number')
   })

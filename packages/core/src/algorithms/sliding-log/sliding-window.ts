@@ -21,6 +21,6 @@ export interface SlidingWindowOptions extends WindowOptions {
 export function slidingWindow(options: SlidingWindowOptions): Policy {
   return windowPolicy('sliding-window', kernel, options, ['parts'], (limit, windowMs) => {
     const parts = checkedCount(options.parts ?? 60, 'sliding-window: parts', 10_000, 2)
-    return limit <= parts + 1 ? 1 : Math.ceil(windowMs / parts)
+    return [limit <= parts + 1 ? 1 : Math.ceil(windowMs / parts)]
   })
 }

@@ -120,10 +120,11 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
 
 /** The numbers of policies as they are at a time. */
 function numbersAt({ policySet }: PreparedScript, nowUs: number): readonly string[] {
-  return policySet.policies.flatMap(({ numbers: [limit, span, detail], kernel }) => {
+  return policySet.policies.flatMap(({ numbers, kernel }) => {
+    const texts = numbers.map(String)
     const period = kernel?.periodAt?.(nowUs)
-    const { startMs = span, endMs = detail } = period ?? {}
-    return [String(limit), String(startMs), String(endMs)]
+    if (period !== undefined) texts.splice(1, 2, String(period.startMs), String(period.endMs))
+    return texts
   })
 }
 

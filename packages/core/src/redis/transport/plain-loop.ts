@@ -4,20 +4,22 @@
 
 import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 
-/** Lua has at most 200 locals in a function, and a policy has up to 26. */
 const MAX_POLICIES = 4
+/** Lua has at most 200 locals in a function, and other parts of a script have theirs. */
+const MAX_LOCALS = 120
 
 /** The loop for a list of policies, by their kernels. For many policies '': the driver answers. */
 export function plainLoop(kernels: readonly KernelLua[]): string {
   const count = kernels.length
-  if (count > MAX_POLICIES) return ''
+  if (count > MAX_POLICIES || localsOf(kernels) > MAX_LOCALS) return ''
+  const { total, argumentsOf } = numbersOf(kernels)
   /** A text for each policy, with its number in the place of `@`. */
   const each = (text: (i: number, kernel: KernelLua) => string): string =>
     kernels.map((kernel, at) => text(at + 1, kernel).replaceAll('@', `p${at + 1}_`)).join('\n')
 
   const locals = each((i, kernel) => {
-    const values = kernel.numbers.map((_, at) => `ARGV[${3 * i + at - 2}] + 0`)
-    return `local ${kernel.numbers.join(', ')} = ${values.join(', ')}\n${kernel.locals}`
+    const names = kernel.numbers.join(', ')
+    return `local ${names} = ${inNumbers(argumentsOf(i - 1))}\n${kernel.locals}`
   })
   const places = each((i) => `local key${i}, ours${i}, used${i}, wait${i}, reset${i}, changed${i}`)
   const reads = each(
@@ -69,10 +71,10 @@ if changed${i} then
 end`,
   )
   // The arguments end with the mode, or with how many equal requests each one stands for.
-  return `if mode == 'consume' and #ARGV <= ${2 + 3 * count} + #KEYS / ${count} then
+  return `if mode == 'consume' and #ARGV <= ${2 + total} + #KEYS / ${count} then
 ${locals}
 local reply = { us, 0, 0, 0, 0 }
-local at, count_at = 1, ${3 + 3 * count}
+local at, count_at = 1, ${3 + total}
 for base = 0, #KEYS - ${count}, ${count} do
   local granted = (ARGV[count_at] or 1) + 0
   count_at = count_at + 1
@@ -91,6 +93,38 @@ return cmsgpack.pack(reply)
 end
 `
 }
+
+/** Where the numbers of each policy stand among the arguments of a script: `total` of them at its
+ *  beginning, policy by policy. */
+export function numbersOf(kernels: readonly KernelLua[]): {
+  readonly total: number
+  readonly argumentsOf: (place: number) => readonly string[]
+} {
+  const firsts = [1]
+  for (const { numbers } of kernels) firsts.push((firsts.at(-1) as number) + numbers.length)
+  const argumentsOf = (place: number): string[] => {
+    const { numbers } = kernels[place] as KernelLua
+    return numbers.map((_, at) => `ARGV[${(firsts[place] as number) + at}]`)
+  }
+  return { total: (firsts.at(-1) as number) - 1, argumentsOf }
+}
+
+/** Arguments, which are texts, as numbers. */
+export function inNumbers(texts: readonly string[]): string {
+  return texts.map((text) => `${text} + 0`).join(', ')
+}
+
+/** The locals that the loop has for these policies. */
+function localsOf(kernels: readonly KernelLua[]): number {
+  const own = kernels.map(({ numbers, locals }) => {
+    const names = `${numbers} ${locals}`.match(/@\w+/g)
+    return new Set(names).size + LOCALS_OF_LOOP
+  })
+  return own.reduce((sum, each) => sum + each, 0)
+}
+
+/** Those that the loop itself has for a policy. */
+const LOCALS_OF_LOOP = 6
 
 /** The body of a function in place of a call: `results = f(given)`. */
 function paste(results: string, { parameters, body, result }: PastedLua, given = ''): string {

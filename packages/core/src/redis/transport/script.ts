@@ -6,16 +6,13 @@ import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, modesLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
-import { plainLoop } from './plain-loop.js'
+import { inNumbers, numbersOf, plainLoop } from './plain-loop.js'
 
 export interface Script {
   readonly source: string
   /** What EVALSHA names it by. */
   readonly sha: string
 }
-
-/** Of a policy. */
-const NUMBERS = 3
 
 const scripts = new Map<string, Script>()
 
@@ -37,20 +34,23 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
-  const list = `local kernels = { ${kernels.map(({ id }) => id).join(', ')} }\n`
+  const { total, argumentsOf } = numbersOf(kernels.map(({ lua }) => lua))
+  const made = kernels.map(({ id }, i) => `${id}(${inNumbers(argumentsOf(i))})`)
+  const counters = `local counters = { ${made.join(', ')} }\n`
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
-  const numbers = `local numbers = ${NUMBERS * kernels.length}\n`
-  const guards = kernels.map(({ periodAt }, i) => (periodAt === undefined ? '' : guard(i)))
+  const guards = kernels.map(({ periodAt }, i) =>
+    periodAt === undefined ? '' : guard(argumentsOf(i)),
+  )
   const source = [
-    numbers,
+    `local numbers = ${total}\n`,
     now,
     ...guards,
     ...shared,
     loop,
     later,
     ...definitions,
-    list,
+    counters,
     modesLua,
     driverLua,
   ].join('')
@@ -59,9 +59,8 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
 
 /** Outside of the period that a policy was given: the time and nothing else, so that the call is
  *  made again with the period of that time. */
-function guard(place: number): string {
-  const [start, end] = [NUMBERS * place + 2, NUMBERS * place + 3]
-  const isOutside = `us < ARGV[${start}] * 1000 or us >= ARGV[${end}] * 1000`
+function guard([, start, end]: readonly string[]): string {
+  const isOutside = `us < ${start} * 1000 or us >= ${end} * 1000`
   return `\nif ${isOutside} then return cmsgpack.pack({ us }) end\n`
 }
 

@@ -1,6 +1,7 @@
 // The contract of every kernel (design 5, (a) to (k)), for one step of a walk.
 
 import { strict as assert } from 'node:assert'
+import type { BucketNumbers } from '../../../src/algorithms/bucket/kernel.js'
 import type { Reply, Request } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Walker } from './walk.js'
@@ -101,9 +102,9 @@ function checkLimited({ request, policies, before, reply }: Step): void {
   const [{ kernel, numbers }] = policies as readonly [DrawnPolicy]
   if (kernel !== 'bucket') return
   const turnUs = resetUs - spanOf(numbers) / 8
-  const price = spanOf(numbers) / Math.max(1, numbers[0])
+  const price = spanOf(numbers) / Math.max(1, numbers[0] as number)
   const keptUs = (costs[0] === 0 ? 0 : (keep?.[0] as number)) * (price / 8)
-  const most = Math.min(maxWaitMs * 1_000, numbers[2] / 8)
+  const most = Math.min(maxWaitMs * 1_000, (numbers[2] as number) / 8)
   if (costs[0] !== 0) assert.ok(turnUs + keptUs <= most + 1, 'a turn later than it would wait')
 }
 
@@ -159,14 +160,15 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
 /** The longest time after which a key is as fresh: two full resets. */
 function longestUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
   if (kernel === 'sliding-counter') return 4_000 * windowMs
-  if (kernel === 'sliding-log') return 2_000 * (windowMs + numbers[2])
+  if (kernel === 'sliding-log') return 2_000 * (windowMs + (numbers[2] as number))
   // Prices are rounded.
-  if (kernel === 'bucket') return (1.02 * spanOf(numbers) + numbers[2]) / 8 + 3_030
+  if (kernel === 'bucket') return (1.02 * spanOf(numbers) + (numbers[2] as number)) / 8 + 3_030
   return 2_000 * windowMs
 }
 
 /** The price of a bucket is that of all of it, rounded up. */
-function spanOf([limit, full]: DrawnPolicy['numbers']): number {
+function spanOf(numbers: DrawnPolicy['numbers']): number {
+  const [limit, full] = numbers as BucketNumbers
   return limit > 0 ? limit * Math.ceil(full / limit) : 0
 }
 
