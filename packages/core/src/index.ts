@@ -92,8 +92,8 @@ export {
   type Signal,
 } from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
-export type { RedisLike } from './redis/client/client.js'
-export { recommendedClusterOptions, recommendedRedisOptions } from './redis/client/recommended.js'
+export type { RedisLike } from './redis/clients/redis-like.js'
+export { recommendedClusterOptions, recommendedRedisOptions } from './redis/clients/ioredis/recommended.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
 export type {

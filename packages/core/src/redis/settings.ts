@@ -20,8 +20,8 @@ import {
   type SettingChange,
   type Settings,
 } from '../settings.js'
-import type { Connection } from './client/client.js'
-import { isRefusal } from './client/permissions.js'
+import type { Connection } from './clients/redis-like.js'
+import { isRefusal } from './permissions.js'
 import { REPORTS_COMMANDS, redisReports } from './reports.js'
 import type { KeyFormat } from './transport/keys.js'
 

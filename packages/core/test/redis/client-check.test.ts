@@ -31,7 +31,7 @@ afterEach(() => warn.mockRestore())
 /** The options that are warned of when these clients are handed in, one after the other: in one
  *  warning, if in any. */
 async function warnedOf(...clients: object[]): Promise<string[]> {
-  const { checkClient } = await import('../../src/redis/client/check.js')
+  const { checkClient } = await import('../../src/redis/clients/ioredis/check.js')
   for (const client of clients) checkClient(client as never)
   if (warn.mock.calls.length === 0) return []
   expect(warn).toHaveBeenCalledOnce()

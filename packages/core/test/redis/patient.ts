@@ -3,12 +3,12 @@
 
 import { Redis } from 'ioredis'
 import { processTime } from '../../src/base/time.js'
-import type { RedisLike } from '../../src/redis/client/client.js'
-import type { ConnectionOptions } from '../../src/redis/client/ioredis.js'
+import type { RedisLike } from '../../src/redis/clients/redis-like.js'
+import type { ConnectionOptions } from '../../src/redis/clients/ioredis.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
-} from '../../src/redis/client/recommended.js'
+} from '../../src/redis/clients/ioredis/recommended.js'
 import type { RedisStoreOptions } from '../../src/redis/options.js'
 import { type RedisStore, redisStore } from '../../src/redis/store.js'
 

@@ -2,7 +2,7 @@
 // show.
 
 import { expect, test } from 'vitest'
-import { isRefusal } from '../../src/redis/client/permissions.js'
+import { isRefusal } from '../../src/redis/permissions.js'
 
 test.each([
   "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",

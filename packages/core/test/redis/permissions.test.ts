@@ -39,7 +39,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { COMMANDS } from '../../src/redis/client/permissions.js'
+import { COMMANDS } from '../../src/redis/permissions.js'
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/resilience.md'), 'utf8')
 /** The rules of the documented lines. */

@@ -22,7 +22,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { connectionOf } from '../../src/redis/client/ioredis.js'
+import { connectionOf } from '../../src/redis/clients/ioredis.js'
 import { Heartbeat, PEERS_TAG } from '../../src/redis/heartbeat.js'
 import { redisStoreIn } from '../../src/redis/store.js'
 import { slotOf } from '../../src/redis/transport/hash-slot.js'

@@ -17,7 +17,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { connectionOf } from '../../src/redis/client/ioredis.js'
+import { connectionOf } from '../../src/redis/clients/ioredis.js'
 import { Heartbeat } from '../../src/redis/heartbeat.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'

@@ -12,7 +12,7 @@
 // Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
 // <prefix>:{instances} (../heartbeat.ts), settings, <prefix>:{settings:<name>} (../settings.ts),
 // and <prefix>:{<tag>}:permissions, which is asked for and never written
-// (../client/permissions.ts).
+// (../permissions.ts).
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'

@@ -4,8 +4,8 @@
 import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { withDeadline } from '../../layers/resilience/deadlines.js'
-import type { Connection, RedisLike, Send } from './client.js'
-import { databaseOf } from './database.js'
+import type { Connection, RedisLike, Send } from './redis-like.js'
+import { databaseOf } from './ioredis/database.js'
 
 interface Stream {
   readonly bytesRead?: number

@@ -2,7 +2,7 @@
 // itself, but where Redis refuses that, it goes on in database 0, where nothing is counted that
 // other clients have counted.
 
-import type { RedisLike, Send } from './client.js'
+import type { RedisLike, Send } from '../redis-like.js'
 
 /** What is read of ioredis's `Redis`. Others have no `stream`, and select what they need. */
 interface Selecting {

@@ -1,7 +1,7 @@
 // Where a client connects, as far as its options say. Equal texts are one place; one place may have
 // several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
 
-import type { RedisLike } from './client.js'
+import type { RedisLike } from '../redis-like.js'
 import { databaseNumber } from './database.js'
 
 interface Address {

@@ -1,12 +1,12 @@
 // What Weir must be permitted on Redis, and the warning if it is not. docs/resilience.md has the
 // same list.
 
-import type { StoreError } from '../../base/errors.js'
-import type { Time } from '../../base/time.js'
-import { warn } from '../../base/warnings.js'
-import { withDeadline } from '../../layers/resilience/deadlines.js'
-import { reasonOf } from '../../layers/resilience/failures.js'
-import type { Connection } from './client.js'
+import type { StoreError } from '../base/errors.js'
+import type { Time } from '../base/time.js'
+import { warn } from '../base/warnings.js'
+import { withDeadline } from '../layers/resilience/deadlines.js'
+import { reasonOf } from '../layers/resilience/failures.js'
+import type { Connection } from './clients/redis-like.js'
 
 /**
  * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.

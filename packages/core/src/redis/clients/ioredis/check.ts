@@ -1,9 +1,9 @@
 // What a Redis client must be, and what it should be: checked once, when it is handed in.
 
-import { quote, rangeError, typeError } from '../../base/errors.js'
-import { warnOnce } from '../../base/warnings.js'
-import type { RedisLike } from './client.js'
-import { pipelines } from './ioredis.js'
+import { quote, rangeError, typeError } from '../../../base/errors.js'
+import { warnOnce } from '../../../base/warnings.js'
+import type { RedisLike } from '../redis-like.js'
+import { pipelines } from '..js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {
