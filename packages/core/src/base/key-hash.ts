@@ -12,16 +12,24 @@ export class KeyHash {
   // Fields that begin as numbers: V8 then knows that they are, and the hash takes half the time.
   #seedLow = 0
   #seedHigh = 0
+  #isSeeded = false
   /** The result of the last `hash`: two signed numbers of 32 bits. The second is never 0. */
   low = 0
   high = 0
 
-  constructor(seed: Seed = randomSeed()) {
+  /** @param seed default: a random one, drawn at the first hash and not when a module is loaded */
+  constructor(seed?: Seed) {
+    if (seed !== undefined) this.seed(seed)
+  }
+
+  seed(seed: Seed): void {
     this.#seedLow = seed[0] | 0
     this.#seedHigh = seed[1] | 0
+    this.#isSeeded = true
   }
 
   hash(text: string): void {
+    if (!this.#isSeeded) this.seed(randomSeed())
     // The names are those of halfsiphash.c.
     let v0 = this.#seedLow
     let v1 = this.#seedHigh ^ 0xee
@@ -94,6 +102,13 @@ const LONGEST = 256
  */
 export const keyHash: KeyHash = new KeyHash()
 const otherHash = new KeyHash()
+
+/** Decides all hashes of the process, so that a simulation can be repeated. What was remembered by
+ *  a hash before is not found any more. */
+export function seedHashes([low, high, otherLow, otherHigh]: readonly [...Seed, ...Seed]): void {
+  keyHash.seed([low, high])
+  otherHash.seed([otherLow, otherHigh])
+}
 
 /** What to remember a text by. */
 export function shortName(text: string): string {

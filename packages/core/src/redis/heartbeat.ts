@@ -6,7 +6,7 @@ import { quote } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { warnOnce } from '../base/warnings.js'
 import { ALONE, isPeers, type Peers } from '../layers/resilience/peers.js'
-import type { Connection } from './clients/redis-like.js'
+import type { Connection } from './connection.js'
 
 /** Processes that have not been heard of for this long are gone. */
 const GONE_MS = 10_000

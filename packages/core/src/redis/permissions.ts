@@ -6,7 +6,7 @@ import type { Time } from '../base/time.js'
 import { warn } from '../base/warnings.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
-import type { Connection } from './clients/redis-like.js'
+import type { Connection } from './connection.js'
 
 /**
  * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.

@@ -58,12 +58,14 @@ return reply
 /** What the scripts call, beside those of settings: for ACLs. */
 export const REPORTS_COMMANDS = '+pexpire +zadd +zrange +zrem'
 
-/** Runs a script on keys of settings, which end so. */
-type Ask = (
+/** Runs a script on keys of settings, which end so, within `ms`. Replies of bulk strings, as
+ *  texts. */
+export type Ask = (
   source: string,
   name: string,
   endings: readonly string[],
   args: readonly string[],
+  ms?: number,
 ) => Promise<unknown>
 
 const ENDINGS = [':processes', ':reported']

@@ -20,9 +20,9 @@ import {
   type SettingChange,
   type Settings,
 } from '../settings.js'
-import type { Connection } from './clients/redis-like.js'
+import type { Connection } from './connection.js'
 import { isRefusal } from './permissions.js'
-import { REPORTS_COMMANDS, redisReports } from './reports.js'
+import { type Ask, REPORTS_COMMANDS, redisReports } from './reports.js'
 import type { KeyFormat } from './transport/keys.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
@@ -144,11 +144,10 @@ interface SettingsOptions {
   readonly time: Time
 }
 
-export function redisSettings(
+function askingBy(
   connection: Connection,
-  { format, clock, deadlineMs, time }: SettingsOptions,
-): Settings {
-  const { prefix } = format
+  { format: { prefix }, clock, deadlineMs, time }: SettingsOptions,
+): Ask {
   const keysOf = (name: string, endings: readonly string[]): string[] =>
     endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
 
@@ -165,14 +164,7 @@ export function redisSettings(
     }
   }
 
-  /** Replies of bulk strings, as texts. */
-  async function askOf(
-    source: string,
-    name: string,
-    endings: readonly string[],
-    args: readonly string[],
-    ms: number = Math.max(DEADLINE_MS, deadlineMs),
-  ): Promise<unknown> {
+  return async (source, name, endings, args, ms = Math.max(DEADLINE_MS, deadlineMs)) => {
     const now = clock === undefined ? '' : String(clock.nowUs())
     const keys = keysOf(name, endings)
     try {
@@ -189,7 +181,11 @@ export function redisSettings(
       throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
     }
   }
+}
 
+export function redisSettings(connection: Connection, options: SettingsOptions): Settings {
+  const { format } = options
+  const askOf = askingBy(connection, options)
   const ask = (source: string, name: string, args: readonly string[], ms?: number) =>
     askOf(source, name, [''], args, ms)
 

@@ -13,8 +13,9 @@ import { layeredStore, type ResilientStore } from '../layers/resilience/resilien
 import type { StoreHealth } from '../layers/resilience/status.js'
 import type { Target } from '../store.js'
 import { checkClient } from './clients/ioredis/check.js'
+import { ioredisConnection } from './clients/ioredis.js'
 import type { RedisLike } from './clients/redis-like.js'
-import { placeOfClient } from './clients/ioredis/place.js'
+import type { Connection } from './connection.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
 import type { KeyFormat } from './transport/keys.js'
 import { type RedisTransport, redisTransport } from './transport/transport.js'
@@ -30,20 +31,26 @@ export interface RedisStore extends ResilientStore {}
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */
 export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
-  return redisStoreIn(processTime, client, options)
-}
-
-/** `redisStore` in another time than the process's. */
-export function redisStoreIn(
-  time: Time,
-  client: RedisLike,
-  options: RedisStoreOptions,
-): RedisStore {
   checkClient(client)
   const settings = checkedRedisOptions(options)
-  const transport = redisTransport(client, settings, time)
+  const { deadlineMs } = settings
+  const connection = ioredisConnection(client, { deadlineMs, time: processTime })
+  return storeOver(connection, settings, processTime)
+}
+
+/** `redisStore` over any connection, and in any time. */
+export function redisStoreIn(
+  time: Time,
+  connection: Connection,
+  options: RedisStoreOptions,
+): RedisStore {
+  return storeOver(connection, checkedRedisOptions(options), time)
+}
+
+function storeOver(connection: Connection, settings: RedisSettings, time: Time): RedisStore {
+  const transport = redisTransport(connection, settings, time)
   const layers = layersOver(transport, settings, time)
-  const place: Place = { name: placeNameOf(client, settings.format), isClosed: false }
+  const place: Place = { name: placeNameOf(connection, settings.format), isClosed: false }
   const store = layeredStore(layers.first, layers.resilience, {
     local: false,
     reserves: true,
@@ -60,15 +67,15 @@ export function redisStoreIn(
 }
 
 /** Stores that write the same keys have the same. */
-function placeNameOf(client: RedisLike, { prefix, hashTags, tagged, isSecret }: KeyFormat): string {
-  const secret = isSecret && tagged('')
-  return JSON.stringify([...placeOfClient(client), prefix, hashTags?.length, secret])
+function placeNameOf({ place }: Connection, format: KeyFormat): string {
+  const { prefix, hashTags, tagged, isSecret } = format
+  return JSON.stringify([...place, prefix, hashTags?.length, isSecret && tagged('')])
 }
 
 /** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
-/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, client. */
+/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, exchange, connection. */
 export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,

@@ -2,8 +2,8 @@
 // bytes, and held to the published vectors.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { KeyHash, type Seed } from '../../src/base/key-hash.js'
+import { describe, expect, test, vi } from 'vitest'
+import { KeyHash, keyHash, type Seed, seedHashes, shortName } from '../../src/base/key-hash.js'
 
 /** HalfSipHash-c-d with 64 bits of result. */
 function halfSipHash(
@@ -113,5 +113,31 @@ describe('the keyed hash', () => {
     }
     // 256 in each, give or take seven deviations of a binomial distribution.
     for (const count of [...low, ...high]) expect(Math.abs(count - 256)).toBeLessThan(112)
+  })
+})
+
+describe('the hashes of a process', () => {
+  test('are decided by one seed', () => {
+    const named = (seed: Parameters<typeof seedHashes>[0]) => {
+      seedHashes(seed)
+      return [keyHash.textOf('k'), shortName('k'.repeat(300))]
+    }
+    const first = named([1, 2, 3, 4])
+    expect(named([1, 2, 3, 5])).not.toEqual(first)
+    expect(named([5, 2, 3, 4])).not.toEqual(first)
+    expect(named([1, 2, 3, 4])).toEqual(first)
+    expect(first[0]).toBe(new KeyHash([1, 2]).textOf('k'))
+  })
+
+  test('draw their secret when the first text is hashed, and not before', async () => {
+    const draw = vi.spyOn(crypto, 'getRandomValues')
+    vi.resetModules()
+    const fresh = await import('../../src/base/key-hash.js')
+    expect(draw).not.toHaveBeenCalled()
+    const text = fresh.keyHash.textOf('k')
+    expect(draw).toHaveBeenCalledTimes(1)
+    expect(fresh.keyHash.textOf('k')).toBe(text)
+    expect(draw).toHaveBeenCalledTimes(1)
+    draw.mockRestore()
   })
 })

@@ -6,9 +6,10 @@ import type { Kernel } from '../../src/algorithms/algorithm.js'
 import { processTime } from '../../src/base/time.js'
 import { fixedWindow, type Policy, RateLimiter, type RedisStoreOptions } from '../../src/index.js'
 import type { RedisLike } from '../../src/redis/clients/redis-like.js'
-import { type RedisStore, redisStoreIn } from '../../src/redis/store.js'
+import type { RedisStore } from '../../src/redis/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { singleClient, strictStore } from './clients.js'
+import { redisStoreOf } from './patient.js'
 
 const client = singleClient()
 let runs = 0
@@ -71,7 +72,7 @@ function processOf(
   }
   const nowMs = (): number => world.nowMs
   const time = { ...processTime, nowMs, nowUs: () => (world.nowMs + offMs) * 1_000 }
-  const store = redisStoreIn(time, onServersClock, PATIENT)
+  const store = redisStoreOf(time, onServersClock, PATIENT)
   return {
     limiter: new RateLimiter({ name, store, policy, shared: true }),
     store,
@@ -153,7 +154,7 @@ test('a script that the server has forgotten is sent, and sent in the right mont
 test('a process whose clock is forty days off goes by the clock of a real server', async () => {
   const policy = fixedWindow({ limit: 10, ...MONTH })
   const nowUs = (): number => (Date.now() + 40 * 86_400_000) * 1_000
-  const store = redisStoreIn({ ...processTime, nowUs }, client, PATIENT)
+  const store = redisStoreOf({ ...processTime, nowUs }, client, PATIENT)
   const limiter = new RateLimiter({ name: newName(), store, policy })
   const decision = await limiter.consume('k', { cost: 3 })
   const { nowUs: thenUs, untilUs } = (decision.allowed && decision.receipt.result) as never as {

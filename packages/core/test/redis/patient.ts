@@ -2,15 +2,15 @@
 // asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
 
 import { Redis } from 'ioredis'
-import { processTime } from '../../src/base/time.js'
-import type { RedisLike } from '../../src/redis/clients/redis-like.js'
-import type { ConnectionOptions } from '../../src/redis/clients/ioredis.js'
+import { processTime, type Time } from '../../src/base/time.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
 } from '../../src/redis/clients/ioredis/recommended.js'
+import { type IoredisOptions, ioredisConnection } from '../../src/redis/clients/ioredis.js'
+import type { RedisLike } from '../../src/redis/clients/redis-like.js'
 import type { RedisStoreOptions } from '../../src/redis/options.js'
-import { type RedisStore, redisStore } from '../../src/redis/store.js'
+import { type RedisStore, redisStore, redisStoreIn } from '../../src/redis/store.js'
 
 const PATIENCE = { connectTimeout: 5_000 }
 
@@ -45,8 +45,14 @@ export function patientStore(client: RedisLike, options: RedisStoreOptions): Red
 }
 
 /** Of a connection that is never given up. */
-export const CALM: ConnectionOptions = {
-  deadlineMs: 60_000,
-  silenceMs: 60_000,
-  time: processTime,
+export const CALM: IoredisOptions = { deadlineMs: 60_000, time: processTime }
+
+/** A store of an ioredis client in another time than the process's. */
+export function redisStoreOf(
+  time: Time,
+  client: RedisLike,
+  options: RedisStoreOptions,
+): RedisStore {
+  const { deadlineMs = 100 } = options
+  return redisStoreIn(time, ioredisConnection(client, { deadlineMs, time }), options)
 }

@@ -22,12 +22,11 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { connectionOf } from '../../src/redis/clients/ioredis.js'
+import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
 import { Heartbeat, PEERS_TAG } from '../../src/redis/heartbeat.js'
-import { redisStoreIn } from '../../src/redis/store.js'
 import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { CALM } from './patient.js'
+import { CALM, redisStoreOf } from './patient.js'
 
 let server: RedisServer
 let redis: Redis
@@ -612,7 +611,7 @@ describe('the number of instances', () => {
       },
       callBuffer: (command, args) => patient.callBuffer(command, args),
     }
-    return new Heartbeat(connectionOf(client, CALM), { prefix, time, failed() {} })
+    return new Heartbeat(ioredisConnection(client, CALM), { prefix, time, failed() {} })
   }
 
   /** Three seconds, here and in Redis; then all beats have been answered. */
@@ -685,7 +684,7 @@ describe('the number of instances', () => {
     const key = node === 'a:1' ? ON_A : ON_B
     for (const peer of ['peer-1', 'peer-2'])
       await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
-    const store = redisStoreIn(time, client, { prefix, deadlineMs: 10_000 })
+    const store = redisStoreOf(time, client, { prefix, deadlineMs: 10_000 })
     open.push(store)
     const limiter = new RateLimiter({ name: newName(), store, policy })
     await limiter.consume(key)
@@ -715,7 +714,7 @@ describe('the number of instances', () => {
     const [node, key] = slotOf(PEERS_TAG) < 8_192 ? ['b:1', ON_B] : ['a:1', ON_A]
     const peers = ['peer-1', 'peer-2', 'peer-3']
     for (const peer of peers) await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
-    const store = redisStoreIn(time, client, { prefix, deadlineMs: 10_000 })
+    const store = redisStoreOf(time, client, { prefix, deadlineMs: 10_000 })
     open.push(store)
     const limiter = new RateLimiter({ name: newName(), store, policy })
     await limiter.consume(key)

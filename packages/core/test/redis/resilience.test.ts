@@ -17,7 +17,7 @@ import {
   tokenBucket,
   type WhenUnavailable,
 } from '../../src/index.js'
-import { connectionOf } from '../../src/redis/clients/ioredis.js'
+import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
 import { Heartbeat } from '../../src/redis/heartbeat.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
@@ -315,7 +315,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
   const prefix = newName()
   const beats = [0, 1, 2].map(
     () =>
-      new Heartbeat(connectionOf(client, CALM), {
+      new Heartbeat(ioredisConnection(client, CALM), {
         prefix,
         time: processTime,
         failed() {},
@@ -324,7 +324,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
   for (const beat of beats) beat.start()
   await waitUntil('all are counted', async () => beats.every(({ peers }) => peers.count === 3))
   await client.del(`${prefix}:{instances}`)
-  const newcomer = new Heartbeat(connectionOf(client, CALM), {
+  const newcomer = new Heartbeat(ioredisConnection(client, CALM), {
     prefix,
     time: processTime,
     failed() {},

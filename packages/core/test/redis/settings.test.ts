@@ -22,11 +22,10 @@ import {
   slidingWindow,
 } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
-import { redisStoreIn } from '../../src/redis/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { virtualTime } from '../virtual-time.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
-import { patientOptions } from './patient.js'
+import { patientOptions, redisStoreOf } from './patient.js'
 
 const api = (limit: number) => slidingWindow({ name: 'api', limit, window: '1m' })
 const defaults = { free: api(10), pro: api(100) }
@@ -373,7 +372,7 @@ test.each([
   async (deadlineMs, ms) => {
     const time = virtualTime()
     const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
-    const { settings } = redisStoreIn(time, silent, { deadlineMs, instances: 1 })
+    const { settings } = redisStoreOf(time, silent, { deadlineMs, instances: 1 })
     let failure: unknown
     settings?.news('plans').catch((error) => {
       failure = error

@@ -5,8 +5,8 @@ import type { Reading } from '../../src/algorithms/driver.js'
 import type { Mode } from '../../src/algorithms/modes.js'
 import { StoreError } from '../../src/base/errors.js'
 import type { LayerRequest } from '../../src/layer.js'
+import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
 import type { RedisLike } from '../../src/redis/clients/redis-like.js'
-import { connectionOf } from '../../src/redis/clients/ioredis.js'
 import {
   answer,
   argumentsOf,
@@ -55,7 +55,7 @@ export async function verdictsOf(
     args: [],
     sentAtMs: 0,
   }
-  const { call: send } = connectionOf(client, CALM)
+  const { call: send } = ioredisConnection(client, CALM)
   const args = argumentsOf(call)
   call.args = args
   const packed = await send('evalsha', args).catch((error: Error) => {

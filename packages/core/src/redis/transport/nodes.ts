@@ -3,7 +3,7 @@
 import { Calls } from '../../base/calls.js'
 import type { BackendNode } from '../../layers/resilience/backend.js'
 import type { Target } from '../../store.js'
-import type { Connection } from '../clients/redis-like.js'
+import type { Connection } from '../connection.js'
 import { SLOTS, slotOf } from './hash-slot.js'
 import { hashTagOf, type KeyFormat } from './keys.js'
 

@@ -3,7 +3,7 @@
 import { quote, rangeError, typeError } from '../../../base/errors.js'
 import { warnOnce } from '../../../base/warnings.js'
 import type { RedisLike } from '../redis-like.js'
-import { pipelines } from '..js'
+import { pipelines } from './sending.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {

@@ -2,7 +2,8 @@
 // itself, but where Redis refuses that, it goes on in database 0, where nothing is counted that
 // other clients have counted.
 
-import type { RedisLike, Send } from '../redis-like.js'
+import type { Send } from '../../connection.js'
+import type { RedisLike } from '../redis-like.js'
 
 /** What is read of ioredis's `Redis`. Others have no `stream`, and select what they need. */
 interface Selecting {
@@ -21,22 +22,19 @@ interface Selection {
 /** By connection: all stores on a client wait for one selection. */
 const selections: WeakMap<object, Selection> = new WeakMap()
 
-export interface Database {
-  /** 0 of a Cluster, which has no other. */
-  readonly number: number
-  /** To be asked before each call. Undefined: it is selected. Else the call waits for this, and
-   *  fails if it does. */
-  selecting(): Promise<unknown> | undefined
-}
-
-/** The number of a client's database: the application may have selected another one since. */
+/** The number of a client's database, 0 of a Cluster, which has no other. The application may have
+ *  selected another one since the client was made. */
 export function databaseNumber(client: RedisLike): number {
   if (client.isCluster === true) return 0
   const { condition, options } = client as Selecting
   return (condition?.select ?? options?.db) || 0
 }
 
-export function databaseOf(client: RedisLike, send: Send): Database {
+/**
+ * What is to be asked before each call. Undefined: the client's database is selected. Else the call
+ * waits for the promise, and fails if that does.
+ */
+export function selectionOf(client: RedisLike, send: Send): () => Promise<unknown> | undefined {
   let selectedOn: object | undefined
 
   function select(stream: object, number: number): Selection {
@@ -55,21 +53,15 @@ export function databaseOf(client: RedisLike, send: Send): Database {
     return selection
   }
 
-  const database: Database = {
-    get number() {
-      return databaseNumber(client)
-    },
-    selecting() {
-      const { stream } = client as Selecting
-      if (stream === selectedOn || stream === undefined) return undefined
-      const { number } = database
-      if (number !== 0) {
-        const selection = selections.get(stream) ?? select(stream, number)
-        if (!selection.isDone) return selection.reply
-      }
-      selectedOn = stream
-      return undefined
-    },
+  return () => {
+    const { stream } = client as Selecting
+    if (stream === selectedOn || stream === undefined) return undefined
+    const number = databaseNumber(client)
+    if (number !== 0) {
+      const selection = selections.get(stream) ?? select(stream, number)
+      if (!selection.isDone) return selection.reply
+    }
+    selectedOn = stream
+    return undefined
   }
-  return database
 }

@@ -1,0 +1,85 @@
+// Sends calls to their nodes: once the client is connected, those to one node in one write, and no
+// more than may be in flight.
+
+import type { Connection, Send } from '../connection.js'
+import { type Call, fail } from './call.js'
+import type { Exchange } from './exchange.js'
+import type { FirstConnection } from './first-connection.js'
+import type { Nodes, RedisNode } from './nodes.js'
+
+/**
+ * Calls in a write to a single server, at the most: it begins with these while the others are made.
+ * All in one write would save 13 % more CPU, at 40 % less throughput. The nodes of a Cluster work
+ * beside each other, so there all calls to one leave together.
+ */
+const MAX_CALLS = 32
+
+export interface DispatcherOptions {
+  readonly connection: Pick<Connection, 'isCluster' | 'inOneWrite'>
+  readonly first: FirstConnection
+  readonly nodes: Pick<Nodes, 'ofSlot'>
+  readonly maxInFlight: number
+  readonly exchange: Exchange
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #ask = (call: Call, send: Send): void => this.#askNode(call, send)
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  dispatch(calls: readonly Call[]): void {
+    const { connection, first, nodes } = this.#options
+    const connecting = first.isOver ? undefined : first.wait()
+    if (connecting !== undefined) {
+      // Their nodes are known only once the client is connected.
+      connecting.then(
+        () => this.dispatch(calls),
+        (error) => {
+          for (const call of calls) fail(call, error)
+        },
+      )
+      return
+    }
+    const writes = calls.length === 1 ? [calls] : this.#writesOf(calls)
+    for (const write of writes) {
+      const node = nodes.ofSlot((write[0] as Call).slot)
+      const { entries } = write[0] as Call
+      const isLone = entries.length === 1 && entries[0]?.others.length === 0
+      node.wasLone = isLone && write.length === 1 && node.inFlight === 0
+      for (const call of write) call.node = node
+      connection.inOneWrite(node.name, write, this.#ask)
+    }
+  }
+
+  /** The calls to each node, in the order in which they came. */
+  #writesOf(calls: readonly Call[]): Iterable<readonly Call[]> {
+    const { connection, nodes } = this.#options
+    const byNode = new Map<RedisNode, Call[]>()
+    const full: Call[][] = []
+    for (const call of calls) {
+      const node = nodes.ofSlot(call.slot)
+      const some = byNode.get(node)
+      if (some === undefined) byNode.set(node, [call])
+      else if (some.push(call) === MAX_CALLS && !connection.isCluster) {
+        full.push(some)
+        byNode.delete(node)
+      }
+    }
+    return [...full, ...byNode.values()]
+  }
+
+  #askNode(call: Call, send: Send): void {
+    const { exchange, maxInFlight } = this.#options
+    const node = call.node as RedisNode
+    if (node.inFlight >= maxInFlight) {
+      node.calls.notSent += call.entries.length
+      fail(call, new Error(`${node.inFlight} calls are in flight already`))
+      return
+    }
+    node.inFlight += 1
+    exchange.begin(call, send)
+  }
+}

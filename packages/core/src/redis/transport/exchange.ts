@@ -1,0 +1,129 @@
+// A call and its reply: by the name of the script, with its source where the server does not know
+// it, and once more where the server's time lies in other calendar periods.
+
+import type { Time } from '../../base/time.js'
+import type { Connection, Send } from '../connection.js'
+import { answer, argumentsOf, type Call, fail, numbersOf, withSource } from './call.js'
+import type { RedisNode } from './nodes.js'
+
+export interface ExchangeOptions {
+  readonly connection: Pick<Connection, 'call'>
+  readonly time: Time
+  readonly deadlineMs: number
+  /** Called when a call was answered. */
+  readonly answered: () => void
+  /** Called when a node failed in a call, or could not decide a request of one. */
+  readonly failed: (node: RedisNode, error: unknown) => void
+  /** Sends calls that have not run. */
+  readonly send: (calls: readonly Call[]) => void
+}
+
+export class Exchange {
+  readonly #options: ExchangeOptions
+  readonly #time: Time
+  /** How far the server's clock is ahead of `nowMs`: by this process's until it has answered. */
+  #aheadUs: number
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    this.#time = options.time
+    this.#aheadUs = options.time.nowUs() - options.time.nowMs() * 1_000
+  }
+
+  /** Sends a call to its node, and hands out the reply. */
+  begin(call: Call, send: Send): void {
+    call.sentAtMs = this.#time.nowMs()
+    if (call.prepared.hasPeriods && call.isSecond !== true)
+      call.periodUs = Math.floor(call.sentAtMs * 1_000 + this.#aheadUs)
+    try {
+      const args = argumentsOf(call)
+      call.args = args
+      send('evalsha', args).then(
+        (packed) => this.#answered(call, packed),
+        (error) => this.#refused(call, error),
+      )
+    } catch (error) {
+      // A client of a user's.
+      this.#failed(call, error)
+    }
+  }
+
+  #refused(call: Call, error: unknown): void {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+      this.#failed(call, error)
+      return
+    }
+    // The server does not know the script, so nothing has run yet.
+    this.#options.connection.call('eval', withSource(call)).then(
+      (packed) => this.#answered(call, packed),
+      (failure) => this.#failed(call, failure),
+    )
+  }
+
+  #answered(call: Call, packed: unknown): void {
+    let numbers: readonly number[]
+    try {
+      numbers = numbersOf(call, packed)
+    } catch (error) {
+      this.#failed(call, error)
+      return
+    }
+    if (call.prepared.hasPeriods) {
+      const [nowUs] = numbers as [number]
+      this.#aheadUs = nowUs - this.#time.nowMs() * 1_000
+      if (numbers.length === 1) {
+        this.#askAgain(call, nowUs)
+        return
+      }
+    }
+    this.#ended(call, undefined)
+    const foreign = answer(call, numbers)
+    if (foreign !== undefined) this.#options.failed(call.node as RedisNode, foreign)
+    this.#options.answered()
+  }
+
+  /** The server is in other calendar periods than those it was given. */
+  #askAgain(call: Call, nowUs: number): void {
+    if (call.isSecond) {
+      this.#failed(
+        call,
+        new Error('the clock of the server left a calendar period twice in a call'),
+      )
+      return
+    }
+    call.isSecond = true
+    call.periodUs = nowUs
+    this.begin(call, this.#options.connection.call)
+  }
+
+  #failed(call: Call, error: unknown): void {
+    this.#ended(call, error ?? new Error('the client gave no reason'))
+    if (mustSplit(error) && call.entries.length > 1) {
+      this.#options.send(call.entries.map((entry) => ({ ...call, entries: [entry] })))
+      return
+    }
+    this.#options.failed(call.node as RedisNode, error)
+    fail(call, error)
+  }
+
+  #ended({ node, sentAtMs, entries }: Call, error: unknown): void {
+    const { name, calls } = node as RedisNode
+    ;(node as RedisNode).inFlight -= 1
+    calls.ended(
+      name,
+      this.#time.nowMs() - sentAtMs,
+      this.#options.deadlineMs,
+      entries.length,
+      error,
+    )
+  }
+}
+
+/**
+ * Nothing ran, because keys of the call are on their way to another node; one by one they can be
+ * decided. ioredis tries again by itself, and says in the end that there were too many
+ * redirections.
+ */
+function mustSplit(error: unknown): boolean {
+  return error instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.message)
+}
