@@ -1,9 +1,10 @@
 // Cuts the Lua of a kernel into the pieces of which scripts are made (KernelLua in
-// algorithms/algorithm.ts). The file ends with `return function(limit, ...)`, which makes the kernel
-// of one policy from its numbers, and whose parameters say how many there are. What stands above that is the same for all policies. In the
-// function come first the locals of a policy: what is fixed for a call, and the state of a key;
-// then its functions. Those that are pasted return only on their last line. Those of modes come
-// last, and only the one of a call's mode is made. What the function returns is added here.
+// algorithms/algorithm.ts). The file ends with `return function(limit, ...)`, which makes the
+// kernel of one policy from its numbers, and whose parameters say how many there are. What stands
+// above that is the same for all policies. In the function come first the locals of a policy: what
+// is fixed for a call, and the state of a key; then its functions. Those that are pasted return
+// only on their last line. Those of modes come last, and only the one of a call's mode is made.
+// What the function returns is added here.
 import { createRequire } from 'node:module'
 
 const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(

@@ -55,7 +55,9 @@ export interface Denied extends DecisionBase {
    *  - `limit`: wait `retryAfterMs`
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
    *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
-   *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'` */
+   *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
+   *
+   *  Later versions may have more: take one that you do not know for `limit`. */
   readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
   /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
   readonly retryAfterMs: number

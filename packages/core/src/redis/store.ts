@@ -75,7 +75,8 @@ function placeNameOf({ place }: Connection, format: KeyFormat): string {
 /** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
-/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, exchange, connection. */
+/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, exchange,
+ *  connection. */
 export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,

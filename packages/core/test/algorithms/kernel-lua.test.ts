@@ -147,10 +147,3 @@ test('above four policies the driver answers, for Lua knows 200 locals', () => {
   expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
 })
-
-test('policies of many numbers are answered by the driver, too: numbers are locals', () => {
-  const most = Array.from({ length: 105 }, (_, i) => `n${i}`)
-  const lua = kernelLuaOf(text(functions).replace('limit, span', `limit, ${most.join(', ')}`))
-  expect(plainLoop([lua])).not.toBe('')
-  expect(plainLoop([lua, lua])).toBe('')
-})

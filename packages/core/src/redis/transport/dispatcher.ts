@@ -1,9 +1,7 @@
-// Sends calls to their nodes: once the client is connected, those to one node in one write, and no
-// more than may be in flight.
+// Sends calls to their nodes once the client is connected, those to one node in one write.
 
 import type { Connection, Send } from '../connection.js'
 import { type Call, fail } from './call.js'
-import type { Exchange } from './exchange.js'
 import type { FirstConnection } from './first-connection.js'
 import type { Nodes, RedisNode } from './nodes.js'
 
@@ -14,49 +12,38 @@ import type { Nodes, RedisNode } from './nodes.js'
  */
 const MAX_CALLS = 32
 
-export interface DispatcherOptions {
-  readonly connection: Pick<Connection, 'isCluster' | 'inOneWrite'>
-  readonly first: FirstConnection
-  readonly nodes: Pick<Nodes, 'ofSlot'>
-  readonly maxInFlight: number
-  readonly exchange: Exchange
-}
-
-export class Dispatcher {
-  readonly #options: DispatcherOptions
-  readonly #ask = (call: Call, send: Send): void => this.#askNode(call, send)
-
-  constructor(options: DispatcherOptions) {
-    this.#options = options
-  }
-
-  dispatch(calls: readonly Call[]): void {
-    const { connection, first, nodes } = this.#options
+/** @param ask sends a call to its node */
+export function dispatcher(
+  connection: Pick<Connection, 'isCluster' | 'inOneWrite'>,
+  first: FirstConnection,
+  nodes: Pick<Nodes, 'ofSlot'>,
+  ask: (call: Call, send: Send) => void,
+): (calls: readonly Call[]) => void {
+  function dispatch(calls: readonly Call[]): void {
     const connecting = first.isOver ? undefined : first.wait()
     if (connecting !== undefined) {
       // Their nodes are known only once the client is connected.
       connecting.then(
-        () => this.dispatch(calls),
+        () => dispatch(calls),
         (error) => {
           for (const call of calls) fail(call, error)
         },
       )
       return
     }
-    const writes = calls.length === 1 ? [calls] : this.#writesOf(calls)
+    const writes = calls.length === 1 ? [calls] : writesOf(calls)
     for (const write of writes) {
       const node = nodes.ofSlot((write[0] as Call).slot)
       const { entries } = write[0] as Call
       const isLone = entries.length === 1 && entries[0]?.others.length === 0
       node.wasLone = isLone && write.length === 1 && node.inFlight === 0
       for (const call of write) call.node = node
-      connection.inOneWrite(node.name, write, this.#ask)
+      connection.inOneWrite(node.name, write, ask)
     }
   }
 
   /** The calls to each node, in the order in which they came. */
-  #writesOf(calls: readonly Call[]): Iterable<readonly Call[]> {
-    const { connection, nodes } = this.#options
+  function writesOf(calls: readonly Call[]): Iterable<readonly Call[]> {
     const byNode = new Map<RedisNode, Call[]>()
     const full: Call[][] = []
     for (const call of calls) {
@@ -71,15 +58,5 @@ export class Dispatcher {
     return [...full, ...byNode.values()]
   }
 
-  #askNode(call: Call, send: Send): void {
-    const { exchange, maxInFlight } = this.#options
-    const node = call.node as RedisNode
-    if (node.inFlight >= maxInFlight) {
-      node.calls.notSent += call.entries.length
-      fail(call, new Error(`${node.inFlight} calls are in flight already`))
-      return
-    }
-    node.inFlight += 1
-    exchange.begin(call, send)
-  }
+  return dispatch
 }

@@ -1,5 +1,5 @@
-// A call and its reply: by the name of the script, with its source where the server does not know
-// it, and once more where the server's time lies in other calendar periods.
+// A call to a node and its reply: by the name of the script, with its source where the server does
+// not know it, and once more where the server's time lies in other calendar periods.
 
 import type { Time } from '../../base/time.js'
 import type { Connection, Send } from '../connection.js'
@@ -10,6 +10,8 @@ export interface ExchangeOptions {
   readonly connection: Pick<Connection, 'call'>
   readonly time: Time
   readonly deadlineMs: number
+  /** Calls that may wait for one node. */
+  readonly maxInFlight: number
   /** Called when a call was answered. */
   readonly answered: () => void
   /** Called when a node failed in a call, or could not decide a request of one. */
@@ -20,19 +22,28 @@ export interface ExchangeOptions {
 
 export class Exchange {
   readonly #options: ExchangeOptions
-  readonly #time: Time
   /** How far the server's clock is ahead of `nowMs`: by this process's until it has answered. */
   #aheadUs: number
 
   constructor(options: ExchangeOptions) {
     this.#options = options
-    this.#time = options.time
     this.#aheadUs = options.time.nowUs() - options.time.nowMs() * 1_000
   }
 
-  /** Sends a call to its node, and hands out the reply. */
-  begin(call: Call, send: Send): void {
-    call.sentAtMs = this.#time.nowMs()
+  /** Asks a call's node. A field, so that it can be passed on. */
+  readonly ask = (call: Call, send: Send): void => {
+    const node = call.node as RedisNode
+    if (node.inFlight >= this.#options.maxInFlight) {
+      node.calls.notSent += call.entries.length
+      fail(call, new Error(`${node.inFlight} calls are in flight already`))
+      return
+    }
+    node.inFlight += 1
+    this.#begin(call, send)
+  }
+
+  #begin(call: Call, send: Send): void {
+    call.sentAtMs = this.#options.time.nowMs()
     if (call.prepared.hasPeriods && call.isSecond !== true)
       call.periodUs = Math.floor(call.sentAtMs * 1_000 + this.#aheadUs)
     try {
@@ -70,7 +81,7 @@ export class Exchange {
     }
     if (call.prepared.hasPeriods) {
       const [nowUs] = numbers as [number]
-      this.#aheadUs = nowUs - this.#time.nowMs() * 1_000
+      this.#aheadUs = nowUs - this.#options.time.nowMs() * 1_000
       if (numbers.length === 1) {
         this.#askAgain(call, nowUs)
         return
@@ -93,7 +104,7 @@ export class Exchange {
     }
     call.isSecond = true
     call.periodUs = nowUs
-    this.begin(call, this.#options.connection.call)
+    this.#begin(call, this.#options.connection.call)
   }
 
   #failed(call: Call, error: unknown): void {
@@ -107,15 +118,10 @@ export class Exchange {
   }
 
   #ended({ node, sentAtMs, entries }: Call, error: unknown): void {
+    const { time, deadlineMs } = this.#options
     const { name, calls } = node as RedisNode
     ;(node as RedisNode).inFlight -= 1
-    calls.ended(
-      name,
-      this.#time.nowMs() - sentAtMs,
-      this.#options.deadlineMs,
-      entries.length,
-      error,
-    )
+    calls.ended(name, time.nowMs() - sentAtMs, deadlineMs, entries.length, error)
   }
 }
 

@@ -1,18 +1,18 @@
 // Names of keys in Redis:
 //
-//   <prefix>:{<tag>}:<limiter>:<policy>[:<policy key>]:<kernel and version of its state>-<time scale>
+//   <prefix>:{<tag>}:<limiter>:<policy>[:<policy key>]:<kernel and version>-<time scale>
 //
-// With a bounded number of hash tags: <prefix>:{<one of them>}:<limiter>:<policy>:<tag>[:<own
-// key>]:<kernel ...>
+// With a bounded number of hash tags:
 //
-// Only the tag and a policy key come from outside. They are encoded so that nothing in them can empty
-// or move the hash tag, or run into the next part; long ones, and texts that UTF-8 cannot carry,
-// are replaced by a hash.
+//   <prefix>:{<one of them>}:<limiter>:<policy>:<tag>[:<policy key>]:<kernel and ...>
+//
+// Only the tag and a policy key come from outside. They are encoded so that nothing in them can
+// empty or move the hash tag, or run into the next part; long ones, and texts that UTF-8 cannot
+// carry, are replaced by a hash.
 //
 // Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
 // <prefix>:{instances} (../heartbeat.ts), settings, <prefix>:{settings:<name>} (../settings.ts),
-// and <prefix>:{<tag>}:permissions, which is asked for and never written
-// (../permissions.ts).
+// and <prefix>:{<tag>}:permissions, which is asked for and never written (../permissions.ts).
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'

@@ -4,72 +4,25 @@
 
 import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 
+/** Lua has at most 200 locals in a function, and a policy has up to 26. */
 const MAX_POLICIES = 4
-/** Lua has at most 200 locals in a function, and other parts of a script have theirs. */
-const MAX_LOCALS = 120
 
 /** The loop for a list of policies, by their kernels. For many policies '': the driver answers. */
 export function plainLoop(kernels: readonly KernelLua[]): string {
   const count = kernels.length
-  if (count > MAX_POLICIES || localsOf(kernels) > MAX_LOCALS) return ''
-  const { total, argumentsOf } = numbersOf(kernels)
+  if (count > MAX_POLICIES) return ''
+  const given = argumentsOf(kernels)
+  const total = given.flat().length
   /** A text for each policy, with its number in the place of `@`. */
   const each = (text: (i: number, kernel: KernelLua) => string): string =>
     kernels.map((kernel, at) => text(at + 1, kernel).replaceAll('@', `p${at + 1}_`)).join('\n')
 
   const locals = each((i, kernel) => {
     const names = kernel.numbers.join(', ')
-    return `local ${names} = ${inNumbers(argumentsOf(i - 1))}\n${kernel.locals}`
+    return `local ${names} = ${inNumbers(given[i - 1] as readonly string[])}\n${kernel.locals}`
   })
   const places = each((i) => `local key${i}, ours${i}, used${i}, wait${i}, reset${i}, changed${i}`)
-  const reads = each(
-    (i, { functions: { read, used } }) => `
-if granted >= 0 then
-  key${i} = KEYS[base + ${i}]
-  ${paste(`ours${i}`, read, `key${i}`)}
-  if ours${i} then
-    ${paste(`used${i}`, used)}
-    if used${i} + granted > @limit then
-      granted = used${i} < @limit and @limit - used${i} or 0
-    end
-  else
-    granted = -${i}
-  end
-end`,
-  )
-  const decisions = each(
-    (i, { functions: { take, used, retry_after, reset_after } }) => `
-if granted >= 0 then
-  wait${i} = 0
-  if granted > 0 then
-    ${paste('', take, 'granted')}
-    ${paste(`used${i}`, used)}
-  end
-  if @limit == 0 then
-    wait${i} = -1
-  elseif used${i} >= @limit then
-    ${paste(`wait${i}`, retry_after, '1')}
-  end
-  if wait${i} then
-    ${paste(`reset${i}, changed${i}`, reset_after)}
-  else
-    granted = -${i}
-  end
-end`,
-  )
-  const writes = each(
-    (i, { functions: { write } }) => `
-reply[at + ${3 * i - 1}] = used${i} < @limit and @limit - used${i} or 0
-reply[at + ${3 * i}] = wait${i}
-reply[at + ${3 * i + 1}] = reset${i}
-if changed${i} then
-  if reset${i} > 0 then
-    ${paste('', write, `key${i}, reset${i}`)}
-  else
-    call('DEL', key${i})
-  end
-end`,
-  )
+  const [reads, decisions, writes] = [each(readOf), each(decisionOf), each(writeOf)]
   // The arguments end with the mode, or with how many equal requests each one stands for.
   return `if mode == 'consume' and #ARGV <= ${2 + total} + #KEYS / ${count} then
 ${locals}
@@ -94,37 +47,72 @@ end
 `
 }
 
-/** Where the numbers of each policy stand among the arguments of a script: `total` of them at its
- *  beginning, policy by policy. */
-export function numbersOf(kernels: readonly KernelLua[]): {
-  readonly total: number
-  readonly argumentsOf: (place: number) => readonly string[]
-} {
-  const firsts = [1]
-  for (const { numbers } of kernels) firsts.push((firsts.at(-1) as number) + numbers.length)
-  const argumentsOf = (place: number): string[] => {
-    const { numbers } = kernels[place] as KernelLua
-    return numbers.map((_, at) => `ARGV[${(firsts[place] as number) + at}]`)
-  }
-  return { total: (firsts.at(-1) as number) - 1, argumentsOf }
+function readOf(i: number, { functions: { read, used } }: KernelLua): string {
+  return `
+if granted >= 0 then
+  key${i} = KEYS[base + ${i}]
+  ${paste(`ours${i}`, read, `key${i}`)}
+  if ours${i} then
+    ${paste(`used${i}`, used)}
+    if used${i} + granted > @limit then
+      granted = used${i} < @limit and @limit - used${i} or 0
+    end
+  else
+    granted = -${i}
+  end
+end`
+}
+
+function decisionOf(i: number, { functions: { take, used, retry_after, reset_after } }: KernelLua): string {
+  return `
+if granted >= 0 then
+  wait${i} = 0
+  if granted > 0 then
+    ${paste('', take, 'granted')}
+    ${paste(`used${i}`, used)}
+  end
+  if @limit == 0 then
+    wait${i} = -1
+  elseif used${i} >= @limit then
+    ${paste(`wait${i}`, retry_after, '1')}
+  end
+  if wait${i} then
+    ${paste(`reset${i}, changed${i}`, reset_after)}
+  else
+    granted = -${i}
+  end
+end`
+}
+
+function writeOf(i: number, { functions: { write } }: KernelLua): string {
+  return `
+reply[at + ${3 * i - 1}] = used${i} < @limit and @limit - used${i} or 0
+reply[at + ${3 * i}] = wait${i}
+reply[at + ${3 * i + 1}] = reset${i}
+if changed${i} then
+  if reset${i} > 0 then
+    ${paste('', write, `key${i}, reset${i}`)}
+  else
+    call('DEL', key${i})
+  end
+end`
+}
+
+/** For each policy the arguments of a script that are its numbers: the first ones of all. */
+export function argumentsOf(kernels: readonly KernelLua[]): readonly (readonly string[])[] {
+  let last = 0
+  return kernels.map(({ numbers }) =>
+    numbers.map(() => {
+      last += 1
+      return `ARGV[${last}]`
+    }),
+  )
 }
 
 /** Arguments, which are texts, as numbers. */
 export function inNumbers(texts: readonly string[]): string {
   return texts.map((text) => `${text} + 0`).join(', ')
 }
-
-/** The locals that the loop has for these policies. */
-function localsOf(kernels: readonly KernelLua[]): number {
-  const own = kernels.map(({ numbers, locals }) => {
-    const names = `${numbers} ${locals}`.match(/@\w+/g)
-    return new Set(names).size + LOCALS_OF_LOOP
-  })
-  return own.reduce((sum, each) => sum + each, 0)
-}
-
-/** Those that the loop itself has for a policy. */
-const LOCALS_OF_LOOP = 6
 
 /** The body of a function in place of a call: `results = f(given)`. */
 function paste(results: string, { parameters, body, result }: PastedLua, given = ''): string {

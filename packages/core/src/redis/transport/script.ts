@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, modesLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
-import { inNumbers, numbersOf, plainLoop } from './plain-loop.js'
+import { argumentsOf, inNumbers, plainLoop } from './plain-loop.js'
 
 export interface Script {
   readonly source: string
@@ -34,16 +34,14 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
-  const { total, argumentsOf } = numbersOf(kernels.map(({ lua }) => lua))
-  const made = kernels.map(({ id }, i) => `${id}(${inNumbers(argumentsOf(i))})`)
+  const given = argumentsOf(kernels.map(({ lua }) => lua))
+  const made = given.map((texts, i) => `${kernels[i]?.id}(${inNumbers(texts)})`)
   const counters = `local counters = { ${made.join(', ')} }\n`
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
-  const guards = kernels.map(({ periodAt }, i) =>
-    periodAt === undefined ? '' : guard(argumentsOf(i)),
-  )
+  const guards = given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))
   const source = [
-    `local numbers = ${total}\n`,
+    `local numbers = ${given.flat().length}\n`,
     now,
     ...guards,
     ...shared,

@@ -1,5 +1,5 @@
-// Redis as the layer that may fail: batching gathers requests into calls, the dispatcher sends these
-// to the nodes, and the exchange hands out the replies.
+// Redis as the layer that may fail: batching gathers requests into calls, the dispatcher sends
+// these to the nodes, and the exchange hands out the replies.
 
 import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'
@@ -12,8 +12,7 @@ import type { RedisSettings } from '../options.js'
 import { permissions } from '../permissions.js'
 import { redisSettings } from '../settings.js'
 import { batching } from './batching.js'
-import type { Call } from './call.js'
-import { Dispatcher } from './dispatcher.js'
+import { dispatcher } from './dispatcher.js'
 import { Exchange } from './exchange.js'
 import { FirstConnection } from './first-connection.js'
 import { hashTagOf } from './keys.js'
@@ -46,18 +45,18 @@ export function redisTransport(
     time,
     failed: (error) => check(error, () => PEERS_TAG),
   })
-  const send = (calls: readonly Call[]): void => dispatcher.dispatch(calls)
   const exchange = new Exchange({
     connection,
     time,
     deadlineMs,
+    maxInFlight,
     // The first reply starts it, unless the number of peers was given as an option.
     answered: instances === undefined ? () => heartbeat.start() : () => {},
     failed: (node, error) => check(error, () => hashTagOf(format, nodes.keyOn(node))),
-    send,
+    send: (calls) => dispatch(calls),
   })
-  const dispatcher = new Dispatcher({ connection, first, nodes, maxInFlight, exchange })
-  const gathered = batching(send, { format, nodes, time, clock })
+  const dispatch = dispatcher(connection, first, nodes, exchange.ask)
+  const gathered = batching(dispatch, { format, nodes, time, clock })
   return {
     title: 'Redis',
     kind: 'redis',
