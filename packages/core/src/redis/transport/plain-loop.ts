@@ -63,7 +63,10 @@ if granted >= 0 then
 end`
 }
 
-function decisionOf(i: number, { functions: { take, used, retry_after, reset_after } }: KernelLua): string {
+function decisionOf(
+  i: number,
+  { functions: { take, used, retry_after, reset_after } }: KernelLua,
+): string {
   return `
 if granted >= 0 then
   wait${i} = 0
