@@ -29,8 +29,8 @@ export interface Connection {
     items: readonly Item[],
     ask: (item: Item, send: Send) => void,
   ): void
-  /** Why a command would fail now without being sent; undefined: it would be sent. Must be cheap, as
-   *  it is asked before each request. */
+  /** Why a command would fail now without being sent; undefined: it would be sent. It must be
+   *  cheap, as it is asked before each request. */
   unready(): string | undefined
   /**
    * The attempt to connect that is under way; undefined: there is none. Lets a lazy client begin
