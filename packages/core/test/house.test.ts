@@ -14,14 +14,6 @@ import { makePolicySet } from '../src/request.js'
 import { algorithms, policyFactories } from '../src/testing/algorithms.js'
 
 const src = resolve(import.meta.dirname, '../src')
-/** Still to be split. */
-const TO_SPLIT = [
-  ...['limiter/decision', 'limiter/limiter', 'memory/states', 'memory/store'],
-  ...['layers/leases', 'layers/resilience/resilience'],
-  ...['redis/client/ioredis', 'redis/settings', 'redis/transport/plain-loop'],
-  ...['redis/transport/transport', 'testing/conformance'],
-]
-const isToSplit = (file: string): boolean => TO_SPLIT.some((each) => file.endsWith(`${each}.ts`))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
   (file) => !file.includes('generated'),
 )
@@ -147,7 +139,7 @@ test('nothing outside algorithms/modes.ts lists modes: see their traits', () => 
     // Each case says what it asks a store for.
     .filter((file) => !file.startsWith('testing/cases/'))
     .filter((file) => lists.test(readFileSync(join(src, file), 'utf8')))
-  expect(listing.filter((file) => !isToSplit(file))).toEqual([])
+  expect(listing).toEqual([])
 })
 
 test('policies, memory store, layers and limiter run without node: modules', async () => {
@@ -178,7 +170,7 @@ describe('in the sources of all packages, comments included,', () => {
     return within.map((path) => `${name}/src/${path}`)
   })
   const texts = paths
-    .filter((path) => /(?<!\.generated)\.(ts|lua)$/.test(path) && !isToSplit(path))
+    .filter((path) => /(?<!\.generated)\.(ts|lua)$/.test(path))
     .map((path) => [path, readFileSync(join(packages, path), 'utf8')] as const)
   const linesOf = (text: string): number => text.trimEnd().split('\n').length
 
