@@ -1,0 +1,181 @@
+// @ts-check
+// A store on PostgreSQL. Counters are rows of a table (schema.sql), and decisions are made in
+// transactions, each of two round trips:
+//
+//   BEGIN, lock the keys, read their rows and the time  ->  decide  ->  write what changed, COMMIT
+//
+// Decisions of one turn of the event loop share a transaction; while all connections are busy, so
+// do those of later turns.
+
+import { StoreError } from '@weir/core'
+import { batchOf } from '@weir/core/store'
+import { Pool } from 'pg'
+
+/** Decisions in a transaction at the most. Each key that it locks takes a place in memory that all
+ *  transactions of the server share: 6,400 places, unless max_locks_per_transaction says more. */
+const MOST_DECISIONS = 100
+const SWEEP_EVERY_MS = 60_000
+const SWEPT_AT_ONCE = 1_000
+/** How long rows are kept after they matter, for a clock that steps back. */
+const GRACE_MS = 600_000
+
+/** @type {import('pg').PoolConfig} */
+const CONNECTIONS = {
+  max: 2,
+  // What does not wait for the answer of another query is sent at once.
+  pipeline: true,
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 10_000,
+  lock_timeout: 5_000,
+  // A process that stops within a transaction holds up the others for so long.
+  idle_in_transaction_session_timeout: 5_000,
+}
+
+// Each statement sees what was committed before it began, and so after the locks were granted.
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+// Locks of names, not of rows: a key that has no row yet is locked like any other. All transactions
+// take them in one order, that of the hashes, so no two wait for each other; that two keys may have
+// one hash does no harm.
+const LOCK = `
+  SELECT count(pg_advisory_xact_lock(hash)) FROM (
+    SELECT DISTINCT hashtextextended(key, 0) AS hash FROM unnest($1::text[]) AS key ORDER BY hash
+  ) AS in_order`
+const NOW_US = 'coalesce($2::float8, round(extract(epoch FROM clock_timestamp()) * 1000000))'
+const READ = `
+  SELECT ${NOW_US}::float8 AS now_us, (
+    SELECT json_object_agg(key, numbers) FROM weir_counters WHERE key = ANY ($1::text[])
+  ) AS rows`
+const WRITE = `
+  INSERT INTO weir_counters
+  SELECT key, numbers::json, until_ms FROM
+    unnest($1::text[], $2::text[], $3::bigint[]) AS changed (key, numbers, until_ms)
+  ON CONFLICT (key) DO UPDATE SET numbers = excluded.numbers, until_ms = excluded.until_ms`
+const DELETE = 'DELETE FROM weir_counters WHERE key = ANY ($1::text[])'
+// Rows that a transaction is writing are passed over, so it waits for nobody.
+const SWEEP = `
+  DELETE FROM weir_counters WHERE key IN (
+    SELECT key FROM weir_counters WHERE until_ms * 1000 < ${NOW_US} - ${GRACE_MS * 1_000}
+    LIMIT $1 FOR UPDATE SKIP LOCKED
+  )`
+
+/**
+ * @typedef {import('@weir/core/store').BatchRequest} Request
+ * @typedef {import('@weir/core/store').StoreResult} Result
+ * @typedef {{ request: Request, resolve(result: Result): void, reject(error: unknown): void }} Asked
+ */
+
+/**
+ * @param {import('pg').PoolConfig} config of the connections
+ * @param {import('@weir/core').Clock} [clock] for tests; default: the database's time
+ * @returns {import('@weir/core').Store & { close(): Promise<void>, sweep(): Promise<void> }}
+ */
+export function postgresStore(config, clock) {
+  const pool = new Pool({ ...CONNECTIONS, ...config })
+  // A lost connection fails the decisions that use it. If none does, the next one opens another.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
+  const sweeping = setInterval(() => void sweep().catch(() => {}), SWEEP_EVERY_MS).unref()
+  /** @type {Asked[]} */
+  let waiting = []
+  let underWay = 0
+
+  /** @param {Request} request @returns {Promise<Result>} */
+  function decide(request) {
+    return new Promise((resolve, reject) => {
+      waiting.push({ request, resolve, reject })
+      if (waiting.length === 1) setImmediate(start)
+    })
+  }
+
+  function start() {
+    while (waiting.length > 0 && underWay < pool.options.max) {
+      underWay += 1
+      const asked = waiting.slice(0, MOST_DECISIONS)
+      waiting = waiting.slice(MOST_DECISIONS)
+      void answer(asked)
+    }
+  }
+
+  /** @param {Asked[]} asked */
+  async function answer(asked) {
+    try {
+      const results = await transaction(asked.map(({ request }) => request))
+      for (const [i, { resolve, reject }] of asked.entries()) {
+        const result = results[i]
+        if (result instanceof Error) reject(result)
+        else resolve(/** @type {Result} */ (result))
+      }
+    } catch (cause) {
+      const message = `PostgreSQL could not decide: ${/** @type {Error} */ (cause).message}`
+      for (const { reject } of asked)
+        reject(new StoreError('WEIR_STORE_FAILED', message, { cause }))
+    }
+    underWay -= 1
+    start()
+  }
+
+  /** @param {Request[]} requests */
+  async function transaction(requests) {
+    const batch = batchOf(requests)
+    const client = await pool.connect()
+    try {
+      const [, , read] = await Promise.all([
+        client.query(BEGIN),
+        client.query({ name: 'weir-lock', text: LOCK, values: [batch.keys] }),
+        client.query({ name: 'weir-read', text: READ, values: [batch.keys, clock?.nowUs()] }),
+      ])
+      const { now_us, rows } = read.rows[0]
+      const { results, changes } = batch.decide(new Map(Object.entries(rows ?? {})), now_us)
+      await Promise.all([...writes(client, changes), client.query('COMMIT')])
+      client.release()
+      return results
+    } catch (error) {
+      // Without its connection the transaction is over, whatever became of it.
+      client.release(true)
+      throw error
+    }
+  }
+
+  async function sweep() {
+    const values = [SWEPT_AT_ONCE, clock?.nowUs()]
+    let swept
+    do {
+      swept = await pool.query({ text: SWEEP, values })
+    } while (swept.rowCount === SWEPT_AT_ONCE)
+  }
+
+  return {
+    recovers: true,
+    reserves: true,
+    decide,
+    async reset(target) {
+      await decide({ mode: 'reset', target })
+    },
+    sweep,
+    async close() {
+      clearInterval(sweeping)
+      if (!pool.ending) await pool.end()
+    },
+  }
+}
+
+/**
+ * @param {import('pg').PoolClient} client
+ * @param {readonly import('@weir/core/store').RowChange[]} changes
+ */
+function writes(client, changes) {
+  const kept = changes.filter(({ numbers }) => numbers !== undefined)
+  const gone = changes.filter(({ numbers }) => numbers === undefined).map(({ key }) => key)
+  const queries = []
+  if (kept.length > 0) {
+    const values = [
+      kept.map(({ key }) => key),
+      kept.map(({ numbers }) => JSON.stringify(numbers)),
+      kept.map(({ untilMs }) => untilMs),
+    ]
+    queries.push(client.query({ name: 'weir-write', text: WRITE, values }))
+  }
+  if (gone.length > 0)
+    queries.push(client.query({ name: 'weir-delete', text: DELETE, values: [gone] }))
+  return queries
+}

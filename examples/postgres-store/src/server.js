@@ -1,0 +1,38 @@
+// @ts-check
+// An Express server whose limits are kept in PostgreSQL, and shared by all processes that use it.
+//
+//   DATABASE_URL   default postgres://localhost:5432/postgres
+//   PORT           where to listen, default 3000; 0 is any
+
+import { readFile } from 'node:fs/promises'
+import { rateLimit, resilient } from '@weir/express'
+import express from 'express'
+import { Client } from 'pg'
+import { postgresStore } from './postgres-store.js'
+
+const connectionString = process.env.DATABASE_URL ?? 'postgres://localhost:5432/postgres'
+
+// An application creates the table once, as it creates its other tables.
+const client = new Client({ connectionString })
+await client.connect()
+await client.query(await readFile(new URL('../schema.sql', import.meta.url), 'utf8'))
+await client.end()
+
+// With a deadline, and with limits of its own while PostgreSQL is away.
+const store = resilient(postgresStore({ connectionString }), { log: console.error })
+const app = express()
+app.use(rateLimit({ store, name: 'hello', limit: 5, window: '10s' }))
+app.get('/', (_, res) => void res.send('hello\n'))
+
+const server = app.listen(Number(process.env.PORT ?? 3_000), '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.log(`Listening on http://127.0.0.1:${port} (Ctrl-C ends it): five requests in 10 s pass`)
+})
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    server.close()
+    server.closeAllConnections()
+    void store.close()
+  })
+}

@@ -1,0 +1,93 @@
+// @ts-check
+import { fixedWindow, RateLimiter } from '@weir/core'
+import { fakeClock } from '@weir/core/testing'
+import { Client } from 'pg'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { postgresStore } from '../src/postgres-store.js'
+import { PATIENT } from './shared.js'
+
+const connectionString = inject('postgresUrl')
+
+/** @param {import('@weir/core').Clock} [clock] */
+async function stage(clock) {
+  const client = new Client({ connectionString })
+  await client.connect()
+  const store = postgresStore({ connectionString, ...PATIENT }, clock)
+  onTestFinished(async () => {
+    await Promise.all([client.end(), store.close()])
+  })
+  /** @param {string} text @param {unknown[]} [values] */
+  const ask = async (text, values) => (await client.query(text, values)).rows
+  return { store, ask }
+}
+
+test('rows that are over are swept, and those that somebody writes are not waited for', async () => {
+  const clock = fakeClock(Date.UTC(2026, 6, 1))
+  const { store, ask } = await stage(clock)
+  const minute = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
+  const hour = fixedWindow({ name: 'hour', limit: 5, window: '1h' })
+  const limiter = new RateLimiter({ name: 'swept', store, policy: [minute, hour] })
+  await Promise.all(Array.from({ length: 7 }, (_, i) => limiter.consume(`k${i}`)))
+  const left = async () => {
+    const [row] = await ask(
+      `SELECT count(*)::int AS rows FROM weir_counters WHERE key LIKE 'swept:minute%'`,
+    )
+    return row.rows
+  }
+  clock.advance('10m')
+  await store.sweep()
+  expect(await left()).toBe(7)
+  await ask('BEGIN')
+  await ask(`SELECT 1 FROM weir_counters WHERE key LIKE 'swept:minute%:k0' FOR UPDATE`)
+  clock.advance('2m')
+  await store.sweep()
+  await ask('COMMIT')
+  expect(await left()).toBe(1)
+  await store.sweep()
+  expect(await left()).toBe(0)
+  expect((await limiter.peek('k0')).policies.map(({ remaining }) => remaining)).toEqual([5, 4])
+})
+
+test('decisions of one turn are one transaction, in the time of the database', async () => {
+  const { store, ask } = await stage()
+  const policy = fixedWindow({ name: 'minute', limit: 50, window: '1m' })
+  const limiter = new RateLimiter({ name: 'turn', store, policy })
+  const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume('k')))
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50)
+  // All at one instant.
+  expect(new Set(decisions.map(({ resetAfterMs }) => resetAfterMs))).toEqual(new Set([60_000]))
+  const [row] = await ask(
+    `SELECT numbers, extract(epoch FROM now())::float8 * 1000 AS now_ms
+     FROM weir_counters WHERE key LIKE 'turn:%'`,
+  )
+  const [count, endMs] = row.numbers
+  expect(count).toBe(50)
+  expect(Math.abs(endMs - 60_000 - row.now_ms)).toBeLessThan(60_000)
+})
+
+test('a row that Weir did not write fails the decisions that need it, and no others', async () => {
+  const { store, ask } = await stage()
+  const policy = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
+  const limiter = new RateLimiter({ name: 'foreign', store, policy })
+  await limiter.consume('mine')
+  const text = `UPDATE weir_counters SET numbers = '"what"' WHERE key LIKE 'foreign:%'`
+  await ask(text)
+  const [mine, other] = await Promise.allSettled([limiter.consume('mine'), limiter.consume('k')])
+  expect(mine).toMatchObject({ reason: { code: 'WEIR_FOREIGN_KEY' } })
+  expect(other).toMatchObject({ value: { allowed: true } })
+})
+
+test('where PostgreSQL cannot be asked, decisions fail with its reason', async () => {
+  const { store } = await stage()
+  const policy = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
+  const lost = postgresStore({ connectionString: 'postgres://weir@127.0.0.1:1/postgres' })
+  onTestFinished(() => lost.close())
+  const limiter = new RateLimiter({ name: 'lost', store: lost, policy })
+  await expect(limiter.consume('k')).rejects.toMatchObject({
+    code: 'WEIR_STORE_FAILED',
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
+  await store.close()
+  const closed = new RateLimiter({ name: 'closed', store, policy })
+  await expect(closed.consume('k')).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+})
