@@ -54,7 +54,9 @@ test('limits hold through a kill and a restart of the server', async () => {
   await recovered(store)
   const { policies } = await elsewhere.peek('k')
   expect(policies.map(({ remaining }) => remaining)).toEqual([0, 100])
-  expect((await elsewhere.peek('new')).policies.map(({ remaining }) => remaining)).toEqual([70, 170])
+  expect((await elsewhere.peek('new')).policies.map(({ remaining }) => remaining)).toEqual([
+    70, 170,
+  ])
   expect(await ask(limiter, 'k', 10)).toEqual({ allowed: 0, degraded: 0 })
   expect(await ask(limiter, 'new', 100)).toEqual({ allowed: 70, degraded: 0 })
 })

@@ -69,7 +69,10 @@ test('decisions of several keys in any order, refunds and resets never deadlock,
   onTestFinished(() => clearInterval(sweeping))
   const counts = await done(children, { kind: 'pairs', asks: 60 })
   clearInterval(sweeping)
-  for (const [policy, kind] of /** @type {const} */ ([[address, 'address'], [account, 'account']])) {
+  for (const [policy, kind] of /** @type {const} */ ([
+    [address, 'address'],
+    [account, 'account'],
+  ])) {
     const limiter = new RateLimiter({ name: 'pairs', store, policy, shared: true })
     for (let i = 0; i < 6; i += 1) {
       const key = `${kind}-${i}`
