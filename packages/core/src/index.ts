@@ -92,8 +92,11 @@ export {
   type Signal,
 } from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
+export {
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+} from './redis/clients/ioredis/recommended.js'
 export type { RedisLike } from './redis/clients/redis-like.js'
-export { recommendedClusterOptions, recommendedRedisOptions } from './redis/clients/ioredis/recommended.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
 export type {

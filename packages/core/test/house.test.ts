@@ -231,7 +231,9 @@ describe('Lua', () => {
     '%s is Lua 5.1, writes no global and reads only known ones',
     (file) => {
       const above = file.endsWith('prologue.lua') ? [] : localsOf('algorithms/prologue.lua')
-      const made = file.endsWith('driver.lua') ? ['counters', 'numbers', ...modeLocals] : ['numbers']
+      const made = file.endsWith('driver.lua')
+        ? ['counters', 'numbers', ...modeLocals]
+        : ['numbers']
       const known = [...ALLOWED, ...above, ...made]
       const globals = globalsOf(readFileSync(join(src, file), 'utf8'))
       expect(globals.filter((name) => !known.includes(name))).toEqual([])

@@ -7,8 +7,11 @@ import { checkedName } from '../algorithms/policy.js'
 import { invalid, quote, StoreError, typeError } from '../base/errors.js'
 import { processTime } from '../base/time.js'
 import { settingsOf } from '../live/checks.js'
+import {
+  recommendedClusterOptions,
+  recommendedRedisOptions,
+} from '../redis/clients/ioredis/recommended.js'
 import type { RedisLike } from '../redis/clients/redis-like.js'
-import { recommendedClusterOptions, recommendedRedisOptions } from '../redis/clients/ioredis/recommended.js'
 import { redisStore } from '../redis/store.js'
 import {
   limitsHistory,

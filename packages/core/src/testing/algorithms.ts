@@ -46,15 +46,18 @@ const bucket: AlgorithmEntry = {
   factories: {
     tokenBucket: {
       create: tokenBucket,
-      of: (limit, window, name) => tokenBucket({ name, capacity: limit, refill: rateOf(limit), every: window }),
+      of: (limit, window, name) =>
+        tokenBucket({ name, capacity: limit, refill: rateOf(limit), every: window }),
     },
     gcra: {
       create: gcra,
-      of: (limit, window, name) => gcra({ name, burst: limit, limit: rateOf(limit), period: window }),
+      of: (limit, window, name) =>
+        gcra({ name, burst: limit, limit: rateOf(limit), period: window }),
     },
     leakyBucket: {
       create: leakyBucket,
-      of: (limit, window, name) => leakyBucket({ name, capacity: limit, leak: rateOf(limit), every: window }),
+      of: (limit, window, name) =>
+        leakyBucket({ name, capacity: limit, leak: rateOf(limit), every: window }),
     },
   },
   // The rate goes with the capacity: that is one time scale.
@@ -89,7 +92,10 @@ const bucket: AlgorithmEntry = {
 const windows: AlgorithmEntry = {
   kernel: fixedWindowKernel,
   factories: {
-    fixedWindow: { create: fixedWindow, of: (limit, window, name) => fixedWindow({ name, limit, window }) },
+    fixedWindow: {
+      create: fixedWindow,
+      of: (limit, window, name) => fixedWindow({ name, limit, window }),
+    },
   },
   examples: [
     {
@@ -121,7 +127,10 @@ const logs: AlgorithmEntry = {
       create: slidingWindow,
       of: (limit, window, name) => slidingWindow({ name, limit, window }),
     },
-    slidingLog: { create: slidingLog, of: (limit, window, name) => slidingLog({ name, limit, window }) },
+    slidingLog: {
+      create: slidingLog,
+      of: (limit, window, name) => slidingLog({ name, limit, window }),
+    },
   },
   examples: [
     {

@@ -90,12 +90,14 @@ export function storeConformance(
     const run = () => inStore(({ store, clock, run: of }) => replaySteps(steps, store, clock, of))
     return steps.length === 0 ? [] : [{ name: `trace ${name}`, run }]
   })
-  const turns = TURNS.filter(({ algorithm }) => algorithms.includes(algorithm)).map(({ run, ...rest }) => {
-    const runIf = async (bench: Bench) => {
-      if (bench.store.reserves) await run(bench)
-    }
-    return { ...rest, run: runIf }
-  })
+  const turns = TURNS.filter(({ algorithm }) => algorithms.includes(algorithm)).map(
+    ({ run, ...rest }) => {
+      const runIf = async (bench: Bench) => {
+        if (bench.store.reserves) await run(bench)
+      }
+      return { ...rest, run: runIf }
+    },
+  )
   const settings = SETTINGS_CASES.map(([name, check]) => {
     const run = ({ store, run: of, clock }: Bench) =>
       store.settings ? check(store.settings, of, clock) : Promise.resolve()

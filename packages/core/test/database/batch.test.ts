@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { type BatchRequest, batchOf, type RowChange } from '../../src/database/index.js'
-import { fixedWindow, gcra, type MemoryStore, memoryStore, type Policy, slidingLog } from '../../src/index.js'
+import {
+  fixedWindow,
+  gcra,
+  type MemoryStore,
+  memoryStore,
+  type Policy,
+  slidingLog,
+} from '../../src/index.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreResult, Target } from '../../src/store.js'
 import { policyExamples } from '../../src/testing/algorithms.js'

@@ -3,7 +3,12 @@ import { MODE_NAMES } from '../../src/algorithms/modes.js'
 import { type Algorithm, fixedWindow, memoryStore } from '../../src/index.js'
 import type { Mode, Store } from '../../src/store.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
-import { type FakeClock, fakeClock, replayTrace, storeConformance } from '../../src/testing/index.js'
+import {
+  type FakeClock,
+  fakeClock,
+  replayTrace,
+  storeConformance,
+} from '../../src/testing/index.js'
 
 const ALGORITHMS = Object.values(policyFactories).map(({ of }) => of(1, '1m').algorithm)
 
@@ -14,7 +19,9 @@ function partial(algorithms: readonly Algorithm[], modes: readonly (Mode | 'rese
     return {
       decide(request) {
         const { mode, target } = request
-        const others = target.policySet.policies.filter((each) => !algorithms.includes(each.algorithm))
+        const others = target.policySet.policies.filter(
+          (each) => !algorithms.includes(each.algorithm),
+        )
         if (!modes.includes(mode) || others.length > 0)
           throw new Error(`${mode} of ${target.policySet.policies.map((each) => each.algorithm)}`)
         return memory.decide(request)

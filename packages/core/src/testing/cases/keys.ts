@@ -8,46 +8,46 @@ export const KEYS: readonly Case[] = [
     name: 'policies with keys and costs of their own are one decision',
     modes: ['consume'],
     run: async ({ limiter, policy }) => {
-    const address = policy(10, '1m', 'address')
-    const account = policy(3, '1m', 'account')
-    const policies = (cost: number) => [
-      address,
-      { policy: account, key: 'account-7', tag: 'pair', cost },
-    ]
-    const use = (cost: number) =>
-      policies(cost).map((each) =>
-        'policy' in each ? each : { policy: each, key: 'a1', tag: 'pair' },
-      )
-    await limiter(use(2)).consume('a1')
-    const denied = await limiter(use(2)).consume('a1')
-    same('allowed', denied.allowed, false)
-    same('binding policy', denied.policy.name, 'account')
-    same('address is charged once', denied.policies[0]?.remaining, 9)
-    same('account keeps one', denied.policies[1]?.remaining, 1)
-  },
+      const address = policy(10, '1m', 'address')
+      const account = policy(3, '1m', 'account')
+      const policies = (cost: number) => [
+        address,
+        { policy: account, key: 'account-7', tag: 'pair', cost },
+      ]
+      const use = (cost: number) =>
+        policies(cost).map((each) =>
+          'policy' in each ? each : { policy: each, key: 'a1', tag: 'pair' },
+        )
+      await limiter(use(2)).consume('a1')
+      const denied = await limiter(use(2)).consume('a1')
+      same('allowed', denied.allowed, false)
+      same('binding policy', denied.policy.name, 'account')
+      same('address is charged once', denied.policies[0]?.remaining, 9)
+      same('account keeps one', denied.policies[1]?.remaining, 1)
+    },
   },
   {
     name: 'keys of any shape have counters of their own',
     modes: ['consume', 'peek'],
     run: async ({ limiter, policy }) => {
-    const subject = limiter(policy(2, '1m'))
-    for (const key of HOSTILE) await subject.consume(key)
-    for (const key of HOSTILE)
-      same(JSON.stringify(key).slice(0, 40), (await subject.peek(key)).remaining, 1)
-  },
+      const subject = limiter(policy(2, '1m'))
+      for (const key of HOSTILE) await subject.consume(key)
+      for (const key of HOSTILE)
+        same(JSON.stringify(key).slice(0, 40), (await subject.peek(key)).remaining, 1)
+    },
   },
   {
     name: 'limiters of the same name on one store share counters, others do not',
     modes: ['consume', 'peek'],
     run: async ({ store, run, policy: any }) => {
-    const policy = any(5, '1m')
-    const first = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
-    const second = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
-    const other = new RateLimiter({ name: `${run}.b`, store, policy, shared: true })
-    await first.consume('k', { cost: 2 })
-    same('same name', (await second.peek('k')).remaining, 3)
-    same('other name', (await other.peek('k')).remaining, 5)
-  },
+      const policy = any(5, '1m')
+      const first = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
+      const second = new RateLimiter({ name: `${run}.a`, store, policy, shared: true })
+      const other = new RateLimiter({ name: `${run}.b`, store, policy, shared: true })
+      await first.consume('k', { cost: 2 })
+      same('same name', (await second.peek('k')).remaining, 3)
+      same('other name', (await other.peek('k')).remaining, 5)
+    },
   },
 ]
 
