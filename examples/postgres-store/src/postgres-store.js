@@ -61,7 +61,10 @@ const SWEEP = `
 /**
  * @typedef {import('@weir/core/store').BatchRequest} Request
  * @typedef {import('@weir/core/store').StoreResult} Result
- * @typedef {{ request: Request, resolve(result: Result): void, reject(error: unknown): void }} Asked
+ * @typedef {object} Asked
+ * @property {Request} request
+ * @property {(result: Result) => void} resolve
+ * @property {(error: unknown) => void} reject
  */
 
 /**

@@ -173,7 +173,7 @@ function lacksLibraries(folder, name) {
   return run(join(folder, name), ['--version'], folder).status !== 0
 }
 
-/** The package that a package without a version stands for, such as postgresql for postgresql-15. */
+/** The package that one without a version stands for, such as postgresql for postgresql-15. */
 function versionOf(folder, name) {
   const deb = debs(folder).find((file) => file.startsWith(`${name}_`))
   const depends = run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout

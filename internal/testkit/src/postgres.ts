@@ -77,7 +77,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-/** The folder goes when its server has ended for good, and with this process: that may be killed. */
+/** The folder goes when its server has ended for good, and with this process if that is killed. */
 function removedAtEnd(folder: string, user: User | undefined): () => Promise<void> {
   const remove = 'cat >/dev/null; sleep 1; rm -rf "$0"'
   const child = spawn('sh', ['-c', remove, folder], {

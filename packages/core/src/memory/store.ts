@@ -94,18 +94,6 @@ export function memoryStoreOf({
     return { counters, readings, keys: [] as string[] }
   }
 
-  function ask(request: LayerRequest, pending: Pending): void {
-    let result = RESET
-    try {
-      if (request.mode === 'reset') reset(request.target)
-      else result = decided(request)
-    } catch (error) {
-      pending.failed(error)
-      return
-    }
-    pending.decided(result)
-  }
-
   /** Without its counters, each limit would begin anew. */
   function mustBeOpen(): void {
     if (closed) throw storeClosed()
@@ -131,6 +119,7 @@ export function memoryStoreOf({
     })
   }
 
+  const layer = { decide: decided, reset, ask }
   const store: MemoryStore & StoreOfLayers = {
     local: true,
     recovers: true,
@@ -139,7 +128,7 @@ export function memoryStoreOf({
     settings: memorySettings(clock),
     decide: decided,
     reset,
-    [LAYER]: { decide: decided, ask },
+    [LAYER]: layer,
     stats() {
       let keys = 0
       let { bytes } = marks
@@ -158,6 +147,23 @@ export function memoryStoreOf({
     },
   }
   return store
+}
+
+/** Asks a memory store as a layer is asked: it answers at once. */
+function ask(
+  this: Pick<MemoryStore, 'decide' | 'reset'>,
+  request: LayerRequest,
+  pending: Pending,
+): void {
+  let result = RESET
+  try {
+    if (request.mode === 'reset') this.reset(request.target)
+    else result = this.decide(request)
+  } catch (error) {
+    pending.failed(error)
+    return
+  }
+  pending.decided(result)
 }
 
 /** An injected clock may go back: as in Redis, what has expired is kept this much longer. */

@@ -44,7 +44,8 @@ export interface ConformanceOptions {
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const some = { algorithms: [fixedWindow({ limit: 1, window: '1s' }).algorithm] }
- * for (const { name, run } of storeConformance((clock) => myStore({ clock }), some)) test(name, run)
+ * const create = (clock) => myStore({ clock })
+ * for (const { name, run } of storeConformance(create, some)) test(name, run)
  */
 export function storeConformance(
   createStore: (clock: FakeClock) => Store | Promise<Store>,

@@ -11,7 +11,7 @@ import { makePolicySet } from '../../src/request.js'
 import type { StoreRequest, StoreResult, Target } from '../../src/store.js'
 import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
 import { type FakeCluster, fakeCluster, keyOn } from './fake-nodes.js'
-import { onTarget } from './requests.js'
+import { memoryIn, onTarget } from './requests.js'
 
 const DEADLINE_MS = 100
 
@@ -272,7 +272,7 @@ test('a node that comes back empty is given what was seen of it', async () => {
   for (const node of [a, b]) node.state = 'refusing'
   for (let i = 0; i < 8; i += 1) granted += (await consume()).granted
   for (const node of [a, b]) {
-    node.store.reset(target)
+    node.store = memoryIn(time)
     node.state = 'up'
   }
   await time.advance(3_000)

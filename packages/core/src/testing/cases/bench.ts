@@ -1,4 +1,4 @@
-// What a case of the conformance suite has at hand.
+// What a case of the conformance suite works with.
 
 import type { Policy } from '../../algorithms/policy.js'
 import type { Duration } from '../../base/duration.js'

@@ -46,11 +46,11 @@ const BADLY: Record<string, Way> = {
 /** A store of a user's, around which time, way and kind are as a test says. */
 function worldOf(options: ResilientOptions = {}, kind: Partial<Store> = {}) {
   const time = virtualTime()
-  const memory = memoryIn(time)
   const modes: string[] = []
   const world = {
     time,
-    memory,
+    /** What the store counts in. Where it is another one, all is lost. */
+    memory: memoryIn(time),
     /** What the store was asked, but for probes. */
     modes,
     way: WELL['answers with a promise'] as Way,
@@ -58,7 +58,7 @@ function worldOf(options: ResilientOptions = {}, kind: Partial<Store> = {}) {
     store: undefined as unknown as ResilientStore,
     decide: (asked: StoreRequest = request) => time.settle(world.store.decide(asked) as never),
     used: () => {
-      const { policies } = memory.decide({ ...request, mode: 'peek' })
+      const { policies } = world.memory.decide({ ...request, mode: 'peek' })
       return LIMIT - (policies[0]?.remaining as number)
     },
     named: (name: string) =>
@@ -67,11 +67,11 @@ function worldOf(options: ResilientOptions = {}, kind: Partial<Store> = {}) {
   const users: Store = {
     decide(asked) {
       if (asked.target.policySet.name !== 'weir') modes.push(asked.mode)
-      return world.way(() => memory.decide(asked), time)
+      return world.way(() => world.memory.decide(asked), time)
     },
     async reset(some) {
       modes.push('reset')
-      memory.reset(some)
+      world.memory.reset(some)
     },
     ...kind,
   }
@@ -244,7 +244,7 @@ describe('in virtual time', () => {
   test('what the store has lost is restored if it recovers', async () => {
     const world = worldOf({}, { recovers: true })
     for (let i = 0; i < 6; i += 1) await world.decide()
-    world.memory.reset(target)
+    world.memory = memoryIn(world.time)
     // The first result after the loss shows it, and stands.
     expect((await world.decide()).granted).toBe(1)
     expect(world.modes.at(-1)).toBe('restore')
@@ -255,7 +255,7 @@ describe('in virtual time', () => {
   test('and is not if it does not', async () => {
     const world = worldOf()
     for (let i = 0; i < 6; i += 1) await world.decide()
-    world.memory.reset(target)
+    world.memory = memoryIn(world.time)
     await world.decide()
     expect(new Set(world.modes)).toEqual(new Set(['consume']))
     expect(world.named('data-loss')).toEqual([])
