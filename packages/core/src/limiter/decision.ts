@@ -102,7 +102,7 @@ type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfter
 /** What it says of all of them. */
 type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
-export class AllowedDecision implements Allowed {
+class AllowedDecision implements Allowed {
   readonly allowed = true
   readonly limiter: string
   readonly policy: Policy
@@ -129,7 +129,7 @@ export class AllowedDecision implements Allowed {
   }
 }
 
-export class DeniedDecision implements Denied {
+class DeniedDecision implements Denied {
   readonly allowed = false
   readonly reason: Denied['reason']
   readonly limiter: string
