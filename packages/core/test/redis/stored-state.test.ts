@@ -1,0 +1,96 @@
+// What 2d54f0d wrote to Redis, recorded, and what it answered: so that processes of both versions
+// count in the same keys while a fleet is updated. The record is made there by this file with
+// RECORD=1 (its target has `ownKeys` in place of `policyKeys`; nothing here says either).
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { gcra } from '../../src/algorithms/bucket/gcra.js'
+import { leakyBucket } from '../../src/algorithms/bucket/leaky-bucket.js'
+import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
+import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
+import type { Policy } from '../../src/algorithms/policy.js'
+import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
+import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
+import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
+import { EPOCH_MS } from '../../src/base/clock.js'
+import { prepareScript } from '../../src/redis/transport/call.js'
+import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
+import { makePolicySet } from '../../src/request.js'
+import { singleClient } from './clients.js'
+import { type Verdict, verdictsOf } from './verdicts.js'
+
+const record = fileURLToPath(new URL('stored-state.jsonl', import.meta.url))
+const START_MS = EPOCH_MS + 1_000 * 86_400_000
+const name = 'p'
+const window = '10s'
+
+const policies: Readonly<Record<string, readonly Policy[]>> = {
+  'token bucket': [tokenBucket({ name, capacity: 20, refill: 7, every: '3s' })],
+  gcra: [gcra({ name, limit: 30, period: '10s', burst: 5 })],
+  'leaky bucket': [leakyBucket({ name, capacity: 12, leak: 5, every: '4s' })],
+  'fixed window': [fixedWindow({ name, limit: 25, window })],
+  'calendar window': [fixedWindow({ name, limit: 25, window: 'month', timeZone: 'Europe/Paris' })],
+  'sliding counter': [slidingCounter({ name, limit: 25, window })],
+  'sliding log': [slidingLog({ name, limit: 25, window })],
+  'sliding window': [slidingWindow({ name, limit: 25, window })],
+  'two of one decision': [
+    fixedWindow({ name: 'burst', limit: 9, window: '2s' }),
+    slidingLog({ name: 'quota', limit: 25, window }),
+  ],
+}
+
+const MODES = ['consume', 'consume', 'consume', 'peek', 'penalty', 'refund', 'settle'] as const
+
+test.each(Object.entries(policies))(
+  'of a %s, what an earlier version stored is counted on and stored alike',
+  async (algorithm, list) => {
+    const client = singleClient()
+    const prefix = `stored-${process.pid}-${algorithm.replaceAll(' ', '-')}`
+    const prepared = prepareScript(keyFormat(prefix), makePolicySet('stored', list))
+    const target = { policySet: prepared.policySet, key: 'k' }
+    const keys = keysOf(prepared.names, target, [])
+    const random = drawing(algorithm.length)
+    let atMs = START_MS
+    const steps: unknown[] = []
+    for (let step = 0; step < 80; step += 1) {
+      atMs += [0, 1, 130, 700, 4_100][random(5)] as number
+      const mode = MODES[random(MODES.length)] as (typeof MODES)[number]
+      const cost = mode === 'settle' ? random(9) - 4 : 1 + random(4)
+      const group = { ...target, costs: list.map(() => cost), count: 1, untilUs: undefined }
+      const { verdicts } = await verdictsOf(client, prepared, mode, [group], atMs * 1_000)
+      const { granted, readings } = verdicts[0] as Exclude<Verdict, Error>
+      const numbers = readings.map(({ left, waitMs, resetUs }) => [left, String(waitMs), resetUs])
+      const stored = await Promise.all(keys.map((key) => storedAt(client, key)))
+      steps.push([algorithm, mode, cost, atMs - START_MS, granted, numbers, stored])
+    }
+    const lines = steps.map((step) => JSON.stringify(step))
+    if (process.env.RECORD) {
+      writeFileSync(record, `${lines.join('\n')}\n`, { flag: 'a' })
+      return
+    }
+    expect(lines).toEqual(
+      readFileSync(record, 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith(`["${algorithm}"`)),
+    )
+  },
+)
+
+async function storedAt(client: Redis, key: string): Promise<unknown> {
+  const type = await client.type(key)
+  if (type === 'string') return client.get(key)
+  if (type === 'list') return client.lrange(key, 0, -1)
+  if (type === 'hash') return client.hgetall(key)
+  return type
+}
+
+/** A linear congruential generator (Numerical Recipes, 7.1): the same draws in each run. */
+function drawing(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
