@@ -8,7 +8,7 @@ import { isPromise } from '../base/maybe-async.js'
 import { processTime, type Time } from '../base/time.js'
 import { warnOnce } from '../base/warnings.js'
 import { countersOfLimiter } from '../limiter/counters.js'
-import { RateLimiter } from '../limiter/limiter.js'
+import { inTime, RateLimiter } from '../limiter/limiter.js'
 import type { RateLimiterOptions } from '../limiter/options.js'
 import { policyOfRequests } from '../limiter/policy-choice.js'
 import type { Key } from '../policy-input.js'
@@ -52,7 +52,7 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
   checkOptions(options)
   if (adapter.isMiddleware) checkIdle(options)
   const source = policySource(options, shown ?? options.name)
-  const limiter = limiterOf(options, source.fixed ?? source.ofKey)
+  const limiter = limiterOf(time, options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
   const { respond, refuse } = responder(time, options, limiter, adapter, shown)
@@ -109,6 +109,7 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
 }
 
 function limiterOf(
+  time: Time,
   options: LimitSettings<never, never>,
   own: RateLimiterOptions['policy'] | undefined,
 ): RateLimiter {
@@ -116,7 +117,7 @@ function limiterOf(
   const { maxWaiting, reserve } = options
   const policy = own ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
-  const all = { ...settings, policy, maxWaiting, reserve }
+  const all = inTime(time, { ...settings, policy, maxWaiting, reserve })
   const limiter =
     options.key === undefined ? new AddressLimiter(all, options) : new RateLimiter(all)
   warnOfMemoryInCluster(limiter.store)

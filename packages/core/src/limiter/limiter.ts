@@ -200,10 +200,10 @@ export class RateLimiter {
 /** Of limiters that run in another time than the process's, by their options. */
 const times: WeakMap<RateLimiterOptions, Time> = new WeakMap()
 
-/** `new RateLimiter` in another time than the process's. */
-export function limiterIn(time: Time, options: RateLimiterOptions): RateLimiter {
+/** Options of a limiter that runs in another time than the process's. */
+export function inTime(time: Time, options: RateLimiterOptions): RateLimiterOptions {
   times.set(options, time)
-  return new RateLimiter(options)
+  return options
 }
 
 const checkEnabled = ofType('boolean')

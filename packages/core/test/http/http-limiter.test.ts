@@ -12,6 +12,7 @@ import {
 import {
   type Decision,
   fixedWindow,
+  leakyBucket,
   memoryStore,
   type PolicyInput,
   RateLimiter,
@@ -20,6 +21,7 @@ import {
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import { memoryStoreOf } from '../../src/memory/store.js'
 import type { StoreRequest, StoreResult } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { virtualTime } from '../virtual-time.js'
@@ -1159,4 +1161,21 @@ test('a limiter in a time of its own shows the time of a reset by it', async () 
   const limits = { name: 'own-time', policy: once, store, headers: 'legacy' } as const
   await httpLimiterIn(time, limits, fake).check({}, response)
   expect(response.headers['X-RateLimit-Reset']).toBe(String(Date.UTC(2030, 0, 1) / 1_000 + 60))
+})
+
+test('requests to a limiter in a time of its own wait for their turns in that time', async () => {
+  const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
+  for (const key of [undefined, () => 'k']) {
+    const time = virtualTime()
+    const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
+    const limits = { name: 'own-turns', policy, store, key, wait: '2h' } as const
+    const { check } = httpLimiterIn(time, limits, fake)
+    await check({}, undefined)
+    const passed = vi.fn()
+    void Promise.resolve(check({}, undefined)).then(passed)
+    await time.advance(3_599_999)
+    expect(passed).not.toHaveBeenCalled()
+    await time.advance(1)
+    expect(passed).toHaveBeenCalledWith(undefined)
+  }
 })

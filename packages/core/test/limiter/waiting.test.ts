@@ -10,7 +10,7 @@ import {
   type WaitDecision,
 } from '../../src/index.js'
 import type { Layer, LayerRequest } from '../../src/layer.js'
-import { limiterIn } from '../../src/limiter/limiter.js'
+import { inTime } from '../../src/limiter/limiter.js'
 import { TurnQueue } from '../../src/limiter/turn-queue.js'
 import { type Waited, type Waiting, waitingOf } from '../../src/limiter/waiting.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
@@ -302,7 +302,7 @@ test('a limiter in another time waits by its clock and timers', async () => {
   const time = virtualTime()
   const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
-  const limiter = limiterIn(time, { name: 'other-time', store, policy })
+  const limiter = new RateLimiter(inTime(time, { name: 'other-time', store, policy }))
   expect((await limiter.consume('k')).allowed).toBe(true)
   const passed = vi.fn()
   void limiter.wait('k').then(passed)
