@@ -3,6 +3,7 @@
 import { reservingAhead } from '../algorithms/bucket/policy.js'
 import { isPolicy, type Policy } from '../algorithms/policy.js'
 import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'
 import { type Awaitable, isPromise, whenKnown } from '../base/maybe-async.js'
@@ -10,7 +11,7 @@ import type { Cost } from '../limiter/costs.js'
 import { countersOfLimiter } from '../limiter/counters.js'
 import type { Decision, WaitDecision } from '../limiter/decision.js'
 import { RateLimiter } from '../limiter/limiter.js'
-import type { DecideOptions } from '../limiter/options.js'
+import type { DecideOptions, WaitOptions } from '../limiter/options.js'
 import { usesOf } from '../limiter/policy-set.js'
 import type { PolicyOfKey } from '../live/types.js'
 import { type Key, LongKeyError, type PolicyInput, type PolicyUse } from '../policy-input.js'
@@ -18,8 +19,7 @@ import type { HttpAdapter } from './adapter.js'
 import { waitMsOf } from './option-checks.js'
 import type { Asked, LimitOptions } from './options.js'
 import { prioritySource } from './priority.js'
-import { longKey } from './response/refusal.js'
-import { Undecided, waitForTurn } from './wait.js'
+import { clientLeft, limiterClosed, longKey, type Refusal } from './response/refusal.js'
 
 /** The decision on a request whose `cost` gave no cost: 1 was charged. */
 export class InvalidCost {
@@ -27,6 +27,15 @@ export class InvalidCost {
 
   constructor(decision: Decision) {
     this.decision = decision
+  }
+}
+
+/** A request on which no decision was made, for what it is itself: it is refused. */
+export class Undecided {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    this.refusal = refusal
   }
 }
 
@@ -123,6 +132,32 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
     )
 }
 
+/** Why a wait was aborted. */
+const LEFT = Symbol('the client has left')
+
+/**
+ * Delays a request until its turn instead of refusing it. A client that leaves meanwhile gives its
+ * turn back; without a response that cannot be known.
+ */
+async function waitForTurn<Res>(
+  limiter: RateLimiter,
+  key: Key,
+  options: WaitOptions,
+  response: Res | undefined,
+  { afterResponse }: Pick<HttpAdapter<never, Res, never>, 'afterResponse'>,
+): Promise<WaitDecision | Undecided> {
+  const leaving = new AbortController()
+  if (response !== undefined) afterResponse(response, () => leaving.abort(LEFT))
+  try {
+    return await limiter.wait(key, { ...options, signal: leaving.signal })
+  } catch (error) {
+    if (error === LEFT) return new Undecided(clientLeft())
+    if ((error as { code?: unknown } | null)?.code === 'WEIR_CLOSED')
+      return new Undecided(limiterClosed())
+    throw error
+  }
+}
+
 function checkCost(cost: Cost, names: readonly string[] | undefined): void {
   if (isCost(cost, names)) return
   const known = names === undefined ? 'policies' : names.join(', ')
@@ -145,15 +180,13 @@ function isUnits(units: unknown): boolean {
   return Number.isSafeInteger(units) && (units as number) >= 0
 }
 
-/** A policy that is the same for all requests, or a function that gives that of each. */
-export type PolicySource<Req, Rest extends unknown[]> =
-  | { readonly fixed: PolicyInput; readonly of?: undefined; readonly ofKey?: undefined }
-  | {
-      readonly fixed?: undefined
-      readonly of: Asked<Req, Rest, PolicyInput>
-      readonly ofKey?: undefined
-    }
-  | { readonly fixed?: undefined; readonly of?: undefined; readonly ofKey: PolicyOfKey<Chosen> }
+/** One of these: a policy that is the same for all requests, or a function that gives that of each
+ *  request or key. */
+export interface PolicySource<Req, Rest extends unknown[]> {
+  readonly fixed?: PolicyInput
+  readonly of?: Asked<Req, Rest, PolicyInput>
+  readonly ofKey?: PolicyOfKey<Chosen>
+}
 
 type Chosen = PolicyInput | Promise<PolicyInput>
 
@@ -218,13 +251,12 @@ const MAX_WINDOWS = 1_000
 
 /** Tiers are few, but numbers that come from requests must not pile up. */
 function windowsByNumbers(name: string | undefined): (limit: number, window: Duration) => Policy {
-  const known = new Map<string, Policy>()
+  const known = new Recent<Policy>(MAX_WINDOWS)
   return (limit, window) => {
     const numbers = `${typeof limit} ${limit} ${typeof window} ${window}`
     let policy = known.get(numbers)
     if (policy === undefined) {
       policy = slidingWindow({ name, limit, window: durationMs(window, 'window') })
-      if (known.size >= MAX_WINDOWS) known.clear()
       known.set(numbers, policy)
     }
     return policy

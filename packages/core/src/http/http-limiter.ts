@@ -15,7 +15,7 @@ import type { Key } from '../policy-input.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
 import { AddressLimiter } from './client/address-limiter.js'
 import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
-import { consumer, policyNames, policySource } from './consume.js'
+import { consumer, policyNames, policySource, Undecided } from './consume.js'
 import { identifier } from './identify.js'
 import { checkIdle, checkOptions } from './option-checks.js'
 import type { LimitOptions, LimitSettings } from './options.js'
@@ -55,7 +55,7 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(time, options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
-  const { respond, refuse } = responder(time, options, limiter, adapter, shown)
+  const respond = responder(time, options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source, adapter)
   const counters = countersOfLimiter(limiter)
   counters.isShadow = options.shadow === true
@@ -78,18 +78,14 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
     rest: Rest,
   ): Verdict | Promise<Verdict> {
     if (client === undefined) return undefined
-    if (typeof client === 'object') return refuse(request, response, client, rest)
+    if (typeof client === 'object') return respond(request, response, new Undecided(client), rest)
     const consumed = consume(request, response, client, rest)
     return isPromise(consumed)
       ? consumed.then((known) => respond(request, response, known, rest))
       : respond(request, response, consumed, rest)
   }
 
-  function check(
-    request: Req,
-    response: Res | undefined,
-    ...rest: Rest
-  ): Verdict | Promise<Verdict> {
+  const check: Check<Req, Res, Rest> = (request, response, ...rest) => {
     if (notice !== undefined) {
       notice(request, adapter)
       notice = notice === noticeMadeInRequest ? noticeUsedAgain : undefined
@@ -128,20 +124,15 @@ function limiterOf(
 function checkHidden(hide: readonly string[], names: readonly string[]): void {
   const [unknown] = hide.filter((name) => !names.includes(name)).map(quote)
   if (unknown === undefined) return
-  throw typeError(
-    'WEIR_INVALID_OPTION',
-    `hide has ${unknown}, but there is no such policy; there are ${names.join(', ')}`,
-  )
+  const what = `hide has ${unknown}, but there is no such policy`
+  throw typeError('WEIR_INVALID_OPTION', `${what}; there are ${names.join(', ')}`)
 }
 
 /** Shadow mode must not break what it watches. */
 function warnInShadow(name: string): (error: unknown) => undefined {
   return (error) => {
-    warnOnce(
-      'WEIR_SHADOW_FAILED',
-      name,
-      `limiter "${name}" could not decide in shadow mode: ${quote(error)}`,
-    )
+    const what = `limiter "${name}" could not decide in shadow mode`
+    warnOnce('WEIR_SHADOW_FAILED', name, `${what}: ${quote(error)}`)
   }
 }
 

@@ -18,17 +18,12 @@ import { denyListed, longKey, type Refusal, unidentified } from './response/refu
 /** The key of a request, or the refusal of it; undefined: it is not limited. */
 type Client = Key | Refusal | undefined
 
-export type Identify<Req, Rest extends unknown[]> = (
-  request: Req,
-  rest: Rest,
-) => Client | Promise<Client>
-
 export function identifier<Req, Rest extends unknown[]>(
   options: LimitOptions<Req, Rest>,
   limiterName: string,
   adapter: HttpAdapter<Req, never, Rest>,
   undecided: UndecidedCounters,
-): Identify<Req, Rest> {
+): (request: Req, rest: Rest) => Client | Promise<Client> {
   const { key, skip, onMissingKey, preflight = 'skip', shadow = false } = options
   const skipsPreflights = preflight === 'skip'
   const listOf = accessList(options)
@@ -98,7 +93,7 @@ const THEN_EVERY = 64
 /** Makes the function that finds the client's address, as the options or else the framework say. */
 function addressFinder<Req>(
   options: LimitOptions<Req, never>,
-  adapter: Pick<HttpAdapter<Req, never>, 'address' | 'peer' | 'header' | 'headers' | 'trust'>,
+  adapter: HttpAdapter<Req, never, never>,
 ): (request: Req) => string | undefined {
   const { proxies } = options
   if (proxies !== undefined) {
@@ -122,29 +117,20 @@ function addressFinder<Req>(
  * Browsers send these by themselves, without credentials, and no page can read their refusal. Other
  * OPTIONS requests count.
  */
-function isPreflight<Req>(
-  request: Req,
-  { method, header }: Pick<HttpAdapter<Req, never>, 'method' | 'header'>,
-): boolean {
+function isPreflight<Req>(request: Req, adapter: HttpAdapter<Req, never, never>): boolean {
   return (
-    method(request) === 'OPTIONS' &&
-    header(request, 'origin') !== undefined &&
-    header(request, 'access-control-request-method') !== undefined
+    adapter.method(request) === 'OPTIONS' &&
+    adapter.header(request, 'origin') !== undefined &&
+    adapter.header(request, 'access-control-request-method') !== undefined
   )
 }
 
 function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void {
+  const what = byAddress
+    ? `a request to limiter "${name}" has no usable client address`
+    : `key of limiter "${name}" gave ${quote(key)}, neither a text nor a whole number`
   const shared = 'all such requests share one bucket; choose what becomes of them with onMissingKey'
-  if (byAddress) {
-    warnOnce(
-      'WEIR_NO_ADDRESS',
-      name,
-      `a request to limiter "${name}" has no usable client address; ${shared}`,
-    )
-  } else {
-    const what = `key of limiter "${name}" gave ${quote(key)}, neither a text nor a whole number`
-    warnOnce('WEIR_NO_KEY', name, `${what}; ${shared}`)
-  }
+  warnOnce(byAddress ? 'WEIR_NO_ADDRESS' : 'WEIR_NO_KEY', name, `${what}; ${shared}`)
 }
 
 /** A full IPv6 address is no good key: its owner has 2^64 of them and more. */

@@ -4,7 +4,7 @@ import { durationMs } from '../base/duration.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { type Check, type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import type { HttpOptions, LimitOptions, LimitSettings } from './options.js'
-import { type HeaderFormat, isHeaderFormat } from './response/headers.js'
+import { HEADER_FORMATS, type HeaderFormat } from './response/headers.js'
 
 function onlyIf(isRight: (value: unknown) => boolean, right: string): Check {
   return (value, name) => {
@@ -116,10 +116,8 @@ export function checkIdle(options: object): void {
 export function checkCalled(options: object, what: string, right: string): void {
   const { headers, method } = (options ?? {}) as { headers?: unknown; method?: unknown }
   if (typeof headers !== 'object' || typeof method !== 'string') return
-  throw typeError(
-    'WEIR_INVALID_OPTION',
-    `${what} was given a request; it makes a middleware, so call it: app.use(${right})`,
-  )
+  const why = `${what} was given a request; it makes a middleware`
+  throw typeError('WEIR_INVALID_OPTION', `${why}, so call it: app.use(${right})`)
 }
 
 /**
@@ -147,11 +145,9 @@ export function headerFormats(
 ): readonly HeaderFormat[] {
   const formats = headers === false ? [] : Array.isArray(headers) ? headers : [headers]
   for (const format of formats) {
-    if (!isHeaderFormat(format)) {
-      const all = "'draft-8', 'draft-7', 'draft-6', 'legacy', 'legacy-delta', 'openai'"
-      const right = `give ${all}, an array of them, or false`
-      throw rangeError('WEIR_INVALID_OPTION', `headers has ${quote(format)}; ${right}`)
-    }
+    if (HEADER_FORMATS.includes(format)) continue
+    const right = `give '${HEADER_FORMATS.join("', '")}', an array of them, or false`
+    throw rangeError('WEIR_INVALID_OPTION', `headers has ${quote(format)}; ${right}`)
   }
   return formats
 }

@@ -115,7 +115,10 @@ export function overload(options: OverloadOptions = {}): Overload {
       return
     }
     refundCharged(request)
-    refuse(refusal, response)
+    const headers = Object.entries(overloadHeaders(refusal))
+    for (const [name, value] of headers) response.setHeader(name, value)
+    response.statusCode = refusal.status
+    response.end(refusal.body)
   }
   return withState(handle, guard)
 }
@@ -130,18 +133,9 @@ export function withState<Middleware extends object>(
   return middleware as Middleware & OverloadState
 }
 
-function refuse(refusal: Refusal, response: NodeServerResponse): void {
-  for (const [name, value] of Object.entries(overloadHeaders(refusal)))
-    response.setHeader(name, value)
-  response.statusCode = refusal.status
-  response.end(refusal.body)
-}
-
 /** The headers of a refused request. For adapters. */
-export function overloadHeaders({
-  mediaType,
-  retryAfterMs = 1_000,
-}: Refusal): Readonly<Record<string, string>> {
+export function overloadHeaders(refusal: Refusal): Readonly<Record<string, string>> {
+  const { mediaType, retryAfterMs = 1_000 } = refusal
   return {
     'Content-Type': mediaType,
     'Cache-Control': 'no-store',

@@ -6,10 +6,9 @@ import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { checkSecondPass } from './client/warnings.js'
-import { type Consumed, InvalidCost } from './consume.js'
+import { type Consumed, InvalidCost, Undecided } from './consume.js'
 import { headerFormats } from './option-checks.js'
 import type { LimitOptions } from './options.js'
-import type { ResponseOutcome } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { refundEarlier, refundIf, settleAs } from './response/refund.js'
 import { denial, invalidCost, type Refusal } from './response/refusal.js'
@@ -17,32 +16,27 @@ import {
   decisionBy,
   isCarried,
   type RequestDecision,
-  type ResponseSettings,
   responseSettings,
   withDecision,
 } from './response/request-decision.js'
 import { longestWaitMs, violatedNames, writeHeaders } from './response/shown.js'
-import { Undecided } from './wait.js'
 
-export interface Responder<Req, Res, Rest extends unknown[]> {
-  /** Places the decision, sets the headers, and says what comes of the request. */
-  respond(
-    request: Req,
-    response: Res | undefined,
-    consumed: Consumed,
-    rest: Rest,
-  ): Verdict | Promise<Verdict>
-  /** Refuses a request on which no decision was made. */
-  refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal
-}
+export type Respond<Req, Res, Rest extends unknown[]> = (
+  request: Req,
+  response: Res | undefined,
+  consumed: Consumed,
+  rest: Rest,
+) => Verdict | Promise<Verdict>
 
+/** Makes the function that places the decision, sets the headers, and says what comes of the
+ *  request. */
 export function responder<Req, Res, Rest extends unknown[]>(
   time: Time,
   options: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
   adapter: HttpAdapter<Req, Res, Rest>,
   shown: string = limiter.name,
-): Responder<Req, Res, Rest> {
+): Respond<Req, Res, Rest> {
   const { requestProperty = 'rateLimit', hide = [], shadow = false } = options
   const carriedBy = carrier(adapter, requestProperty)
   const refunds = options.refundWhenRefused ? limiter : undefined
@@ -50,13 +44,11 @@ export function responder<Req, Res, Rest extends unknown[]>(
   const settings = responseSettings(shown, formats, hide, shadow, refunds)
   const correctLater = corrector(options, limiter, adapter)
 
-  function respond(
-    request: Req,
-    response: Res | undefined,
-    consumed: Consumed,
-    rest: Rest,
-  ): Verdict | Promise<Verdict> {
-    if (consumed instanceof Undecided) return refuse(request, response, consumed.refusal, rest)
+  return (request, response, consumed, rest) => {
+    if (consumed instanceof Undecided) {
+      if (!adapter.isShared?.(request, rest)) refundEarlier(carriedBy(request, rest), undefined)
+      return setRefusalHeaders(consumed.refusal, response, adapter)
+    }
     const isInvalid = consumed instanceof InvalidCost
     const decision = isInvalid ? consumed.decision : consumed
     const before = carriedBy(request, rest)
@@ -72,75 +64,31 @@ export function responder<Req, Res, Rest extends unknown[]>(
       if (decision.allowed && !isInvalid) correctLater?.(request, response, decision, rest)
     }
     if (shadow || (decision.allowed && !isInvalid)) return undefined
-    return refusalOf(request, response, decision, placed, rest)
-  }
-
-  /** Of a denied request, or of one whose cost is none. */
-  function refusalOf(
-    request: Req,
-    response: Res | undefined,
-    decision: Decision,
-    placed: ReturnType<typeof withDecision>,
-    rest: Rest,
-  ): Refusal | Promise<Refusal> {
-    giveBack(request, placed, settings, rest)
+    if (!adapter.isShared?.(request, rest)) refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
-    const details = {
-      waitMs: longestWaitMs(placed),
-      violated: violatedNames(placed, decision, settings),
-    }
-    return whenKnown(denial(decision, details, options, request, rest), (refusal) =>
+    const waitMs = longestWaitMs(placed)
+    const violated = violatedNames(placed, decision, settings)
+    return whenKnown(denial(decision, { waitMs, violated }, options, request, rest), (refusal) =>
       setRefusalHeaders(refusal, response, adapter),
     )
   }
-
-  function giveBack(
-    request: Req,
-    carried: RequestDecision | undefined,
-    by: ResponseSettings | undefined,
-    rest: Rest,
-  ): void {
-    if (!adapter.isShared?.(request, rest)) refundEarlier(carried, by)
-  }
-
-  function refuse(request: Req, response: Res | undefined, refusal: Refusal, rest: Rest): Refusal {
-    giveBack(request, carriedBy(request, rest), undefined, rest)
-    return setRefusalHeaders(refusal, response, adapter)
-  }
-
-  return { respond, refuse }
 }
-
-type CorrectLater<Req, Res, Rest> = (
-  request: Req,
-  response: Res,
-  decision: Decision,
-  rest: Rest,
-) => void
 
 /** Gives back or settles what an allowed request was charged, once its response has ended.
  *  Undefined where the options do neither. */
 function corrector<Req, Res, Rest extends unknown[]>(
   { refundWhen, settle }: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
-  { afterResponse }: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
-): CorrectLater<Req, Res, Rest> | undefined {
+  { afterResponse }: HttpAdapter<Req, Res, Rest>,
+): ((request: Req, response: Res, decision: Decision, rest: Rest) => void) | undefined {
   if (refundWhen === undefined && settle === undefined) return undefined
-
-  async function correct(
-    request: Req,
-    outcome: ResponseOutcome,
-    decision: Decision,
-    rest: Rest,
-  ): Promise<void> {
-    const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
-    if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
-    if (settle !== undefined)
-      await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
-  }
-
   return (request, response, decision, rest) =>
-    afterResponse(response, (outcome) => void correct(request, outcome, decision, rest))
+    afterResponse(response, async (outcome) => {
+      const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
+      if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
+      if (settle !== undefined)
+        await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
+    })
 }
 
 /** The names under which limiters of this process place decisions: one, unless options say more. */

@@ -1,6 +1,6 @@
 // The key that a client is counted by when nothing better than its address is known.
 
-import { quote, rangeError, typeError } from '../../base/errors.js'
+import { invalid, quote, rangeError } from '../../base/errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
 
 export interface AddressOptions {
@@ -28,10 +28,8 @@ export function addressKey(
 ): (address: string | undefined) => string | undefined {
   const { ipv6Prefix = 56 } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `ipv6Prefix is ${quote(ipv6Prefix)}; give a whole number from 32 to 128`,
-    )
+    const right = 'give a whole number from 32 to 128'
+    throw rangeError('WEIR_INVALID_OPTION', `ipv6Prefix is ${quote(ipv6Prefix)}; ${right}`)
   }
   const read = addressReader(options)
   return (address) => {
@@ -53,12 +51,8 @@ export function addressKey(
 export function addressReader({
   nat64 = [],
 }: AddressOptions = {}): (address: string) => Bits | undefined {
-  if (!Array.isArray(nat64)) {
-    throw typeError(
-      'WEIR_INVALID_OPTION',
-      `nat64 is ${quote(nat64)}; give an array of IPv6 networks`,
-    )
-  }
+  if (!Array.isArray(nat64))
+    throw invalid('WEIR_INVALID_OPTION', 'nat64', nat64, 'an array of IPv6 networks')
   const prefixes = [WELL_KNOWN_NAT64, ...nat64.map(checkedNat64)]
   return (address) => {
     const bits = parseAddress(address)
@@ -72,10 +66,8 @@ function checkedNat64(network: string): Bits {
   const [address = '', length] = String(network).split('/')
   const bits = parseAddress(address)
   if (bits === undefined || isMapped(bits) || length !== '96') {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `nat64 has ${quote(network)}; give IPv6 networks of 96 bits, such as '2001:db8:64::/96'`,
-    )
+    const right = "give IPv6 networks of 96 bits, such as '2001:db8:64::/96'"
+    throw rangeError('WEIR_INVALID_OPTION', `nat64 has ${quote(network)}; ${right}`)
   }
   return bits
 }

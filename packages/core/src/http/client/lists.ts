@@ -1,6 +1,6 @@
 // Lists of networks: whom to let through, whom to turn away, which proxies to trust.
 
-import { quote, rangeError, typeError } from '../../base/errors.js'
+import { invalid, quote, rangeError } from '../../base/errors.js'
 import { type Bits, isMapped, parseBare, sameNetwork } from './address.js'
 import { type AddressOptions, addressReader } from './address-key.js'
 
@@ -52,20 +52,16 @@ export function networkList(
   partial = false,
 ): (address: string | undefined) => boolean {
   if (!Array.isArray(networks)) {
-    throw typeError(
-      'WEIR_INVALID_OPTION',
-      `${what} is ${quote(networks)}; give an array of addresses and CIDR ranges`,
-    )
+    const right = 'an array of addresses and CIDR ranges'
+    throw invalid('WEIR_INVALID_OPTION', what, networks, right)
   }
   const read = addressReader(options)
   const known = networks
     .flatMap((text) => NAMED[text] ?? [text])
     .map((text) => parseNetwork(text, what, read))
   if (partial && known.some(({ length, v4 }) => length === (v4 ? 96 : 0))) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `${what} has a range of all addresses; give the networks that are meant`,
-    )
+    const right = 'give the networks that are meant'
+    throw rangeError('WEIR_INVALID_OPTION', `${what} has a range of all addresses; ${right}`)
   }
   return (address) => {
     const bits = typeof address === 'string' ? read(address) : undefined
@@ -99,10 +95,8 @@ function parseNetwork(
   const prefix = length + 128 - most
   // Shorter, the range would reach from IPv4 into IPv6 (CVE-2026-90711), which nobody means.
   if (isMapped(bits) && prefix < 96) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `${what} has ${quote(text)}; write IPv4 ranges as IPv4, such as '10.0.0.0/8'`,
-    )
+    const right = "write IPv4 ranges as IPv4, such as '10.0.0.0/8'"
+    throw rangeError('WEIR_INVALID_OPTION', `${what} has ${quote(text)}; ${right}`)
   }
   return { bits, length: prefix, v4: isMapped(bits) }
 }

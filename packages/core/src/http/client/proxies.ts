@@ -2,7 +2,7 @@
 // proxies wrote, and only as far as they can be trusted. What a client wrote into it itself is
 // never reached.
 
-import { quote, rangeError, typeError } from '../../base/errors.js'
+import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
 import { warnOnce } from '../../base/warnings.js'
 import { parseAddress } from './address.js'
@@ -64,10 +64,8 @@ function warnOfUnreadable(header: string): void {
 /** The header that the options name, in lower case. */
 export function headerOf({ header = 'x-forwarded-for' }: ProxyOptions): string {
   if (typeof header !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(header)) {
-    throw rangeError(
-      'WEIR_INVALID_OPTION',
-      `proxies.header is ${quote(header)}; give the name of a header`,
-    )
+    const right = 'give the name of a header'
+    throw rangeError('WEIR_INVALID_OPTION', `proxies.header is ${quote(header)}; ${right}`)
   }
   return header.toLowerCase()
 }
@@ -90,8 +88,8 @@ function trustIn(trusted: ProxyOptions['trusted'], addresses: AddressOptions): T
     }
   }
   if (!Array.isArray(trusted)) {
-    const right = 'give an array of addresses and CIDR ranges, or a function'
-    throw typeError('WEIR_INVALID_OPTION', `proxies.trusted is ${quote(trusted)}; ${right}`)
+    const right = 'an array of addresses and CIDR ranges, or a function'
+    throw invalid('WEIR_INVALID_OPTION', 'proxies.trusted', trusted, right)
   }
   const networks = trusted.filter((network) => network !== 'unix')
   // To trust everybody is to let any client name the address it is counted by.

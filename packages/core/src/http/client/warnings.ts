@@ -40,10 +40,7 @@ const ONE = 'so all clients behind the proxy count as one'
  * Checks whether the framework's address of a request is the client's. True: there is nothing more
  * to find out from other requests.
  */
-export function checkTrust<Req>(
-  request: Req,
-  adapter: Pick<HttpAdapter<Req, never>, 'trust' | 'header' | 'headers' | 'address' | 'peer'>,
-): boolean {
+export function checkTrust<Req>(request: Req, adapter: HttpAdapter<Req, never, never>): boolean {
   const trust = adapter.trust(request)
   if (trust === 'everybody') {
     const what = 'the framework trusts any X-Forwarded-For, so a client can choose its address'
@@ -86,7 +83,7 @@ const LONGEST = 4_096
 /** The first request of a limiter that it has made itself. */
 export function noticeMadeInRequest<Req>(
   request: Req,
-  adapter: Pick<HttpAdapter<Req, never>, 'method' | 'url' | 'headers' | 'peer'>,
+  adapter: HttpAdapter<Req, never, never>,
 ): void {
   const print = makers && printOf(request, adapter)
   if (makers === undefined || print === undefined) return
@@ -109,12 +106,7 @@ export function noticeUsedAgain(): void {
 /** What requests have in common that a tenant's limiter could be found by; undefined: not known. */
 function printOf<Req>(
   request: Req,
-  {
-    method,
-    url,
-    headers,
-    peer,
-  }: Pick<HttpAdapter<Req, never>, 'method' | 'url' | 'headers' | 'peer'>,
+  { method, url, headers, peer }: HttpAdapter<Req, never, never>,
 ): string | undefined {
   if (url === undefined || headers === undefined) return undefined
   const kept = Object.entries(headers(request)).filter(([name]) => !UNIQUE.test(name))

@@ -80,11 +80,7 @@ function end(response: NodeResponse): void {
 }
 
 /** A stream of HTTP/2 that was reset looks as if it was written to its end. */
-function outcomeOf({
-  statusCode,
-  writableEnded,
-  writableFinished,
-  stream,
-}: NodeResponse): ResponseOutcome {
-  return { status: statusCode, finished: writableEnded && writableFinished && !stream?.rstCode }
+function outcomeOf(response: NodeResponse): ResponseOutcome {
+  const { statusCode: status, writableEnded, writableFinished, stream } = response
+  return { status, finished: writableEnded && writableFinished && !stream?.rstCode }
 }

@@ -7,7 +7,6 @@ import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { bindsMore } from '../../limiter/binding.js'
 import type { PolicyResult } from '../../store.js'
-import { spanText } from './span.js'
 
 /**
  * How headers show limits.
@@ -83,10 +82,6 @@ export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   return [...fields.values()]
 }
 
-export function isHeaderFormat(format: unknown): format is HeaderFormat {
-  return typeof format === 'string' && Object.hasOwn(FORMATS, format)
-}
-
 /** What of a policy is the same in every response: made once, where its own name is shown. */
 interface Constants {
   readonly name: string
@@ -108,13 +103,7 @@ function makeConstants(name: string, policy: Policy): Constants {
   const window = wholeSeconds(policy)
   const quota = integer(policy.limit) + (window === undefined ? '' : `;w=${window}`)
   const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
-  return {
-    name,
-    window,
-    policy8: `${quoted};q=${quota}`,
-    policy6: quota,
-    live8: `${quoted};r=`,
-  }
+  return { name, window, policy8: `${quoted};q=${quota}`, policy6: quota, live8: `${quoted};r=` }
 }
 
 /** A window that would be wrong so is left out; that of a bucket is rounded within a thousandth. */
@@ -130,14 +119,6 @@ function list(write: (item: HeaderItem) => string): Field['write'] {
     for (let i = 1; i < items.length; i += 1) value += `, ${write(items[i] as HeaderItem)}`
     return value
   }
-}
-
-function policyItem8(item: HeaderItem): string {
-  return constantsOf(item).policy8
-}
-
-function policyItem6(item: HeaderItem): string {
-  return constantsOf(item).policy6
 }
 
 function liveItem8(item: HeaderItem): string {
@@ -173,7 +154,10 @@ function dictionary7(items: readonly HeaderItem[]): string {
 // Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would convert them
 // for each response.
 
-const POLICY_6: Field = { name: 'ratelimit-policy', write: list(policyItem6) }
+const POLICY_6: Field = {
+  name: 'ratelimit-policy',
+  write: list((item) => constantsOf(item).policy6),
+}
 const LEGACY: readonly Field[] = [
   { name: 'x-ratelimit-limit', write: limitOf },
   { name: 'x-ratelimit-remaining', write: remainingOf },
@@ -181,7 +165,7 @@ const LEGACY: readonly Field[] = [
 
 const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   'draft-8': [
-    { name: 'ratelimit-policy', write: list(policyItem8) },
+    { name: 'ratelimit-policy', write: list((item) => constantsOf(item).policy8) },
     { name: 'ratelimit', write: list(liveItem8) },
   ],
   'draft-7': [POLICY_6, { name: 'ratelimit', write: dictionary7 }],
@@ -195,6 +179,8 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
   'legacy-delta': [...LEGACY, { name: 'x-ratelimit-reset', write: resetOf }],
   openai: [...fieldsNamed('requests'), ...fieldsNamed('tokens')],
 }
+
+export const HEADER_FORMATS: readonly string[] = Object.keys(FORMATS)
 
 /** The fields of policies of one name; of several limiters, those of the one that binds. */
 function fieldsNamed(name: string): readonly Field[] {
@@ -265,4 +251,20 @@ function seconds(ms: number): number {
 
 function integer(units: number): number {
   return Math.min(MAX_INTEGER, Math.max(0, Math.floor(units)))
+}
+
+const MINUTE_S = 60
+const HOUR_S = 3_600
+
+/**
+ * A span as Go writes it: 120ms, 8s, 6m0s, 1h0m0s. Rounded up, to whole ms below a second and to
+ * whole seconds from there, so that who waits as long does not come too early.
+ */
+function spanText(ms: number): string {
+  if (ms <= 999) return `${Math.ceil(ms)}ms`
+  const seconds = Math.ceil(ms / 1_000)
+  const text = `${seconds % MINUTE_S}s`
+  if (seconds < MINUTE_S) return text
+  const minutes = `${Math.floor((seconds % HOUR_S) / MINUTE_S)}m${text}`
+  return seconds < HOUR_S ? minutes : `${Math.floor(seconds / HOUR_S)}h${minutes}`
 }

@@ -42,12 +42,8 @@ export async function refundIf(
     if (!(await isWanted())) return true
     await limiter.refund(decision)
   } catch (error) {
-    const { name } = limiter
-    warnOnce(
-      'WEIR_REFUND_FAILED',
-      name,
-      `a refund of limiter "${name}" failed, so the cost stays charged: ${quote(error)}`,
-    )
+    const what = `a refund of limiter "${limiter.name}" failed, so the cost stays charged`
+    warnOnce('WEIR_REFUND_FAILED', limiter.name, `${what}: ${quote(error)}`)
   }
   return false
 }

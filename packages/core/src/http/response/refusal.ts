@@ -43,36 +43,31 @@ export interface DenialOptions<Req, Rest extends unknown[] = []> {
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 
-/** What the client of a denied request may know. */
-export interface DenialDetails {
-  readonly waitMs: number
-  readonly violated: readonly string[]
-}
-
-/** The refusal of a denied request. */
+/**
+ * The refusal of a denied request.
+ * @param details what its client may know
+ */
 export function denial<Req, Rest extends unknown[]>(
   decision: Denied,
-  { waitMs, violated }: DenialDetails,
+  details: { readonly waitMs: number; readonly violated: readonly string[] },
   options: DenialOptions<Req, Rest>,
   request: Req,
   rest: Rest,
 ): Refusal | Promise<Refusal> {
+  const { waitMs, violated } = details
   const wait = Number.isFinite(waitMs) ? { retryAfterMs: waitMs } : {}
   if (decision.reason === 'store-unavailable' || decision.reason === 'policy-failed')
     return { ...problem(unavailable, decision), ...wait }
   const { status = 429, body, mediaType } = options
-  if (body === undefined) {
+  if (body === undefined)
     return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
-  }
-  return whenKnown(
-    typeof body === 'function' ? body(decision, request, ...rest) : body,
-    (content) => ({
-      ...written(content, mediaType),
-      status,
-      decision,
-      ...wait,
-    }),
-  )
+  const content = typeof body === 'function' ? body(decision, request, ...rest) : body
+  return whenKnown(content, (known) => ({
+    ...written(known, mediaType),
+    status,
+    decision,
+    ...wait,
+  }))
 }
 
 function written(
@@ -96,15 +91,9 @@ interface Problem {
   readonly 'violated-policies'?: readonly string[]
 }
 
-function problem(content: Problem, decision: Decision | undefined): Refusal {
-  const { status } = content
-  return {
-    status,
-    mediaType: 'application/problem+json',
-    content,
-    body: JSON.stringify(content),
-    decision,
-  }
+function problem(content: Problem, decision?: Decision): Refusal {
+  const mediaType = 'application/problem+json'
+  return { status: content.status, mediaType, content, body: JSON.stringify(content), decision }
 }
 
 function quotaExceeded(status: number, waitMs: number, violated: readonly string[]): Problem {
@@ -113,16 +102,12 @@ function quotaExceeded(status: number, waitMs: number, violated: readonly string
     type: `${PROBLEM_TYPES}quota-exceeded`,
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
     status,
-    detail: wait === undefined ? NEVER : `Try again in ${inWords(wait)}.`,
+    detail: wait === undefined ? NEVER : `Try again in ${wait} second${wait === 1 ? '' : 's'}.`,
     ...(violated.length > 0 && { 'violated-policies': violated }),
   }
 }
 
 const NEVER = 'This request takes more than the limit ever allows, so trying again does not help.'
-
-function inWords(seconds: number): string {
-  return seconds === 1 ? '1 second' : `${seconds} seconds`
-}
 
 const unavailable: Problem = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
@@ -134,45 +119,41 @@ const unavailable: Problem = {
 /** More is in flight than the process can serve. */
 export function overloaded(retryAfterMs: number): Refusal {
   const detail = 'The server has as much to do as it can. Try again later.'
-  return { ...problem({ ...unavailable, detail }, undefined), retryAfterMs }
+  return { ...problem({ ...unavailable, detail }), retryAfterMs }
 }
 
 /** The function `cost` gave no cost for this request. It was charged as 1. */
 export function invalidCost(decision: Decision): Refusal {
-  return problem(
-    plain(400, 'Bad request', 'The cost of this request cannot be determined.'),
-    decision,
-  )
+  return plain(400, 'Bad request', 'The cost of this request cannot be determined.', decision)
 }
 
 /** A client on the deny list. Not 429: clients would try again. */
 export function denyListed(): Refusal {
-  return problem(plain(403, 'Forbidden', 'Requests from this address are not accepted.'), undefined)
+  return plain(403, 'Forbidden', 'Requests from this address are not accepted.')
 }
 
 /** A request without a key, where such are denied. */
 export function unidentified(): Refusal {
-  return problem(plain(403, 'Forbidden', 'The client cannot be identified.'), undefined)
+  return plain(403, 'Forbidden', 'The client cannot be identified.')
 }
 
 /** The client has chosen a key that is longer than may be counted. */
 export function longKey(): Refusal {
-  const detail = 'What this request is counted by is too long.'
-  return problem(plain(400, 'Bad request', detail), undefined)
+  return plain(400, 'Bad request', 'What this request is counted by is too long.')
 }
 
 /** A client that has closed its connection while its request waited. Nobody is sent this; code
  *  around the limiter sees the status that nginx logs then. */
 export function clientLeft(): Refusal {
   const detail = 'The client has left before the turn of its request came.'
-  return problem(plain(499, 'Client closed request', detail), undefined)
+  return plain(499, 'Client closed request', detail)
 }
 
 /** A request that would wait, or did, when its limiter was closed: the process is about to end. */
 export function limiterClosed(): Refusal {
-  return { ...problem(unavailable, undefined), retryAfterMs: 1_000 }
+  return { ...problem(unavailable), retryAfterMs: 1_000 }
 }
 
-function plain(status: number, title: string, detail: string): Problem {
-  return { type: 'about:blank', title, status, detail }
+function plain(status: number, title: string, detail: string, decision?: Decision): Refusal {
+  return problem({ type: 'about:blank', title, status, detail }, decision)
 }

@@ -77,18 +77,8 @@ export function withDecision(
   settings: ResponseSettings,
 ): Carried {
   const { waitedMs = 0 } = decision as Partial<WaitDecision>
-  return isCarried(found)
-    ? withOneMore(found, decision, waitedMs, settings)
-    : // No literals: see the classes of request.ts.
-      carry(decision, waitedMs, Array.of(decision), Array.of(settings))
-}
-
-function withOneMore(
-  found: Carried,
-  decision: Decision,
-  waitedMs: number,
-  settings: ResponseSettings,
-): Carried {
+  // No literals: see the classes of request.ts.
+  if (!isCarried(found)) return carry(decision, waitedMs, Array.of(decision), Array.of(settings))
   const { all, [SETTINGS]: allSettings } = found
   const binding = binds(decision, found) ? decision : found
   const allMs = found.waitedMs + waitedMs
