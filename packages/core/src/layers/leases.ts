@@ -119,8 +119,7 @@ class Lease {
     if (isSpentLater) {
       const costs = costsOf(this.spent)
       const laterUs = this.#laterUs()
-      const spent = { mode: 'reconcile', target, costs, count: 1, untilUs: laterUs } as const
-      all.push({ ...spent, isForStore: true })
+      all.push({ mode: 'reconcile', target, costs, count: 1, untilUs: laterUs, isForStore: true })
     }
     const back = isSpentLater ? granted : this.left
     if (back > 0) {

@@ -4,19 +4,20 @@
 // with nothing.
 
 import { traitsOf } from '../../algorithms/modes.js'
+import { type Policy, policyAt } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
 import type { LayerRequest } from '../../layer.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
 import { partOfRequest } from '../../request.js'
-import type { PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
-import { carryOver } from './carry-over.js'
+import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
 import type { Seen } from './last-seen.js'
 import { Ledger } from './ledger.js'
-import { blank, lasting, shorter, wholeResult } from './local-results.js'
+import { partOf } from './peers.js'
 import {
   keptOf,
   type LocalPart,
+  latestUs,
   localTarget,
   type Quota,
   type QuotaOptions,
@@ -111,13 +112,43 @@ export class Fallback {
   }
 
   #inMemory(request: LayerRequest, local: LocalPart, seen: Seen | undefined): StoreResult {
-    if (seen !== undefined) carryOver(this.#store, this.ledger, request.target, local, seen)
+    if (seen !== undefined) this.#carryOver(request.target, local, seen)
     const target = localTarget(request.target, local)
     const part = { ...partOfRequest(request, local.places), target }
     if (part.keep !== undefined) part.keep = keptOf(part.keep, request, local)
     // A turn is one of the policy that was asked for.
     if (local.isOwn) part.maxWaitMs = undefined
     return wholeResult(request, local.places, this.#store.decide(part as StoreRequest))
+  }
+
+  /**
+   * An outage gives nobody a new budget: memory begins with what was last seen of each counter in
+   * the store, unless it did so with something newer. An entry may be of a request that failed by
+   * itself, long ago: the store has gone on counting.
+   */
+  #carryOver(target: Target, local: LocalPart, seen: Seen): void {
+    const nowUs = this.ledger.nowUs()
+    const used = local.places.map((place, i) => {
+      const admitted = this.ledger.of(target, place)
+      if (seen.nowUs <= (admitted?.seen?.seenUs ?? Number.NEGATIVE_INFINITY)) return 0
+      if (admitted !== undefined) this.ledger.saw(admitted, target, place, seen)
+      if (typeof local.each[place] === 'object') return 0
+      const part = local.policySet.policies[i]?.limit as number
+      const policy = target.policySet.policies[place] as Policy
+      const left = partOf(leftOf(policy, place, seen, nowUs), local.of)
+      // What was admitted here and is not counted yet comes on top of what the store has counted.
+      return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
+    })
+    if (used.every((units) => units === 0)) return
+    const counted = { target: localTarget(target, local), count: 1 }
+    const { policies } = this.#store.decide({ ...counted, mode: 'peek', costs: used })
+    // So that no more is left than this process's part of what was; what is counted here already,
+    // such as from an earlier outage, is a part of what was used.
+    const missing = policies.map(({ limit, remaining }, i) =>
+      Math.max(0, (used[i] as number) - (limit - remaining)),
+    )
+    const untilUs = local.places.map((place) => seen.untilUs[place] as number)
+    this.#store.decide({ ...counted, mode: 'reconcile', costs: missing, untilUs })
   }
 }
 
@@ -143,4 +174,68 @@ export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRe
 export function chargeOf({ target, costs, count, deadlineAtMs }: LayerRequest): LayerRequest {
   const charged = costs.map((cost) => Math.max(0, cost))
   return { mode: 'penalty', target, costs: charged, count, deadlineAtMs }
+}
+
+/** What is left by now of what was last seen: a bucket has drained since. */
+function leftOf(
+  { limit, unitMs, kernel }: Policy,
+  place: number,
+  { remaining, untilUs }: Seen,
+  nowUs: number,
+): number {
+  const left = remaining[place] as number
+  if (kernel?.traits.drains !== true) return left
+  const usedMs = Math.max(0, (untilUs[place] as number) - nowUs) / 1_000
+  return Math.max(left, limit - Math.ceil(usedMs / unitMs))
+}
+
+// Results are for all policies of a set, as they were given, though memory has decided by some of
+// them, and by parts of their limits.
+
+/** A result that knows nothing: all of each limit is left, or nothing. */
+function blank({ target, costs, count }: LayerRequest, most: number): StoreResult {
+  const policies = target.policySet.policies.map((policy, i): PolicyResult => {
+    const remaining = Math.min(most, policy.limit)
+    const cost = costs[i] as number
+    return { policy, cost, limit: policy.limit, remaining, retryAfterMs: 0, resetAfterMs: 0 }
+  })
+  const untilUs = policies.map(() => 0)
+  return { granted: count, nowUs: 0, untilUs, policies, source: 'local', degraded: true }
+}
+
+/** The result for all policies that memory's is for those at these places. A part of a limit that
+ *  is too small for the cost is no reason to deny for ever. */
+function wholeResult(
+  request: LayerRequest,
+  places: readonly number[],
+  result: StoreResult,
+): StoreResult {
+  const { policies, untilUs } = blank(request, Number.POSITIVE_INFINITY)
+  const placed = policies.map((own, place): PolicyResult => {
+    const each = result.policies[places.indexOf(place)]
+    if (each === undefined) return own
+    const { limit } = own
+    const remaining = Math.min(limit, each.remaining)
+    const policy = policyAt(own.policy, result.nowUs)
+    const isFar = each.retryAfterMs === Number.POSITIVE_INFINITY
+    const isLater = isFar && each.cost + (request.keep?.[place] ?? 0) <= limit
+    const retryAfterMs = isLater ? Math.max(1_000, each.resetAfterMs) : each.retryAfterMs
+    return { ...each, policy, limit, remaining, retryAfterMs }
+  })
+  const until = untilUs.map((none, place) => result.untilUs[places.indexOf(place)] ?? none)
+  return { ...result, policies: placed, untilUs: until, source: 'local', degraded: true }
+}
+
+/** What policies for outages have admitted, as the policies that they stand for count it. */
+function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
+  const untilUs = result.policies.map(({ policy }, i) =>
+    typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
+  )
+  return { ...result, untilUs }
+}
+
+/** Units are given back no longer than they count both here and in the store. */
+function shorter(result: StoreResult, counted: StoreResult): StoreResult {
+  const untilUs = result.untilUs.map((us, i) => Math.min(us, counted.untilUs[i] as number))
+  return { ...result, untilUs }
 }

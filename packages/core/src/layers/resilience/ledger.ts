@@ -70,12 +70,10 @@ export class Ledger {
 
   /** The fallback has begun with this. */
   saw(admitted: Admitted, target: Target, place: number, seen: Seen): void {
-    const { nowUs, remaining, untilUs } = seen
-    admitted.seen = restoring(partOfTarget(target, [place]), {
-      nowUs,
-      remaining: [remaining[place] as number],
-      untilUs: [untilUs[place] as number],
-    })
+    const remaining = [seen.remaining[place] as number]
+    const untilUs = [seen.untilUs[place] as number]
+    const own = { nowUs: seen.nowUs, remaining, untilUs }
+    admitted.seen = restoring(partOfTarget(target, [place]), own)
   }
 
   /** This was decided without the store. */

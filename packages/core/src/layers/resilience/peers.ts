@@ -29,11 +29,11 @@ export function partOf(units: number, { count, rank }: Peers): number {
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkedInstances(option: number | { count: number; rank: number }): Peers {
-  const { count, rank } =
-    typeof option === 'object' && option !== null ? option : { count: option, rank: undefined }
+  const isObject = typeof option === 'object' && option !== null
+  const { count, rank } = isObject ? option : { count: option, rank: undefined }
   if (!isPeers({ count, rank })) {
     const right = `a count from 1 to ${MOST}, or { count, rank } with a rank below the count`
-    const isOfType = typeof option === 'number' || (typeof option === 'object' && option !== null)
+    const isOfType = isObject || typeof option === 'number'
     const error = isOfType ? rangeError : typeError
     const shown = quote(isOfType ? JSON.stringify(option) : option)
     throw error('WEIR_INVALID_OPTION', `instances is ${shown}; give ${right}`)

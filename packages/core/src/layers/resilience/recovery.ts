@@ -160,15 +160,13 @@ export class Recovery {
   /** Counts all that is due, most units first. What cannot be counted is left for the next time. */
   async #countAll(guard: Guard): Promise<void> {
     guard.isOwed = false
-    const pause = (): Promise<void> =>
-      new Promise((resolve) => void this.#options.time.soon(resolve))
     // A key is counted with its node; or, if it moved to a node that is well, with the next one.
     const isOfGuard = ({ target }: Admitted): boolean => {
       const home = this.guardOf(this.#backend.nodes.of(target))
       return home === guard || home.breaker.state !== 'open'
     }
-    for (const due of await this.#ledger.due(isOfGuard, pause)) {
-      if (!(await this.#countDue(due, guard, pause))) break
+    for (const due of await this.#ledger.due(isOfGuard, this.#pause)) {
+      if (!(await this.#countDue(due, guard))) break
     }
     const { node, counted } = guard
     guard.counted = 0
@@ -176,11 +174,7 @@ export class Recovery {
   }
 
   /** Counts one chunk after the other. Returns whether the node can count more. */
-  async #countDue(
-    due: readonly Admitted[],
-    guard: Guard,
-    pause: () => Promise<void>,
-  ): Promise<boolean> {
+  async #countDue(due: readonly Admitted[], guard: Guard): Promise<boolean> {
     // Half of what may be in flight: the other half is for users' requests.
     const { maxInFlight = Number.POSITIVE_INFINITY } = this.#backend
     const chunk = Math.max(1, Math.min(CHUNK, Math.floor(maxInFlight / 2)))
@@ -193,10 +187,13 @@ export class Recovery {
         .filter((each) => each.isOwed && each.waiting === undefined)
       if ((await this.count(some, guard)) !== undefined) return false
       // A store that answers at once would be told of all in one step.
-      await pause()
+      await this.#pause()
     }
     return true
   }
+
+  readonly #pause = (): Promise<void> =>
+    new Promise((resolve) => void this.#options.time.soon(resolve))
 
   /**
    * Counts in the store what was admitted under some counters, and tells those who wait for that.
@@ -249,12 +246,11 @@ export class Recovery {
   }
 
   /** Why the store has not done this; undefined: it has. */
-  async #failureOf(request: LayerRequest): Promise<Error | undefined> {
-    try {
-      await promiseOf(this.#options.store, request)
-      return undefined
-    } catch (error) {
-      return error as Error
-    }
+  #failureOf(request: LayerRequest): Promise<Error | undefined> {
+    const decided = promiseOf(this.#options.store, request)
+    return decided.then(
+      () => undefined,
+      (error: Error) => error,
+    )
   }
 }

@@ -8,7 +8,7 @@
 import { traitsOf } from '../../algorithms/modes.js'
 import { storeClosed } from '../../base/errors.js'
 import type { Layer, LayerRequest, Pending } from '../../layer.js'
-import type { StoreResult, Target, WhenUnavailable } from '../../store.js'
+import type { StoreResult, Target } from '../../store.js'
 import type { Backend } from './backend.js'
 import { UnderCeiling } from './ceiling.js'
 import { Deadlines } from './deadlines.js'
@@ -24,15 +24,13 @@ import {
 } from './failures.js'
 import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } from './fallback.js'
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
-import { restoring } from './last-seen.js'
+import { restoring, SeenTargets } from './last-seen.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
-import { type SeenTargets, seenTargets } from './seen-targets.js'
 import { type Status, statusOf } from './status.js'
 import { type UnwantedTurns, unwantedTurns } from './unwanted-turns.js'
 
 export interface ResilienceOptions extends FallbackOptions, EventsOptions {
   readonly deadlineMs: number
-  readonly whenUnavailable: WhenUnavailable
 }
 
 export class Resilience implements Layer, Sent {
@@ -58,7 +56,7 @@ export class Resilience implements Layer, Sent {
     this.#deadlines = new Deadlines(time, deadlineMs)
     this.#reasons = reasonsFor(backend.title)
     this.#fallback = new Fallback(options)
-    this.#seen = seenTargets(options.maxLocalKeys)
+    this.#seen = new SeenTargets(options.maxLocalKeys)
     const storeFor = (sender: Sender): Layer => ({
       ask: (request, pending) => this.#send(request, pending, sender),
     })

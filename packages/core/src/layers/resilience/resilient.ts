@@ -19,7 +19,7 @@ import type { Store, StoreResult, StoreStats, WhenUnavailable } from '../../stor
 import type { Backend } from './backend.js'
 import type { StoreEvents, StoreListener } from './events.js'
 import { ALONE, checkedInstances, type Peers } from './peers.js'
-import { Resilience } from './resilience.js'
+import { Resilience, type ResilienceOptions } from './resilience.js'
 import type { StoreHealth } from './status.js'
 
 export interface ResilientOptions {
@@ -122,9 +122,8 @@ export function layeredStore(
     async reset(target) {
       await decide(resetOf(target))
     },
-    health: () => resilience.status.health(),
-    stats: () => resilience.status.stats(),
-    on: (name, listener) => resilience.events.on(name, listener),
+    ...resilience.status,
+    on: resilience.events.on,
     close() {
       isClosed = true
       return close()
@@ -142,13 +141,9 @@ export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
 }
 
 /** The options, completed. */
-export interface ResilientSettings {
-  readonly deadlineMs: number
-  readonly whenUnavailable: WhenUnavailable
-  readonly maxLocalKeys: number
+export interface ResilientSettings extends Omit<ResilienceOptions, 'clock' | 'peers' | 'time'> {
   /** Undefined: nothing is said of them. */
   readonly instances: Peers | undefined
-  readonly log: ((line: string) => void) | undefined
 }
 
 export function resilientSettings(options: ResilientOptions): ResilientSettings {
