@@ -27,7 +27,7 @@ const CONNECTIONS = {
   connectionTimeoutMillis: 5_000,
   query_timeout: 10_000,
   lock_timeout: 5_000,
-  // A process that stops within a transaction holds up the others for so long.
+  // For how long a process that stops within a transaction holds up the others.
   idle_in_transaction_session_timeout: 5_000,
 }
 

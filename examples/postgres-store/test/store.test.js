@@ -2,7 +2,7 @@
 import { fixedWindow, RateLimiter } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
 import { Client } from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { postgresStore } from '../src/postgres-store.js'
 import { PATIENT } from './shared.js'
 
@@ -50,6 +50,9 @@ test('rows that are over are swept, and those that somebody writes are not waite
 
 test('decisions of one turn are one transaction, in the time of the database', async () => {
   const { store, ask } = await stage()
+  // The process thinks that it is next year.
+  vi.setSystemTime(Date.now() + 365 * 86_400_000)
+  onTestFinished(() => void vi.useRealTimers())
   const policy = fixedWindow({ name: 'minute', limit: 50, window: '1m' })
   const limiter = new RateLimiter({ name: 'turn', store, policy })
   const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume('k')))
@@ -63,6 +66,29 @@ test('decisions of one turn are one transaction, in the time of the database', a
   const [count, endMs] = row.numbers
   expect(count).toBe(50)
   expect(Math.abs(endMs - 60_000 - row.now_ms)).toBeLessThan(60_000)
+})
+
+test('a decision that waited for its key is made at the time when it has the key', async () => {
+  const { store, ask } = await stage()
+  const policy = fixedWindow({ name: 'hour', limit: 5, window: '1h' })
+  const limiter = new RateLimiter({ name: 'waited', store, policy })
+  await limiter.consume('k')
+  const [row] = await ask(`SELECT key, numbers FROM weir_counters WHERE key LIKE 'waited:%'`)
+  await ask('BEGIN')
+  await ask('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [row.key])
+  const waiting = limiter.consume('k')
+  await vi.waitFor(async () => {
+    const text = `SELECT 1 FROM pg_stat_activity
+      WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))`
+    expect(await ask(text)).toHaveLength(1)
+  })
+  const [{ now_ms }] = await ask(
+    'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms',
+  )
+  await ask('COMMIT')
+  const { resetAfterMs } = await waiting
+  const [, endMs] = row.numbers
+  expect(endMs - resetAfterMs).toBeGreaterThanOrEqual(Math.floor(now_ms))
 })
 
 test('a row that Weir did not write fails the decisions that need it, and no others', async () => {
