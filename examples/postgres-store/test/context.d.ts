@@ -2,6 +2,6 @@ import 'vitest'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    postgresUrl: string
+    postgresUrls: Record<'conformance' | 'processes' | 'start' | 'store', string>
   }
 }

@@ -10,7 +10,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/postgres-store.js'
 import { account, address, LIMIT, PATIENT, policyOf } from './shared.js'
 
-const connectionString = inject('postgresUrl')
+const connectionString = inject('postgresUrls').processes
 const PROCESSES = 4
 
 /** Four processes that have connected. */

@@ -8,7 +8,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 test('serves five requests on PostgreSQL, refuses the sixth, and ends on Ctrl-C', async () => {
   const child = spawn(process.execPath, ['src/server.js'], {
     cwd: join(import.meta.dirname, '..'),
-    env: { ...process.env, DATABASE_URL: inject('postgresUrl'), PORT: '0' },
+    env: { ...process.env, DATABASE_URL: inject('postgresUrls').start, PORT: '0' },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''

@@ -6,7 +6,7 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { postgresStore } from '../src/postgres-store.js'
 import { PATIENT } from './shared.js'
 
-const connectionString = inject('postgresUrl')
+const connectionString = inject('postgresUrls').store
 
 /** @param {import('@weir/core').Clock} [clock] */
 async function stage(clock) {
