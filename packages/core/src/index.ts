@@ -1,4 +1,5 @@
-// The public surface of @weir/core, in the order of the concepts.
+// The public surface of @weir/core, in the order of the concepts. `export *`: all that a file has
+// is public.
 
 export { type GcraOptions, gcra } from './algorithms/bucket/gcra.js'
 export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-bucket.js'
@@ -8,10 +9,7 @@ export type { Algorithm, Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
 export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
-export {
-  type SlidingWindowOptions,
-  slidingWindow,
-} from './algorithms/sliding-log/sliding-window.js'
+export * from './algorithms/sliding-log/sliding-window.js'
 export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { CalendarUnit, WeekDay } from './base/calendar.js'
@@ -39,13 +37,7 @@ export type {
   WaitDecision,
 } from './limiter/decision.js'
 export { RateLimiter } from './limiter/limiter.js'
-export type {
-  DecideOptions,
-  MaxWaiting,
-  RateLimiterOptions,
-  UpToOptions,
-  WaitOptions,
-} from './limiter/options.js'
+export type * from './limiter/options.js'
 export type {
   DecisionStats,
   LimiterStats,
@@ -61,41 +53,12 @@ export {
 } from './live/limits-from.js'
 export { livePolicies } from './live/live-policies.js'
 export type { Override } from './live/overrides.js'
-export type {
-  LiveChange,
-  LiveList,
-  LivePolicies,
-  LivePoliciesOptions,
-  LiveProcess,
-  LiveRefusal,
-  LiveSetting,
-  LiveStatus,
-  OverrideKey,
-  PolicyAnswer,
-  PolicyChange,
-  PolicyOfKey,
-} from './live/types.js'
+export type * from './live/types.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
-export {
-  type AdaptiveOptions,
-  type AdaptivePolicy,
-  adaptive,
-} from './overload/adaptive.js'
-export {
-  type EventLoopDelayOptions,
-  type EventLoopUtilizationOptions,
-  eventLoopDelay,
-  eventLoopUtilization,
-  type ResponseSignal,
-  type ResponsesOptions,
-  responses,
-  type Signal,
-} from './overload/signals.js'
+export { type AdaptiveOptions, type AdaptivePolicy, adaptive } from './overload/adaptive.js'
+export * from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
-export {
-  recommendedClusterOptions,
-  recommendedRedisOptions,
-} from './redis/clients/ioredis/recommended.js'
+export * from './redis/clients/ioredis/recommended.js'
 export type { RedisLike } from './redis/clients/redis-like.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'

@@ -6,6 +6,7 @@
 
 import { quote, StoreError } from './base/errors.js'
 import { isPromise } from './base/maybe-async.js'
+import { MadeResult } from './request.js'
 import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from './store.js'
 
 export interface Layer {
@@ -42,46 +43,39 @@ export interface StoreOfLayers extends Store {
 /** A store as a layer: its own first one, if `decide` is that one's, as it is not in a wrapper. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
-  return own !== undefined && own.decide === store.decide ? own : new StoreLayer(store)
+  return own !== undefined && own.decide === store.decide ? own : storeLayer(store)
 }
 
 /** A store that anybody may have written, so what it answers is checked. */
-class StoreLayer implements Layer {
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  ask(request: LayerRequest, pending: Pending): void {
-    let result: unknown
-    try {
-      result =
-        request.mode === 'reset' ? this.#store.reset(request.target) : this.#store.decide(request)
-    } catch (error) {
-      pending.failed(error)
-      return
-    }
-    if (!isPromise(result)) answer(result, request, pending)
-    else {
-      Promise.resolve(result).then(
-        (settled) => answer(settled, request, pending),
-        (error) => pending.failed(error),
-      )
-    }
+function storeLayer(store: Store): Layer {
+  return {
+    ask(request, pending) {
+      let result: unknown
+      try {
+        result = request.mode === 'reset' ? store.reset(request.target) : store.decide(request)
+      } catch (error) {
+        pending.failed(error)
+        return
+      }
+      if (!isPromise(result)) answer(result, request, pending)
+      else {
+        Promise.resolve(result).then(
+          (settled) => answer(settled, request, pending),
+          (error) => pending.failed(error),
+        )
+      }
+    },
   }
 }
 
 function answer(result: unknown, request: LayerRequest, pending: Pending): void {
   if (request.mode === 'reset') pending.decided(RESET)
   else if (isResult(result, request)) pending.decided(result)
-  else pending.failed(noResult(result))
-}
-
-function noResult(result: unknown): StoreError {
-  const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
-  const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
-  return new StoreError('WEIR_STORE_FAILED', what)
+  else {
+    const right = '{ granted, nowUs, untilUs, policies, source, degraded }'
+    const what = `the store answered ${quote(result)}; give ${right}, with a result for each policy`
+    pending.failed(new StoreError('WEIR_STORE_FAILED', what))
+  }
 }
 
 /** Forgets what was taken of a target. */
@@ -90,14 +84,7 @@ export function resetOf(target: Target): ResetRequest {
 }
 
 /** What a reset answers: nothing. */
-export const RESET: StoreResult = {
-  granted: 1,
-  nowUs: 0,
-  untilUs: [],
-  policies: [],
-  source: 'store',
-  degraded: false,
-}
+export const RESET: StoreResult = new MadeResult(1, 0, [], [], 'store', undefined)
 
 /** What others rely on, of a store that anybody may have written. */
 function isResult(result: unknown, { target }: LayerRequest): result is StoreResult {

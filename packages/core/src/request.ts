@@ -93,11 +93,8 @@ export function correctionOf(
   return { mode, target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
-/** What requests of all modes have. */
-type AnyRequest = Pick<StoreRequest, Exclude<keyof StoreRequest, 'mode'>>
-
 /** The request as if its set had only the policies at these places. */
-export function partOfRequest<Request extends AnyRequest>(
+export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
   request: Request,
   places: readonly number[],
 ): Request {

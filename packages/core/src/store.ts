@@ -2,6 +2,7 @@
 // write one import it from `@weir/core/store` (database/index.ts); `storeConformance` of
 // @weir/core/testing checks a store against it.
 
+import type { Mode } from './algorithms/modes.js'
 import type { Policy } from './algorithms/policy.js'
 import type { HistogramStats } from './base/histogram.js'
 import type { Settings } from './settings.js'
@@ -148,7 +149,28 @@ export type StoreRequest =
   | ReconcileRequest
   | RestoreRequest
 
-/** What all requests have. Fields of other modes are undefined. */
+/** Takes units where all policies allow it, or (`peek`) says what that would answer. */
+export type ConsumeRequest = RequestOf<'consume' | 'peek', 'atLeast' | 'maxWaitMs' | 'keep'>
+
+/** Takes units, past the limit if need be. */
+export type PenaltyRequest = RequestOf<'penalty', never>
+
+/** Gives units back, cancels a reservation, or settles a charge. */
+export type RefundRequest = RequestOf<'refund' | 'cancel' | 'settle', 'untilUs' | 'seenUs'>
+
+/** Takes units that were taken elsewhere, as far as they still count. */
+export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
+
+/** Restores what was seen before the store lost it. The costs are the units seen in use. */
+export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
+
+/** A request that may have these fields of some modes. The others are undefined. */
+type RequestOf<RequestMode extends Mode, Own extends keyof FieldsOfModes> = RequestBase &
+  Pick<FieldsOfModes, Own> & {
+    readonly [Other in Exclude<keyof FieldsOfModes, Own>]?: undefined
+  } & { readonly mode: RequestMode }
+
+/** What all requests have. */
 interface RequestBase {
   /** Whose counters. */
   readonly target: Target
@@ -167,16 +189,10 @@ interface RequestBase {
    * of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
-  readonly atLeast?: number | undefined
-  readonly maxWaitMs?: number | undefined
-  readonly keep?: readonly number[] | undefined
-  readonly untilUs?: readonly number[] | undefined
-  readonly seenUs?: number | undefined
 }
 
-/** Takes units where all policies allow it, or (`peek`) says what that would answer. */
-export interface ConsumeRequest extends RequestBase {
-  readonly mode: 'consume' | 'peek'
+/** What requests of some modes have. */
+interface FieldsOfModes {
   /**
    * Grant nothing unless at least this many of `count` fit. Where it is given, the store itself
    * decides, not a layer that remembers its answers. With `maxWaitMs` it is always given.
@@ -193,55 +209,17 @@ export interface ConsumeRequest extends RequestBase {
    * `retryAfterMs` of the result are those of a request that must leave so much.
    */
   readonly keep?: readonly number[] | undefined
-  readonly untilUs?: undefined
-  readonly seenUs?: undefined
-}
-
-/** Takes units, past the limit if need be. */
-export interface PenaltyRequest extends RequestBase {
-  readonly mode: 'penalty'
-  readonly atLeast?: undefined
-  readonly maxWaitMs?: undefined
-  readonly keep?: undefined
-  readonly untilUs?: undefined
-  readonly seenUs?: undefined
-}
-
-/** Gives units back, cancels a reservation, or settles a charge. */
-export interface RefundRequest extends RequestBase {
-  readonly mode: 'refund' | 'cancel' | 'settle'
-  /** For each policy, until when the units count, in us of the store's clock: `untilUs` of the
-   *  result that charged them. Undefined: it is not known which charge it was. */
+  /**
+   * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
+   * result that charged them. Undefined: it is not known which charge it was, and to reconcile, as
+   * long as they could.
+   */
   readonly untilUs?: readonly number[] | undefined
-  /** When the units were charged, in us of the store's clock: `nowUs` of that result. */
+  /**
+   * When the units were charged, in us of the store's clock: `nowUs` of that result. To restore,
+   * when they were seen.
+   */
   readonly seenUs?: number | undefined
-  readonly atLeast?: undefined
-  readonly maxWaitMs?: undefined
-  readonly keep?: undefined
-}
-
-/** Takes units that were taken elsewhere, as far as they still count. */
-export interface ReconcileRequest extends RequestBase {
-  readonly mode: 'reconcile'
-  /** For each policy, until when the units count, in us of the store's clock. Undefined: as long as
-   *  they could. */
-  readonly untilUs?: readonly number[] | undefined
-  readonly atLeast?: undefined
-  readonly maxWaitMs?: undefined
-  readonly keep?: undefined
-  readonly seenUs?: undefined
-}
-
-/** Restores what was seen before the store lost it. The costs are the units seen in use. */
-export interface RestoreRequest extends RequestBase {
-  readonly mode: 'restore'
-  /** For each policy, until when the units count, in us of the store's clock. */
-  readonly untilUs?: readonly number[] | undefined
-  /** When they were seen, in us of the store's clock. */
-  readonly seenUs?: number | undefined
-  readonly atLeast?: undefined
-  readonly maxWaitMs?: undefined
-  readonly keep?: undefined
 }
 
 /** What a store says. */

@@ -1,7 +1,6 @@
 // Costs by the names of policies, and what a correction of a decision comes to.
 
 import { traitsOf } from '../algorithms/modes.js'
-import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { checkedCost, type PolicyUse } from '../policy-input.js'
 import type { Mode } from '../store.js'
@@ -34,10 +33,9 @@ export function checkedCosts(cost: Cost): Cost {
  * none of one that is not named.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
-  const { policySet, ownCosts } = resolved
+  const { policySet, ownCosts, uses } = resolved
   const policies = policySet?.policies ?? []
   if (typeof cost === 'number') return policies.map((_, i) => ownCosts?.[i] ?? cost)
-  const uses = usesIn(resolved.uses, policies)
   // None where a policy function has failed: its names are not known.
   if (uses.length > 0) mustBeKnown(cost, uses)
   return policies.map(({ name }, i) => {
@@ -46,12 +44,12 @@ export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'):
 }
 
 /** Of a decision: what to give back, of each policy at most what it was charged. */
-export function refundedCosts({ costs, ...request }: LimiterRequest, cost: Cost): number[] {
+export function refundedCosts({ costs, uses = [], target }: LimiterRequest, cost: Cost): number[] {
+  const { policies } = target.policySet
   if (typeof cost === 'object') {
-    mustBeKnown(cost, usesIn(request.uses, request.target.policySet.policies))
+    mustBeKnown(cost, uses)
     return costs.map((charged, i) => {
-      const name = request.target.policySet.policies[i]?.name as string
-      const back = named(cost, name) ?? 0
+      const back = named(cost, policies[i]?.name as string) ?? 0
       if (back > charged) throw tooMuch(back, charged)
       return back
     })
@@ -67,23 +65,15 @@ export function refundedCosts({ costs, ...request }: LimiterRequest, cost: Cost)
  * charged what it cost. A number is not for policies with costs of their own, and what is not named
  * stays.
  */
-export function settledCosts({ costs, ...request }: LimiterRequest, actual: Cost): number[] {
-  const uses = usesIn(request.uses, request.target.policySet.policies)
+export function settledCosts({ costs, uses = [], target }: LimiterRequest, actual: Cost): number[] {
+  const { policies } = target.policySet
   if (typeof actual === 'object') mustBeKnown(actual, uses)
   return costs.map((charged, i) => {
-    const name = request.target.policySet.policies[i]?.name as string
+    const name = policies[i]?.name as string
     const hasOwn = uses.some(({ policy, cost }) => policy.name === name && cost !== undefined)
     const otherwise = typeof actual === 'object' || hasOwn ? charged : actual
     return (named(actual, name) ?? otherwise) - charged
   })
-}
-
-/** The policies as they were given, as far as their names and costs go. */
-function usesIn(
-  uses: readonly PolicyUse[] | undefined,
-  policies: readonly Policy[],
-): readonly PolicyUse[] {
-  return uses ?? policies.map((policy) => ({ policy }))
 }
 
 function named(cost: Cost, name: string): number | undefined {

@@ -1,9 +1,11 @@
 // What a limiter counts: plain numbers in arrays that are made once, so that counting a decision
-// allocates nothing and looks nothing up. counting.ts counts; stats.ts reads.
+// allocates nothing and looks nothing up. stats.ts reads them.
 
+import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { waitChannel } from '../base/channels.js'
 import { Histogram } from '../base/histogram.js'
+import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 
 /** What decisions of one row have in common. */
 export interface Row {
@@ -32,9 +34,6 @@ export const UNLIMITED = 6
 export const SWITCHED_OFF = 7
 export const FAILED = 8
 
-/** Why a decision was denied. */
-type DenialReason = 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
-
 /** What is counted of a policy: units, and decisions that it binds. */
 export const TAKEN = 0
 export const REFUNDED = 1
@@ -43,31 +42,24 @@ export const DENIED_UNITS = 3
 export const NEAR_LIMIT = 4
 /** From here on denials, by reason. */
 export const DENIALS = 5
-export const REASONS: readonly DenialReason[] = Object.freeze([
+export const REASONS = [
   'limit',
   'cost-exceeds-limit',
   'store-unavailable',
   'policy-failed',
-])
+] as const
 const CELLS: number = DENIALS + REASONS.length
 
 /** What is counted of a class. */
-export const CLASS_ALLOWED = 0
-export const CLASS_DENIED = 1
-export const CLASS_FAILED = 2
-export const CLASS_OUTCOMES: readonly Row['outcome'][] = Object.freeze([
-  'allowed',
-  'denied',
-  'error',
-])
+const CLASS_ALLOWED = 0
+const CLASS_DENIED = 1
+const CLASS_FAILED = 2
+export const CLASS_OUTCOMES = ['allowed', 'denied', 'error'] as const
 
 /** Where the decisions of a policy set are counted. */
-export interface SetCounters {
-  readonly decisions: Float64Array
+interface SetCounters extends Pick<LimiterCounters, 'decisions' | 'classes'> {
   /** Of each policy of the set, in its order. */
   readonly policies: readonly Float64Array[]
-  /** Of each class, by its name. None where there is no `reserve`. */
-  readonly classes: ReadonlyMap<string, Float64Array>
 }
 
 /** What is counted of one policy of a limiter. */
@@ -84,13 +76,7 @@ export interface AdaptiveState {
 }
 
 /** Requests that a limiter of HTTP requests let pass, or refused, without a decision. */
-export interface UndecidedCounters {
-  skip: number
-  allowList: number
-  denyList: number
-  preflight: number
-  noKey: number
-}
+export type UndecidedCounters = LimiterCounters['undecided']
 
 /** Policies that are told apart. Names may be made by functions, so there could be any number. */
 const MAX_POLICIES = 200
@@ -108,12 +94,8 @@ export interface Wait {
   readonly waitedMs: number
 }
 
-const countersOf: WeakMap<object, LimiterCounters> = new WeakMap()
-
-/** For others in this package who count for a limiter. */
-export function noteCounters(limiter: object, counters: LimiterCounters): void {
-  countersOf.set(limiter, counters)
-}
+/** By the limiter, for others in this package who count for it. */
+export const countersOf: WeakMap<object, LimiterCounters> = new WeakMap()
 
 export function countersOfLimiter(limiter: object): LimiterCounters {
   return countersOf.get(limiter) as LimiterCounters
@@ -124,15 +106,10 @@ export class LimiterCounters {
   /** By the rows above. */
   readonly decisions: Float64Array = new Float64Array(ROWS.length)
   readonly policies: Map<string, PolicyCounters> = new Map()
+  /** Of each class, by its name. None where there is no `reserve`. */
   readonly classes: Map<string, Float64Array> = new Map()
   readonly waits: Histogram = new Histogram(WAITS)
-  readonly undecided: UndecidedCounters = {
-    skip: 0,
-    allowList: 0,
-    denyList: 0,
-    preflight: 0,
-    noKey: 0,
-  }
+  readonly undecided = { skip: 0, allowList: 0, denyList: 0, preflight: 0, noKey: 0 }
   /** Says how its policy is now, where that follows the load. */
   adaptive: (() => AdaptiveState) | undefined
   /** Its denials are not enforced. */
@@ -151,23 +128,18 @@ export class LimiterCounters {
 
   /** No store was asked. */
   count(row: number): void {
-    this.decisions[row] = (this.decisions[row] as number) + 1
+    add(this.decisions, row, 1)
   }
 
   /** Nothing said what limits. */
   countUnknown(policy: Policy, isAllowed: boolean): void {
     this.count(isAllowed ? ALLOWED_LOCALLY : DENIED_LOCALLY)
-    if (isAllowed) return
-    const cells = this.#ofPolicy(policy)
-    const place = DENIALS + REASONS.indexOf('policy-failed')
-    cells[place] = (cells[place] as number) + 1
+    if (!isAllowed) add(this.#ofPolicy(policy), DENIALS + REASONS.indexOf('policy-failed'), 1)
   }
 
   waited(limiter: string, waitedMs: number): void {
     this.waits.record(waitedMs)
-    if (!waitChannel.hasSubscribers) return
-    const wait: Wait = { limiter, waitedMs }
-    waitChannel.publish(Object.freeze(wait))
+    if (waitChannel.hasSubscribers) waitChannel.publish(Object.freeze<Wait>({ limiter, waitedMs }))
   }
 
   /** These hold now: of several policies of one name, each that is asked for in its turn. */
@@ -188,4 +160,87 @@ export class LimiterCounters {
     }
     return counters.cells
   }
+}
+
+/** A policy set of a limiter; other sets have no counters. */
+type CountedSet = PolicySet & { readonly counters?: SetCounters | undefined }
+
+type CountedRequest = StoreRequest & { readonly priority?: string | undefined }
+
+/** @param place of the binding policy */
+export function countDecision(
+  request: CountedRequest,
+  result: StoreResult,
+  binding: PolicyResult,
+  place: number,
+): void {
+  const { mode, target, costs, priority } = request
+  const { counters } = target.policySet as CountedSet
+  if (counters === undefined) return
+  if (mode !== 'consume') {
+    const { takes, gives } = traitsOf(mode)
+    if (takes) addAll(counters.policies, PENALTY, costs)
+    else if (gives) addAll(counters.policies, REFUNDED, costs)
+    return
+  }
+  const row = rowOf(result)
+  const cells = counters.policies[place] as Float64Array
+  const isAllowed = result.granted > 0
+  if (isAllowed) {
+    add(counters.decisions, row, 1)
+    addAll(counters.policies, TAKEN, costs)
+    if (binding.remaining <= binding.limit * NEAR) add(cells, NEAR_LIMIT, 1)
+  } else {
+    add(counters.decisions, row + 3, 1)
+    countDenial(cells, binding, result.unavailableMs !== undefined)
+  }
+  if (priority !== undefined)
+    countOfClass(counters, priority, isAllowed ? CLASS_ALLOWED : CLASS_DENIED)
+}
+
+/** The place in ROWS of what a store allows; a denial is counted three places further. */
+function rowOf({ source, degraded }: StoreResult): number {
+  if (degraded || source === 'local') return 2
+  return source === 'cache' || source === 'lease' ? 1 : 0
+}
+
+function countDenial(cells: Float64Array, binding: PolicyResult, isUnavailable: boolean): void {
+  add(cells, DENIED_UNITS, binding.cost)
+  let reason = 0
+  if (isUnavailable) reason = 2
+  else if (binding.retryAfterMs === Number.POSITIVE_INFINITY) reason = 1
+  add(cells, DENIALS + reason, 1)
+}
+
+function addAll(all: readonly Float64Array[], place: number, units: readonly number[]): void {
+  for (let i = 0; i < units.length; i += 1) add(all[i] as Float64Array, place, units[i] as number)
+}
+
+/** The share of a limit at which it is near. */
+const NEAR = 0.2
+
+function add(counters: Float64Array, place: number, units: number): void {
+  counters[place] = (counters[place] as number) + units
+}
+
+function countOfClass({ classes }: SetCounters, priority: string, place: number): void {
+  const cells = classes.get(priority)
+  if (cells !== undefined) add(cells, place, 1)
+}
+
+/** The store could not decide, and nothing decides instead. */
+export function countFailure({ target, priority }: CountedRequest): void {
+  const { counters } = target.policySet as CountedSet
+  if (counters === undefined) return
+  add(counters.decisions, FAILED, 1)
+  if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
+}
+
+/** Counts by how many units the charge of a decision grew, or below 0 shrank. */
+export function countCorrection({ target }: StoreRequest, costs: readonly number[]): void {
+  const { counters } = target.policySet as CountedSet
+  counters?.policies.forEach((cells, i) => {
+    const units = costs[i] as number
+    add(cells, units > 0 ? TAKEN : REFUNDED, Math.abs(units))
+  })
 }

@@ -1,28 +1,31 @@
 // How a call of a limiter becomes a request, and the answer a decision.
 
 import { MAX_UNITS } from '../algorithms/algorithm.js'
+import { unlimited } from '../algorithms/unlimited.js'
 import { durationMs } from '../base/duration.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
-import type { ConsumeRequest, Mode, StoreResult } from '../store.js'
+import type { Mode, StoreResult } from '../store.js'
 import { type Cost, checkedCosts, checkUnits, costsOf } from './costs.js'
-import { countFailure } from './counting.js'
-import type { Decision, PartialDecision, WaitDecision } from './decision.js'
-import { type LimiterRequest, requestOf } from './limiter-request.js'
-import { observed } from './observers.js'
+import { countFailure, SWITCHED_OFF, UNLIMITED } from './counters.js'
 import {
-  checkCallOptions,
-  checkSignal,
-  type DecideOptions,
-  type UpToOptions,
-  type WaitOptions,
-} from './options.js'
+  type Allowed,
+  type Decision,
+  type PartialDecision,
+  unlimitedDecision,
+  type WaitDecision,
+  withoutPolicy,
+} from './decision.js'
+import { type LimiterRequest, MadeRequest } from './limiter-request.js'
+import { observed, published } from './observers.js'
+import { checkCallOptions, checkSignal } from './option-checks.js'
+import type { DecideOptions, UpToOptions, WaitOptions } from './options.js'
 import type { LimiterParts } from './parts.js'
 import { decisionBy, decisionOf } from './pending-decision.js'
+import { ALLOWED, DENIED } from './policy-choice.js'
 import type { Resolved } from './policy-set.js'
-import { switchedOff, withoutStore } from './without-store.js'
 
 /** The decision; a promise only where a policy function or the store does not answer at once. */
 export function decide(
@@ -59,11 +62,9 @@ function ask(
   const costs = cost === 1 ? resolved.costsOfOne : costsOf(resolved, cost, mode)
   const { policySet } = resolved
   if (policySet === undefined) return withoutStore(limiter, resolved, key, mode)
-  const plain = requestOf(mode, key, costs, resolved, policySet)
-  if (priority === undefined) return decisionBy(limiter.layer, plain)
+  const plain = new MadeRequest(mode, key, costs, resolved, policySet)
   // Only modes that judge take a class: see `checkCallOptions`.
-  const judged = plain as LimiterRequest<ConsumeRequest>
-  return decisionBy(limiter.layer, limiter.priorities.request(judged, priority))
+  return decisionBy(limiter.layer, limiter.priorities.request(plain, priority))
 }
 
 export async function decideUpTo(
@@ -88,7 +89,7 @@ export async function decideUpTo(
     const decision = observed(limiter, 'consume', withoutStore(limiter, resolved, key))
     return { ...decision, granted: decision.allowed ? n : 0 }
   }
-  const plain = requestOf<ConsumeRequest>('consume', key, costsOfOne, resolved, policySet)
+  const plain = new MadeRequest('consume', key, costsOfOne, resolved, policySet)
   const one = limiter.priorities.request(plain, priority)
   const asked = promiseOf(limiter.layer, { ...one, count: n, atLeast })
   const result = await asked.catch((error) => {
@@ -141,7 +142,7 @@ export async function decideInTurn(
   if (passes !== undefined) return waited(passes, 0)
   const { policySet } = resolved
   if (policySet === undefined) return waited(withoutStore(limiter, resolved, key), 0)
-  const plain = requestOf<ConsumeRequest>('consume', key, costs, resolved, policySet)
+  const plain = new MadeRequest('consume', key, costs, resolved, policySet)
   const request = limiter.priorities.request(plain, priority)
   const limited = { ...request, atLeast: 1 }
   const turn = limiter.waiting.wait({ request: limited, timeoutMs, signal })
@@ -153,6 +154,34 @@ export async function decideInTurn(
   if (result === undefined) return waited(switchedOff(limiter, key), waitedMs)
   limiter.counters.waited(limiter.name, waitedMs)
   return waited(decisionOf(request, result), waitedMs)
+}
+
+const DISABLED = unlimited({ name: 'disabled' })
+
+/** The decision where no policy set limits: there is no limit, or nothing says which. */
+function withoutStore(
+  { name, counters }: LimiterParts,
+  resolved: Resolved,
+  key: string,
+  mode: Mode = 'consume',
+): Decision {
+  const { first } = resolved
+  const isUnknown = resolved === DENIED || resolved === ALLOWED
+  if (isUnknown && mode === 'consume') counters.countUnknown(first, resolved === ALLOWED)
+  if (resolved === DENIED) return published(withoutPolicy(name, key, first), mode)
+  if (!isUnknown && mode === 'consume') counters.count(UNLIMITED)
+  const source = isUnknown ? 'local' : 'none'
+  return published(unlimitedDecision(name, key, first, source, isUnknown), mode)
+}
+
+/** The decision of a limiter that is switched off. */
+function switchedOff(
+  { name, counters }: LimiterParts,
+  key: string,
+  mode: Mode = 'consume',
+): Allowed {
+  if (mode === 'consume') counters.count(SWITCHED_OFF)
+  return published(unlimitedDecision(name, key, DISABLED, 'none', true), mode)
 }
 
 export function closedError({ name }: LimiterParts): Error {

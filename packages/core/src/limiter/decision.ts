@@ -4,22 +4,25 @@ import type { Policy } from '../algorithms/policy.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 
-interface DecisionBase {
+/** What all decisions have. Fields are only declared, as to define them before they are assigned
+ *  would take three times as long. */
+class DecisionBase {
+  declare readonly allowed: boolean
   /** Name of the limiter that decided. */
-  readonly limiter: string
+  declare readonly limiter: string
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
    *  share of its limit left. */
-  readonly policy: Policy
+  declare readonly policy: Policy
   /** Who was limited: the key as it was given, as text. */
-  readonly key: string
+  declare readonly key: string
   /** The limit of the binding policy; `policies` has those of all. */
-  readonly limit: number
+  declare readonly limit: number
   /** Units of the binding policy that can still be taken now. */
-  readonly remaining: number
+  declare readonly remaining: number
   /** Ms until the binding policy has forgotten all that was taken. */
-  readonly resetAfterMs: number
+  declare readonly resetAfterMs: number
   /** The result of each policy, in the order in which the policies were given. */
-  readonly policies: readonly PolicyResult[]
+  declare readonly policies: readonly PolicyResult[]
   /** What decided, in the words of `stats()` and of the metrics:
    *  - `store`: the store, which was asked for this decision
    *  - `cache`: the deny cache; the store denied the same request less than a second ago
@@ -27,12 +30,25 @@ interface DecisionBase {
    *  - `local`: this process, as the store could not be asked, or as the policy function failed and
    *    `whenPolicyFails` says `'allow'` or `'deny'`
    *  - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off */
-  readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
+  declare readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
   /** True if the shared store was not asked, because it could not be or the limiter is switched
    *  off: the limit is kept less exactly, or not at all. */
-  readonly degraded: boolean
+  declare readonly degraded: boolean
   /** The class of the request, where it was given one and something limits it. */
-  readonly priority?: string | undefined
+  declare readonly priority?: string | undefined
+
+  constructor(allowed: boolean, limiter: string, binding: Binding, key: string, all: All) {
+    this.allowed = allowed
+    this.limiter = limiter
+    this.policy = binding.policy
+    this.key = key
+    this.limit = binding.limit
+    this.remaining = binding.remaining
+    this.resetAfterMs = binding.resetAfterMs
+    this.policies = all.policies
+    this.source = all.source
+    this.degraded = all.degraded
+  }
 }
 
 /** A decision that lets the request pass. What it cost has been charged. */
@@ -102,46 +118,20 @@ type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfter
 /** What it says of all of them. */
 type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
-class AllowedDecision implements Allowed {
-  readonly allowed = true
-  readonly limiter: string
-  readonly policy: Policy
-  readonly key: string
-  readonly limit: number
-  readonly remaining: number
-  readonly resetAfterMs: number
-  readonly policies: readonly PolicyResult[]
-  readonly source: Allowed['source']
-  readonly degraded: boolean
-  readonly receipt: Receipt
+class AllowedDecision extends DecisionBase implements Allowed {
+  declare readonly allowed: true
+  declare readonly receipt: Receipt
 
   constructor(limiter: string, binding: Binding, key: string, all: All, receipt: Receipt) {
-    this.limiter = limiter
-    this.policy = binding.policy
-    this.key = key
-    this.limit = binding.limit
-    this.remaining = binding.remaining
-    this.resetAfterMs = binding.resetAfterMs
-    this.policies = all.policies
-    this.source = all.source
-    this.degraded = all.degraded
+    super(true, limiter, binding, key, all)
     this.receipt = receipt
   }
 }
 
-class DeniedDecision implements Denied {
-  readonly allowed = false
-  readonly reason: Denied['reason']
-  readonly limiter: string
-  readonly policy: Policy
-  readonly key: string
-  readonly limit: number
-  readonly remaining: number
-  readonly retryAfterMs: number
-  readonly resetAfterMs: number
-  readonly policies: readonly PolicyResult[]
-  readonly source: Denied['source']
-  readonly degraded: boolean
+class DeniedDecision extends DecisionBase implements Denied {
+  declare readonly allowed: false
+  declare readonly reason: Denied['reason']
+  declare readonly retryAfterMs: number
 
   constructor(
     limiter: string,
@@ -151,17 +141,9 @@ class DeniedDecision implements Denied {
     reason: Denied['reason'],
     retryAfterMs: number,
   ) {
+    super(false, limiter, binding, key, all)
     this.reason = reason
-    this.limiter = limiter
-    this.policy = binding.policy
-    this.key = key
-    this.limit = binding.limit
-    this.remaining = binding.remaining
     this.retryAfterMs = retryAfterMs
-    this.resetAfterMs = binding.resetAfterMs
-    this.policies = all.policies
-    this.source = all.source
-    this.degraded = all.degraded
   }
 }
 

@@ -6,8 +6,9 @@ import { MadeTarget, partOfTarget } from '../request.js'
 import type { Mode, PolicySet, StoreRequest, Target } from '../store.js'
 import type { Resolved } from './policy-set.js'
 
-/** A request of a limiter: with the policies as they were given, where that says more. */
+/** A request of a limiter. */
 export type LimiterRequest<Of extends StoreRequest = StoreRequest> = Of & {
+  /** The policies as they were given. */
   readonly uses?: readonly PolicyUse[] | undefined
   /** The key as it was given; the target has the key's name. */
   readonly key?: string | undefined
@@ -15,41 +16,28 @@ export type LimiterRequest<Of extends StoreRequest = StoreRequest> = Of & {
   readonly priority?: string | undefined
 }
 
-/** A class: see those of request.ts. */
-class MadeRequest {
-  readonly mode: Mode
+/** A request that costs these units of each policy. A class: see those of request.ts. */
+export class MadeRequest<RequestMode extends Mode> {
+  readonly mode: RequestMode
   readonly target: Target
   readonly costs: readonly number[]
   readonly count = 1
-  readonly uses: readonly PolicyUse[] | undefined
+  readonly uses: readonly PolicyUse[]
   readonly key: string
 
   constructor(
-    mode: Mode,
-    target: Target,
-    costs: readonly number[],
-    uses: readonly PolicyUse[] | undefined,
+    mode: RequestMode,
     key: string,
+    costs: readonly number[],
+    { uses, policyKeys }: Resolved,
+    policySet: PolicySet,
   ) {
     this.mode = mode
-    this.target = target
+    this.target = new MadeTarget(policySet, nameOfKey(key), policyKeys)
     this.costs = costs
     this.uses = uses
     this.key = key
   }
-}
-
-/** A request that costs these units of each policy. */
-export function requestOf<Request extends StoreRequest = StoreRequest>(
-  mode: Request['mode'],
-  key: string,
-  costs: readonly number[],
-  { uses, policyKeys }: Resolved,
-  policySet: PolicySet,
-): LimiterRequest<Request> {
-  const target = new MadeTarget(policySet, nameOfKey(key), policyKeys)
-  const made: object = new MadeRequest(mode, target, costs, uses, key)
-  return made as LimiterRequest<Request>
 }
 
 /** The counters of a key: those without a policy key, and those whose policy key it is. Undefined:

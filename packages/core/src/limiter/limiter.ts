@@ -4,7 +4,7 @@ import { promiseOf, resetOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
 import type { ConsumeRequest, Store } from '../store.js'
 import type { Cost } from './costs.js'
-import { noteCounters } from './counters.js'
+import { countersOf } from './counters.js'
 import { closedError, decide, decideInTurn, decideUpTo } from './decide.js'
 import type { Decision, PartialDecision, WaitDecision } from './decision.js'
 import { countersOfKey } from './limiter-request.js'
@@ -49,7 +49,7 @@ export class RateLimiter {
     this.#parts = parts
     this.name = parts.name
     this.store = parts.store
-    noteCounters(this, parts.counters)
+    countersOf.set(this, parts.counters)
   }
 
   /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
@@ -153,8 +153,7 @@ export class RateLimiter {
 
   /** What it has counted since it was made, in this process. Asks nothing of the store. */
   stats(): LimiterStats {
-    const { name, isEnabled: enabled, waiting, counters } = this.#parts
-    return statsOf({ name, enabled, waiting: waiting.size }, counters)
+    return statsOf(this.#parts)
   }
 
   /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. Its name is

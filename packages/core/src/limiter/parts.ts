@@ -7,7 +7,8 @@ import { memoryStore } from '../memory/store.js'
 import type { Store } from '../store.js'
 import { LimiterCounters } from './counters.js'
 import { warnOfNamesake } from './namesakes.js'
-import { OPTION_CHECKS, type RateLimiterOptions } from './options.js'
+import { OPTION_CHECKS } from './option-checks.js'
+import type { RateLimiterOptions } from './options.js'
 import { type PolicyChoice, policyChoice } from './policy-choice.js'
 import { adaptiveOf, checkHasEffect, type Resolved, resolver } from './policy-set.js'
 import { Priorities } from './priority.js'
@@ -42,7 +43,6 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
   const resolve = resolver({ ...owner, whenUnavailable, counters })
   const fixed = typeof policy === 'function' ? undefined : resolve(policy)
   const choosing = { limiter: name, policy, fixed, whenPolicyFails, resolve, counters }
-  const policiesFor = policyChoice(choosing)
   if (typeof policy === 'function') counters.adaptive = adaptiveOf(policy, owner)
   if (fixed !== undefined && !options.shared) warnOfNamesake(fixed, store)
   const layer = layerOf(store)
@@ -52,7 +52,7 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
     store,
     layer,
     fixed,
-    policiesFor,
+    policiesFor: policyChoice(choosing),
     priorities,
     waiting: waitingOf({ layer, time, maxWaiting: { perKey, total }, reserves }),
     counters,

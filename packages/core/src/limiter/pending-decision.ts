@@ -4,7 +4,7 @@
 import type { Layer, Pending } from '../layer.js'
 import type { PolicyResult, StoreResult } from '../store.js'
 import { bindingPlace } from './binding.js'
-import { countDecision, countFailure } from './counting.js'
+import { countDecision, countFailure } from './counters.js'
 import { type Decision, madeOf, ofClass } from './decision.js'
 import type { LimiterRequest } from './limiter-request.js'
 import { published } from './observers.js'

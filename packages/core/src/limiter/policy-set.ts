@@ -22,9 +22,9 @@ export interface Resolved {
   /** Undefined: nothing limits. */
   readonly policySet: PolicySet | undefined
   readonly first: Policy
-  /** The policies as they were given, where that says more than the set: policies with costs of
-   *  their own, or that limit nothing. */
-  readonly uses?: readonly PolicyUse[] | undefined
+  /** The policies as they were given, also those that limit nothing. None where a policy function
+   *  has failed. */
+  readonly uses: readonly PolicyUse[]
   /** What each policy is charged by a cost of 1. Not frozen: V8 reads elements of frozen arrays
    *  slowly, 30 ns in a decision. */
   readonly costsOfOne: readonly number[]
@@ -87,14 +87,13 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
     const { policy: first } = uses[0] as PolicyUse
     const limiting = uses.filter(({ policy }) => policy.kernel !== undefined)
     if (limiting.length === 0) return { policySet: undefined, first, uses, costsOfOne: [] }
-    const ownCosts = someOf(limiting.map(({ cost }) => cost))
     return {
       policySet: policySetOf(limiting),
       first,
-      uses: ownCosts === undefined && limiting.length === uses.length ? undefined : uses,
+      uses,
       costsOfOne: limiting.map(({ cost }) => cost ?? 1),
       policyKeys: someOf(limiting.map(policyKeyOf)),
-      ownCosts,
+      ownCosts: someOf(limiting.map(({ cost }) => cost)),
     }
   }
 }

@@ -3,7 +3,7 @@
 import { checkedName } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { invalid, quote } from '../base/errors.js'
-import type { ConsumeRequest, PolicySet } from '../store.js'
+import type { PolicySet } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 
 /** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
@@ -49,11 +49,9 @@ export class Priorities {
     return lowest
   }
 
-  /** The request as one of a class that `check` has let pass; undefined: of none. */
-  request(
-    request: LimiterRequest<ConsumeRequest>,
-    priority: string | undefined,
-  ): LimiterRequest<ConsumeRequest> {
+  /** The request, which must judge, as one of a class that `check` has let pass; undefined: of
+   *  none. */
+  request<Of extends LimiterRequest>(request: Of, priority: string | undefined): Of {
     if (priority === undefined) return request
     return { ...request, priority, keep: this.#keepsOf(request.target.policySet).get(priority) }
   }

@@ -73,9 +73,10 @@ export function takeOut<Item>(list: Item[], holds: (item: Item) => boolean): Ite
 
 /** A timer that is never early. It keeps the process alive, as somebody awaits it. */
 export class Alarm {
+  /** When it goes off; `Infinity`: it does not. */
+  atMs: number = Number.POSITIVE_INFINITY
   readonly #time: Time
   readonly #action: () => void
-  #atMs = Number.POSITIVE_INFINITY
   #cancel: (() => void) | undefined
 
   constructor(time: Time, action: () => void) {
@@ -83,23 +84,18 @@ export class Alarm {
     this.#action = action
   }
 
-  /** When it goes off; `Infinity`: it does not. */
-  get atMs(): number {
-    return this.#atMs
-  }
-
   set(atMs: number): void {
     this.#cancel?.()
     this.#cancel = undefined
-    this.#atMs = atMs
+    this.atMs = atMs
     if (atMs === Number.POSITIVE_INFINITY) return
     const ms = Math.min(Math.max(0, atMs - this.#time.nowMs()), LONGEST_TIMER_MS)
     this.#cancel = this.#time.after(Math.ceil(ms), () => this.#ring(), true)
   }
 
   #ring(): void {
-    if (this.#time.nowMs() < this.#atMs) {
-      this.set(this.#atMs)
+    if (this.#time.nowMs() < this.atMs) {
+      this.set(this.atMs)
       return
     }
     this.set(Number.POSITIVE_INFINITY)

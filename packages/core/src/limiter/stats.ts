@@ -6,7 +6,6 @@ import {
   CLASS_OUTCOMES,
   DENIALS,
   DENIED_UNITS,
-  type LimiterCounters,
   NEAR_LIMIT,
   OTHERS,
   PENALTY,
@@ -18,6 +17,7 @@ import {
   TAKEN,
 } from './counters.js'
 import type { Denied } from './decision.js'
+import type { LimiterParts } from './parts.js'
 
 /** What a limiter has counted since it was made, in this process: `limiter.stats()`. */
 export interface LimiterStats {
@@ -115,18 +115,14 @@ export interface PolicyStats {
   }
 }
 
-/** What is read of the limiter beside its counters. */
-interface Watched {
-  readonly name: string
-  readonly enabled: boolean
-  readonly waiting: number
-}
-
-export function statsOf(
-  { name, enabled, waiting }: Watched,
-  { decisions, policies, classes, adaptive: says, undecided, waits, isShadow }: LimiterCounters,
-): LimiterStats {
-  const adaptive = says?.()
+export function statsOf({
+  name,
+  isEnabled: enabled,
+  waiting,
+  counters,
+}: LimiterParts): LimiterStats {
+  const { decisions, policies, classes, undecided, waits, isShadow } = counters
+  const adaptive = counters.adaptive?.()
   const shown = (outcome: Row['outcome']) =>
     isShadow && outcome === 'denied' ? 'shadow_denied' : outcome
   return {
@@ -143,7 +139,7 @@ export function statsOf(
     ),
     policies: [...policies].map(([name, counters]) => policyStats(name, counters, adaptive)),
     undecided: { ...undecided },
-    waiting,
+    waiting: waiting.size,
     waits: waits.stats(),
   }
 }

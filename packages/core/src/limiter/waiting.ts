@@ -93,17 +93,12 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
     get size() {
       return calls.size
     },
-    wait(asked) {
-      return new Promise((resolve, reject) => {
+    wait: (asked) =>
+      new Promise((resolve, reject) => {
         join(new WaitingCall(asked, time, calls, resolve, reject))
-      })
-    },
-    close(error) {
-      endAll((call) => call.failed(error()))
-    },
-    release() {
-      endAll((call) => call.decided(undefined))
-    },
+      }),
+    close: (error) => endAll((call) => call.failed(error())),
+    release: () => endAll((call) => call.decided(undefined)),
   }
 }
 
@@ -185,12 +180,7 @@ class WaitingCall implements Waiter {
   }
 }
 
-interface Actions {
-  readonly all: Set<() => void>
-  readonly listener: () => void
-}
-
-const actionsOf: WeakMap<AbortSignal, Actions> = new WeakMap()
+const actionsOf: WeakMap<AbortSignal, Set<() => void>> = new WeakMap()
 
 /**
  * Returns a function that takes the action back. All waiters of a signal share one listener: from
@@ -198,23 +188,15 @@ const actionsOf: WeakMap<AbortSignal, Actions> = new WeakMap()
  * what `AbortSignal.any` made alive for as long as the signals that it follows.
  */
 function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const { all, listener } = actionsOf.get(signal) ?? listening(signal)
-  all.add(action)
+  const actions = actionsOf.get(signal) ?? new Set()
+  actionsOf.set(signal, actions.add(action))
+  signal.addEventListener('abort', actAll)
   return () => {
-    all.delete(action)
-    if (all.size > 0) return
-    actionsOf.delete(signal)
-    signal.removeEventListener('abort', listener)
+    actions.delete(action)
+    if (actions.size === 0) signal.removeEventListener('abort', actAll)
   }
 }
 
-function listening(signal: AbortSignal): Actions {
-  const all = new Set<() => void>()
-  const listener = (): void => {
-    for (const action of all) action()
-  }
-  const actions = { all, listener }
-  actionsOf.set(signal, actions)
-  signal.addEventListener('abort', listener)
-  return actions
+function actAll({ target }: Event): void {
+  for (const action of actionsOf.get(target as AbortSignal) ?? []) action()
 }

@@ -2,6 +2,7 @@
 // time.
 
 import { isPolicy, type Policy, scaledTo } from '../algorithms/policy.js'
+import { memoized } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
@@ -10,7 +11,7 @@ import { processTime, type Time } from '../base/time.js'
 import { notify, warnOnce } from '../base/warnings.js'
 import type { PolicyOfKey } from '../live/types.js'
 import { inSteps, STEPS, steering } from './factor.js'
-import type { MaybeUrgent, Signal } from './signals.js'
+import type { Signal } from './signals.js'
 
 export interface AdaptiveOptions {
   /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
@@ -80,7 +81,8 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   const scaled = new Map<number, Policy>()
   let current = policy
   let factor = warmUpMs > 0 ? min : max
-  const steered = steering(min, max)
+  const steer = steering(min, max)
+  let steered = max
   let usedMs = Number.NEGATIVE_INFINITY
   const heard = signal === undefined ? undefined : hearingOf(signal)
   let lookedMs = Number.NEGATIVE_INFINITY
@@ -99,7 +101,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   function look({ atMs, load }: Hearing): void {
     const isPause = atMs - lookedMs >= PAUSE_MS
     lookedMs = atMs
-    if (load !== undefined && !isPause) steered.next(load, factor, atMs)
+    if (load !== undefined && !isPause) steered = steer(load, factor, atMs)
   }
 
   function warmed(nowMs: number): number {
@@ -115,7 +117,7 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
     }
     const most = warmUpMs > 0 ? warmed(nowMs) : max
     usedMs = nowMs
-    const to = most < steered.factor ? inSteps(most, min, max) : steered.factor
+    const to = most < steered ? inSteps(most, min, max) : steered
     if (to === factor) return current
     const before = factor
     factor = to
@@ -139,15 +141,12 @@ interface Hearing {
   load: number | undefined
 }
 
-const hearings: WeakMap<Signal, Hearing> = new WeakMap()
+const hearingOf = memoized((signal: MaybeUrgent): Hearing => {
+  return { signal, atMs: Number.NEGATIVE_INFINITY, load: undefined }
+})
 
-function hearingOf(signal: Signal): Hearing {
-  const known = hearings.get(signal)
-  if (known !== undefined) return known
-  const hearing = { signal, atMs: Number.NEGATIVE_INFINITY, load: undefined }
-  hearings.set(signal, hearing)
-  return hearing
-}
+/** What `responses()` has, and does not show: whether it is to be asked before its time. */
+type MaybeUrgent = Signal & { readonly isUrgent?: () => boolean }
 
 function listen(hearing: Hearing, name: string, nowMs: number): void {
   const sinceMs = nowMs - hearing.atMs

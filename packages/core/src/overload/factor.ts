@@ -13,17 +13,13 @@ const LEAST_AT_ONCE = 0.5
 const CLIMB_MS = 500
 const SLOW_CLIMB_MS = 4_000
 
-export interface Steering {
-  /** Where the signal alone would have the factor. */
-  readonly factor: number
-  /**
-   * After a look at the load.
-   * @param load 1: as much as is right; above: too much
-   * @param factor the one that it is about
-   * @param nowMs when that was
-   */
-  next(load: number, factor: number, nowMs: number): void
-}
+/**
+ * Where the signal alone would have the factor, after a look at the load.
+ * @param load 1: as much as is right; above: too much
+ * @param from the factor that it is about
+ * @param nowMs when that was
+ */
+type Steering = (load: number, from: number, nowMs: number) => number
 
 export function steering(min: number, max: number): Steering {
   let factor = max
@@ -32,30 +28,24 @@ export function steering(min: number, max: number): Steering {
   let isFalling = false
   let movedMs = Number.NEGATIVE_INFINITY
 
-  function next(load: number, from: number, nowMs: number): void {
+  return (load, from, nowMs) => {
     if (load > 1) {
       if (!isFalling) tooMuch = from
       isFalling = true
       factor = Math.min(from * Math.max(LEAST_AT_ONCE, 1 / load), from - 1 / STEPS)
     } else if (nowMs - movedMs < CLIMB_MS) {
-      return
+      return factor
     } else if (isFalling) {
       isFalling = false
       factor = (factor + tooMuch) / 2
     } else if (load < ROOM) {
       const isNear = Math.abs(factor - tooMuch) < 2 / STEPS
-      if (isNear && nowMs - movedMs < SLOW_CLIMB_MS) return
+      if (isNear && nowMs - movedMs < SLOW_CLIMB_MS) return factor
       factor += 1 / STEPS
-    } else return
+    } else return factor
     movedMs = nowMs
     factor = inSteps(factor, min, max)
-  }
-
-  return {
-    get factor() {
-      return factor
-    },
-    next,
+    return factor
   }
 }
 

@@ -1,8 +1,8 @@
-// How many requests are in flight, and how many may be. In memory, of this process alone.
+// How many requests are in flight, how long their responses take, and, by law.ts, how many may be.
+// In memory, of this process alone.
 
 import type { Time } from '../base/time.js'
-import { judge, lawOf } from './law.js'
-import { measuring } from './window.js'
+import { judge, Law, type Window } from './law.js'
 
 /** A request that is in flight. */
 export interface Ticket {
@@ -33,10 +33,18 @@ const PAUSE_MS = 1_000
  *  One that is stuck must not hold a place for ever. */
 const STUCK_MS = 10_000
 const STUCK_TIMES = 30
+/** A window ends after this number of responses, or after a while with fewer. */
+const ENOUGH = 200
+const FEW = 40
+const FEW_AFTER_MS = 1_000
+/** A response counts as at most this multiple of the usual time, so that one alone says little. */
+const MOST_TIMES = 10
+/** After this number of response times, what began before a change has ended. */
+const SETTLE_TIMES = 3
 
 /** @param targetMs the mean response time to keep to; undefined: found out */
 export function inFlightLimit(targetMs: number | undefined, time: Time): InFlight {
-  const law = lawOf(targetMs)
+  const law = new Law(targetMs)
   const seen = measuring()
   /** The oldest first. */
   const tickets = new Set<Ticket>()
@@ -80,11 +88,9 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
 
     enter() {
       use()
-      if (tickets.size >= Math.round(law.limit)) {
-        seen.refused()
-        return undefined
-      }
-      seen.entered()
+      const isRefused = tickets.size >= Math.round(law.limit)
+      seen.asked(isRefused)
+      if (isRefused) return undefined
       const ticket = { startMs: time.nowMs() }
       tickets.add(ticket)
       return ticket
@@ -137,5 +143,67 @@ function ticking(
     tickMs = time.nowMs()
     begin(tickMs)
     time.after(TICK_MS, tick)
+  }
+}
+
+/** What is measured of the responses while a limit stands: one window after another. */
+function measuring() {
+  /** Mean response time in the last window that ended, in ms; 0: none has. */
+  let usualMs = 0
+  let changedMs = Number.NEGATIVE_INFINITY
+  let settledMs = 0
+  let startMs = 0
+  let sumMs = 0
+  let fullSumMs = 0
+  let finished = 0
+  let left = 0
+  let asked = 0
+  let refused = 0
+
+  /** Begins a window. */
+  function begin(nowMs: number): void {
+    startMs = nowMs
+    sumMs = fullSumMs = finished = left = asked = refused = 0
+  }
+
+  return {
+    get usualMs() {
+      return usualMs
+    },
+    asked(isRefused: boolean) {
+      asked += 1
+      if (isRefused) refused += 1
+    },
+    ended(tookMs: number, hasLeft: boolean) {
+      if (hasLeft) left += 1
+      else finished += 1
+      fullSumMs += tookMs
+      sumMs += usualMs === 0 ? tookMs : Math.min(tookMs, MOST_TIMES * usualMs)
+    },
+    begin,
+    /** Begins a window after a change: requests that are in flight, and take about `meanMs`, say
+     *  nothing of what comes. */
+    settle(nowMs: number, meanMs: number) {
+      changedMs = nowMs
+      settledMs = nowMs + SETTLE_TIMES * meanMs
+      begin(nowMs)
+    },
+    /** @param oldestMs when the oldest request in flight began */
+    isSettled: (nowMs: number, oldestMs = nowMs) => nowMs >= settledMs || oldestMs >= changedMs,
+    /** Undefined: too little was seen, so the window goes on. */
+    end(nowMs: number): Window | undefined {
+      const samples = finished + left
+      const tookMs = nowMs - startMs
+      const isFew = samples < ENOUGH && !(samples >= FEW && tookMs >= FEW_AFTER_MS)
+      if (isFew || tookMs < 1.5 * usualMs) return undefined
+      usualMs = sumMs / samples
+      return {
+        meanMs: usualMs,
+        fullMeanMs: fullSumMs / samples,
+        goodput: (finished * 1_000) / tookMs,
+        refused: refused / Math.max(1, asked),
+        left: left / samples,
+      }
+    },
   }
 }

@@ -4,32 +4,18 @@
 // responses become much slower. Where throughput stays, the requests that were cut off had only
 // queued. Where it falls, the latency that is left is the baseline.
 
-import type { Window } from './window.js'
-
-/** A limit that was lowered to see what it is worth: the limit before, and what was seen there. */
-interface Probe {
-  readonly limit: number
-  readonly goodput: number
+/** What was seen while the limit stood. */
+export interface Window {
+  /** Mean response time, in ms; a response far beyond the usual time counts as a part of it. */
   readonly meanMs: number
-  readonly startedMs: number
-}
-
-export interface Law {
-  /** The mean response time to keep to, in ms; undefined: found out. */
-  readonly targetMs: number | undefined
-  /** Not rounded. */
-  limit: number
-  /** Mean response time where nothing queues, in ms; undefined: not known yet. */
-  baselineMs: number | undefined
-  probe: Probe | undefined
-  /** When the baseline is to be measured again. */
-  refreshMs: number
-  isRefusing: boolean
-  /** Whether throughput has always grown with the limit so far, and what it was before. */
-  isStarting: boolean
-  lowerGoodput: number
-  /** The mean of the window before. */
-  lastMs: number
+  /** Mean response time where each response counts in full. */
+  readonly fullMeanMs: number
+  /** Responses per second that reached their clients. */
+  readonly goodput: number
+  /** The fraction of the requests that was refused, from 0 to 1. */
+  readonly refused: number
+  /** The fraction of the responses whose clients left before, from 0 to 1. */
+  readonly left: number
 }
 
 const FIRST_LIMIT = 20
@@ -62,18 +48,31 @@ const BURST = 0.1
 const REFRESH_MS = 15_000
 const PART_OF_PROBES = 1 / 25
 
-/** @param targetMs the mean response time to keep to; undefined: found out */
-export function lawOf(targetMs: number | undefined): Law {
-  return {
-    targetMs,
-    limit: FIRST_LIMIT,
-    baselineMs: undefined,
-    probe: undefined,
-    refreshMs: Number.NEGATIVE_INFINITY,
-    isRefusing: false,
-    isStarting: true,
-    lowerGoodput: 0,
-    lastMs: Number.POSITIVE_INFINITY,
+/** A limit that was lowered to see what it is worth: the limit before, and what was seen there. */
+interface Probe extends Pick<Window, 'goodput' | 'meanMs'> {
+  readonly limit: number
+  readonly startedMs: number
+}
+
+export class Law {
+  /** The mean response time to keep to, in ms; undefined: found out. */
+  readonly targetMs: number | undefined
+  /** Not rounded. */
+  limit: number = FIRST_LIMIT
+  /** Mean response time where nothing queues, in ms; undefined: not known yet. */
+  baselineMs: number | undefined
+  probe: Probe | undefined
+  /** When the baseline is to be measured again. */
+  refreshMs: number = Number.NEGATIVE_INFINITY
+  isRefusing = false
+  /** Whether throughput has always grown with the limit so far, and what it was before. */
+  isStarting = true
+  lowerGoodput = 0
+  /** The mean of the window before. */
+  lastMs: number = Number.POSITIVE_INFINITY
+
+  constructor(targetMs: number | undefined) {
+    this.targetMs = targetMs
   }
 }
 

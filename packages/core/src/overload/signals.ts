@@ -28,12 +28,6 @@ export interface ResponseSignal extends Signal {
   left(waitedMs: number): void
 }
 
-/** What `responses()` has, and does not show. */
-export interface MaybeUrgent extends Signal {
-  /** Whether it is to be asked before its time. */
-  readonly isUrgent?: () => boolean
-}
-
 export interface EventLoopDelayOptions {
   /** The delay that is right. Default 50 ms. */
   readonly target?: Duration | undefined
@@ -142,14 +136,14 @@ export function responses(options: ResponsesOptions): ResponseSignal {
     if (failed) failures += 1
   }
 
-  const signal: MaybeUrgent & ResponseSignal = Object.assign(load, {
+  return Object.assign(load, {
     record,
     left(waitedMs: number) {
       if (waitedMs > latencyMs) record(waitedMs)
     },
+    /** See `MaybeUrgent` of adaptive.ts. */
     isUrgent: () => cappedMs >= Math.max(ENOUGH, FAR_TOO_SLOW * count) * latencyMs,
   })
-  return signal
 }
 
 function checkPart(name: string, value: unknown): void {

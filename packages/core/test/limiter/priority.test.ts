@@ -13,6 +13,7 @@ import {
 } from '../../src/index.js'
 import { Priorities } from '../../src/limiter/priority.js'
 import { makePolicySet } from '../../src/request.js'
+import type { ConsumeRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { priorityWalks, type Sums, takePriorityWalk, walkedPolicies } from './priority-walk.js'
 
@@ -157,12 +158,8 @@ test.each([
   [0.5, 0, 0],
 ])('%d of %i is %i units', (fraction, limit, units) => {
   const policySet = makePolicySet('p', [fixedWindow({ limit, window: '1m' })])
-  const request = {
-    mode: 'consume',
-    target: { policySet, key: 'k' },
-    costs: [1],
-    count: 1,
-  } as const
+  const target = { policySet, key: 'k' }
+  const request: ConsumeRequest = { mode: 'consume', target, costs: [1], count: 1 }
   const { keep } = new Priorities({ low: fraction }).request(request, 'low')
   expect(keep).toEqual([units])
 })
@@ -172,7 +169,7 @@ test('rounded up, and by no more than a unit, whatever the fraction', () => {
     fc.property(fc.nat(1_000), fc.integer({ min: 1, max: 1_000_000 }), (thousandths, limit) => {
       const policySet = makePolicySet('p', [fixedWindow({ limit, window: '1m' })])
       const target = { policySet, key: 'k' }
-      const request = { mode: 'consume', target, costs: [1], count: 1 } as const
+      const request: ConsumeRequest = { mode: 'consume', target, costs: [1], count: 1 }
       const { keep } = new Priorities({ low: thousandths / 1_000 }).request(request, 'low')
       expect(keep).toEqual([Math.ceil((thousandths * limit) / 1_000)])
     }),
