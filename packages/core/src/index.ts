@@ -1,15 +1,19 @@
 // The public surface of @weir/core, in the order of the concepts. `export *`: all that a file has
 // is public.
 
-export { type GcraOptions, gcra } from './algorithms/bucket/gcra.js'
-export { type LeakyBucketOptions, leakyBucket } from './algorithms/bucket/leaky-bucket.js'
-export { type TokenBucketOptions, tokenBucket } from './algorithms/bucket/token-bucket.js'
+export {
+  type GcraOptions,
+  gcra,
+  type LeakyBucketOptions,
+  leakyBucket,
+  type TokenBucketOptions,
+  tokenBucket,
+} from './algorithms/bucket/buckets.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
 export type { Algorithm, Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
-export { slidingLog } from './algorithms/sliding-log/sliding-log.js'
-export * from './algorithms/sliding-log/sliding-window.js'
+export * from './algorithms/sliding-log/sliding-log.js'
 export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { CalendarUnit, WeekDay } from './base/calendar.js'

@@ -126,9 +126,13 @@ export function decide(
   if (!changes) return granted
   let changed = 0
   for (let i = 0; i < counters.length; i += 1) {
-    const counter = counters[i] as Counter
-    if (!counter.scratch.dirty || costs[i] === 0) continue
-    write(counter, keys[i] as string, nowUs, (readings[i] as Reading).resetUs)
+    const { scratch, table, slot } = counters[i] as Counter
+    if (!scratch.dirty || costs[i] === 0) continue
+    const key = keys[i] as string
+    const { resetUs } = readings[i] as Reading
+    if (resetUs > 0)
+      table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+    else if (slot >= 0) table.remove(key, slot)
     changed = 1
   }
   return mode === 'restore' ? changed : granted
@@ -178,15 +182,4 @@ function correct(
   const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }
   table.marks.set(key, mark, nowUs / 1_000, lifeMs)
-}
-
-function write(
-  { scratch, table, slot }: Counter,
-  key: string,
-  nowUs: number,
-  resetUs: number,
-): void {
-  if (resetUs > 0)
-    table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
-  else if (slot >= 0) table.remove(key, slot)
 }

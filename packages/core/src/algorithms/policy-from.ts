@@ -2,14 +2,11 @@
 // database or typed by an operator goes through the factory again, so it is checked as code is.
 
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import { gcra } from './bucket/gcra.js'
-import { leakyBucket } from './bucket/leaky-bucket.js'
-import { tokenBucket } from './bucket/token-bucket.js'
+import { gcra, leakyBucket, tokenBucket } from './bucket/buckets.js'
 import { fixedWindow } from './fixed-window/fixed-window.js'
-import { type Algorithm, isPolicy, type Policy } from './policy.js'
+import { type Algorithm, checkPolicy, type Policy } from './policy.js'
 import { slidingCounter } from './sliding-counter/sliding-counter.js'
-import { slidingLog } from './sliding-log/sliding-log.js'
-import { slidingWindow } from './sliding-log/sliding-window.js'
+import { slidingLog, slidingWindow } from './sliding-log/sliding-log.js'
 import { unlimited } from './unlimited.js'
 
 const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
@@ -46,6 +43,16 @@ export function policyFrom(data: string | object): Policy {
   throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
 }
 
+/** `policyFrom`, of what is stored. Undefined: it is no policy, or one that this version of Weir does
+ *  not know. */
+export function policyIn(data: string | object): Policy | undefined {
+  try {
+    return policyFrom(data)
+  } catch {
+    return undefined
+  }
+}
+
 function parsed(text: string): unknown {
   const refuse = (problem: string): never => {
     throw rangeError('WEIR_INVALID_POLICY', `the policy ${quote(text)} ${problem}`)
@@ -69,10 +76,7 @@ function parsed(text: string): unknown {
  * @throws {TypeError} WEIR_INVALID_POLICY for what no factory has made
  */
 export function policyText(policy: Policy): string {
-  if (!isPolicy(policy)) {
-    const right = 'tokenBucket({...}), slidingWindow({...}), ...'
-    throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
-  }
+  checkPolicy(policy, 'policy')
   const text = JSON.stringify({ algorithm: policy.algorithm, ...policy.options })
   // What was derived from another policy, or changed since: it would be read as something else.
   if (policy.options === undefined || policyFrom(text).signature !== policy.signature) {

@@ -88,19 +88,22 @@ type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature' | 'opt
 /** Completes and freezes a policy. For factories only. */
 export function makePolicy(parts: PolicyParts): Policy {
   const { algorithm, limit, timeScale } = parts
-  if (parts.name !== undefined)
-    return finished(parts, checkedName(parts.name, 'policy name'), undefined)
   const scale = timeScale.replace(/[^\w.-]+/g, '-')
-  return finished(parts, `${algorithm}-${limit}-per-${scale}`, `${algorithm}-${scale}`)
+  if (parts.name !== undefined) checkedName(parts.name, 'policy name')
+  const nameWithoutLimit = parts.name === undefined ? `${algorithm}-${scale}` : undefined
+  const name = parts.name ?? `${algorithm}-${limit}-per-${scale}`
+  return finished({ ...parts, name, nameWithoutLimit })
 }
 
-function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | undefined): Policy {
-  const { kernel, numbers, options, ...shown } = parts
-  const signature = `${name}|${counterOf(parts)}|${numbers.join()}`
+function finished(
+  parts: Omit<Policy, 'signature' | 'options'> & Pick<PolicyParts, 'options'>,
+): Policy {
+  const { kernel, numbers, nameWithoutLimit, options, ...shown } = parts
+  const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   return Object.freeze(
     Object.defineProperties(
-      { ...shown, name, signature },
+      { ...shown, signature },
       {
         kernel: { value: kernel },
         numbers: { value: numbers },
@@ -113,15 +116,13 @@ function finished(parts: PolicyParts, name: string, nameWithoutLimit: string | u
 
 /** The policy under a name, if the user has not named it. */
 export function policyNamed(policy: Policy, name: string): Policy {
-  const { kernel, numbers, nameWithoutLimit } = policy
-  if (nameWithoutLimit === undefined) return policy
-  return finished({ ...policy, kernel, numbers }, checkedName(name, 'policy name'), undefined)
+  if (policy.nameWithoutLimit === undefined) return policy
+  return withName(policy, checkedName(name, 'policy name'))
 }
 
-/** The policy with a name that no user can give: on a counter of its own. */
+/** The policy under a name, on the counter of that name. */
 export function withName(policy: Policy, name: string): Policy {
-  const { kernel, numbers } = policy
-  return finished({ ...policy, kernel, numbers }, name, undefined)
+  return changed(policy, { name, nameWithoutLimit: undefined })
 }
 
 /** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
@@ -134,22 +135,21 @@ export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) 
  * same time.
  */
 export function withLimit(policy: Policy, limit: number): Policy {
-  const { kernel, name } = policy
-  return finished({ ...policy, limit, kernel, numbers: limitedTo(policy, limit) }, name, undefined)
+  const numbers = limitedTo(policy, limit)
+  return changed(policy, { limit, numbers, nameWithoutLimit: undefined })
 }
 
 const ofPeriods = memoized((_: Policy) => new Map<number, Policy>())
 
 /** The policy as it is at a time: of calendar periods, with the length of the one then. */
 export function policyAt(policy: Policy, nowUs: number): Policy {
-  const { kernel, numbers, name, nameWithoutLimit } = policy
-  const period = kernel?.periodAt?.(nowUs)
+  const period = policy.kernel?.periodAt?.(nowUs)
   if (period === undefined) return policy
   const windowMs = period.endMs - period.startMs
   const known = ofPeriods(policy)
   let at = known.get(windowMs)
   if (at === undefined) {
-    at = finished({ ...policy, windowMs, kernel, numbers }, name, nameWithoutLimit)
+    at = changed(policy, { windowMs })
     known.set(windowMs, at)
   }
   return at
@@ -160,23 +160,19 @@ export function policyAt(policy: Policy, nowUs: number): Policy {
  * stay, so it is the same counter.
  */
 export function scaledTo(policy: Policy, limit: number): Policy {
-  const { kernel, name, nameWithoutLimit, windowMs } = policy
-  const unitMs = policy.unitMs === 0 ? 0 : windowMs / limit
-  const parts = { ...policy, kernel, limit, unitMs, numbers: limitedTo(policy, limit) }
-  return finished(parts, name, nameWithoutLimit)
+  const unitMs = policy.unitMs === 0 ? 0 : policy.windowMs / limit
+  return changed(policy, { limit, unitMs, numbers: limitedTo(policy, limit) })
 }
 
 function limitedTo({ numbers }: Policy, limit: number): PolicyNumbers {
   return [limit, ...numbers.slice(1)]
 }
 
-/** The policy, of the same name, with other parts. For functions of an algorithm only. */
-export function changed(
-  policy: Policy,
-  parts: Pick<Policy, 'maxWaitMs' | 'timeScale' | 'numbers'>,
-): Policy {
-  const { kernel, name, nameWithoutLimit } = policy
-  return finished({ ...policy, kernel, ...parts }, name, nameWithoutLimit)
+/** The policy with other parts; no longer one that its options describe. */
+export function changed(policy: Policy, parts: Partial<Policy>): Policy {
+  // These are not enumerable.
+  const { kernel, numbers, nameWithoutLimit } = policy
+  return finished({ ...policy, kernel, numbers, nameWithoutLimit, ...parts })
 }
 
 /**
@@ -206,4 +202,11 @@ export function isPolicy(value: unknown): value is Policy {
   if (!Array.isArray(numbers)) return false
   if (kernel === undefined) return true
   return numbers[0] === limit && numbers.length === kernel.lua.numbers.length
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY unless it is a policy */
+export function checkPolicy(value: unknown, what: string): asserts value is Policy {
+  if (isPolicy(value)) return
+  const right = 'tokenBucket({...}), slidingWindow({...}), ...'
+  throw invalid('WEIR_INVALID_POLICY', what, value, right)
 }

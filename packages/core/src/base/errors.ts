@@ -82,7 +82,7 @@ export function quote(value: unknown): string {
   if (typeof value === 'string') return `"${printable(value)}"`
   try {
     if (typeof value === 'function') return printable(`a function ${value.name}`.trim())
-    if (typeof value === 'object' && value !== null) return kindOf(value as Described)
+    if (typeof value === 'object' && value !== null) return kindOf(value)
     return printable(String(value))
   } catch {
     // A proxy, or a getter or toString that throws.
@@ -90,28 +90,16 @@ export function quote(value: unknown): string {
   }
 }
 
-/** What tells the things apart that users hand in. */
-interface Described {
-  readonly name?: unknown
-  readonly algorithm?: unknown
-  readonly callBuffer?: unknown
-  readonly sendCommand?: unknown
-  readonly then?: unknown
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function kindOf(value: Described): string {
+/** Names the things that users hand in by what tells them apart. */
+function kindOf(value: object): string {
   if (Array.isArray(value)) {
     const shown = value.slice(0, 3).map((one) => (Array.isArray(one) ? 'an array' : quote(one)))
     return `[${[...shown, ...(value.length > 3 ? ['...'] : [])].join(', ')}]`
   }
   if (value instanceof Error || value instanceof Date || value instanceof RegExp)
     return printable(String(value))
-  const { name, algorithm, callBuffer, sendCommand, then } = value
-  if (isText(algorithm) && isText(name)) {
+  const { name, algorithm, callBuffer, sendCommand, then } = value as Record<string, unknown>
+  if (typeof algorithm === 'string' && typeof name === 'string') {
     const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
     return `${printable(factory)} ${quote(name)}`
   }

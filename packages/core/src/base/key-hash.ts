@@ -17,11 +17,7 @@ export class KeyHash {
   low = 0
   high = 0
 
-  /** @param seed default: a random one, drawn at the first hash and not when a module is loaded */
-  constructor(seed?: Seed) {
-    if (seed !== undefined) this.seed(seed)
-  }
-
+  /** Default: a random one, drawn at the first hash and not when a module is loaded. */
   seed(seed: Seed): void {
     this.#seedLow = seed[0] | 0
     this.#seedHigh = seed[1] | 0

@@ -10,14 +10,7 @@ export type Awaitable<Value> = Value | PromiseLike<Value>
 export function isPromise<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   // Most values are a key, a number or nothing, and are known by their type: each kind of value
   // that is asked for a property makes the asking slower for all.
-  if (
-    value === undefined ||
-    value === null ||
-    typeof value === 'string' ||
-    typeof value === 'number'
-  ) {
-    return false
-  }
+  if (value == null || typeof value === 'string' || typeof value === 'number') return false
   return typeof (value as PromiseLike<Value>).then === 'function'
 }
 

@@ -1,8 +1,8 @@
 // The second step: what a request may take and what it costs, and the decision.
 
-import { reservingAhead } from '../algorithms/bucket/policy.js'
+import { reservingAhead } from '../algorithms/bucket/buckets.js'
 import { isPolicy, type Policy } from '../algorithms/policy.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import { slidingWindow } from '../algorithms/sliding-log/sliding-log.js'
 import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'

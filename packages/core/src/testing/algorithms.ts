@@ -2,18 +2,15 @@
 // may import this file, or every bundle would hold all of them.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { gcra } from '../algorithms/bucket/gcra.js'
+import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
 import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
-import { leakyBucket } from '../algorithms/bucket/leaky-bucket.js'
-import { tokenBucket } from '../algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
 import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter as slidingCounterKernel } from '../algorithms/sliding-counter/kernel.js'
 import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog as slidingLogKernel } from '../algorithms/sliding-log/kernel.js'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-window.js'
+import { slidingLog, slidingWindow } from '../algorithms/sliding-log/sliding-log.js'
 import type { Duration } from '../base/duration.js'
 
 export interface AlgorithmEntry {

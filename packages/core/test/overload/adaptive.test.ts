@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
+import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
 import { counterOf } from '../../src/algorithms/policy.js'
 import { unlimited } from '../../src/algorithms/unlimited.js'

@@ -3,7 +3,7 @@
 // WEIR_SIMULATE=all runs many more seeds, and says what was the worst of each row.
 
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
+import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { memoryStore } from '../../src/memory/store.js'
 import { adaptiveIn } from '../../src/overload/adaptive.js'

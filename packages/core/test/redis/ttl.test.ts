@@ -2,12 +2,11 @@
 // that was lost heals.
 
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/token-bucket.js'
+import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
 import { counterOf, type Policy } from '../../src/algorithms/policy.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog } from '../../src/algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../../src/algorithms/sliding-log/sliding-window.js'
+import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { fakeClock } from '../../src/testing/clock.js'

@@ -11,70 +11,28 @@ import {
   LENGTHS_MS,
   type PeriodAt,
   periodsOf,
-  WEEK_DAYS,
   type WeekDay,
 } from '../../base/calendar.js'
 import { invalid } from '../../base/errors.js'
-import { checkedOptions } from '../../base/options.js'
-import { type Kernel, MAX_UNITS } from '../algorithm.js'
-import { checkedCount, makePolicy, type Policy } from '../policy.js'
+import type { Kernel } from '../algorithm.js'
+import type { Policy } from '../policy.js'
 import { fixedWindow, type WindowScratch } from './kernel.js'
-
-/** What `fixedWindow` is given for a period of a calendar. */
-interface CalendarOptions {
-  readonly name?: string | undefined
-  readonly limit: number
-  readonly aligned?: unknown
-  readonly timeZone?: string | undefined
-  readonly weekStart?: WeekDay | undefined
-}
 
 /** Whether a window is a period of a calendar. */
 export function isCalendarUnit(window: unknown): window is CalendarUnit {
   return typeof window === 'string' && Object.hasOwn(LENGTHS_MS, window)
 }
 
-const KNOWN = ['name', 'limit', 'window', 'timeZone', 'weekStart']
-
-/** `fixedWindow` for a period of a calendar. */
-export function calendarWindow(options: CalendarOptions, unit: CalendarUnit): Policy {
-  const { aligned, ...rest } = options
-  if (aligned !== undefined) {
-    const right = `nothing: with window: '${unit}' the window is always that of the calendar`
-    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, right)
-  }
-  checkedOptions(rest, 'fixed-window()', KNOWN, 'WEIR_INVALID_POLICY')
-  const { name, timeZone = 'UTC', weekStart } = options
-  if (weekStart !== undefined && (unit !== 'week' || !WEEK_DAYS.includes(weekStart))) {
-    const right = unit === 'week' ? `one of ${WEEK_DAYS.join(', ')}` : "it with window: 'week'"
-    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: weekStart', weekStart, right, 'string')
-  }
-  const limit = checkedCount(options.limit, 'fixed-window: limit', MAX_UNITS)
-  const { kernel, timeScale } = kernelOf(unit, timeZone, weekStart ?? 'monday')
-  return makePolicy({
-    name,
-    algorithm: 'fixed-window',
-    limit,
-    windowMs: LENGTHS_MS[unit],
-    timeScale,
-    unitMs: 0,
-    maxWaitMs: 0,
-    kernel,
-    numbers: [limit, 0, 0],
-    options: rest,
-  })
-}
-
-interface Made {
-  readonly kernel: Kernel
-  readonly timeScale: string
-}
+type Made = Pick<Policy, 'kernel' | 'timeScale'>
 
 /** By time scale: policies may be made for each request. */
 const made = new Recent<Made>(1_000)
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY */
-function kernelOf(unit: CalendarUnit, timeZone: string, weekStart: WeekDay): Made {
+/**
+ * The kernel of a period, and the time scale.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY
+ */
+export function kernelOf(unit: CalendarUnit, timeZone: string, weekStart: WeekDay): Made {
   if (typeof timeZone !== 'string') throw unknownZone(timeZone)
   // As written: that two names mean one zone may change with the data of zones.
   const timeScale = `${unit === 'week' ? `week-${weekStart}` : unit}@${timeZone}`

@@ -1,9 +1,11 @@
-import type { CalendarUnit, WeekDay } from '../../base/calendar.js'
+import { type CalendarUnit, LENGTHS_MS, WEEK_DAYS, type WeekDay } from '../../base/calendar.js'
 import { type Duration, durationText } from '../../base/duration.js'
 import { invalid } from '../../base/errors.js'
-import type { Policy } from '../policy.js'
+import { checkedOptions } from '../../base/options.js'
+import { MAX_UNITS } from '../algorithm.js'
+import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
-import { calendarWindow, isCalendarUnit } from './calendar.js'
+import { isCalendarUnit, kernelOf } from './calendar.js'
 import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
@@ -51,4 +53,33 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
   const known = ['aligned', 'timeZone', 'weekStart'] as const
   return windowPolicy('fixed-window', kernel, options as WindowOptions, known, othersOf, scaleOf)
+}
+
+const KNOWN = ['name', 'limit', 'window', 'timeZone', 'weekStart']
+
+/** `fixedWindow` for a period of a calendar. */
+function calendarWindow(options: FixedWindowOptions, unit: CalendarUnit): Policy {
+  const { aligned, ...rest } = options
+  if (aligned !== undefined) {
+    const right = `nothing: with window: '${unit}' the window is always that of the calendar`
+    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, right)
+  }
+  checkedOptions(rest, 'fixed-window()', KNOWN, 'WEIR_INVALID_POLICY')
+  const { name, timeZone = 'UTC', weekStart } = options
+  if (weekStart !== undefined && (unit !== 'week' || !WEEK_DAYS.includes(weekStart))) {
+    const right = unit === 'week' ? `one of ${WEEK_DAYS.join(', ')}` : "it with window: 'week'"
+    throw invalid('WEIR_INVALID_POLICY', 'fixed-window: weekStart', weekStart, right, 'string')
+  }
+  const limit = checkedCount(options.limit, 'fixed-window: limit', MAX_UNITS)
+  return makePolicy({
+    name,
+    algorithm: 'fixed-window',
+    limit,
+    windowMs: LENGTHS_MS[unit],
+    ...kernelOf(unit, timeZone, weekStart ?? 'monday'),
+    unitMs: 0,
+    maxWaitMs: 0,
+    numbers: [limit, 0, 0],
+    options: rest,
+  })
 }

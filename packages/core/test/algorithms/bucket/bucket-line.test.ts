@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { memoryStore } from '../../../src/memory/store.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { StoreRequest } from '../../../src/store.js'

@@ -1,8 +1,8 @@
 // A process's part of a policy while Redis is away.
 
 import { expect, test } from 'vitest'
+import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import { counterOf, type Policy, withLimit } from '../../../src/algorithms/policy.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'

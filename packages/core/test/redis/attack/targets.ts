@@ -1,12 +1,11 @@
 // Who is attacked: one policy of each kind, 100 units a minute, and how much of it may be had in a
 // minute at the worst.
 
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
+import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { edgeAttacks, mulberry32, type Raid, raid, refundAttack, search } from './attack.js'
 
 export interface Target {

@@ -1,13 +1,10 @@
 // The policies that are hammered. Windows are so long that none ends during a test: aligned ones of
 // 3,650 days do in December 2029.
 
-import { gcra } from '../../../src/algorithms/bucket/gcra.js'
-import { leakyBucket } from '../../../src/algorithms/bucket/leaky-bucket.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/token-bucket.js'
+import { gcra, leakyBucket, tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
-import { slidingWindow } from '../../../src/algorithms/sliding-log/sliding-window.js'
+import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import type { PolicyInput } from '../../../src/policy-input.js'
 
 export type SubjectName =

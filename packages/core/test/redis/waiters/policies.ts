@@ -1,4 +1,4 @@
-import { leakyBucket } from '../../../src/algorithms/bucket/leaky-bucket.js'
+import { leakyBucket } from '../../../src/algorithms/bucket/buckets.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 

@@ -1,0 +1,202 @@
+// Token bucket, GCRA and leaky bucket: one kernel, three vocabularies.
+
+import { type Duration, durationMs, durationText } from '../../base/duration.js'
+import { invalid, quote, rangeError } from '../../base/errors.js'
+import { checkedOptions } from '../../base/options.js'
+import { MAX_UNITS } from '../algorithm.js'
+import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '../policy.js'
+import { type BucketNumbers, bucket } from './kernel.js'
+
+export interface TokenBucketOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `token-bucket-10s`; in a limiter without a name with the capacity, as
+   *  `token-bucket-20-per-10s`. */
+  readonly name?: string | undefined
+  /** The most units that can pass at once. A whole number from 0, which denies all. It may
+   *  take at most 1,826 days to fill up. */
+  readonly capacity: number
+  /** Units that come back every `every`, one by one and not in steps. Above 0; a fraction is
+   *  allowed. */
+  readonly refill: number
+  /** The time in which `refill` units come back, from 1 ms to 3,650 days. */
+  readonly every: Duration
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
+}
+
+/**
+ * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the
+ * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
+ * t.
+ *
+ * Changed numbers keep the share that is used where an empty bucket takes as long to fill (capacity
+ * * every / refill); else they are another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
+ */
+export function tokenBucket(options: TokenBucketOptions): Policy {
+  return bucketPolicy('token-bucket', options, ['capacity', 'refill', 'every'])
+}
+
+export interface GcraOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `gcra-10s`; in a limiter without a name with the capacity, as
+   *  `gcra-20-per-10s`. */
+  readonly name?: string | undefined
+  /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
+  readonly limit: number
+  /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
+  readonly period: Duration
+  /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
+   *  down, and at least 1. */
+  readonly burst?: number | undefined
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
+}
+
+/**
+ * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up
+ * to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
+ * `burst + limit * t / period` in any time t.
+ *
+ * Changed numbers keep the share that is used where a full burst takes as long to come back (burst
+ * * period / limit); else they are another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
+ */
+export function gcra(options: GcraOptions): Policy {
+  const words = ['burst', 'limit', 'period'] as const
+  checkedOptions(options, 'gcra()', ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
+  const { limit } = options
+  const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
+  const { burst = rounded } = options
+  // A limit of 0 denies all; how fast nothing comes back does not matter.
+  const rate = limit === 0 && burst === 0 ? 1 : limit
+  const { name, period, maxWait } = options
+  return bucketPolicy('gcra', { name, maxWait, burst, limit: rate, period }, words)
+}
+
+export interface LeakyBucketOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
+   *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
+   *  `leaky-bucket-20-per-10s`. */
+  readonly name?: string | undefined
+  /** How much the bucket holds. A whole number from 0, which denies all. It may take at
+   *  most 1,826 days to leak out. */
+  readonly capacity: number
+  /** Units that leak out every `every`, steadily. Above 0; a fraction is allowed. */
+  readonly leak: number
+  /** The time in which `leak` units leak out, from 1 ms to 3,650 days. */
+  readonly every: Duration
+  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
+   *  Default: the time in which all comes back. */
+  readonly maxWait?: Duration | undefined
+}
+
+/**
+ * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied.
+ * The same arithmetic as `tokenBucket`, seen from below. At most `capacity + leak * t / every`
+ * units pass in any time t.
+ *
+ * Changed numbers keep the share that is used where a full bucket takes as long to leak out
+ * (capacity * every / leak); else they are another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
+ */
+export function leakyBucket(options: LeakyBucketOptions): Policy {
+  return bucketPolicy('leaky-bucket', options, ['capacity', 'leak', 'every'])
+}
+
+/**
+ * Keeps now + 3.1 full buckets, or two and the longest wait, in eighths of a microsecond since
+ * 2025, below 2^53 until the year 2045.
+ */
+const MAX_FULL_MS = 1_826 * 86_400_000
+const TICKS_PER_MS = 8_000
+const MAX_ROUNDING = 0.01
+
+/** What all of them may be given. */
+interface BucketOptions {
+  readonly name?: string | undefined
+  readonly maxWait?: Duration | undefined
+}
+
+/**
+ * @param words what the algorithm's users call the capacity, the units that come back every so
+ * often (a rate, so it may be a fraction), and how often that is
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ */
+function bucketPolicy<Word extends string>(
+  algorithm: Algorithm,
+  options: { readonly [word in Word]: unknown } & BucketOptions,
+  words: readonly [capacity: Word, refill: Word, every: Word],
+): Policy {
+  checkedOptions(options, `${algorithm}()`, ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
+  const [capacityWord, refillWord, everyWord] = words
+  const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
+  const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)
+  const refill = options[refillWord]
+  if (typeof refill !== 'number' || !(refill > 0 && refill <= MAX_UNITS)) {
+    const what = `${algorithm}: ${refillWord}`
+    throw invalid('WEIR_INVALID_POLICY', what, refill, 'a number above 0', 'number')
+  }
+  const exact = (everyMs * TICKS_PER_MS) / refill
+  const price = Math.ceil(exact)
+  const rate = `${quote(refill)} per ${everyMs} ms`
+  if (price - exact > MAX_ROUNDING * exact) {
+    const remedy = 'give at most 79000 per millisecond, or a divisor of 8000'
+    const problem = `${algorithm}: ${rate} cannot be kept within 1 %; ${remedy}`
+    throw rangeError('WEIR_INVALID_POLICY', problem)
+  }
+  // An infinite price is none either: 0 times that is no number.
+  if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
+    const problem = `${quote(capacity)} at ${rate} takes more than 1826 days to fill`
+    const remedy = `give a smaller ${capacityWord} or a larger ${refillWord}`
+    throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: ${problem}; ${remedy}`)
+  }
+  // Before the price is rounded, so that equal settings in other words are of one time scale.
+  const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
+  const span = capacity * price
+  const { maxWait } = options
+  const waitMs = maxWait === undefined ? undefined : durationMs(maxWait, `${algorithm}: maxWait`)
+  if (waitMs !== undefined && waitMs > MAX_FULL_MS) {
+    const right = 'at most 1826 days'
+    throw invalid('WEIR_INVALID_POLICY', `${algorithm}: maxWait`, maxWait, right, typeof maxWait)
+  }
+  // Debts past the limit are counted that far, too, so it is never less than a span.
+  const wait = Math.max(span, (waitMs ?? 0) * TICKS_PER_MS)
+  const scale = durationText(fullMs)
+  return makePolicy({
+    name: options.name,
+    algorithm,
+    limit: capacity,
+    windowMs: span / TICKS_PER_MS,
+    timeScale: waitMs === undefined ? scale : withWait(scale, waitMs),
+    unitMs: price / TICKS_PER_MS,
+    maxWaitMs: waitMs ?? fullMs,
+    kernel: bucket,
+    numbers: [capacity, span, wait],
+    options,
+  })
+}
+
+/**
+ * The policy as one that reserves turns so far ahead, if it does not yet. It stays as it is where
+ * it was made with a `maxWait`, or is no bucket.
+ */
+export function reservingAhead(policy: Policy, ms: number): Policy {
+  const { maxWaitMs, timeScale, numbers, kernel } = policy
+  const isGiven = timeScale !== durationText(maxWaitMs)
+  if (kernel?.within === undefined || isGiven || ms <= maxWaitMs) return policy
+  const [limit, span] = numbers as BucketNumbers
+  const waitMs = Math.min(ms, MAX_FULL_MS)
+  const wait = Math.max(span, waitMs * TICKS_PER_MS)
+  const parts = { maxWaitMs: waitMs, timeScale: withWait(timeScale, waitMs) }
+  return changed(policy, { ...parts, numbers: [limit, span, wait] })
+}
+
+function withWait(scale: string, waitMs: number): string {
+  return `${scale}-wait-${durationText(waitMs)}`
+}
