@@ -27,8 +27,7 @@ export interface MarkBounds {
 export class KeyMarks {
   readonly #slackMs: number
   readonly #most: number
-  /** Made for the first one: most stores never have any. */
-  #states: States | undefined
+  readonly states: States
   /** Those that made room, the latest of each. */
   readonly #others: Mark = { forgottenUs: 0, gaveUs: 0 }
   /** What was found last. */
@@ -37,6 +36,7 @@ export class KeyMarks {
   constructor({ maxKeys, slackMs }: MarkBounds) {
     this.#slackMs = slackMs
     this.#most = Math.max(maxKeys, LEAST)
+    this.states = new States({ width: WIDTH, maxKeys: this.#most, keepsTexts: false })
   }
 
   /** @param id of the table */
@@ -47,17 +47,10 @@ export class KeyMarks {
     }
   }
 
-  get count(): number {
-    return this.#states?.count ?? 0
-  }
-
-  get bytes(): number {
-    return this.#states?.bytes ?? 0
-  }
-
   of(key: string): Mark {
-    const states = this.#states
-    if (states === undefined || states.find(key) < 0) return this.#others
+    const { states } = this
+    // Most stores never have any.
+    if (states.count === 0 || states.find(key) < 0) return this.#others
     const found = this.#found
     found.forgottenUs = states.cells[states.offset + FORGOTTEN] as number
     found.gaveUs = states.cells[states.offset + GAVE] as number
@@ -65,8 +58,7 @@ export class KeyMarks {
   }
 
   set(key: string, { forgottenUs, gaveUs }: Mark, nowMs: number, lifeMs: number): void {
-    this.#states ??= new States({ width: WIDTH, maxKeys: this.#most, keepsTexts: false })
-    const states = this.#states
+    const { states } = this
     const known = this.of(key)
     // As in Redis, where the clock has stepped back the last refund counts, not the latest.
     const latest = {
@@ -77,7 +69,7 @@ export class KeyMarks {
     const slot = states.find(key)
     if (slot >= 0) until = Math.max(until, states.untilOf(slot))
     else {
-      this.#makeRoom(states, nowMs)
+      this.#makeRoom(nowMs)
       states.add(key)
     }
     states.cells[states.offset + FORGOTTEN] = latest.forgottenUs
@@ -85,12 +77,8 @@ export class KeyMarks {
     states.keep(until, undefined)
   }
 
-  /** As that of a table. */
-  sweep(nowMs: number, looks: number, most: number): void {
-    this.#states?.sweep(nowMs, looks, most)
-  }
-
-  #makeRoom(states: States, nowMs: number): void {
+  #makeRoom(nowMs: number): void {
+    const { states } = this
     states.sweep(nowMs, 2, 2)
     while (states.count >= this.#most) {
       let oldest = -1
@@ -103,11 +91,12 @@ export class KeyMarks {
         if (atUs < oldestUs) oldest = slot
         oldestUs = Math.min(atUs, oldestUs)
       }
-      if (oldest >= 0) this.#merge(states, oldest, oldestUs)
+      if (oldest >= 0) this.#merge(oldest, oldestUs)
     }
   }
 
-  #merge(states: States, slot: number, atUs: number): void {
+  #merge(slot: number, atUs: number): void {
+    const { states } = this
     states.select(slot)
     const { cells, offset } = states
     const others = this.#others

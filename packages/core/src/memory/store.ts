@@ -94,13 +94,9 @@ export function memoryStoreOf({
     return { counters, readings, keys: [] as string[] }
   }
 
-  /** Without its counters, each limit would begin anew. */
-  function mustBeOpen(): void {
-    if (closed) throw storeClosed()
-  }
-
   function decided(request: StoreRequest): StoreResult {
-    mustBeOpen()
+    // Without its counters, each limit would begin anew.
+    if (closed) throw storeClosed()
     const { target } = request
     const { counters, readings, keys } = preparedOf(target.policySet)
     const nowUs = clock.nowUs()
@@ -111,7 +107,7 @@ export function memoryStoreOf({
   }
 
   function reset(target: Target): void {
-    mustBeOpen()
+    if (closed) throw storeClosed()
     const nowUs = clock.nowUs()
     target.policySet.policies.forEach((policy, i) => {
       // Where there is no table, nothing that was charged still counts.
@@ -131,10 +127,10 @@ export function memoryStoreOf({
     [LAYER]: layer,
     stats() {
       let keys = 0
-      let { bytes } = marks
+      let { bytes } = marks.states
       for (const table of tables.values()) {
-        keys += table.size
-        bytes += table.bytes
+        keys += table.states.count
+        bytes += table.states.bytes
       }
       const memory = { keys, bytes, evictions: evictions.count }
       return { kind: 'memory', nodes: [], instances: 1, unreconciled: 0, events: {}, memory }

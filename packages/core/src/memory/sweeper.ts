@@ -38,7 +38,7 @@ export function sweeper(
     } catch {
       // The user's clock failed. Decisions report that; here no key is taken to be over.
     }
-    marks?.sweep(nowMs, DROPS, DROPS)
+    marks?.states.sweep(nowMs, DROPS, DROPS)
     let looks = LOOKS
     let drops = DROPS
     const before = tables.size
@@ -46,12 +46,12 @@ export function sweeper(
     for (const [id, table] of tables) {
       if (left === 0 || looks <= 0 || drops <= 0) break
       left -= 1
-      const some = Math.min(looks, table.size)
-      drops -= table.sweep(nowMs, some, drops)
+      const some = Math.min(looks, table.states.count)
+      drops -= table.states.sweep(nowMs, some, drops)
       looks -= some + 1
       // Behind those that this slice does not come to: the next one begins with them.
       tables.delete(id)
-      if (table.size > 0) tables.set(id, table)
+      if (table.states.count > 0) tables.set(id, table)
     }
     if (tables.size < before) tablesDropped()
     if (tables.size > 0) later(drops > 0 && looks > 0 ? EVERY_MS : SOON_MS)

@@ -29,7 +29,7 @@ export interface Bounds {
 export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
-  readonly #states: States
+  readonly states: States
   /** For looking at keys that nobody asked about: the policies that have this name, or the last of
    *  them. */
   readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
@@ -53,16 +53,7 @@ export class MemoryTable implements Table {
     const width = kernel.width === 0 ? KEPT_OF_LOG : kernel.width
     this.#log = new Float64Array(kernel.width === 0 ? SMALL_LOG : 0)
     const { keys, maxKeys } = bounds
-    this.#states = new States({ width, maxKeys, keepsTexts: keys === 'exact' })
-  }
-
-  get size(): number {
-    return this.#states.count
-  }
-
-  /** Of all states, without the texts of keys. */
-  get bytes(): number {
-    return this.#states.bytes
+    this.states = new States({ width, maxKeys, keepsTexts: keys === 'exact' })
   }
 
   /** Makes numbers known that its states are judged by. */
@@ -74,26 +65,26 @@ export class MemoryTable implements Table {
 
   read(scratch: Scratch, key: string, nowUs: number): number {
     const slot = this.#slotOf(key, nowUs)
-    if (slot >= 0) this.#kernel.read(scratch, this.#cellsOf(), this.#states.offset, nowUs)
+    if (slot >= 0) this.#kernel.read(scratch, this.#cellsOf(), this.states.offset, nowUs)
     else this.#kernel.read(scratch, undefined, 0, nowUs)
     return slot
   }
 
   #slotOf(key: string, nowUs: number): number {
-    const slot = this.#states.find(key)
+    const slot = this.states.find(key)
     if (slot >= 0) return slot
     this.#victim = -1
-    if (this.#states.count < this.#bounds.maxKeys) return -1
-    const overflow = this.#states.find(OVERFLOW)
+    if (this.states.count < this.#bounds.maxKeys) return -1
+    const overflow = this.states.find(OVERFLOW)
     this.#victim = this.#findVictim(overflow, nowUs)
     if (this.#victim >= 0) return -1
-    if (overflow >= 0) this.#states.select(overflow)
+    if (overflow >= 0) this.states.select(overflow)
     return overflow
   }
 
   /** Of the slot that was looked up last. */
   #cellsOf(): Cells {
-    const { cells, offset, large } = this.#states
+    const { cells, offset, large } = this.states
     if (this.#kernel.width > 0) return cells
     if (large !== undefined) return large
     for (let i = 0; i < KEPT_OF_LOG; i += 1) this.#log[i] = cells[offset + i] as number
@@ -102,7 +93,7 @@ export class MemoryTable implements Table {
 
   write(scratch: Scratch, key: string, known: number, nowMs: number, resetMs: number): void {
     const kernel = this.#kernel
-    const states = this.#states
+    const states = this.states
     if (known < 0) {
       if (this.#victim >= 0) {
         states.remove(this.#victim)
@@ -121,31 +112,25 @@ export class MemoryTable implements Table {
   }
 
   #writeLog(scratch: Scratch, until: number): void {
-    const { cells, offset } = this.#states
+    const { cells, offset } = this.states
     const log = this.#kernel.write(scratch, this.#log, 0)
     const isSmall = log[RUNS] === 1
     for (let i = 0; isSmall && i < KEPT_OF_LOG; i += 1) cells[offset + i] = log[i] as number
-    this.#states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
+    this.states.keep(until, isSmall ? undefined : log === this.#log ? log.slice() : log)
   }
 
   remove(_key: string, slot: number): void {
-    this.#states.remove(slot)
+    this.states.remove(slot)
   }
 
   /** Forgets a key on purpose. */
   reset(key: string, nowUs: number): void {
-    const slot = this.#states.find(key)
+    const slot = this.states.find(key)
     const nowMs = nowUs / 1_000
-    const lifeMs = slot < 0 ? 0 : endMsOf(this.#states.untilOf(slot)) - nowMs
+    const lifeMs = slot < 0 ? 0 : endMsOf(this.states.untilOf(slot)) - nowMs
     const mark = { forgottenUs: nowUs, gaveUs: 0 }
     this.marks.set(key, mark, nowMs, Math.max(lifeMs, FORGOTTEN_MS))
     if (slot >= 0) this.remove(key, slot)
-  }
-
-  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
-   *  many those were. */
-  sweep(nowMs: number, looks: number, most: number = looks): number {
-    return this.#states.sweep(nowMs, looks, most)
   }
 
   /**
@@ -158,7 +143,7 @@ export class MemoryTable implements Table {
     let most = 0
     this.#isEviction = true
     for (let step = 0; step < CANDIDATES; step += 1) {
-      const slot = this.#states.walk()
+      const slot = this.states.walk()
       if (slot < 0 || slot === overflow) continue
       const left = this.#leftOf(slot, nowUs)
       if (left === Number.POSITIVE_INFINITY) {
@@ -177,9 +162,9 @@ export class MemoryTable implements Table {
    *  it is over. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
-    this.#states.select(slot)
+    this.states.select(slot)
     for (const { scratch } of this.#probes) {
-      this.#kernel.read(scratch, this.#cellsOf(), this.#states.offset, nowUs)
+      this.#kernel.read(scratch, this.#cellsOf(), this.states.offset, nowUs)
       const left = Math.max(0, scratch.limit - this.#kernel.used(scratch))
       if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
     }

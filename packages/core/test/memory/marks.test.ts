@@ -117,7 +117,7 @@ describe('marks', () => {
     const marks = marksOf()
     for (let i = 0; i < 2 * MOST; i += 1)
       marks.set(`k${i}`, { forgottenUs: 1_000 + i, gaveUs: 2_000 + i }, NOW_MS, 60_000)
-    expect(marks.count).toBe(MOST)
+    expect(marks.states.count).toBe(MOST)
     let kept = 0
     for (let i = 0; i < 2 * MOST; i += 1) {
       const { forgottenUs, gaveUs } = marks.of(`k${i}`)
@@ -134,25 +134,25 @@ describe('marks', () => {
     const marks = marksOf(1_000)
     for (let i = 0; i < 1_000; i += 1)
       marks.set(`k${i}`, { forgottenUs: 1, gaveUs: 2 }, NOW_MS, i < 500 ? 5_000 : 9_000)
-    const { bytes } = marks
+    const { bytes } = marks.states
     const sweep = (nowMs: number) => {
-      for (let slice = 0; slice < 100; slice += 1) marks.sweep(nowMs, 1_000, 1_000)
+      for (let slice = 0; slice < 100; slice += 1) marks.states.sweep(nowMs, 1_000, 1_000)
     }
     sweep(NOW_MS + 5_999)
-    expect(marks.count).toBe(1_000)
+    expect(marks.states.count).toBe(1_000)
     sweep(NOW_MS + 6_500)
-    expect(marks.count).toBe(500)
+    expect(marks.states.count).toBe(500)
     expect(marks.of('k1')).toMatchObject({ forgottenUs: 0, gaveUs: 0 })
     sweep(NOW_MS + 10_500)
-    expect(marks.count).toBe(0)
-    expect(marks.bytes).toBeLessThan(bytes / 10)
+    expect(marks.states.count).toBe(0)
+    expect(marks.states.bytes).toBeLessThan(bytes / 10)
   })
 
   test('live as long as the longest of what they are about', () => {
     const marks = marksOf()
     marks.set('k', { forgottenUs: 7, gaveUs: 0 }, NOW_MS, 90_000)
     marks.set('k', { forgottenUs: 0, gaveUs: 9 }, NOW_MS, 1_000)
-    marks.sweep(NOW_MS + 89_000, 100, 100)
+    marks.states.sweep(NOW_MS + 89_000, 100, 100)
     expect(marks.of('k')).toMatchObject({ forgottenUs: 7, gaveUs: 9 })
   })
 })

@@ -78,7 +78,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     const ask = asking(table, bucket, HOURLY)
     for (let i = 0; i < 100; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
     for (let i = 0; i < 1_000_000; i += 1) ask(`made-up-${i}`)
-    expect(table.size).toBeLessThanOrEqual(20_000)
+    expect(table.states.count).toBeLessThanOrEqual(20_000)
     for (let i = 0; i < 100; i += 1) expect(ask(`exhausted-${i}`)).toBe(-1)
   })
 
@@ -88,7 +88,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     for (let i = 0; i < 1_000; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
     for (let i = 0; i < 5; i += 1) expect(ask(`new-${i}`)).toBe(4 - i)
     for (let i = 5; i < 1_000; i += 1) expect(ask(`new-${i}`)).toBe(-1)
-    expect(table.size).toBe(1_001)
+    expect(table.states.count).toBe(1_001)
   })
 
   test('has one shared bucket, also when keys come to make room again', () => {
@@ -100,7 +100,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     const later = NOW_MS + HOUR_MS
     for (let i = 0; i < 50; i += 1) ask(`new-${i}`, later)
     expect(ask('new-49', later)).toBe(3)
-    expect(table.size).toBeLessThanOrEqual(101)
+    expect(table.states.count).toBeLessThanOrEqual(101)
   })
 
   test('asks its kernel about a handful of keys at the most, whatever a call does', () => {
@@ -147,17 +147,17 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(full).toBeLessThan(200_000 * 40)
 
     const later = NOW_MS + 1.5 * HOUR_MS
-    for (let slice = 0; slice < 100 && table.size > 200; slice += 1) {
-      const { size } = table
-      const dropped = table.sweep(later, 20_000, 4_000)
+    for (let slice = 0; slice < 100 && table.states.count > 200; slice += 1) {
+      const { count: size } = table.states
+      const dropped = table.states.sweep(later, 20_000, 4_000)
       expect(dropped).toBeLessThanOrEqual(4_000)
-      expect(table.size).toBe(size - dropped)
+      expect(table.states.count).toBe(size - dropped)
     }
-    expect(table.size).toBe(200)
+    expect(table.states.count).toBe(200)
     for (let i = 0; i < 200_000; i += 1_000) expect(ask(`key-${i}`, later)).toBe(2)
     expect(collect() - before).toBeLessThan(full / 10)
 
-    while (table.size > 0) table.sweep(later + 10 * HOUR_MS, 1_000)
+    while (table.states.count > 0) table.states.sweep(later + 10 * HOUR_MS, 1_000, 1_000)
     expect(collect() - before).toBeLessThan(10_000)
   })
 
@@ -167,7 +167,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     let most = 0
     for (let i = 0; i < 200_000; i += 1) {
       ask(`key-${i}`, NOW_MS + i)
-      most = Math.max(most, table.size)
+      most = Math.max(most, table.states.count)
     }
     // A thousand are of use at a time, another 256 are kept for being counted in such steps.
     expect(most).toBeLessThan(5_000)
@@ -186,8 +186,8 @@ describe('a table whose numbers change under one name', () => {
       const askLong = asking(table, kernel as Kernel, long)
       expect(askLong('k')).toBe(4)
       for (let i = 0; i < 1_000; i += 1) askShort(`other-${i}`, NOW_MS + 10 * i)
-      table.sweep(NOW_MS + 60_000, 5_000)
-      expect(table.size).toBe(1)
+      table.states.sweep(NOW_MS + 60_000, 5_000, 5_000)
+      expect(table.states.count).toBe(1)
       expect(askLong('k', NOW_MS + 60_000)).toBe(3)
     },
   )
@@ -227,7 +227,7 @@ describe('the sweeper', () => {
         sweeping.start()
       }
       expect(vi.getTimerCount()).toBe(1)
-      const sizes = () => tables.reduce((sum, { size }) => sum + size, 0)
+      const sizes = () => tables.reduce((sum, { states }) => sum + states.count, 0)
       let before = sizes()
       expect(before).toBe(90_000)
       let slices = 0
@@ -286,10 +286,10 @@ describe('the sweeper', () => {
       const sweeping = sweeper(byId([table]), clock, processTime, () => {})
       sweeping.start()
       vi.advanceTimersByTime(2 * HOUR_MS)
-      expect(table.size).toBe(1)
+      expect(table.states.count).toBe(1)
       broken = false
       vi.advanceTimersByTime(1_000)
-      expect(table.size).toBe(0)
+      expect(table.states.count).toBe(0)
       expect(vi.getTimerCount()).toBe(0)
     } finally {
       vi.useRealTimers()
