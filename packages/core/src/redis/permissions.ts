@@ -8,17 +8,9 @@ import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
 import type { Connection } from './connection.js'
 
-/**
- * Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
- */
-const IN_SCRIPTS = [
-  'TIME',
-  'SET K 1 PX 1000',
-  'GET K',
-  'INCRBY K 1',
-  'PTTL K',
-  'PEXPIRE K 1000',
-  'DEL K',
+// Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
+const STRINGS = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000', 'DEL K']
+const LISTS = [
   'RPUSH K 1',
   'LPUSH K 1',
   'LSET K 0 1',
@@ -26,11 +18,9 @@ const IN_SCRIPTS = [
   'LLEN K',
   'LTRIM K 0 0',
   'LPOP K',
-  'ZADD K 1 1',
-  'ZRANGE K 0 0',
-  'ZREMRANGEBYSCORE K 0 0',
-  'ZREM K 1',
 ]
+const SORTED_SETS = ['ZADD K 1 1', 'ZRANGE K 0 0', 'ZREMRANGEBYSCORE K 0 0', 'ZREM K 1']
+const IN_SCRIPTS = ['TIME', ...STRINGS, ...LISTS, ...SORTED_SETS]
 
 const NAMES = IN_SCRIPTS.map((line) => line.split(' ', 1)[0] as string)
 
@@ -78,21 +68,15 @@ export function permissions(
     let refused = isSure ? reasonOf(error) : ''
     try {
       const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]
-      const errors = (await withDeadline(
-        connection.call('eval', args),
-        deadlineMs,
-        time,
-        'Redis',
-      )) as unknown[]
+      const reply = connection.call('eval', args)
+      const errors = (await withDeadline(reply, deadlineMs, time, 'Redis')) as unknown[]
       refused = NAMES.filter((_, i) => REFUSAL.test(String(errors[i]))).join(', ') || refused
     } catch {
       tried.delete(isSure)
     }
     if (isWarned || refused === '') return
     isWarned = true
-    const commands = connection.database === 0 ? COMMANDS : [...COMMANDS, 'SELECT']
-    const allowed = commands.map((name) => `+${name.toLowerCase()}`).join(' ')
-    const remedy = `run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${allowed}`
+    const remedy = remedyFor(connection, prefix, COMMANDS)
     warn('WEIR_NOT_PERMITTED', `Redis does not permit what Weir needs: ${refused}; ${remedy}`)
   }
 
@@ -104,6 +88,17 @@ export function permissions(
     tried.add(isSure)
     void check(error, isSure, tagOf())
   }
+}
+
+/** What permits a user some commands. */
+export function remedyFor(
+  { database, keyPrefix }: Pick<Connection, 'database' | 'keyPrefix'>,
+  prefix: string,
+  commands: readonly string[],
+): string {
+  const all = database === 0 ? commands : [...commands, 'SELECT']
+  const allowed = all.map((name) => `+${name.toLowerCase()}`).join(' ')
+  return `run: ACL SETUSER <user> ~${keyPrefix}${prefix}:* ${allowed}`
 }
 
 /** Whether an error says that the user may not. */

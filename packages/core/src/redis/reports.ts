@@ -11,16 +11,21 @@ import type { Settings, SettingsReport } from '../settings.js'
 /** That are read at once. */
 const MOST_PROCESSES = 1_000
 
-// KEYS [1] the hash, [2] the sorted set; ARGV [1] the time in us, '' for the server's own
-const HEAD = `
-local processes, reported = KEYS[1], KEYS[2]
+// ARGV [1] the time in us, '' for the server's own
+// Sets: us, as text, and shown
+export const TIME_HEAD = `
 local us = ARGV[1]
 if us == '' then
   local time = redis.call('TIME')
   us = string.format('%d%06d', time[1], time[2])
 end
-local now = math.floor(tonumber(us) / 1000)
 local function shown(number) return string.format('%.0f', number) end
+`
+
+// KEYS [1] the hash, [2] the sorted set
+const HEAD = `${TIME_HEAD}
+local processes, reported = KEYS[1], KEYS[2]
+local now = math.floor(tonumber(us) / 1000)
 `
 
 // ARGV [2] the process, [3] its report, '' for none any more, [4] for how many ms
@@ -56,15 +61,15 @@ return reply
 `
 
 /** What the scripts call, beside those of settings: for ACLs. */
-export const REPORTS_COMMANDS = '+pexpire +zadd +zrange +zrem'
+export const REPORTS_COMMANDS: readonly string[] = ['PEXPIRE', 'ZADD', 'ZRANGE', 'ZREM']
 
-/** Runs a script on keys of settings, which end so, within `ms`. Replies of bulk strings, as
- *  texts. */
+/** Runs a script within `ms` on keys of settings: the hash itself, or those that end so. Replies of
+ *  bulk strings, as texts. */
 export type Ask = (
   source: string,
   name: string,
-  endings: readonly string[],
   args: readonly string[],
+  endings?: readonly string[],
   ms?: number,
 ) => Promise<unknown>
 
@@ -74,10 +79,10 @@ export function redisReports(ask: Ask): Required<Pick<Settings, 'report' | 'repo
   const place = `${hostname().slice(0, 64)}-${process.pid}`
   return {
     async report(name, mark, text, ttlMs) {
-      await ask(REPORT, name, ENDINGS, [`${place}-${mark}`, text, String(ttlMs)])
+      await ask(REPORT, name, [`${place}-${mark}`, text, String(ttlMs)], ENDINGS)
     },
     async reports(name) {
-      const flat = (await ask(REPORTS, name, ENDINGS, [])) as string[]
+      const flat = (await ask(REPORTS, name, [], ENDINGS)) as string[]
       const reports: SettingsReport[] = []
       for (let i = 0; i < flat.length; i += 2)
         reports.push({ process: flat[i] as string, text: flat[i + 1] as string })

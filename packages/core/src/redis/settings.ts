@@ -8,7 +8,6 @@
 // `.` or `=`.
 
 import { createHash } from 'node:crypto'
-import type { Clock } from '../base/clock.js'
 import { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
@@ -21,9 +20,9 @@ import {
   type Settings,
 } from '../settings.js'
 import type { Connection } from './connection.js'
-import { isRefusal } from './permissions.js'
-import { type Ask, REPORTS_COMMANDS, redisReports } from './reports.js'
-import type { KeyFormat } from './transport/keys.js'
+import type { RedisSettings } from './options.js'
+import { isRefusal, remedyFor } from './permissions.js'
+import { type Ask, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
  *  take a little. */
@@ -35,20 +34,14 @@ const PAGE = 200
 /** Of a version: more, and no number of Lua is sure to hold it. */
 const MOST_DIGITS = 15
 
-// KEYS [1] the hash; ARGV [1] the time in us, '' for the server's own
-// Sets: key, now, id, restored, and version: nil if no change has made it, so that somebody wrote
-// it by hand
-const HEAD = `
+// KEYS [1] the hash
+// Sets: key, id, restored, and version: nil if no change has made it, so that somebody wrote it by
+// hand
+const HEAD = `${TIME_HEAD}
 local key = KEYS[1]
-local now = ARGV[1]
-if now == '' then
-  local time = redis.call('TIME')
-  now = string.format('%d%06d', time[1], time[2])
-end
 local function numberIn(digits)
   return #digits <= ${MOST_DIGITS} and string.match(digits, '^%d+$') and tonumber(digits) or nil
 end
-local function shown(number) return string.format('%.0f', number) end
 local function placeOf(n) return string.format('~%d', n % ${REMEMBERED_CHANGES}) end
 local function logged(n)
   local change = redis.call('HGET', key, placeOf(n)) or ''
@@ -72,7 +65,7 @@ end
 const NEWS = `${WITH_VERSION}
 local known = tonumber(ARGV[3])
 local first = math.max(1, version - ${REMEMBERED_CHANGES - 1})
-local reply = { now, id, shown(version), shown(restored), '1' }
+local reply = { us, id, shown(version), shown(restored), '1' }
 if known then
   local isKnown = known == version and ARGV[2] == id or known == 0 and first == 1
   if known >= first and known < version then
@@ -93,8 +86,8 @@ return reply
 const CHANGE = `${HEAD}
 local field, value = ARGV[4], ARGV[5]
 local was = redis.call('HGET', key, field) or ''
-local active = shown(tonumber(now) + ARGV[3])
-if version and was == value then return { 'same', id, shown(version), now, active, was } end
+local active = shown(tonumber(us) + ARGV[3])
+if version and was == value then return { 'same', id, shown(version), us, active, was } end
 if not version then
   version = #shown(restored) < ${MOST_DIGITS} and restored or 0
   for n = 0, ${REMEMBERED_CHANGES - 1} do
@@ -107,7 +100,7 @@ if string.sub(field, 1, 1) == '=' then
   local counted = tonumber(redis.call('HGET', key, 'counted') or 0) or 0
   if was == '' and value ~= '' then
     if counted >= tonumber(ARGV[6]) then
-      return { 'full', id, shown(version), now, active, was }
+      return { 'full', id, shown(version), us, active, was }
     end
     redis.call('HSET', key, 'counted', shown(counted + 1))
   elseif was ~= '' and value == '' then
@@ -116,15 +109,13 @@ if string.sub(field, 1, 1) == '=' then
 end
 id, version = ARGV[2], version + 1
 if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
-local change = table.concat({ shown(version), now, active, field, value, was, id }, '\\n')
+local change = table.concat({ shown(version), us, active, field, value, was, id }, '\\n')
 redis.call('HSET', key, 'id', id, 'version', shown(version), placeOf(version), change)
-return { 'changed', id, shown(version), now, active, was }
+return { 'changed', id, shown(version), us, active, was }
 `
 
 // ARGV [2] cursor
-const PAGES = `
-return redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ${PAGE})
-`
+const PAGES = `return redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ${PAGE})`
 
 // ARGV [2] the id and [3] the version that are there now, and then fields and values
 const RESTORE = `${WITH_VERSION}
@@ -134,13 +125,11 @@ for i = 4, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(#ARGV
 return 1
 `
 
-/** What the scripts call, beside TIME: for ACLs. */
-const COMMANDS = `+evalsha +eval +time +hget +hmget +hset +hdel +hscan +del ${REPORTS_COMMANDS}`
+/** What is called, beside the commands of reports: for ACLs. */
+const OWN_COMMANDS = ['EVALSHA', 'EVAL', 'TIME', 'HGET', 'HMGET', 'HSET', 'HDEL', 'HSCAN', 'DEL']
+const COMMANDS = [...OWN_COMMANDS, ...REPORTS_COMMANDS]
 
-interface SettingsOptions {
-  readonly format: KeyFormat
-  readonly clock: Clock | undefined
-  readonly deadlineMs: number
+interface SettingsOptions extends Pick<RedisSettings, 'format' | 'clock' | 'deadlineMs'> {
   readonly time: Time
 }
 
@@ -148,9 +137,6 @@ function askingBy(
   connection: Connection,
   { format: { prefix }, clock, deadlineMs, time }: SettingsOptions,
 ): Ask {
-  const keysOf = (name: string, endings: readonly string[]): string[] =>
-    endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
-
   async function call(source: string, args: string[]): Promise<unknown> {
     // Not for as long as a request may wait, but until the deadline of the call.
     await connection.attempt()
@@ -164,18 +150,15 @@ function askingBy(
     }
   }
 
-  return async (source, name, endings, args, ms = Math.max(DEADLINE_MS, deadlineMs)) => {
+  return async (source, name, args, endings = [''], ms = Math.max(DEADLINE_MS, deadlineMs)) => {
     const now = clock === undefined ? '' : String(clock.nowUs())
-    const keys = keysOf(name, endings)
+    const keys = endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
     try {
       const reply = call(source, [String(keys.length), ...keys, now, ...args])
       return textsOf(await withDeadline(reply, ms, time, 'Redis'))
     } catch (error) {
       if (error instanceof StoreError) throw error
-      const commands = connection.database === 0 ? COMMANDS : `${COMMANDS} +select`
-      const remedy = isRefusal(error)
-        ? `; run: ACL SETUSER <user> ~${connection.keyPrefix}${prefix}:* ${commands}`
-        : ''
+      const remedy = isRefusal(error) ? `; ${remedyFor(connection, prefix, COMMANDS)}` : ''
       const what = `Redis could not say or change the settings of "${name}"`
       const problem = `${what}: ${reasonOf(error)}${remedy}`
       throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
@@ -185,12 +168,10 @@ function askingBy(
 
 export function redisSettings(connection: Connection, options: SettingsOptions): Settings {
   const { format } = options
-  const askOf = askingBy(connection, options)
-  const ask = (source: string, name: string, args: readonly string[], ms?: number) =>
-    askOf(source, name, [''], args, ms)
+  const ask = askingBy(connection, options)
 
   return {
-    ...redisReports(askOf),
+    ...redisReports(ask),
     async news(name, since) {
       const args = [since?.id ?? '', since === undefined ? '' : String(since.version)]
       const reply = (await ask(NEWS, name, args)) as string[]
@@ -198,8 +179,8 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
       const numbers = { version: Number(version), restored: Number(restored) }
       const readable = changes.map(changeOf).filter(isReadable)
       const isAll = isComplete !== '' && readable.length === changes.length
-      const base = { nowUs: Number(now), id, ...numbers }
-      return { ...base, changes: isAll || since === undefined ? readable : undefined }
+      const known = isAll || since === undefined ? readable : undefined
+      return { nowUs: Number(now), id, ...numbers, changes: known }
     },
     async page(name, cursor) {
       const [next, flat] = (await ask(PAGES, name, [cursor])) as [string, string[]]
@@ -213,17 +194,10 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
     async change(name, { id, leadUs, field, value, most }) {
       const args = [id, String(leadUs), field, value, String(most)]
       const reply = (await ask(CHANGE, name, args)) as string[]
-      const [outcome, known = '', version, now, active, was = ''] = reply
-      return {
-        outcome: outcome as SettingAnswer['outcome'],
-        id: known,
-        version: Number(version),
-        nowUs: Number(now),
-        activeUs: Number(active),
-        field,
-        value,
-        was,
-      }
+      const [given, known = '', version, now, active, was = ''] = reply
+      const outcome = given as SettingAnswer['outcome']
+      const numbers = { version: Number(version), nowUs: Number(now), activeUs: Number(active) }
+      return { ...numbers, outcome, id: known, field, value, was }
     },
     async restore(name, over, { id, version, restored, fields, changes }) {
       const all = [...fields]
@@ -232,7 +206,7 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
       const log = changes.map((each) => [`~${each.version % REMEMBERED_CHANGES}`, textOf(each)])
       const written = [...Object.entries(head), ...log, ...all].flat().map(String)
       const args = [over.id, String(over.version), ...written]
-      return Number(await ask(RESTORE, name, args, RESTORING_MS)) === 1
+      return Number(await ask(RESTORE, name, args, [''], RESTORING_MS)) === 1
     },
     hidden: format.isSecret ? format.part : undefined,
   }
@@ -258,10 +232,6 @@ function textsOf(reply: unknown): unknown {
   return String(reply)
 }
 
-const shas = new Map<string, string>()
-
 function shaOf(source: string): string {
-  const sha = shas.get(source) ?? createHash('sha1').update(source).digest('hex')
-  shas.set(source, sha)
-  return sha
+  return createHash('sha1').update(source).digest('hex')
 }

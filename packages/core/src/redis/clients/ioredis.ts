@@ -3,7 +3,7 @@
 
 import type { Time } from '../../base/time.js'
 import type { Connection } from '../connection.js'
-import { attemptOf, connectLazily } from './ioredis/attempt.js'
+import { attemptOf } from './ioredis/attempt.js'
 import { databaseNumber, selectionOf } from './ioredis/database.js'
 import { placeOfClient } from './ioredis/place.js'
 import { type NodeConnection, sendingBy } from './ioredis/sending.js'
@@ -37,7 +37,9 @@ export function ioredisConnection(
     return (client as Pool).connectionPool?.getInstanceByKey?.(node)
   }
 
-  function watchHandshake(): void {
+  /** Lets a lazy client begin, and watches the handshake. */
+  function begin(): void {
+    if (client.status === 'wait') client.connect?.().catch(() => {})
     if (client.status === 'connect') watch(client as NodeConnection)
   }
 
@@ -79,13 +81,11 @@ export function ioredisConnection(
     unready() {
       const { status } = client
       if (status === undefined || status === 'ready') return undefined
-      connectLazily(client)
-      watchHandshake()
+      begin()
       return `the client is ${client.status}`
     },
     attempt() {
-      connectLazily(client)
-      watchHandshake()
+      begin()
       return attemptOf(client)
     },
   }

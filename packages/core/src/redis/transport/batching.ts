@@ -1,6 +1,6 @@
 // Requests of one turn of the event loop travel in one call of the driver, and equal ones as one.
 
-import { type CallMode, traitsOf } from '../../algorithms/modes.js'
+import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { idWithKeep } from '../../base/key-text.js'
@@ -8,9 +8,9 @@ import type { Time } from '../../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../../layer.js'
 import { areOne } from '../../request.js'
 import type { PolicySet } from '../../store.js'
-import { type Call, callModeOf, type Entry, type PreparedScript, prepareScript } from './call.js'
+import { type Call, callModeOf, JoinedEntry, OpenCall, prepareScript } from './call.js'
 import type { KeyFormat } from './keys.js'
-import type { Nodes, RedisNode } from './nodes.js'
+import type { Nodes } from './nodes.js'
 
 /**
  * Requests in a call at the most. More would save neither side anything, and with several calls on
@@ -19,70 +19,6 @@ import type { Nodes, RedisNode } from './nodes.js'
  * 0.1 ms for each policy.
  */
 const MAX_REQUESTS = 32
-/** Of a call that was not sent yet. */
-const NONE: readonly string[] = []
-
-class OpenCall implements Call {
-  readonly prepared: PreparedScript
-  readonly slot: number
-  readonly mode: CallMode
-  readonly nowUs: number | undefined
-  readonly entries: JoinedEntry[]
-  /** Those that equal requests join, by `idOfSingle`; undefined while there is one entry at the
-   *  most: a request that comes alone needs no Map. */
-  singles: Map<string, JoinedEntry> | undefined = undefined
-  isOpen = true
-  /** The next open one of its slot. */
-  next: OpenCall | undefined
-  node: RedisNode | undefined = undefined
-  args: readonly string[] = NONE
-  sentAtMs = 0
-  periodUs: number | undefined = undefined
-  isSecond: boolean | undefined = undefined
-
-  constructor(
-    prepared: PreparedScript,
-    slot: number,
-    mode: CallMode,
-    nowUs: number | undefined,
-    first: JoinedEntry,
-    next: OpenCall | undefined,
-  ) {
-    this.prepared = prepared
-    this.slot = slot
-    this.mode = mode
-    this.nowUs = nowUs
-    this.entries = ONE.slice()
-    this.entries[0] = first
-    this.next = next
-  }
-}
-
-/**
- * A class, and an array that is a copy: V8 keeps account of each literal and, where most of its
- * first hundred objects are alive when it collects, allocates all later ones where only a major
- * collection frees them. While one key is hot, few entries are made. The first ones of distinct
- * keys after it come many at a time, and all later ones would keep their decisions alive.
- */
-class JoinedEntry implements Entry {
-  readonly request: LayerRequest
-  readonly first: Pending
-  others: Pending[] = NOBODY
-
-  constructor(request: LayerRequest, first: Pending) {
-    this.request = request
-    this.first = first
-  }
-
-  join(pending: Pending): void {
-    if (this.others === NOBODY) this.others = NOBODY.slice()
-    this.others.push(pending)
-  }
-}
-/** Of an entry that no other request has joined. */
-const NOBODY: Pending[] = []
-/** With room for one. */
-const ONE = [undefined] as unknown as JoinedEntry[]
 
 export interface BatchingOptions {
   readonly format: KeyFormat
@@ -113,8 +49,7 @@ export function batching(
 
   function ask(request: LayerRequest, pending: Pending): void {
     const { target } = request
-    const isPlain = request.atLeast === undefined && request.keep === undefined
-    const mode = isPlain ? request.mode : callModeOf(request)
+    const mode = callModeOf(request)
     let nowUs: number | undefined
     try {
       nowUs = clock?.nowUs()

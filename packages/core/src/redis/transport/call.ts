@@ -37,13 +37,35 @@ export function prepareScript(format: KeyFormat, policySet: PolicySet): Prepared
   }
 }
 
-/** A request and who made it; or equal ones, which are decided as one. */
-export interface Entry {
+/**
+ * A class, and an array that is a copy: V8 keeps account of each literal and, where most of its
+ * first hundred objects are alive when it collects, allocates all later ones where only a major
+ * collection frees them. While one key is hot, few entries are made. The first ones of distinct
+ * keys after it come many at a time, and all later ones would keep their decisions alive.
+ */
+export class JoinedEntry {
   readonly request: LayerRequest
   readonly first: Pending
   /** Those of equal requests, in the order in which they came. */
-  readonly others: readonly Pending[]
+  others: Pending[] = NOBODY
+
+  constructor(request: LayerRequest, first: Pending) {
+    this.request = request
+    this.first = first
+  }
+
+  join(pending: Pending): void {
+    if (this.others === NOBODY) this.others = NOBODY.slice()
+    this.others.push(pending)
+  }
 }
+/** Of an entry that no other request has joined. */
+const NOBODY: Pending[] = []
+/** With room for one. */
+const ONE = [undefined] as unknown as JoinedEntry[]
+
+/** A request and who made it; or equal ones, which are decided as one. */
+export type Entry = Readonly<Pick<JoinedEntry, 'request' | 'first' | 'others'>>
 
 /** Requests that say more than their costs are of modes of their own. */
 export function callModeOf({ mode, atLeast, keep }: LayerRequest): CallMode {
@@ -53,22 +75,53 @@ export function callModeOf({ mode, atLeast, keep }: LayerRequest): CallMode {
   return changes ? 'reserve' : 'preview'
 }
 
-/** Requests of one policy set and mode, which are decided in order. */
-export interface Call {
+/** Of a call that was not sent yet. */
+const NONE: readonly string[] = []
+
+/** Requests of one policy set and mode, which are decided in order; more may join them. */
+export class OpenCall {
   readonly prepared: PreparedScript
   readonly slot: number
   readonly mode: CallMode
   /** The instant of the requests, if the clock is injected: a call has one. */
   readonly nowUs: number | undefined
-  readonly entries: readonly Entry[]
+  readonly entries: JoinedEntry[]
+  /** Those that equal requests join, by what these have in common; undefined while there is one
+   *  entry at the most: a request that comes alone needs no Map. */
+  singles: Map<string, JoinedEntry> | undefined = undefined
+  isOpen = true
+  /** The next open one of its slot. */
+  next: OpenCall | undefined
   /** Once it is sent: to which node, with which arguments of EVALSHA, and when. */
-  node: RedisNode | undefined
-  args: readonly string[]
-  sentAtMs: number
+  node: RedisNode | undefined = undefined
+  args: readonly string[] = NONE
+  sentAtMs = 0
   /** Of calendar periods, if the clock is not injected: the server's time, as it is guessed or, the
    *  second time, as the server has named it. */
-  periodUs?: number | undefined
-  isSecond?: boolean | undefined
+  periodUs?: number | undefined = undefined
+  isSecond?: boolean | undefined = undefined
+
+  constructor(
+    prepared: PreparedScript,
+    slot: number,
+    mode: CallMode,
+    nowUs: number | undefined,
+    first: JoinedEntry,
+    next: OpenCall | undefined,
+  ) {
+    this.prepared = prepared
+    this.slot = slot
+    this.mode = mode
+    this.nowUs = nowUs
+    this.entries = ONE.slice()
+    this.entries[0] = first
+    this.next = next
+  }
+}
+
+/** A call as it is sent: nobody joins it any more. */
+export interface Call extends Omit<OpenCall, 'entries' | 'singles' | 'isOpen' | 'next'> {
+  readonly entries: readonly Entry[]
 }
 
 /** The arguments begin with the name of the script and the number of the keys. */

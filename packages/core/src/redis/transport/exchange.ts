@@ -96,10 +96,8 @@ export class Exchange {
   /** The server is in other calendar periods than those it was given. */
   #askAgain(call: Call, nowUs: number): void {
     if (call.isSecond) {
-      this.#failed(
-        call,
-        new Error('the clock of the server left a calendar period twice in a call'),
-      )
+      const why = 'the clock of the server left a calendar period twice in a call'
+      this.#failed(call, new Error(why))
       return
     }
     call.isSecond = true

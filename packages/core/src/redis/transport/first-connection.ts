@@ -8,11 +8,12 @@ import type { Connection } from '../connection.js'
 export class FirstConnection {
   /** It is made, or was given up. */
   isOver = false
+  /** Gives it up. */
+  close = (): void => {}
   readonly #connection: Pick<Connection, 'attempt' | 'unready'>
   readonly #deadlineMs: number
   readonly #time: Time
   readonly #closed: Promise<void>
-  #close = (): void => {}
   #waiting: Promise<void> | undefined
 
   /** @param deadlineMs how long it is waited for, from the first request on */
@@ -21,7 +22,7 @@ export class FirstConnection {
     this.#deadlineMs = deadlineMs
     this.#time = time
     this.#closed = new Promise((resolve) => {
-      this.#close = resolve
+      this.close = resolve
     })
   }
 
@@ -52,9 +53,5 @@ export class FirstConnection {
   /** Why a call would not be sent now, and would not wait to be; undefined: it would. */
   unready(): string | undefined {
     return this.wait() === undefined ? this.#connection.unready() : undefined
-  }
-
-  close(): void {
-    this.#close()
   }
 }

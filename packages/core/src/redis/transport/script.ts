@@ -22,11 +22,8 @@ const scripts = new Map<string, Script>()
 export function scriptOf({ policies }: PolicySet): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
   const id = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`)).join()
-  let script = scripts.get(id)
-  if (script === undefined) {
-    script = scriptFrom(kernels)
-    scripts.set(id, script)
-  }
+  const script = scripts.get(id) ?? scriptFrom(kernels)
+  scripts.set(id, script)
   return script
 }
 

@@ -10,10 +10,6 @@ const ENDS = ['ready', 'close', 'end']
 /** By client: all stores on a client wait for one promise, which has the listeners of one. */
 const attempts: WeakMap<RedisLike, Promise<void>> = new WeakMap()
 
-export function connectLazily(client: RedisLike): void {
-  if (client.status === 'wait') client.connect?.().catch(() => {})
-}
-
 /** The end of the attempt that is under way. Undefined: there is none, or the client does not say
  *  when one ends. */
 export function attemptOf(client: RedisLike): Promise<void> | undefined {

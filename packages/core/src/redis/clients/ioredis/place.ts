@@ -1,6 +1,7 @@
 // Where a client connects, as far as its options say. Equal texts are one place; one place may have
 // several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
 
+import { memoized } from '../../../base/cache.js'
 import type { RedisLike } from '../redis-like.js'
 import { databaseNumber } from './database.js'
 
@@ -18,9 +19,12 @@ interface Options extends Address {
   readonly name?: unknown
 }
 
-/** Numbers of clients that do not say where they connect. */
-const strangers: WeakMap<RedisLike, number> = new WeakMap()
-let lastStranger = 0
+let strangers = 0
+/** What a client is called that does not say where it connects. */
+const strangerOf = memoized((_: RedisLike) => {
+  strangers += 1
+  return `#${strangers}`
+})
 
 /** Address or nodes, database and keyPrefix. */
 export function placeOfClient(client: RedisLike): readonly string[] {
@@ -36,13 +40,7 @@ function addressOf(client: RedisLike, options: Options): string {
   if (Array.isArray(nodes)) return `${nodes.map(nodeOf).sort()} ${name ?? ''}`
   if (client.isCluster !== true && path) return String(path)
   if (client.isCluster !== true && host !== undefined) return `${host}:${port}`
-  let stranger = strangers.get(client)
-  if (stranger === undefined) {
-    lastStranger += 1
-    stranger = lastStranger
-    strangers.set(client, stranger)
-  }
-  return `#${stranger}`
+  return strangerOf(client)
 }
 
 /** A node of ioredis is an address, a port or a URL, which may have a password. */
