@@ -22,7 +22,7 @@ export function checkFits(
   policy: Policy | undefined,
 ): void {
   checkSome(processes, name)
-  const having = processes.filter((each) => has(each, field))
+  const having = processes.filter((each) => heldIn(each).isDeclared(field))
   if (having.length === 0 && processes.every(({ isWhole }) => isWhole)) {
     throw undeclared(field.name, namesOf(processes, field.kind), name, ', or --force')
   }
@@ -43,23 +43,23 @@ const heldIn = memoized((process: LiveProcess): Held => {
   return new Held(new Map(Object.entries(process.defaults)), () => {})
 })
 
-function has(process: LiveProcess, field: Field): boolean {
-  return heldIn(process).isDeclared(field)
-}
-
 /** Of named policies; or of the policies themselves, which overrides have. */
 export function namesOf(processes: Processes, kind: Field['kind']): readonly string[] {
-  const all = processes.flatMap(({ defaults }) => {
-    const policies = Object.entries(defaults)
-    return policies.map(([name, policy]) => (kind === 'policy' ? name : policy.name))
-  })
+  const all = policiesIn(processes).map(([name, policy]) =>
+    kind === 'policy' ? name : policy.name,
+  )
   return [...new Set(all)].sort()
 }
 
 /** What holds where nothing is set, in the first process that has it. */
 export function defaultOf(processes: Processes, { kind, name }: Field): Policy | undefined {
-  const all = processes.flatMap(({ defaults }) => Object.entries(defaults))
-  return all.find(([of, policy]) => (kind === 'policy' ? of : policy.name) === name)?.[1]
+  const isNamed = ([of, policy]: [string, Policy]) =>
+    (kind === 'policy' ? of : policy.name) === name
+  return policiesIn(processes).find(isNamed)?.[1]
+}
+
+function policiesIn(processes: Processes): [name: string, policy: Policy][] {
+  return processes.flatMap(({ defaults }) => Object.entries(defaults))
 }
 
 /** Names of policies, each with what holds by default and in how many processes. */
@@ -67,13 +67,11 @@ export function defaultsIn(
   processes: Processes,
 ): readonly { readonly name: string; readonly text: string; readonly count: number }[] {
   const counts = new Map<string, { name: string; text: string; count: number }>()
-  for (const { defaults } of processes) {
-    for (const [name, policy] of Object.entries(defaults)) {
-      const text = policyText(policy)
-      const known = counts.get(`${name} ${text}`) ?? { name, text, count: 0 }
-      known.count += 1
-      counts.set(`${name} ${text}`, known)
-    }
+  for (const [name, policy] of policiesIn(processes)) {
+    const text = policyText(policy)
+    const known = counts.get(`${name} ${text}`) ?? { name, text, count: 0 }
+    known.count += 1
+    counts.set(`${name} ${text}`, known)
   }
   return [...counts.values()]
 }
@@ -82,18 +80,19 @@ export function defaultsIn(
 export function remarksOn(processes: Processes, text: string): readonly string[] {
   const field = fieldOf(text)
   if (field === undefined) return ['Weir has not written it']
+  const { length } = processes
   const remarks: string[] = []
-  const lacking = processes.filter((each) => each.isWhole && !has(each, field)).length
+  const lacking = processes.filter((each) => each.isWhole && !heldIn(each).isDeclared(field)).length
   if (lacking > 0) {
-    const some = `${lacking} of ${processes.length} processes have no policy of this name`
-    remarks.push(lacking === processes.length ? 'no process has a policy of this name' : some)
+    const some = `${lacking} of ${length} processes have no policy of this name`
+    remarks.push(lacking === length ? 'no process has a policy of this name' : some)
   }
   const reasons = processes.flatMap(({ refused }) =>
     refused.filter((each) => textOfField(each as Field) === text).map(({ why }) => why),
   )
   for (const why of new Set(reasons)) {
     const count = reasons.filter((each) => each === why).length
-    remarks.push(`refused in ${count} of ${processes.length} processes: ${why}`)
+    remarks.push(`refused in ${count} of ${length} processes: ${why}`)
   }
   return remarks
 }

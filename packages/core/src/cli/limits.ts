@@ -1,12 +1,11 @@
 // What `weir limits` does with the settings of a store.
 
 import { checkedName, counterOf, type Policy } from '../algorithms/policy.js'
-import { policyFrom, policyText } from '../algorithms/policy-from.js'
+import { policyFrom, policyIn, policyText } from '../algorithms/policy-from.js'
 import { invalid, quote, typeError } from '../base/errors.js'
-import { changeField, fieldsOf, rollBack } from '../live/changes.js'
+import { changeField, fieldsOf, type NamedSettings, rollBack } from '../live/changes.js'
 import { checkNamed, overrideOf } from '../live/checks.js'
 import { type Field, fieldOf, textOfField } from '../live/fields.js'
-import type { NamedSettings } from '../live/named-settings.js'
 import { processesOf } from '../live/reports.js'
 import type { OverrideKey } from '../live/types.js'
 import type { SettingAnswer, SettingChange } from '../settings.js'
@@ -51,8 +50,7 @@ export async function listLimits(place: Place): Promise<string[]> {
   const defaults = defaultsIn(processes)
     .filter(({ name: of }) => !fields.has(textOfField({ kind: 'policy', name: of })))
     .map(({ name: of, text, count }) => {
-      const where =
-        count === processes.length ? '' : ` of ${count} of ${processes.length} processes`
+      const where = count === length ? '' : ` of ${count} of ${length} processes`
       return `${of}  ${text}; the default${where}`
     })
   // A wrong name looks like one that nothing is set of.
@@ -78,11 +76,7 @@ export async function limitsHistory({ settings, name }: Place): Promise<string[]
  * @param json undefined: back to the default
  * @throws {TypeError | RangeError} what `policyFrom` and `checkFits` throw
  */
-export async function setLimit(
-  place: Place,
-  of: string,
-  json: string | undefined,
-): Promise<string[]> {
+export async function setLimit(place: Place, of: string, json?: string): Promise<string[]> {
   const field = { kind: 'policy', name: checkedName(of, 'name of the policy') } as const
   const policy = json === undefined ? undefined : policyFrom(json)
   return change(place, field, policy)
@@ -103,7 +97,7 @@ export async function overrideLimit(
 export async function removeOverride(
   place: Place,
   key: OverrideKey,
-  of: string | undefined,
+  of?: string,
 ): Promise<string[]> {
   const [only, ...others] = of === undefined ? await overriddenBy(place, key) : [of]
   if (only === undefined || others.length > 0) {
@@ -118,13 +112,11 @@ export async function removeOverride(
 /** Names of policies that a key has overrides of, or could have. */
 async function overriddenBy(place: Place, key: OverrideKey): Promise<readonly string[]> {
   const fields = [...(await fieldsOf(place)).keys()].map(fieldOf)
-  const set = fields.filter((field) => {
-    return (
-      field !== undefined &&
-      textOfField(overrideOf(place.settings, field.name, key)) === textOfField(field)
-    )
-  })
-  if (set.length > 0) return set.map((field) => (field as Field).name).sort()
+  const isOfKey = (field: Field | undefined): field is Field =>
+    field !== undefined &&
+    textOfField(overrideOf(place.settings, field.name, key)) === textOfField(field)
+  const set = fields.filter(isOfKey)
+  if (set.length > 0) return set.map(({ name }) => name).sort()
   return namesOf(await processesOf(place), 'key')
 }
 
@@ -170,19 +162,11 @@ function sentence(
 }
 
 function countOf({ value, was }: Pick<SettingChange, 'value' | 'was'>, otherwise?: Policy): string {
-  const [before, after] = [was, value].map((each) => (each === '' ? otherwise : readable(each)))
+  const [before, after] = [was, value].map((each) => (each === '' ? otherwise : policyIn(each)))
   // Where nothing is limited, nothing is counted.
   if (before?.kernel === undefined || after?.kernel === undefined) return ''
   const isSame = counterOf(before) === counterOf(after)
   return isSame ? '; what was used counts on' : '; another time scale, so the count begins anew'
-}
-
-function readable(text: string): Policy | undefined {
-  try {
-    return policyFrom(text)
-  } catch {
-    return undefined
-  }
 }
 
 function told(value: string): string {

@@ -137,37 +137,32 @@ function misused(error: Error): CommandError {
   return Object.assign(error, { exitCode: 2 })
 }
 
-type Run = (place: Place) => Promise<string[]>
+/** By name and the number of arguments, and whether the first of them is a prefix. */
+const COMMANDS: Readonly<
+  Record<string, (place: Place, one: never, two: never) => Promise<string[]>>
+> = {
+  'list 0': listLimits,
+  'history 0': limitsHistory,
+  'set 2': setLimit,
+  'unset 1': setLimit,
+  'override 2': overrideLimit,
+  'override 2 under': overrideLimit,
+  'remove 1': removeOverride,
+  'remove 2': removeOverride,
+  'remove 1 under': removeOverride,
+  'remove 2 under': removeOverride,
+  'rollback 1': rollBackLimits,
+}
 
-function commandOf([command, ...args]: readonly string[], under: string | undefined): Run {
+function commandOf(
+  [command, ...args]: readonly string[],
+  under: string | undefined,
+): (place: Place) => Promise<string[]> {
   // A prefix stands where a key would.
-  const key = under === undefined ? undefined : { prefix: under }
-  const [one, two] = args
-  const given = `${command} ${args.length + (key === undefined ? 0 : 1)}${key ? ' under' : ''}`
-  switch (given) {
-    case 'list 0':
-      return listLimits
-    case 'history 0':
-      return limitsHistory
-    case 'set 2':
-      return (place) => setLimit(place, one as string, two)
-    case 'unset 1':
-      return (place) => setLimit(place, one as string, undefined)
-    case 'override 2':
-      return (place) => overrideLimit(place, one as string, two as string)
-    case 'override 2 under':
-      return (place) => overrideLimit(place, key ?? '', one as string)
-    case 'remove 1':
-    case 'remove 2':
-      return (place) => removeOverride(place, one as string, two)
-    case 'remove 1 under':
-    case 'remove 2 under':
-      return (place) => removeOverride(place, key ?? '', one)
-    case 'rollback 1':
-      return (place) => rollBackLimits(place, one as string)
-    default:
-      throw unknown([command, ...args].join(' '))
-  }
+  const all = under === undefined ? args : [{ prefix: under }, ...args]
+  const run = COMMANDS[`${command} ${all.length}${under === undefined ? '' : ' under'}`]
+  if (run === undefined) throw unknown([command, ...args].join(' '))
+  return (place) => run(place, all[0] as never, all[1] as never)
 }
 
 /** Says how a command is used that there is. */

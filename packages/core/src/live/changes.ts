@@ -1,10 +1,21 @@
 // What changes settings: `livePolicies` and the command line do it alike.
 
-import { invalid } from '../base/errors.js'
-import type { SettingAnswer } from '../settings.js'
-import { checkNotFull, MAX_OVERRIDES } from './checks.js'
+import { invalid, rangeError } from '../base/errors.js'
+import type { Time } from '../base/time.js'
+import type { SettingAnswer, Settings } from '../settings.js'
+import { MAX_OVERRIDES } from './checks.js'
 import { type Field, fieldOf } from './fields.js'
-import { LEAD_MS, type NamedSettings } from './named-settings.js'
+
+/** The settings of one name, and the time in which they are followed and changed. */
+export interface NamedSettings {
+  readonly settings: Settings
+  /** That of the `livePolicies`. */
+  readonly name: string
+  readonly time: Time
+}
+
+/** How long after a change it holds, for all processes to hear of it. */
+export const LEAD_MS = 1_500
 
 interface FieldChange {
   readonly field: string
@@ -20,8 +31,10 @@ export async function changeField(
   const id = `${time.random().toString(36).slice(2)}${time.random().toString(36).slice(2)}`
   const request = { id, leadUs: LEAD_MS * 1_000, field, value, most: MAX_OVERRIDES }
   const answer = await settings.change(name, request)
-  checkNotFull(answer, name)
-  return answer
+  if (answer.outcome !== 'full') return answer
+  const what = `"${name}" has ${MAX_OVERRIDES} overrides, and may have no more`
+  const remedy = 'remove some, use prefixes, or take limits from a database by limitsFrom'
+  throw rangeError('WEIR_TOO_MANY_OVERRIDES', `${what}; ${remedy}`)
 }
 
 /**

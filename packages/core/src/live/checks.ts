@@ -1,10 +1,10 @@
 // What live policies may be: checked where they are handed in, and again where they are read.
 
-import { checkedName, isPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
+import { checkedName, checkPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
-import { invalid, quote, rangeError, typeError } from '../base/errors.js'
+import { invalid, quote, typeError } from '../base/errors.js'
 import { isHashOfKey, LONGEST_KEY, nameOfKey } from '../base/key-name.js'
-import type { SettingAnswer, Settings } from '../settings.js'
+import type { Settings } from '../settings.js'
 import type { Store } from '../store.js'
 import type { OverrideField } from './fields.js'
 import type { OverrideKey } from './types.js'
@@ -21,23 +21,12 @@ export function settingsOf(store: Store): Settings {
   throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
 }
 
-/** @throws {RangeError} WEIR_TOO_MANY_OVERRIDES */
-export function checkNotFull({ outcome }: SettingAnswer, name: string): void {
-  if (outcome !== 'full') return
-  const what = `"${name}" has ${MAX_OVERRIDES} overrides, and may have no more`
-  const remedy = 'remove some, use prefixes, or take limits from a database by limitsFrom'
-  throw rangeError('WEIR_TOO_MANY_OVERRIDES', `${what}; ${remedy}`)
-}
-
 /**
  * The name of an unnamed policy has its numbers in it, and would change with them.
  * @throws {TypeError} WEIR_INVALID_POLICY
  */
 export function checkNamed(policy: Policy, what: string): void {
-  if (!isPolicy(policy)) {
-    const right = 'tokenBucket({...}), slidingWindow({...}), ...'
-    throw invalid('WEIR_INVALID_POLICY', what, policy, right)
-  }
+  checkPolicy(policy, what)
   if (policy.nameWithoutLimit === undefined) return
   const why = 'has no name, and a count that goes on when numbers change needs one'
   throw typeError('WEIR_INVALID_POLICY', `${what} ${quote(policy.name)} ${why}; give it a name`)

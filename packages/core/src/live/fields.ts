@@ -15,18 +15,9 @@ export function overrideKeyOf({ kind, key }: OverrideField): OverrideKey {
   return kind === 'key' ? key : { prefix: key }
 }
 
-export function policyField(name: string): string {
-  return `.${name}`
-}
-
-/** @param name of the policy that is overridden */
-export function overrideField(kind: 'key' | 'prefix', name: string, key: string): string {
-  return `=${name}${kind === 'key' ? ':' : '*'}${JSON.stringify(key)}`
-}
-
 export function textOfField(field: Field): string {
-  if (field.kind === 'policy') return policyField(field.name)
-  return overrideField(field.kind, field.name, field.key)
+  if (field.kind === 'policy') return `.${field.name}`
+  return `=${field.name}${field.kind === 'key' ? ':' : '*'}${JSON.stringify(field.key)}`
 }
 
 /** Undefined: Weir has not written it. */

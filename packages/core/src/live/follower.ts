@@ -8,7 +8,7 @@ import {
   type SettingsNews,
   type SettingsVersion,
 } from '../settings.js'
-import { LEAD_MS, type NamedSettings } from './named-settings.js'
+import { LEAD_MS, type NamedSettings } from './changes.js'
 
 const POLL_MS = 500
 /** Fields that are read in one turn of the event loop. */

@@ -2,7 +2,7 @@
 // What cannot be read as a policy that fits changes nothing.
 
 import { counterOf, type Policy } from '../algorithms/policy.js'
-import { policyFrom } from '../algorithms/policy-from.js'
+import { policyFrom, policyIn } from '../algorithms/policy-from.js'
 import { quote } from '../base/errors.js'
 import type { SettingChange } from '../settings.js'
 import { checkedOverrideKey, checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
@@ -194,10 +194,6 @@ export class Held {
   }
 
   readable(value: string): Policy | undefined {
-    try {
-      return value === '' ? undefined : (this.#policies.get(value) ?? policyFrom(value))
-    } catch {
-      return undefined
-    }
+    return value === '' ? undefined : (this.#policies.get(value) ?? policyIn(value))
   }
 }

@@ -164,7 +164,10 @@ function loading(
 
   function failed(id: string, key: string, error: unknown): PolicyInput {
     failures += 1
-    tellFailure(options, key, error)
+    const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
+    warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
+    const cause = error instanceof Error ? error : new Error(quote(error))
+    notify('onFailure', 'limitsFrom', () => options.onFailure?.(cause, key))
     return keep(id, known.get(id)?.policy ?? otherwise, Math.min(ttlMs, RETRY_MS))
   }
 
@@ -222,13 +225,6 @@ function loading(
     },
     status: () => ({ loading: loads.size, loads: count, failures }),
   }
-}
-
-function tellFailure({ onFailure }: LimitsFromOptions, key: string, error: unknown): void {
-  const what = `limitsFrom() could not load the policy of a key: ${quote(error)}`
-  warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom', `${what}; its last one is used, or the default`)
-  const cause = error instanceof Error ? error : new Error(quote(error))
-  notify('onFailure', 'limitsFrom', () => onFailure?.(cause, key))
 }
 
 /** What answers after the deadline is not used. */

@@ -1,17 +1,28 @@
 // Named policies whose numbers are kept in the store: changed for the whole fleet by one call.
 
-import { checkedName } from '../algorithms/policy.js'
+import { checkedName, type Policy } from '../algorithms/policy.js'
+import { policyText } from '../algorithms/policy-from.js'
+import { Recent } from '../base/cache.js'
+import { LONGEST_KEY, nameOfKey } from '../base/key-name.js'
+import { textOfGiven } from '../base/key-text.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
+import type { SettingAnswer } from '../settings.js'
 import type { Store } from '../store.js'
-import { fieldsOf } from './changes.js'
-import { checkedDefaults, settingsOf } from './checks.js'
-import { edits } from './edits.js'
-import { fieldOf } from './fields.js'
-import { policiesOfKeys } from './policy-of-key.js'
+import { changeField, fieldsOf, type NamedSettings, rollBack } from './changes.js'
+import {
+  checkDeclared,
+  checkedDefaults,
+  checkNamed,
+  overrideOf,
+  settingsOf,
+  undeclared,
+} from './checks.js'
+import { type Field, fieldOf, textOfField } from './fields.js'
+import type { Held } from './held.js'
 import { liveInProcess } from './process.js'
 import { processesOf } from './reports.js'
-import type { LivePolicies, LivePoliciesOptions } from './types.js'
+import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } from './types.js'
 
 /**
  * Named policies whose numbers are kept in the store, and can be changed for all processes by one
@@ -73,6 +84,115 @@ export function livePoliciesIn<Name extends string>(
         // A store that keeps no reports knows of none.
         processes: known.length === 0 ? [self()] : known,
       }
+    },
+  }
+}
+
+/** Names of keys that are remembered, where the store hashes keys. */
+const MOST_NAMES = 10_000
+
+/** Which policy holds for a key: its override, or else the named policy. */
+function policiesOfKeys(
+  held: Held,
+  { name, settings: { hidden } }: NamedSettings,
+): Pick<LivePolicies<string>, 'policy' | 'for'> {
+  const functions = new Map<string, ReturnType<LivePolicies<string>['policy']>>()
+  const names = new Recent<string>(MOST_NAMES)
+
+  function policyFor(of: string, key?: unknown): Policy {
+    const policy = held.policy(of)
+    if (policy === undefined) throw undeclared(of, held.names, name)
+    const overrides = held.overridesOf(policy)
+    const text = overrides && textOfGiven(key)
+    return text === undefined ? policy : (overrides?.of(text, nameAmong(text)) ?? policy)
+  }
+
+  /** What a key is called among the overrides. None of them is longer than a key may be. */
+  function nameAmong(text: string): string {
+    if (text.length > LONGEST_KEY) return text
+    const key = nameOfKey(text)
+    if (hidden === undefined) return key
+    const known = names.get(key) ?? hidden(key)
+    names.set(key, known)
+    return known
+  }
+
+  return {
+    policy(of) {
+      checkDeclared(of, held.names, name)
+      const known = functions.get(of)
+      if (known !== undefined) return known
+      const ofKey = (key?: unknown): Policy => policyFor(of, key)
+      const made = Object.assign(ofKey, { takesKey: true } as const)
+      functions.set(of, made)
+      return made
+    },
+    for: policyFor,
+  }
+}
+
+type Edits = Pick<
+  LivePolicies<string>,
+  'set' | 'unset' | 'override' | 'remove' | 'rollback' | 'history'
+>
+
+/** Changes that users make: checked against what this process knows, and written for all. */
+function edits(at: NamedSettings, held: Held): Edits {
+  function named(of: string): Field {
+    checkDeclared(of, held.names, at.name)
+    return { kind: 'policy', name: of }
+  }
+
+  function overridden(key: OverrideKey, of: string): Field {
+    checkDeclared(of, held.policyNames, at.name)
+    return overrideOf(at.settings, of, key)
+  }
+
+  function answerOf(answer: SettingAnswer, field: Field): PolicyAnswer {
+    return { ...held.describe(answer, field), isChanged: answer.outcome === 'changed' }
+  }
+
+  async function change(field: Field, policy: Policy | undefined): Promise<PolicyAnswer> {
+    const value = policy === undefined ? '' : policyText(policy)
+    return answerOf(await changeField(at, { field: textOfField(field), value }), field)
+  }
+
+  /** What can be described here: another version of the application may have other policies. */
+  function isHere(field: Field | undefined): field is Field {
+    return field !== undefined && (field.kind !== 'policy' || held.isDeclared(field))
+  }
+
+  return {
+    async set(of, policy) {
+      const field = named(of)
+      held.check(field, policy)
+      return change(field, policy)
+    },
+    unset: async (of) => change(named(of), undefined),
+    async override(key, policy) {
+      checkNamed(policy, 'policy of an override')
+      const field = overridden(key, policy.name)
+      held.check(field, policy)
+      return change(field, policy)
+    },
+    async remove(key, of) {
+      const [only, ...others] = held.policyNames
+      const name = of ?? (others.length === 0 ? only : undefined)
+      return change(overridden(key, name as string), undefined)
+    },
+    async rollback(version) {
+      const answers = await rollBack(at, version, (field, value) => held.checkStored(field, value))
+      return answers.flatMap((answer) => {
+        const field = fieldOf(answer.field)
+        return isHere(field) ? [answerOf(answer, field)] : []
+      })
+    },
+    async history() {
+      const { changes = [] } = await at.settings.news(at.name)
+      return changes.toReversed().flatMap((each) => {
+        const field = fieldOf(each.field)
+        return isHere(field) ? [held.describe(each, field)] : []
+      })
     },
   }
 }

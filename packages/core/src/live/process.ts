@@ -4,9 +4,9 @@
 import type { Policy } from '../algorithms/policy.js'
 import { quote, StoreError } from '../base/errors.js'
 import { notify, warnOnce } from '../base/warnings.js'
+import { LEAD_MS, type NamedSettings } from './changes.js'
 import { Follower } from './follower.js'
 import { Held } from './held.js'
-import { LEAD_MS, type NamedSettings } from './named-settings.js'
 import { processOf, Reporting, reporterOf } from './reports.js'
 import type { LivePolicies, LivePoliciesOptions, LiveProcess, LiveStatus } from './types.js'
 

@@ -2,10 +2,10 @@
 // refuses. So the command line can check a change before it writes it, and say what holds where.
 
 import type { Policy } from '../algorithms/policy.js'
-import { policyFrom, policyText } from '../algorithms/policy-from.js'
+import { policyIn, policyText } from '../algorithms/policy-from.js'
 import type { SettingsReport } from '../settings.js'
+import type { NamedSettings } from './changes.js'
 import { fieldOf } from './fields.js'
-import type { NamedSettings } from './named-settings.js'
 import type { LiveProcess, LiveRefusal, LiveStatus } from './types.js'
 
 /** The least time between two reports of a process. */
@@ -19,10 +19,8 @@ const LONGEST = 16_000
 const MOST_REFUSALS = 10
 const LONGEST_REASON = 200
 
-interface Report extends Pick<LiveStatus, 'version' | 'pending' | 'isCurrent'> {
+interface Report extends Omit<LiveProcess, 'process' | 'defaults' | 'refused'> {
   readonly defaults: Readonly<Record<string, object>>
-  /** Whether these are all defaults. */
-  readonly isWhole: boolean
   /** Why, by fields. */
   readonly refused: Readonly<Record<string, string>>
 }
@@ -58,7 +56,7 @@ export function processOf({ process, text }: SettingsReport): LiveProcess | unde
   try {
     const report = JSON.parse(text) as Report
     const shown = Object.entries(report.defaults)
-    const defaults = shown.map(([name, data]) => [name, readable(data)] as const)
+    const defaults = shown.map(([name, data]) => [name, policyIn(data)] as const)
     const known = defaults.filter((each): each is [string, Policy] => each[1] !== undefined)
     const refused = Object.entries(report.refused).map(([field, why]) => refusalOf(field, why))
     return {
@@ -70,15 +68,6 @@ export function processOf({ process, text }: SettingsReport): LiveProcess | unde
       isWhole: report.isWhole === true && known.length === shown.length,
       refused: refused.filter((each) => each !== undefined),
     }
-  } catch {
-    return undefined
-  }
-}
-
-/** Undefined: of an algorithm that this version of Weir does not know. */
-function readable(data: object): Policy | undefined {
-  try {
-    return policyFrom(data)
   } catch {
     return undefined
   }

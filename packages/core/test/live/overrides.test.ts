@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { slidingWindow } from '../../src/index.js'
-import { fieldOf, overrideField, policyField } from '../../src/live/fields.js'
+import { fieldOf, textOfField } from '../../src/live/fields.js'
 import { Overrides } from '../../src/live/overrides.js'
 
 const policy = (limit: number) => slidingWindow({ name: 'api', limit, window: '1m' })
@@ -50,13 +50,14 @@ test('a field tells its name and key, whatever the key holds, and is one line', 
       fc.string({ unit: 'binary' }),
       fc.constantFrom('key' as const, 'prefix' as const),
       (key, kind) => {
-        const field = overrideField(kind, 'api.v1-x_y', key)
+        const field = textOfField({ kind, name: 'api.v1-x_y', key })
         expect(field).not.toMatch(/[\r\n]/)
         expect(fieldOf(field)).toEqual({ kind, name: 'api.v1-x_y', key })
       },
     ),
   )
-  expect(fieldOf(policyField('plan-pro'))).toEqual({ kind: 'policy', name: 'plan-pro' })
+  const policy = { kind: 'policy', name: 'plan-pro' } as const
+  expect(fieldOf(textOfField(policy))).toEqual(policy)
 })
 
 test.each([
