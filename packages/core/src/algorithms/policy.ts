@@ -101,17 +101,13 @@ function finished(
   const { kernel, numbers, nameWithoutLimit, options, ...shown } = parts
   const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
-  return Object.freeze(
-    Object.defineProperties(
-      { ...shown, signature },
-      {
-        kernel: { value: kernel },
-        numbers: { value: numbers },
-        nameWithoutLimit: { value: nameWithoutLimit },
-        options: { value: options },
-      },
-    ),
-  ) as Policy
+  const hidden = {
+    kernel: { value: kernel },
+    numbers: { value: numbers },
+    nameWithoutLimit: { value: nameWithoutLimit },
+    options: { value: options },
+  }
+  return Object.freeze(Object.defineProperties({ ...shown, signature }, hidden)) as Policy
 }
 
 /** The policy under a name, if the user has not named it. */

@@ -15,9 +15,6 @@ export const EPOCH_MS = 1_735_689_600_000
 const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
 const RIGHT = 'whole microseconds since 1970, between the years 2025 and 2045'
 
-/** The host's clock. */
-export const systemClock: Clock = { nowUs: () => Date.now() * 1_000 }
-
 /**
  * A clock that a user handed in, with its readings checked: one that goes wrong later must not
  * switch limits off.

@@ -77,12 +77,8 @@ export class KeyHash {
   /** The hash as a text of four code units. */
   textOf(text: string): string {
     this.hash(text)
-    return String.fromCharCode(
-      this.low & 0xffff,
-      this.low >>> 16,
-      this.high & 0xffff,
-      this.high >>> 16,
-    )
+    const { low, high } = this
+    return String.fromCharCode(low & 0xffff, low >>> 16, high & 0xffff, high >>> 16)
   }
 }
 

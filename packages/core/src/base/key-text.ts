@@ -41,9 +41,8 @@ export function textOfPolicyKey({ key, tag }: TaggedKey): string {
 /** A target among those of its policy set. Bounded, as it must not grow with what clients send. */
 export function idOf({ key, policyKeys }: KeyOrKeys): string {
   if (policyKeys === undefined) return shortName(textOfKey(key))
-  return shortName(
-    `\n${JSON.stringify([key, ...policyKeys.map((own) => own && textOfPolicyKey(own))])}`,
-  )
+  const all = [key, ...policyKeys.map((own) => own && textOfPolicyKey(own))]
+  return shortName(`\n${JSON.stringify(all)}`)
 }
 
 /** A target's id, among requests of which so much must remain. No key and no list begins so. */

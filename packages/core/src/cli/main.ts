@@ -137,10 +137,10 @@ function misused(error: Error): CommandError {
   return Object.assign(error, { exitCode: 2 })
 }
 
+type Command = (place: Place, one: never, two: never) => Promise<string[]>
+
 /** By name and the number of arguments, and whether the first of them is a prefix. */
-const COMMANDS: Readonly<
-  Record<string, (place: Place, one: never, two: never) => Promise<string[]>>
-> = {
+const COMMANDS: Readonly<Record<string, Command>> = {
   'list 0': listLimits,
   'history 0': limitsHistory,
   'set 2': setLimit,

@@ -3,17 +3,12 @@
 // a field is one line of text whatever they hold.
 
 import { isCounted } from '../settings.js'
-import type { OverrideKey } from './types.js'
 
 export type Field =
   | { readonly kind: 'policy'; readonly name: string }
   | { readonly kind: 'key' | 'prefix'; readonly name: string; readonly key: string }
 
 export type OverrideField = Extract<Field, { readonly key: string }>
-
-export function overrideKeyOf({ kind, key }: OverrideField): OverrideKey {
-  return kind === 'key' ? key : { prefix: key }
-}
 
 export function textOfField(field: Field): string {
   if (field.kind === 'policy') return `.${field.name}`

@@ -6,7 +6,7 @@ import { policyFrom, policyIn } from '../algorithms/policy-from.js'
 import { quote } from '../base/errors.js'
 import type { SettingChange } from '../settings.js'
 import { checkedOverrideKey, checkKind, checkNamed, MAX_OVERRIDES } from './checks.js'
-import { type Field, fieldOf, overrideKeyOf } from './fields.js'
+import { type Field, fieldOf } from './fields.js'
 import { type Override, Overrides } from './overrides.js'
 import type { PolicyChange } from './types.js'
 
@@ -104,7 +104,8 @@ export class Held {
     if (field === undefined || !this.isDeclared(field)) return undefined
     try {
       // An empty prefix, which only hands can have written, would be an override of all keys.
-      if (field.kind !== 'policy') checkedOverrideKey(overrideKeyOf(field))
+      if (field.kind === 'key') checkedOverrideKey(field.key)
+      if (field.kind === 'prefix') checkedOverrideKey({ prefix: field.key })
       const policy = this.#policies.get(value) ?? policyFrom(value)
       this.check(field, policy)
       if (this.#policies.size > 2 * MAX_OVERRIDES) this.#policies.clear()

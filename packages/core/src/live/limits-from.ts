@@ -180,11 +180,8 @@ function loading(
       return make()
     }
     // In a turn of its own, so that what load throws at once is a rejection as well.
-    const answer: Promise<PolicyInput> = inTime(
-      time,
-      deadlineMs,
-      Promise.resolve(key).then(load),
-    ).then(
+    const loaded = inTime(time, deadlineMs, Promise.resolve(key).then(load))
+    const answer: Promise<PolicyInput> = loaded.then(
       (policy) => settle(() => keep(id, policy, ttlMs)),
       (error) => settle(() => failed(id, key, error)),
     )

@@ -39,14 +39,8 @@ export function reporterOf(
   return ({ version, pending, isCurrent }, refused) => {
     const some = [...refused].slice(0, MOST_REFUSALS)
     const reasons = some.map(([field, why]) => [field, why.slice(0, LONGEST_REASON)] as const)
-    const report: Report = {
-      version,
-      pending,
-      isCurrent,
-      defaults: shown,
-      isWhole: left > 0,
-      refused: Object.fromEntries(reasons),
-    }
+    const state = { version, pending, isCurrent, isWhole: left > 0 }
+    const report: Report = { ...state, defaults: shown, refused: Object.fromEntries(reasons) }
     return JSON.stringify(report)
   }
 }

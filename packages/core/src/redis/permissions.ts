@@ -9,18 +9,10 @@ import { reasonOf } from '../layers/resilience/failures.js'
 import type { Connection } from './connection.js'
 
 // Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
-const STRINGS = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000', 'DEL K']
-const LISTS = [
-  'RPUSH K 1',
-  'LPUSH K 1',
-  'LSET K 0 1',
-  'LINDEX K 0',
-  'LLEN K',
-  'LTRIM K 0 0',
-  'LPOP K',
-]
-const SORTED_SETS = ['ZADD K 1 1', 'ZRANGE K 0 0', 'ZREMRANGEBYSCORE K 0 0', 'ZREM K 1']
-const IN_SCRIPTS = ['TIME', ...STRINGS, ...LISTS, ...SORTED_SETS]
+const STRING = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000', 'DEL K']
+const LIST = ['RPUSH K 1', 'LPUSH K 1', 'LSET K 0 1', 'LINDEX K 0', 'LLEN K', 'LTRIM K 0 0']
+const SORTED_SET = ['ZADD K 1 1', 'ZRANGE K 0 0', 'ZREMRANGEBYSCORE K 0 0', 'ZREM K 1']
+const IN_SCRIPTS = ['TIME', ...STRING, ...LIST, 'LPOP K', ...SORTED_SET]
 
 const NAMES = IN_SCRIPTS.map((line) => line.split(' ', 1)[0] as string)
 
@@ -49,17 +41,15 @@ return errors
 `
 
 /**
- * To be called with a failure of a call, and a hash tag of the node that is concerned. If it may be
+ * What to call with a failure of a call, and a hash tag of the node that is concerned. If it may be
  * for want of a permission, all are tried, once, and those that are refused are warned of.
  */
-export type Permissions = (error: unknown, tagOf: () => string) => void
-
 export function permissions(
   connection: Pick<Connection, 'call' | 'database' | 'keyPrefix'>,
   prefix: string,
   deadlineMs: number,
   time: Time,
-): Permissions {
+): (error: unknown, tagOf: () => string) => void {
   const tried = new Set<boolean>()
   let isWarned = false
 

@@ -6,7 +6,7 @@
 // Both have a TTL, and nothing of a process is left when it is gone.
 
 import { hostname } from 'node:os'
-import type { Settings, SettingsReport } from '../settings.js'
+import type { Settings } from '../settings.js'
 
 /** That are read at once. */
 const MOST_PROCESSES = 1_000
@@ -83,10 +83,12 @@ export function redisReports(ask: Ask): Required<Pick<Settings, 'report' | 'repo
     },
     async reports(name) {
       const flat = (await ask(REPORTS, name, [], ENDINGS)) as string[]
-      const reports: SettingsReport[] = []
-      for (let i = 0; i < flat.length; i += 2)
-        reports.push({ process: flat[i] as string, text: flat[i + 1] as string })
-      return reports
+      return pairsIn(flat).map(([process, text]) => ({ process, text }))
     },
   }
+}
+
+/** Fields and values, as Redis lists them: one after the other. */
+export function pairsIn(flat: readonly string[]): [field: string, value: string][] {
+  return flat.flatMap((field, i) => (i % 2 === 0 ? [[field, flat[i + 1] as string]] : []))
 }

@@ -22,7 +22,7 @@ import {
 import type { Connection } from './connection.js'
 import type { RedisSettings } from './options.js'
 import { isRefusal, remedyFor } from './permissions.js'
-import { type Ask, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
+import { type Ask, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
  *  take a little. */
@@ -184,12 +184,7 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
     },
     async page(name, cursor) {
       const [next, flat] = (await ask(PAGES, name, [cursor])) as [string, string[]]
-      const fields: [string, string][] = []
-      for (let i = 0; i < flat.length; i += 2) {
-        const field = flat[i] as string
-        if (/^[.=]/.test(field)) fields.push([field, flat[i + 1] as string])
-      }
-      return { next, fields }
+      return { next, fields: pairsIn(flat).filter(([field]) => /^[.=]/.test(field)) }
     },
     async change(name, { id, leadUs, field, value, most }) {
       const args = [id, String(leadUs), field, value, String(most)]

@@ -254,7 +254,7 @@ describe('the sweeper', () => {
   test('drops tables that have nothing left, and tells of it', () => {
     vi.useFakeTimers({ now: NOW_MS })
     try {
-      const tables = byId(Array.from({ length: 30_000 }, () => tableOf(bucket, {})))
+      const tables = byId(Array.from({ length: 30_000 }, () => tableOf(bucket, { maxKeys: 1_000 })))
       const used = tables.get('t0') as MemoryTable
       asking(used, bucket, HOURLY)('k')
       const dropped = vi.fn()

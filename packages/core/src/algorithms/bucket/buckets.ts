@@ -117,12 +117,6 @@ const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
 
-/** What all of them may be given. */
-interface BucketOptions {
-  readonly name?: string | undefined
-  readonly maxWait?: Duration | undefined
-}
-
 /**
  * @param words what the algorithm's users call the capacity, the units that come back every so
  * often (a rate, so it may be a fraction), and how often that is
@@ -130,7 +124,7 @@ interface BucketOptions {
  */
 function bucketPolicy<Word extends string>(
   algorithm: Algorithm,
-  options: { readonly [word in Word]: unknown } & BucketOptions,
+  options: { readonly [word in Word]: unknown } & Pick<GcraOptions, 'name' | 'maxWait'>,
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
   checkedOptions(options, `${algorithm}()`, ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')

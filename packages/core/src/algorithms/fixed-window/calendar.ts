@@ -14,9 +14,12 @@ import {
   type WeekDay,
 } from '../../base/calendar.js'
 import { invalid } from '../../base/errors.js'
-import type { Kernel } from '../algorithm.js'
+import type { Kernel, Scratch } from '../algorithm.js'
 import type { Policy } from '../policy.js'
-import { fixedWindow, type WindowScratch } from './kernel.js'
+import { fixedWindow } from './kernel.js'
+
+/** What a period changes in the scratch of a fixed window. */
+type WindowScratch = Scratch & { spanMs: number }
 
 /** Whether a window is a period of a calendar. */
 export function isCalendarUnit(window: unknown): window is CalendarUnit {
@@ -59,10 +62,9 @@ function calendarKernel(periodAt: PeriodAt): Kernel {
     periodAt: (nowUs) => periodAt(Math.floor(nowUs / 1_000)),
     read(scratch, cells, offset, nowUs) {
       const nowMs = Math.floor(nowUs / 1_000)
-      const window = scratch as WindowScratch
       // Ends later than the period's are brought forward to it; the count stays.
-      window.spanMs = periodAt(nowMs).endMs - nowMs
-      fixedWindow.read(window, cells, offset, nowUs)
+      ;(scratch as WindowScratch).spanMs = periodAt(nowMs).endMs - nowMs
+      fixedWindow.read(scratch, cells, offset, nowUs)
     },
   }
 }

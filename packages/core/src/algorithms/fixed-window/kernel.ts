@@ -7,21 +7,15 @@
 // under an injected clock. Another limit on the same state: count and end of the running window
 // stay. An end more than one span ahead, after a step of the clock, is set anew and the count kept.
 
-import { type Kernel, MAX_UNITS, type Scratch } from '../algorithm.js'
+import { type Kernel, MAX_UNITS } from '../algorithm.js'
 import { fixedWindowLua } from '../lua.generated.js'
 
-export interface WindowScratch extends Scratch {
-  spanMs: number
-  aligned: boolean
-  nowMs: number
-  count: number
-  endMs: number
-}
+type WindowScratch = ReturnType<typeof prepare>
 
 /** Aligned: 1 if windows are aligned to the Unix epoch, 0 if they begin with a request. */
 type Numbers = readonly [limit: number, spanMs: number, aligned: number]
 
-function prepare([limit, spanMs, aligned]: Numbers): WindowScratch {
+function prepare([limit, spanMs, aligned]: Numbers) {
   return { limit, spanMs, aligned: aligned === 1, nowMs: 0, count: 0, endMs: 0, dirty: false }
 }
 

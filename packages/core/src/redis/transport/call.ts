@@ -227,10 +227,8 @@ export function answer(call: Call, numbers: readonly number[]): unknown {
 }
 
 function foreignKey(key: string): StoreError {
-  return new StoreError(
-    'WEIR_FOREIGN_KEY',
-    `the key ${quote(key)} holds something that Weir did not write; it is left as it is`,
-  )
+  const problem = `the key ${quote(key)} holds something that Weir did not write`
+  return new StoreError('WEIR_FOREIGN_KEY', `${problem}; it is left as it is`)
 }
 
 /** The readings are those after all that was granted. */

@@ -37,18 +37,9 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
   const guards = given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))
-  const source = [
-    `local numbers = ${given.flat().length}\n`,
-    now,
-    ...guards,
-    ...shared,
-    loop,
-    later,
-    ...definitions,
-    counters,
-    modesLua,
-    driverLua,
-  ].join('')
+  const plain = [now, ...guards, ...shared, loop]
+  const parts = [...plain, later, ...definitions, counters, modesLua, driverLua]
+  const source = `local numbers = ${given.flat().length}\n${parts.join('')}`
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }
 

@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test } from 'vitest'
-import { type Clock, systemClock } from '../../../src/base/clock.js'
+import type { Clock } from '../../../src/base/clock.js'
+import { processTime } from '../../../src/base/time.js'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
 import {
   fieldsOf,
@@ -111,7 +112,7 @@ function told(
   decisions: readonly Decision[],
   formats: Formats | readonly Formats[] = ['draft-8'],
   hidden: readonly string[] = [],
-  clock: Clock = systemClock,
+  clock: Clock = processTime,
 ): Record<string, string> {
   const response = new FakeResponse()
   decisions.reduce<ReturnType<typeof withDecision> | undefined>((before, decision, i) => {

@@ -1,7 +1,7 @@
 // The side of a child process: hammers one key over many connections, and reports what was granted.
 
 import type { Redis } from 'ioredis'
-import { systemClock } from '../../../src/base/clock.js'
+import { processTime } from '../../../src/base/time.js'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
 import type { Store, StoreResult } from '../../../src/store.js'
 import { patientOptions, patientStore } from '../patient.js'
@@ -85,7 +85,7 @@ async function hammer({
 
 function clockOption(clock: Job['clock']): object {
   if (clock === 'server') return {}
-  return { clock: clock === 'host' ? systemClock : { nowUs: () => clock } }
+  return { clock: clock === 'host' ? processTime : { nowUs: () => clock } }
 }
 
 /** The store, noting what it answers. */

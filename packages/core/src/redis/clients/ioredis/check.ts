@@ -1,6 +1,6 @@
 // What a Redis client must be, and what it should be: checked once, when it is handed in.
 
-import { quote, rangeError, typeError } from '../../../base/errors.js'
+import { invalid, quote, rangeError } from '../../../base/errors.js'
 import { warnOnce } from '../../../base/warnings.js'
 import type { RedisLike } from '../redis-like.js'
 import { pipelines } from './sending.js'
@@ -8,10 +8,8 @@ import { pipelines } from './sending.js'
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkClient(client: RedisLike): void {
   if (typeof client?.callBuffer !== 'function') {
-    throw typeError(
-      'WEIR_INVALID_OPTION',
-      `client is ${quote(client)}; give an ioredis client, Redis or Cluster`,
-    )
+    const right = 'an ioredis client, Redis or Cluster'
+    throw invalid('WEIR_INVALID_OPTION', 'client', client, right)
   }
   const isCluster = client.isCluster === true
   const options = optionsOf(client.options)
@@ -32,12 +30,9 @@ export function checkClient(client: RedisLike): void {
   if (client.options === undefined || client.status === undefined) return
   const unsafe = isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)
   if (unsafe.length === 0) return
-  const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options`
-  warnOnce(
-    'WEIR_UNSAFE_REDIS_OPTION',
-    unsafe.join(),
-    `the Redis client has unsafe options: ${unsafe.join(', ')}; ${remedy} (why: docs/errors.md)`,
-  )
+  const what = `the Redis client has unsafe options: ${unsafe.join(', ')}`
+  const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options (why: docs/errors.md)`
+  warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy}`)
 }
 
 function refuse(option: string, value: unknown, why: string): never {
