@@ -43,8 +43,8 @@ export function policyFrom(data: string | object): Policy {
   throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
 }
 
-/** `policyFrom`, of what is stored. Undefined: it is no policy, or one that this version of Weir does
- *  not know. */
+/** The policy that stored data describes. Undefined: none, or one that this version of Weir does not
+ *  know. */
 export function policyIn(data: string | object): Policy | undefined {
   try {
     return policyFrom(data)

@@ -98,9 +98,9 @@ function kindOf(value: object): string {
   }
   if (value instanceof Error || value instanceof Date || value instanceof RegExp)
     return printable(String(value))
-  const { name, algorithm, callBuffer, sendCommand, then } = value as Record<string, unknown>
-  if (typeof algorithm === 'string' && typeof name === 'string') {
-    const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const { name, algorithm: kind, callBuffer, sendCommand, then } = value as Record<string, unknown>
+  if (typeof kind === 'string' && typeof name === 'string') {
+    const factory = kind.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
     return `${printable(factory)} ${quote(name)}`
   }
   if (typeof callBuffer === 'function' || typeof sendCommand === 'function') return 'a Redis client'
