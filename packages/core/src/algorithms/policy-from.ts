@@ -43,7 +43,7 @@ export function policyFrom(data: string | object): Policy {
   throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
 }
 
-/** The policy that stored data describes. Undefined: none, or one that this version of Weir does not
+/** What stored data describes. Undefined: no policy, or one that this version of Weir does not
  *  know. */
 export function policyIn(data: string | object): Policy | undefined {
   try {

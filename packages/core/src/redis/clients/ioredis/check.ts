@@ -31,8 +31,8 @@ export function checkClient(client: RedisLike): void {
   const unsafe = isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)
   if (unsafe.length === 0) return
   const what = `the Redis client has unsafe options: ${unsafe.join(', ')}`
-  const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options (why: docs/errors.md)`
-  warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy}`)
+  const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options`
+  warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy} (why: docs/errors.md)`)
 }
 
 function refuse(option: string, value: unknown, why: string): never {
