@@ -50,9 +50,11 @@ export interface BatchOutcome {
  * All algorithms and modes are decided, so such a store has `recovers: true` and `reserves: true`.
  * docs/recipes/write-a-store.md has a whole store.
  * @example
- * const batch = batchOf(requests)
- * const { results, changes } = batch.decide(await lockAndRead(batch.keys), await time())
- * await writeAndCommit(changes)
+ * import { batchOf } from '@weir/core/store'
+ *
+ * const batch = batchOf([])
+ * const rows = new Map() // read under locks, by the batch's keys; then the database's time
+ * const { results, changes } = batch.decide(rows, Date.now() * 1_000)
  */
 export function batchOf(requests: readonly BatchRequest[]): Batch {
   const asked = requests.map(rowsOf)

@@ -43,9 +43,8 @@ export interface ConformanceOptions {
  * other algorithm or mode: for a store that knows some of them, and refuses the others.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
- * const some = { algorithms: [fixedWindow({ limit: 1, window: '1s' }).algorithm] }
- * const create = (clock) => myStore({ clock })
- * for (const { name, run } of storeConformance(create, some)) test(name, run)
+ * const cases = storeConformance((clock) => memoryStore({ clock }), { algorithms: ['fixed-window'] })
+ * for (const { run } of cases) await run()
  */
 export function storeConformance(
   createStore: (clock: FakeClock) => Store | Promise<Store>,
