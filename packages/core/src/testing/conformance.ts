@@ -43,7 +43,8 @@ export interface ConformanceOptions {
  * other algorithm or mode: for a store that knows some of them, and refuses the others.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
- * const cases = storeConformance((clock) => memoryStore({ clock }), { algorithms: ['fixed-window'] })
+ * const known = { algorithms: ['fixed-window'] } as const
+ * const cases = storeConformance((clock) => memoryStore({ clock }), known)
  * for (const { run } of cases) await run()
  */
 export function storeConformance(
