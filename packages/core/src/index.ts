@@ -63,7 +63,7 @@ export { type AdaptiveOptions, type AdaptivePolicy, adaptive } from './overload/
 export * from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
 export * from './redis/clients/ioredis/recommended.js'
-export type { RedisLike } from './redis/clients/redis-like.js'
+export type { RedisLike } from './redis/clients/ioredis/redis-like.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
 export type {

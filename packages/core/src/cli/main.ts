@@ -11,7 +11,7 @@ import {
   recommendedClusterOptions,
   recommendedRedisOptions,
 } from '../redis/clients/ioredis/recommended.js'
-import type { RedisLike } from '../redis/clients/redis-like.js'
+import type { RedisLike } from '../redis/clients/ioredis/redis-like.js'
 import { redisStore } from '../redis/store.js'
 import {
   limitsHistory,

@@ -7,8 +7,8 @@ import {
   recommendedClusterOptions,
   recommendedRedisOptions,
 } from '../../src/redis/clients/ioredis/recommended.js'
+import type { RedisLike } from '../../src/redis/clients/ioredis/redis-like.js'
 import { type IoredisOptions, ioredisConnection } from '../../src/redis/clients/ioredis.js'
-import type { RedisLike } from '../../src/redis/clients/redis-like.js'
 import type { RedisStoreOptions } from '../../src/redis/options.js'
 import { type RedisStore, redisStore, redisStoreIn } from '../../src/redis/store.js'
 

@@ -5,8 +5,8 @@ import type { Reading } from '../../src/algorithms/driver.js'
 import type { Mode } from '../../src/algorithms/modes.js'
 import { StoreError } from '../../src/base/errors.js'
 import type { LayerRequest } from '../../src/layer.js'
+import type { RedisLike } from '../../src/redis/clients/ioredis/redis-like.js'
 import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
-import type { RedisLike } from '../../src/redis/clients/redis-like.js'
 import {
   answer,
   argumentsOf,

@@ -6,9 +6,9 @@ import type { Connection } from '../connection.js'
 import { attemptOf } from './ioredis/attempt.js'
 import { databaseNumber, selectionOf } from './ioredis/database.js'
 import { placeOfClient } from './ioredis/place.js'
+import type { RedisLike } from './ioredis/redis-like.js'
 import { type NodeConnection, sendingBy } from './ioredis/sending.js'
 import { silenceWatch } from './ioredis/silence.js'
-import type { RedisLike } from './redis-like.js'
 
 /** Of a Cluster: its connections, by the names that `slots` has. */
 interface Pool {

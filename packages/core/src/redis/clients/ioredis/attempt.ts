@@ -1,6 +1,6 @@
 // A client's attempts to connect.
 
-import type { RedisLike } from '../redis-like.js'
+import type { RedisLike } from './redis-like.js'
 
 /** Statuses of a client that has not failed to connect yet. */
 const STARTING = ['wait', 'connecting', 'connect']

@@ -2,7 +2,7 @@
 
 import { invalid, quote, rangeError } from '../../../base/errors.js'
 import { warnOnce } from '../../../base/warnings.js'
-import type { RedisLike } from '../redis-like.js'
+import type { RedisLike } from './redis-like.js'
 import { pipelines } from './sending.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */

@@ -3,7 +3,7 @@
 // other clients have counted.
 
 import type { Send } from '../../connection.js'
-import type { RedisLike } from '../redis-like.js'
+import type { RedisLike } from './redis-like.js'
 
 /** What is read of ioredis's `Redis`. Others have no `stream`, and select what they need. */
 interface Selecting {

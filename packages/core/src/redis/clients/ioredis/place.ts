@@ -2,8 +2,8 @@
 // several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
 
 import { memoized } from '../../../base/cache.js'
-import type { RedisLike } from '../redis-like.js'
 import { databaseNumber } from './database.js'
+import type { RedisLike } from './redis-like.js'
 
 interface Address {
   readonly host?: unknown

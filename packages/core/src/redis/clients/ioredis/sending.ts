@@ -3,7 +3,7 @@
 
 import { memoized } from '../../../base/cache.js'
 import type { Send } from '../../connection.js'
-import type { RedisLike } from '../redis-like.js'
+import type { RedisLike } from './redis-like.js'
 
 export interface Stream {
   readonly bytesRead?: number
