@@ -183,6 +183,8 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
     sections: [
       { name: 'Store', from: 'store' },
       { name: 'StoreRequest', from: 'store' },
+      { name: 'StoreRequestBase', from: 'store' },
+      { name: 'StoreRequestFields', from: 'store' },
       { name: 'StoreResult', from: 'store' },
       { name: 'Target', from: 'store' },
       { name: 'PolicySet', from: 'store' },

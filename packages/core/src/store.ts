@@ -20,9 +20,9 @@ export interface Store {
   decide(request: StoreRequest): StoreResult | Promise<StoreResult>
   /** Forgets what was taken. */
   reset(target: Target): void | Promise<void>
-  /** Ends timers and whatever else it holds open. */
+  /** Ends timers and whatever else it holds open. Default: there is nothing to end. */
   close?(): void | Promise<void>
-  /** True: counters live in this process, so that other processes have others. */
+  /** True: counters live in this process, so that other processes have others. Default false. */
   readonly local?: boolean
   /**
    * True: `decide` knows the modes `reconcile` and `restore`, so that `resilient` can count what
@@ -42,7 +42,7 @@ export interface Store {
   readonly resilient?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
   readonly settings?: Settings | undefined
-  /** What it has counted, for metrics: asks nothing of a server. */
+  /** What it has counted, for metrics: asks nothing of a server. Default: nothing is told. */
   stats?(): StoreStats
 }
 
@@ -165,13 +165,13 @@ export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
 
 /** A request that may have these fields of some modes. The others are undefined. */
-type RequestOf<RequestMode extends Mode, Own extends keyof FieldsOfModes> = RequestBase &
-  Pick<FieldsOfModes, Own> & {
-    readonly [Other in Exclude<keyof FieldsOfModes, Own>]?: undefined
+type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> = StoreRequestBase &
+  Pick<StoreRequestFields, Own> & {
+    readonly [Other in Exclude<keyof StoreRequestFields, Own>]?: undefined
   } & { readonly mode: RequestMode }
 
 /** What all requests have. */
-interface RequestBase {
+export interface StoreRequestBase {
   /** Whose counters. */
   readonly target: Target
   /**
@@ -191,8 +191,11 @@ interface RequestBase {
   readonly deadlineAtMs?: number | undefined
 }
 
-/** What requests of some modes have. */
-interface FieldsOfModes {
+/**
+ * What requests of some modes have. `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`;
+ * `refund`, `cancel`, `settle` and `restore` have `untilUs` and `seenUs`; `reconcile` has `untilUs`.
+ */
+export interface StoreRequestFields {
   /**
    * Grant nothing unless at least this many of `count` fit. Where it is given, the store itself
    * decides, not a layer that remembers its answers. With `maxWaitMs` it is always given.

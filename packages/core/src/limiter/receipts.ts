@@ -1,5 +1,6 @@
 // What a decision was charged is given back or settled by its receipt, once, by a limiter of the
-// same name on the same store.
+// same name on the same store. What the store then writes: algorithms/driver.ts, and for Redis
+// driver.lua beside it.
 
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'

@@ -1,4 +1,5 @@
-// Giving a request's cost back, or correcting it, once its response is known.
+// When a request's cost is given back or corrected: once its response is known. How:
+// limiter/receipts.ts.
 
 import { quote } from '../../base/errors.js'
 import type { Awaitable } from '../../base/maybe-async.js'
