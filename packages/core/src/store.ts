@@ -42,7 +42,7 @@ export interface Store {
   readonly resilient?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
   readonly settings?: Settings | undefined
-  /** What it has counted, for metrics: asks nothing of a server. Default: nothing is told. */
+  /** What it has counted, for metrics: asks nothing of a server. Default: none. */
   stats?(): StoreStats
 }
 
@@ -192,8 +192,9 @@ export interface StoreRequestBase {
 }
 
 /**
- * What requests of some modes have. `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`;
- * `refund`, `cancel`, `settle` and `restore` have `untilUs` and `seenUs`; `reconcile` has `untilUs`.
+ * What requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`;
+ * `refund`, `cancel`, `settle` and `restore` have `untilUs` and `seenUs`; `reconcile` has
+ * `untilUs`.
  */
 export interface StoreRequestFields {
   /**

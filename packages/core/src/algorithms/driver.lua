@@ -22,8 +22,7 @@
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing
 --                of the request was changed, and its other numbers are 0
---       wait     denied: until the cost fits; nothing left: until a unit is. -1: never; to restore,
---                also: it was forgotten on purpose since
+--       wait     denied: until the cost fits; nothing left: until a unit is. -1: never
 --
 -- A turn is reserved where one policy decides alone: it is when what is in use then fits the limit.
 --
@@ -60,7 +59,7 @@ if marks or corrects then
   end
 
   -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
-  -- Returns what is said as a wait; false: its key holds something foreign.
+  -- Returns 0, which is no wait; false: its key holds something foreign.
   correct = function(i, mark, units)
     local counter, until_us = counters[i], untils[i]
     local raw = marks and pcall('GET', mark)
@@ -68,7 +67,7 @@ if marks or corrects then
     if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
     lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
     given = tonumber(given) or 0
-    if mode == 'restore' and given >= since then return -1 end
+    if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
     if gives and forgottens[i] >= since then return 0 end
     if floor(until_us / 1000) <= floor(us / 1000) then return 0 end
     return counter.special(units, until_us, given >= since and since) ~= false and 0

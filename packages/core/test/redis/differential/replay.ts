@@ -20,8 +20,8 @@ import type { Call, Walk } from './walk.js'
  */
 const LATER_US = 9e15
 
-export function seenUsOf({ mode, seenUs }: Request): number {
-  return mode !== 'restore' && seenUs !== undefined ? seenUs : LATER_US
+export function seenUsOf({ seenUs = LATER_US }: Request): number {
+  return seenUs
 }
 
 /**

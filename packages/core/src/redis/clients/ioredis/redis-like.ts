@@ -1,5 +1,5 @@
-// The shape of ioredis that its adapter uses. A client of another library gets an adapter of its own
-// beside ioredis.ts, which makes a Connection (redis/connection.ts).
+// The shape of ioredis that its adapter uses. A client of another library gets an adapter of its
+// own beside ioredis.ts, which makes a Connection (redis/connection.ts).
 
 /**
  * What Weir needs of a Redis client: ioredis 5 and 6 have it, `Redis` (with or without Sentinel)
