@@ -11,9 +11,10 @@ import { StoreError } from '@weir/core'
 import { batchOf } from '@weir/core/store'
 import { Pool } from 'pg'
 
-/** Decisions in a transaction at the most. Each key that it locks takes a place in memory that all
- *  transactions of the server share: 6,400 places, unless max_locks_per_transaction says more. */
-const MOST_DECISIONS = 100
+/** Counters that a transaction decides by, unless one decision alone has more. It locks up to two
+ *  keys for each, and every lock takes a place in memory that all transactions of the server share:
+ *  6,400 places by default (max_connections * max_locks_per_transaction). */
+const MOST_COUNTERS = 100
 const SWEEP_EVERY_MS = 60_000
 const SWEPT_AT_ONCE = 1_000
 /** How long rows are kept after they matter, for a clock that steps back. */
@@ -41,9 +42,10 @@ const LOCK = `
     SELECT DISTINCT hashtextextended(key, 0) AS hash FROM unnest($1::text[]) AS key ORDER BY hash
   ) AS in_order`
 const NOW_US = 'coalesce($2::float8, round(extract(epoch FROM clock_timestamp()) * 1000000))'
+// As text: an application may have told node-postgres to read json in a way of its own.
 const READ = `
   SELECT ${NOW_US}::float8 AS now_us, (
-    SELECT json_object_agg(key, numbers) FROM weir_counters WHERE key = ANY ($1::text[])
+    SELECT json_object_agg(key, numbers)::text FROM weir_counters WHERE key = ANY ($1::text[])
   ) AS rows`
 const WRITE = `
   INSERT INTO weir_counters
@@ -79,7 +81,7 @@ export function postgresStore(config, clock) {
   pool.on('connect', (client) => void client.on('error', () => {}))
   const sweeping = setInterval(() => void sweep().catch(() => {}), SWEEP_EVERY_MS).unref()
   /** @type {Asked[]} */
-  let waiting = []
+  const waiting = []
   let underWay = 0
 
   /** @param {Request} request @returns {Promise<Result>} */
@@ -93,9 +95,7 @@ export function postgresStore(config, clock) {
   function start() {
     while (waiting.length > 0 && underWay < pool.options.max) {
       underWay += 1
-      const asked = waiting.slice(0, MOST_DECISIONS)
-      waiting = waiting.slice(MOST_DECISIONS)
-      void answer(asked)
+      void answer(waiting.splice(0, shared(waiting)))
     }
   }
 
@@ -128,7 +128,8 @@ export function postgresStore(config, clock) {
         client.query({ name: 'weir-read', text: READ, values: [batch.keys, clock?.nowUs()] }),
       ])
       const { now_us, rows } = read.rows[0]
-      const { results, changes } = batch.decide(new Map(Object.entries(rows ?? {})), now_us)
+      const stored = new Map(Object.entries(JSON.parse(rows ?? '{}')))
+      const { results, changes } = batch.decide(stored, Number(now_us))
       await Promise.all([...writes(client, changes), client.query('COMMIT')])
       client.release()
       return results
@@ -160,6 +161,19 @@ export function postgresStore(config, clock) {
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/**
+ * How many of these decisions share a transaction: the first, and those that fit beside it.
+ * @param {readonly Asked[]} waiting
+ */
+function shared(waiting) {
+  let counters = 0
+  const end = waiting.findIndex(({ request }, i) => {
+    counters += request.target.policySet.policies.length
+    return i > 0 && counters > MOST_COUNTERS
+  })
+  return end < 0 ? waiting.length : end
 }
 
 /**

@@ -91,6 +91,33 @@ test('a decision that waited for its key is made at the time when it has the key
   expect(endMs - resetAfterMs).toBeGreaterThanOrEqual(Math.floor(now_ms))
 })
 
+test('counters are read in the same way, whatever types the application has for its own', async () => {
+  await stage()
+  const types = { getTypeParser: () => /** @param {string} text */ (text) => text }
+  const store = postgresStore({ connectionString, ...PATIENT, types })
+  onTestFinished(() => store.close())
+  const policy = fixedWindow({ name: 'minute', limit: 3, window: '1m' })
+  const limiter = new RateLimiter({ name: 'types', store, policy })
+  const answers = []
+  for (let i = 0; i < 5; i += 1) answers.push((await limiter.consume('k')).allowed)
+  expect(answers).toEqual([true, true, true, false, false])
+})
+
+test('transactions stay small, however many policies decide, so that all find room for their locks', async () => {
+  const { ask } = await stage()
+  const policies = Array.from({ length: 20 }, (_, i) => {
+    return fixedWindow({ name: `p${i}`, limit: 9, window: '1h' })
+  })
+  const stores = Array.from({ length: 8 }, () => postgresStore({ connectionString, ...PATIENT }))
+  onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))))
+  const refunds = stores.flatMap((store, s) => {
+    const limiter = new RateLimiter({ name: 'room', store, policy: policies, shared: true })
+    return Array.from({ length: 200 }, (_, i) => limiter.refund(`k${s}-${i}`))
+  })
+  await expect(Promise.all(refunds)).resolves.toHaveLength(1_600)
+  expect(await ask(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`)).toEqual([])
+})
+
 test('a row that Weir did not write fails the decisions that need it, and no others', async () => {
   const { store, ask } = await stage()
   const policy = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
