@@ -85,6 +85,30 @@ describe('the suite for some algorithms and modes asks for no others', () => {
   })
 })
 
+test('days of the calendar are checked also for a store that only consumes', async () => {
+  /** Its days begin with a request. */
+  const wrong = (clock: FakeClock): Store => {
+    const memory = memoryStore({ clock })
+    return {
+      decide(request) {
+        const { policySet } = request.target
+        const policies = policySet.policies.map((policy) => {
+          const { kernel, name, limit, windowMs } = policy
+          return kernel?.periodAt ? fixedWindow({ name, limit, window: windowMs }) : policy
+        })
+        const target = { ...request.target, policySet: { ...policySet, policies } }
+        return memory.decide({ ...request, target })
+      },
+      reset() {},
+    }
+  }
+  const cases = storeConformance(wrong, { algorithms: ['fixed-window'], modes: ['consume'] })
+  const trace = cases.find(({ name }) => name === 'trace fixed-window')
+  await expect(trace?.run()).rejects.toThrow(
+    '0ms consume 2: reset: expected 66600000ms, got 86400000ms',
+  )
+})
+
 test('a trace that fails names its line, its call, and the columns that differ', async () => {
   const clock = fakeClock()
   const policy = fixedWindow({ limit: 3, window: '1s' })
