@@ -63,6 +63,7 @@ function ask(
   const { policySet } = resolved
   if (policySet === undefined) return withoutStore(limiter, resolved, key, mode)
   const plain = new MadeRequest(mode, key, costs, resolved, policySet)
+  if (priority === undefined) return decisionBy(limiter.layer, plain)
   // Only modes that judge take a class: see `checkCallOptions`.
   return decisionBy(limiter.layer, limiter.priorities.request(plain, priority))
 }
