@@ -88,23 +88,18 @@ export class KeyHash {
  */
 const LONGEST = 256
 
-/**
- * One secret for the whole process; the second hash makes 128 bits of it where texts are not kept
- * to compare.
- */
+/** One secret for the whole process. */
 export const keyHash: KeyHash = new KeyHash()
-const otherHash = new KeyHash()
 
 /** Decides all hashes of the process, so that a simulation can be repeated. What was remembered by
  *  a hash before is not found any more. */
-export function seedHashes([low, high, otherLow, otherHigh]: readonly [...Seed, ...Seed]): void {
-  keyHash.seed([low, high])
-  otherHash.seed([otherLow, otherHigh])
+export function seedHashes(seed: Seed): void {
+  keyHash.seed(seed)
 }
 
-/** What to remember a text by. */
+/** What to remember a text by. The hash of the text behind another letter makes 128 bits of it. */
 export function shortName(text: string): string {
-  return text.length > LONGEST ? keyHash.textOf(text) + otherHash.textOf(text) : text
+  return text.length > LONGEST ? keyHash.textOf(text) + keyHash.textOf(`.${text}`) : text
 }
 
 function randomSeed(): Seed {

@@ -119,14 +119,14 @@ describe('the keyed hash', () => {
 
 describe('the hashes of a process', () => {
   test('are decided by one seed', () => {
-    const named = (seed: Parameters<typeof seedHashes>[0]) => {
+    const named = (seed: Seed) => {
       seedHashes(seed)
       return [keyHash.textOf('k'), shortName('k'.repeat(300))]
     }
-    const first = named([1, 2, 3, 4])
-    expect(named([1, 2, 3, 5])).not.toEqual(first)
-    expect(named([5, 2, 3, 4])).not.toEqual(first)
-    expect(named([1, 2, 3, 4])).toEqual(first)
+    const first = named([1, 2])
+    expect(named([1, 3])).not.toEqual(first)
+    expect(named([5, 2])).not.toEqual(first)
+    expect(named([1, 2])).toEqual(first)
     const own = new KeyHash()
     own.seed([1, 2])
     expect(first[0]).toBe(own.textOf('k'))
