@@ -3,7 +3,7 @@
 import { checkAll } from '../base/options.js'
 import type { Time } from '../base/time.js'
 import { type Layer, layerOf } from '../layer.js'
-import { memoryStore } from '../memory/store.js'
+import { memoryStoreIn } from '../memory/store.js'
 import type { Store } from '../store.js'
 import { LimiterCounters } from './counters.js'
 import { warnOfNamesake } from './namesakes.js'
@@ -32,7 +32,7 @@ export interface LimiterParts {
 /** @throws {TypeError | RangeError} as `RateLimiter` says */
 export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
   checkAll(options, 'RateLimiter', OPTION_CHECKS)
-  const { store = memoryStore(), policy, whenPolicyFails, whenUnavailable, reserve } = options
+  const { store = memoryStoreIn(time), policy, whenPolicyFails, whenUnavailable, reserve } = options
   const { name = 'default', onDecision, maxWaiting } = options
   const { perKey = 1_000, total = 10_000 } = maxWaiting ?? {}
   const owner = { limiter: name, isNamed: options.name !== undefined, store }

@@ -51,15 +51,19 @@ export interface MemoryStore extends Store {
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return memoryStoreIn(processTime, options)
+}
+
+export function memoryStoreIn(time: Time, options: MemoryStoreOptions = {}): MemoryStore {
   checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
   const { maxKeys = 100_000, keys = 'exact' } = options
-  const clock = options.clock === undefined ? processTime : checkedClock(options.clock)
+  const clock = options.clock === undefined ? time : checkedClock(options.clock)
   checkedNumber('maxKeys', maxKeys, 1, 2 ** 24)
   if (keys !== 'exact' && keys !== 'fingerprint') {
     throw invalid('WEIR_INVALID_OPTION', 'keys', keys, "'exact' or 'fingerprint'", 'string')
   }
   const slackMs = options.clock === undefined ? 0 : INJECTED_SLACK_MS
-  return memoryStoreOf({ clock, maxKeys, keys, slackMs, time: processTime })
+  return memoryStoreOf({ clock, maxKeys, keys, slackMs, time })
 }
 
 /** A memory store of checked options. */
@@ -81,14 +85,13 @@ export function memoryStoreOf({
 
   function prepare(policySet: PolicySet) {
     const counters: Counter[] = policySet.policies.map((policy) => {
-      const { numbers } = policy
       // Policy sets have no policy without one: it would limit nothing.
       const kernel = policy.kernel as Kernel
       const id = counterId(policySet, policy)
       const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marks.ofTable(id), evictions)
       tables.set(id, table)
-      table.use(numbers)
-      return { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
+      table.use(policy.numbers)
+      return { kernel, scratch: kernel.prepare(policy.numbers), table, slot: -1 }
     })
     const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
     return { counters, readings, keys: [] as string[] }

@@ -298,11 +298,10 @@ describe('a limiter', () => {
   })
 })
 
-test('a limiter in another time waits by its clock and timers', async () => {
+test('a limiter in another time counts and waits by its clock and timers, also in the store that it makes', async () => {
   const time = virtualTime()
-  const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
-  const limiter = new RateLimiter(inTime(time, { name: 'other-time', store, policy }))
+  const limiter = new RateLimiter(inTime(time, { name: 'other-time', policy }))
   expect((await limiter.consume('k')).allowed).toBe(true)
   const passed = vi.fn()
   void limiter.wait('k').then(passed)
@@ -310,6 +309,9 @@ test('a limiter in another time waits by its clock and timers', async () => {
   expect(passed).not.toHaveBeenCalled()
   await time.advance(1)
   expect(passed).toHaveBeenCalledWith(expect.objectContaining({ waitedMs: HOUR_MS }))
+  expect((await limiter.consume('k')).allowed).toBe(false)
+  await time.advance(HOUR_MS)
+  expect((await limiter.consume('k')).allowed).toBe(true)
 })
 
 test('a timeout of just the wait that was named is enough', async () => {
