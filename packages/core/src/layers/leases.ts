@@ -169,9 +169,7 @@ export function withLeases(next: Layer, options: LeasesOptions): LeaseLayer {
   const { units, holdMs, time, clock, mayTake } = options
   const { of: keysOf, all } = perName(() => new Keys())
 
-  function nowUs(): number {
-    return clock?.nowUs() ?? time.nowMs() * 1_000
-  }
+  const nowUs = (): number => clock?.nowUs() ?? time.nowMs() * 1_000
 
   /**
    * The answer to a request, out of a lease; undefined: there is none. Anything but a plain consume

@@ -7,7 +7,7 @@
 //   0ms    consume 1               yes      1     0ms    500ms
 //   300ms  refund 1 until 500ms    yes      2     0ms    0ms
 
-import { traitsOf } from '../algorithms/modes.js'
+import { MODE_NAMES, traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { makePolicySet } from '../request.js'
@@ -107,11 +107,12 @@ export function parseTrace(text: string): TraceStep[] {
   return steps
 }
 
+const CALL = new RegExp(
+  `^\\S+\\s+(${MODE_NAMES.join('|')}) (\\d+)(?: until (\\S+))?\\s+(\\S+\\s+\\S+\\s+\\S+\\s+\\S+)$`,
+)
+
 function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
-  const match =
-    /^\S+\s+(consume|peek|refund|penalty|reconcile|restore) (\d+)(?: until (\S+))?\s+(\S+\s+\S+\s+\S+\s+\S+)$/.exec(
-      line,
-    )
+  const match = CALL.exec(line)
   if (match === null) throw new Error(`not a line of a trace: ${line}`)
   const [, mode, cost, until, expected] = match as unknown as [
     string,
