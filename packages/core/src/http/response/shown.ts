@@ -72,7 +72,8 @@ function shownWaitMs(
   { reason, retryAfterMs, policies }: Denied,
   hidden: ReadonlySet<string>,
 ): number {
-  if (reason !== 'limit' || hidden.size === 0) return retryAfterMs
+  const isOfStore = reason === 'store-unavailable' || reason === 'policy-failed'
+  if (isOfStore || hidden.size === 0) return retryAfterMs
   const waits = policies
     .filter(isViolated)
     .map(({ policy: { name, windowMs }, retryAfterMs: wait }) =>
