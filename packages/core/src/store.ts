@@ -185,8 +185,8 @@ export interface StoreRequestBase {
    */
   readonly count: number
   /**
-   * By when it must be decided, in ms by `performance.now()`. Undefined: the store has a deadline
-   * of its own, or none.
+   * By when it must be decided, in ms of the process's monotonic clock (`performance.now()`).
+   * Undefined: the store has a deadline of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
 }
@@ -250,7 +250,7 @@ export interface StoreResult {
   /** Denied not by a policy but because the store cannot decide: ms until it may help to ask
    *  again. */
   readonly unavailableMs?: number | undefined
-  /** When the store was asked, in ms by `performance.now()`, where that is known. */
+  /** When the store was asked, in ms of that clock (`deadlineAtMs`), where that is known. */
   readonly sentAtMs?: number | undefined
 }
 

@@ -17,9 +17,9 @@ export interface CounterRequest {
   readonly maxWaitMs?: number | undefined
   /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
   readonly keep?: readonly number[] | undefined
-  /** To refund, reconcile or restore: for each policy, until when (in us) the units count. */
+  /** To give back, reconcile or restore: for each policy, until when (in us) the units count. */
   readonly untilUs?: readonly (number | undefined)[] | undefined
-  /** To refund, cancel or settle by receipt: when (in us) it was charged. */
+  /** To give back by receipt: when (in us) it was charged. To restore: when it was seen. */
   readonly seenUs?: number | undefined
 }
 

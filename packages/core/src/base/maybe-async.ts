@@ -4,8 +4,8 @@
 export type Awaitable<Value> = Value | PromiseLike<Value>
 
 /**
- * Whether a value has to be waited for; by what it does, so that promises of other makes are seen,
- * too.
+ * Whether a value has to be waited for: by its `then`, so that promises of other libraries are
+ * recognised.
  */
 export function isPromise<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
   // Most values are a key, a number or nothing, and are known by their type: each kind of value

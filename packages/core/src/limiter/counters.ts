@@ -115,7 +115,7 @@ export class LimiterCounters {
   /** Its denials are not enforced. */
   isShadow = false
 
-  /** From now on decisions of these classes are counted apart, too. */
+  /** From now on decisions of these classes are counted apart as well. */
   addClasses(names: Iterable<string>): void {
     for (const name of names) this.classes.set(name, new Float64Array(CLASS_OUTCOMES.length))
   }

@@ -101,7 +101,7 @@ function insteadOf(
 /** In place of a policy: each call brings one, as it is a function of the request. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {
   const why = `limiter "${limiter}" takes its policy from each request, so a key alone does not tell`
-  const right = `give the policy, too: ${method}(key, { policy })`
+  const right = `give the policy as well: ${method}(key, { policy })`
   const byLimit = 'where limit and window choose it, it is slidingWindow({ name, limit, window })'
   const problem = `${why} which counters are meant; ${right}; ${byLimit} with the limiter's name`
   throw typeError('WEIR_INVALID_POLICY', problem)

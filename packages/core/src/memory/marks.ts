@@ -1,8 +1,8 @@
-// When keys were last forgotten on purpose, and when units were last given back to
-// them: for as long as what was charged before still counts, as a receipt from before must not give
-// back the units of others. In Redis each key has a mark of its own that ends by itself. Here their
-// number is bounded, too. A mark that has to make room for another is not lost but holds for all
-// keys without one: then what was charged before it is not given back, to whichever key.
+// When keys were last forgotten on purpose, and when units were last given back to them: for as
+// long as what was charged before still counts, as a receipt from before must not give back the
+// units of others. In Redis each key has a mark of its own that expires. Here their number is
+// bounded: a mark that makes room for another then holds for all keys without one, and what was
+// charged before it is given back to none of them.
 
 import type { Mark, Marks } from '../algorithms/driver.js'
 import { isOver, States, untilAt } from './states.js'

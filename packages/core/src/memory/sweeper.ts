@@ -19,7 +19,7 @@ const DROPS = 1_000
 /**
  * A sweeper of these tables. `start` may be called as often as one likes.
  * @param tablesDropped called after tables with nothing in them were dropped
- * @param marks are swept, too, but no reason to go on
+ * @param marks are swept with them, but are no reason to go on
  */
 export function sweeper(
   tables: Map<string, MemoryTable>,

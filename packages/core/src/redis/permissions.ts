@@ -54,7 +54,7 @@ export function permissions(
   let isWarned = false
 
   async function check(error: unknown, isSure: boolean, tag: string): Promise<void> {
-    // Where EVAL fails, too, only the first refusal is known.
+    // Where EVAL fails as well, only the first refusal is known.
     let refused = isSure ? reasonOf(error) : ''
     try {
       const args = [CHECK, '1', `${prefix}:{${tag}}:permissions`, ...IN_SCRIPTS]

@@ -1100,7 +1100,7 @@ describe('the limiter beneath', () => {
       for (let request = 0; request < 2; request += 1) {
         const refused = {
           code: 'WEIR_INVALID_POLICY',
-          message: expect.stringMatching(/give the policy, too: \w+\(key, \{ policy \}\)/),
+          message: expect.stringMatching(/give the policy as well: \w+\(key, \{ policy \}\)/),
         }
         for (const method of ['consume', 'peek', 'penalty', 'refund', 'reset'] as const) {
           await expect(limiter[method](key)).rejects.toMatchObject(refused)

@@ -136,7 +136,7 @@ test.each<[string, LayerRequest]>([
   ['several at once', { ...request, count: 2 }],
   ['other numbers', onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, 'consume')],
   ['another limiter', onTarget({ policySet: makePolicySet('q', [policy]), key: 'k' }, 'consume')],
-  ['own keys', onTarget({ ...target, policyKeys: [{ key: 'k', tag: 'k' }] }, 'consume')],
+  ['policy keys', onTarget({ ...target, policyKeys: [{ key: 'k', tag: 'k' }] }, 'consume')],
 ])('it says nothing of %s', async (_, asked) => {
   const { known } = await denied(500)
   expect(known(asked)).toBeUndefined()
@@ -164,7 +164,7 @@ test.each(['refund', 'reset'] as const)(
 )
 
 test.each(['refund', 'reset'] as const)(
-  'after a %s with an own key, which others may share, all of the limiter are',
+  'after a %s with a policy key, which others may share, all of the limiter are',
   async (mode) => {
     const { known } = await denied(500)
     const own = { policySet, key: 'other', policyKeys: [{ key: 'acme', tag: 'acme' }] }

@@ -68,7 +68,7 @@ describe('misuse is refused before the store is asked', () => {
     ['no policies', { policy: [] }, 'WEIR_INVALID_POLICY'],
     ['a policy by hand', { policy: { limit: 10, window: 1000 } }, 'WEIR_INVALID_POLICY'],
     ['two policies of one name', { policy: [policy, policy] }, 'WEIR_INVALID_POLICY'],
-    ['an own key that is none', { policy: [{ policy, key: '' }] }, 'WEIR_INVALID_KEY'],
+    ['a policy key that is none', { policy: [{ policy, key: '' }] }, 'WEIR_INVALID_KEY'],
     ['an own cost that is none', { policy: [{ policy, cost: -1 }] }, 'WEIR_INVALID_COST'],
     ['a store that is none', { policy, store: {} }, 'WEIR_INVALID_OPTION'],
     ['an observer that is none', { policy, onDecision: 1 }, 'WEIR_INVALID_OPTION'],

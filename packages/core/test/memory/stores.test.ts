@@ -104,7 +104,7 @@ test('what was swept left more when the clock went back', async () => {
   expect((await limiter.peek('k')).remaining).toBe(0)
 })
 
-test('equal own keys with other tags were one counter in memory, and two in Redis', async () => {
+test('equal policy keys with other tags were one counter in memory, and two in Redis', async () => {
   const policy = slidingLog({ limit: 1, window: '1h' })
   const limiter = new RateLimiter({ policy })
   const withTag = (tag: string) => limiter.consume('k', { policy: [{ policy, key: 'own', tag }] })
@@ -154,7 +154,7 @@ describe('no text can be taken for', () => {
     )
   })
 
-  test('an own key beside its tag: who asks for that text has a counter of his own', async () => {
+  test('a policy key and its tag together: whoever asks for that text as a key has another counter', async () => {
     const policy = slidingLog({ name: 'p', limit: 1, window: '1h' })
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k', { policy: [{ policy, key: 'partners', tag: 'partner-7' }] })
@@ -191,7 +191,7 @@ describe('names of keys in Redis', () => {
     ])
   })
 
-  test('hold an own key, beside the tag if that is another', () => {
+  test('hold a policy key, and the tag where it is another', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
     expect(keysOf(names, { policySet, key: 'u42', policyKeys: [own, tagged] }, [])).toEqual([

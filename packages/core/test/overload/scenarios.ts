@@ -65,7 +65,7 @@ export function quietP99(traffic: Traffic, fromMs: number, toMs: number): number
 
 export interface Outcome {
   readonly run: Run
-  /** Responses in at most twice the quiet 99th percentile. */
+  /** Responses in at most twice the baseline 99th percentile. */
   readonly good: number
   /** The 99th percentile, in quiet ones. */
   readonly p99: number

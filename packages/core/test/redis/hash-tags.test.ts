@@ -74,7 +74,7 @@ test('keys of any shape count as they do without', async () => {
   for (const key of keys) expect((await limiter.peek(key)).allowed, key).toBe(true)
 })
 
-test('own keys, with tags and without, count apart, and are refunded and reset', async () => {
+test('policy keys, with tags and without, count apart, and are refunded and reset', async () => {
   const store = strictStore(client, { hashTags: 4, instances: 1 })
   const address = slidingLog({ name: 'address', limit: 3, window: '1m' })
   const account = slidingLog({ name: 'account', limit: 2, window: '1m' })

@@ -159,7 +159,7 @@ function bucketPolicy<Word extends string>(
     const right = 'at most 1826 days'
     throw invalid('WEIR_INVALID_POLICY', `${algorithm}: maxWait`, maxWait, right, typeof maxWait)
   }
-  // Debts past the limit are counted that far, too, so it is never less than a span.
+  // Debts past the limit are counted as far as this, so it is never less than a span.
   const wait = Math.max(span, (waitMs ?? 0) * TICKS_PER_MS)
   const scale = durationText(fullMs)
   return makePolicy({

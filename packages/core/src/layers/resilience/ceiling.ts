@@ -1,7 +1,7 @@
 // While a node is half-open, other processes may still grant their local quotas, of which the store
 // knows nothing. So the quota of this process stays a ceiling: memory is asked first, and then the
-// store. What the store grants less is given back in memory, and what else it does is done there,
-// too.
+// store. What the store grants less is given back in memory, and what else it does is done there
+// as well.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import type { LayerRequest, Pending } from '../../layer.js'

@@ -31,7 +31,7 @@ export interface LocalPart {
 }
 
 /** What is decided here of a policy set: its part is that of all policies that count in memory.
- *  Those that deny do, too, for penalties and refunds, which are not refused. */
+ *  Those that deny are among them, for penalties and refunds, which are not refused. */
 export interface Quota extends LocalPart {
   /** What stays a ceiling while a node is half-open: local quotas above 0, where there are peers.
    *  Undefined: nothing. */

@@ -94,7 +94,7 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
 }
 
 /**
- * The store that layers make. No class: a proxy of it works, too.
+ * The store that layers make. Not a class, so that a proxy of it works.
  * @param first the first layer, which asks the others
  * @param close closes everything, the resilience layer and what it asks included
  */

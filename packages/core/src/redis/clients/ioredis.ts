@@ -1,5 +1,6 @@
 // The connection of an ioredis client, version 5 or 6, or of another client that has its
-// `callBuffer`.
+// `callBuffer`. A client of another library has a file beside this one, which makes a Connection
+// (../connection.ts).
 
 import type { Time } from '../../base/time.js'
 import type { Connection } from '../connection.js'

@@ -33,7 +33,7 @@ const resolved = Promise.resolve()
 /**
  * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. If
  * nothing is under way to the node, and the last call there was of one request, this one is likely
- * to be alone, too: it is sent in a microtask, together with what was asked in the same tick, such
+ * to be alone again: it is sent in a microtask, together with what was asked in the same tick, such
  * as the lease of a hot key. `flush` sends what was asked for so far.
  */
 export function batching(
