@@ -48,6 +48,7 @@ export const REASONS = [
   'store-unavailable',
   'policy-failed',
 ] as const
+type DenialReason = (typeof REASONS)[number]
 const CELLS: number = DENIALS + REASONS.length
 
 /** What is counted of a class. */
@@ -173,6 +174,7 @@ export function countDecision(
   result: StoreResult,
   binding: PolicyResult,
   place: number,
+  reason: DenialReason | undefined,
 ): void {
   const { mode, target, costs, priority } = request
   const { counters } = target.policySet as CountedSet
@@ -185,14 +187,15 @@ export function countDecision(
   }
   const row = rowOf(result)
   const cells = counters.policies[place] as Float64Array
-  const isAllowed = result.granted > 0
+  const isAllowed = reason === undefined
   if (isAllowed) {
     add(counters.decisions, row, 1)
     addAll(counters.policies, TAKEN, costs)
     if (binding.remaining <= binding.limit * NEAR) add(cells, NEAR_LIMIT, 1)
   } else {
     add(counters.decisions, row + 3, 1)
-    countDenial(cells, binding, result.unavailableMs !== undefined)
+    add(cells, DENIED_UNITS, binding.cost)
+    add(cells, DENIALS + REASONS.indexOf(reason), 1)
   }
   if (priority !== undefined)
     countOfClass(counters, priority, isAllowed ? CLASS_ALLOWED : CLASS_DENIED)
@@ -202,14 +205,6 @@ export function countDecision(
 function rowOf({ source, degraded }: StoreResult): number {
   if (degraded || source === 'local') return 2
   return source === 'cache' || source === 'lease' ? 1 : 0
-}
-
-function countDenial(cells: Float64Array, binding: PolicyResult, isUnavailable: boolean): void {
-  add(cells, DENIED_UNITS, binding.cost)
-  let reason = 0
-  if (isUnavailable) reason = 2
-  else if (binding.retryAfterMs === Number.POSITIVE_INFINITY) reason = 1
-  add(cells, DENIALS + reason, 1)
 }
 
 function addAll(all: readonly Float64Array[], place: number, units: readonly number[]): void {

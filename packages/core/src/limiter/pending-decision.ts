@@ -15,7 +15,7 @@ export function decisionOf(request: LimiterRequest, result: StoreResult): Decisi
   const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
   const binding = policies[place] as PolicyResult
   const decision = ofClass(madeOf(request, result, binding), request.priority)
-  countDecision(request, result, binding, place)
+  countDecision(request, result, binding, place, decision.reason)
   return published(decision, request.mode)
 }
 
