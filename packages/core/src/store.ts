@@ -141,7 +141,10 @@ export interface PolicyKey {
   readonly tag: string
 }
 
-/** What a store is asked to decide at once. Each mode has its own fields, and no others. */
+/**
+ * What a store is asked to decide at once. Each mode has its own fields. Later versions may have
+ * more modes: throw for one that you do not know.
+ */
 export type StoreRequest =
   | ConsumeRequest
   | PenaltyRequest
@@ -210,7 +213,7 @@ export interface StoreRequestFields {
   readonly maxWaitMs?: number | undefined
   /**
    * Units that must remain, for each policy; a policy with a cost of 0 ignores it. `remaining` and
-   * `retryAfterMs` of the result are those of a request that must leave so much.
+   * `retryAfterMs` of the result are those of a request that must leave those.
    */
   readonly keep?: readonly number[] | undefined
   /**

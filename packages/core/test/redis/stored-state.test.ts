@@ -1,6 +1,6 @@
 // What 2d54f0d wrote to Redis, recorded, and what it answered: so that processes of both versions
-// count in the same keys while a fleet is updated. The record is made there by this file with
-// RECORD=1 (its target has `ownKeys` in place of `policyKeys`; nothing here says either).
+// count in the same keys while a fleet is updated. This file made the record there
+// with RECORD=1, but for its imports, which follow what has moved since.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -4,7 +4,7 @@ import { invalid, quote, rangeError } from '../../base/errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
 
 export interface AddressOptions {
-  /** IPv6 clients count together by the first so many bits of their address, 32 to 128. Default 56:
+  /** How many bits of an IPv6 address, from its start, name one client: 32 to 128. Default 56:
    *  an end site has at least 64 bits to itself and often 72, so a full address limits nobody. */
   readonly ipv6Prefix?: number | undefined
   /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the
