@@ -11,6 +11,9 @@ import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from '.
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
+  /** Only of a layer that always answers at once: answers without a pending, which would take a
+   *  twentieth of a decision in memory. Throws what a pending would fail with. */
+  decideNow?(request: StoreRequest): StoreResult
 }
 
 /** What a store is asked; or, as one more mode, to forget a target. */

@@ -120,6 +120,14 @@ export function areOne(costs: readonly number[]): boolean {
 // literal and, where most of what it has made in cold code outlives a collection, as while answers
 // are slow, makes all later ones where only a major collection frees them. Classes have no account.
 
+/** An array of one item: a copy of one, as `Array.of` takes as long as a decision. */
+export function arrayOf<Item>(item: Item): Item[] {
+  const one = ONE.slice() as Item[]
+  one[0] = item
+  return one
+}
+const ONE: readonly unknown[] = [undefined]
+
 /** What a store is asked about one key. */
 export class MadeTarget implements Target {
   readonly policySet: PolicySet
@@ -165,7 +173,7 @@ export class MadeResult implements StoreResult {
   readonly policies: readonly PolicyResult[]
   readonly source: StoreResult['source']
   readonly degraded = false
-  readonly unavailableMs: undefined
+  readonly unavailableMs = undefined
   readonly sentAtMs: number | undefined
 
   constructor(

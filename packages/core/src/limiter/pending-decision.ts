@@ -21,6 +21,7 @@ export function decisionOf(request: LimiterRequest, result: StoreResult): Decisi
 
 /** The decision of a layer; a promise only where the layer does not answer at once. */
 export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Promise<Decision> {
+  if (layer.decideNow !== undefined) return decisionNow(layer as DecidingLayer, request)
   const pending = new PendingDecision(request)
   layer.ask(request, pending)
   if (pending.decision !== undefined) return pending.decision
@@ -29,11 +30,24 @@ export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Pr
   return new Promise<Decision>(keepBoth)
 }
 
+type DecidingLayer = Required<Pick<Layer, 'decideNow'>>
+
+function decisionNow(layer: DecidingLayer, request: LimiterRequest): Decision {
+  let result: StoreResult
+  try {
+    result = layer.decideNow(request)
+  } catch (error) {
+    countFailureOf(request)
+    throw error
+  }
+  return decisionOf(request, result)
+}
+
 class PendingDecision implements Pending {
-  decision: Decision | undefined
-  failure: { readonly error: unknown } | undefined
-  resolve: ((decision: Decision) => void) | undefined
-  reject: ((error: unknown) => void) | undefined
+  decision: Decision | undefined = undefined
+  failure: { readonly error: unknown } | undefined = undefined
+  resolve: ((decision: Decision) => void) | undefined = undefined
+  reject: ((error: unknown) => void) | undefined = undefined
   readonly request: LimiterRequest
 
   constructor(request: LimiterRequest) {
@@ -46,10 +60,14 @@ class PendingDecision implements Pending {
   }
 
   failed(error: unknown): void {
-    if (this.request.mode === 'consume') countFailure(this.request)
+    countFailureOf(this.request)
     this.failure = { error }
     this.reject?.(error)
   }
+}
+
+function countFailureOf(request: LimiterRequest): void {
+  if (request.mode === 'consume') countFailure(request)
 }
 
 let waiting: PendingDecision

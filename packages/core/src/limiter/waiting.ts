@@ -131,7 +131,7 @@ class WaitingCall implements Waiter {
   untilMs: number
   hasLeft = false
   /** The queue that it has joined. */
-  queue: Queue | undefined
+  queue: Queue | undefined = undefined
   readonly #time: Time
   readonly #sinceMs: number
   readonly #calls: Set<WaitingCall>

@@ -41,9 +41,9 @@ export class Follower {
   /** Of what holds now. */
   version = 0
   /** When the store was last heard, on the process's own clock; undefined: never. */
-  heardAtMs: number | undefined
+  heardAtMs: number | undefined = undefined
   /** When it was last heard, and all that it said is known here; undefined: never. */
-  currentAtMs: number | undefined
+  currentAtMs: number | undefined = undefined
   /** The store could not be read when it was asked last. */
   isFailing = false
   readonly #options: FollowerOptions

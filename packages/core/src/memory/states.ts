@@ -44,7 +44,7 @@ export class States {
   /** Its state: the numbers, from `offset` on; or an array of its own. */
   cells: Cells
   offset = 0
-  large: Cells | undefined
+  large: Cells | undefined = undefined
   readonly #form: Form
   readonly #segments: (Segment | undefined)[]
   #selected: Segment

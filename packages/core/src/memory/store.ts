@@ -118,7 +118,7 @@ export function memoryStoreOf({
     })
   }
 
-  const layer = { decide: decided, reset, ask }
+  const layer = { decide: decided, decideNow: decided, reset, ask }
   const store: MemoryStore & StoreOfLayers = {
     local: true,
     recovers: true,

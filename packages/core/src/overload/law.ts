@@ -60,8 +60,8 @@ export class Law {
   /** Not rounded. */
   limit: number = FIRST_LIMIT
   /** Mean response time where nothing queues, in ms; undefined: not known yet. */
-  baselineMs: number | undefined
-  probe: Probe | undefined
+  baselineMs: number | undefined = undefined
+  probe: Probe | undefined = undefined
   /** When the baseline is to be measured again. */
   refreshMs: number = Number.NEGATIVE_INFINITY
   isRefusing = false

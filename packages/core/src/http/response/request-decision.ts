@@ -3,6 +3,7 @@
 import { bindsMore } from '../../limiter/binding.js'
 import type { Allowed, Decision, Denied, WaitDecision } from '../../limiter/decision.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
+import { arrayOf } from '../../request.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
 
 /**
@@ -78,7 +79,7 @@ export function withDecision(
 ): Carried {
   const { waitedMs = 0 } = decision as Partial<WaitDecision>
   // No literals: see the classes of request.ts.
-  if (!isCarried(found)) return carry(decision, waitedMs, Array.of(decision), Array.of(settings))
+  if (!isCarried(found)) return carry(decision, waitedMs, arrayOf(decision), arrayOf(settings))
   const { all, [SETTINGS]: allSettings } = found
   const binding = binds(decision, found) ? decision : found
   const allMs = found.waitedMs + waitedMs

@@ -6,7 +6,7 @@ import type { Reading } from '../../algorithms/driver.js'
 import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
 import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest, Pending } from '../../layer.js'
-import { areOne, resultOf } from '../../request.js'
+import { areOne, arrayOf, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './msgpack.js'
@@ -61,8 +61,6 @@ export class JoinedEntry {
 }
 /** Of an entry that no other request has joined. */
 const NOBODY: Pending[] = []
-/** With room for one. */
-const ONE = [undefined] as unknown as JoinedEntry[]
 
 /** A request and who made it; or equal ones, which are decided as one. */
 export type Entry = Readonly<Pick<JoinedEntry, 'request' | 'first' | 'others'>>
@@ -113,8 +111,7 @@ export class OpenCall {
     this.slot = slot
     this.mode = mode
     this.nowUs = nowUs
-    this.entries = ONE.slice()
-    this.entries[0] = first
+    this.entries = arrayOf(first)
     this.next = next
   }
 }
