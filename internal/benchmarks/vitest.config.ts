@@ -7,5 +7,6 @@ export default defineConfig({
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.ts'],
     fileParallelism: false,
+    maxConcurrency: 2,
   },
 })

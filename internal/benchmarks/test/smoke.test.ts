@@ -13,7 +13,7 @@ import { phases } from '../src/scenarios/phases.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.each([...scenarios, algorithms, phases])('$id', async (scenario) => {
+test.concurrent.each([...scenarios, algorithms, phases])('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {
