@@ -16,7 +16,7 @@ export const PEERS_TAG = 'instances'
 // KEYS [1] ZSET of process ids by the ms at which they are gone
 // ARGV [1] own id, [2] GONE_MS, [3] '1' to leave
 // Reply: count, own rank (from 0)
-const HEARTBEAT = `
+export const HEARTBEAT: string = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

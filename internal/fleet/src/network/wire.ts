@@ -1,0 +1,70 @@
+// What lies between a process and a machine: two ways that keep the order, take their time, and may
+// be cut. What is sent into a cut arrives once it is healed, as TCP sends it again.
+
+import type { Random } from '../world/random.js'
+import type { World } from '../world/world.js'
+
+export interface Latency {
+  readonly leastUs: number
+  readonly mostUs: number
+}
+
+interface Message {
+  readonly atUs: number
+  readonly deliver: () => void
+}
+
+/** One direction. */
+export class Way {
+  /** How long a message takes. */
+  latency: Latency
+  readonly #world: World
+  readonly #random: Random
+  #messages: Message[] = []
+  #lastUs = 0
+  #isCut = false
+
+  constructor(world: World, random: Random, latency: Latency) {
+    this.#world = world
+    this.#random = random
+    this.latency = latency
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  send(deliver: () => void): void {
+    const { leastUs, mostUs } = this.latency
+    const us = this.#random.whole(leastUs, mostUs)
+    const atUs = Math.max(this.#lastUs, this.#world.nowUs + us)
+    this.#lastUs = atUs
+    this.#messages.push({ atUs, deliver })
+    this.#world.after(atUs - this.#world.nowUs, () => this.#deliver())
+  }
+
+  cut(): void {
+    this.#isCut = true
+  }
+
+  heal(): void {
+    this.#isCut = false
+    this.#world.after(0, () => this.#deliver())
+  }
+
+  /** The connection is broken: what is on its way never arrives. */
+  drop(): void {
+    this.#messages = []
+    this.#lastUs = 0
+  }
+
+  #deliver(): void {
+    if (this.#isCut) return
+    let first = this.#messages[0]
+    while (first !== undefined && first.atUs <= this.#world.nowUs) {
+      this.#messages.shift()
+      first.deliver()
+      first = this.#messages[0]
+    }
+  }
+}

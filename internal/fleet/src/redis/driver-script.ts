@@ -1,0 +1,203 @@
+// The driver's script, run by the TypeScript kernels: the arguments are those that Weir sends to a
+// real server, and so is the packed reply. Which kernels a script uses is read from its source.
+// test/driver-script.test.ts holds it to a real server, call by call.
+
+import type { Kernel } from '../../../../packages/core/src/algorithms/algorithm.js'
+import { bucket } from '../../../../packages/core/src/algorithms/bucket/kernel.js'
+import {
+  type Counter,
+  type CounterRequest,
+  decide,
+  FORGOTTEN_MS,
+  type Reading,
+} from '../../../../packages/core/src/algorithms/driver.js'
+import { fixedWindow } from '../../../../packages/core/src/algorithms/fixed-window/kernel.js'
+import {
+  CALL_MODES,
+  type CallMode,
+  type Mode,
+  reserves,
+} from '../../../../packages/core/src/algorithms/modes.js'
+import { slidingCounter } from '../../../../packages/core/src/algorithms/sliding-counter/kernel.js'
+import { slidingLog } from '../../../../packages/core/src/algorithms/sliding-log/kernel.js'
+import type { Keyspace } from './keyspace.js'
+import { packNumbers } from './pack.js'
+
+const KERNELS: ReadonlyMap<string, Kernel> = new Map(
+  [bucket, fixedWindow, slidingCounter, slidingLog].map((kernel) => [kernel.id, kernel as Kernel]),
+)
+
+/** Where the build makes the counters of a script, and one of them. */
+const COUNTERS = /^local counters = \{ (.*) \}$/m
+const COUNTER = /(\w+)\(([^()]*)\)/g
+
+/** With an injected clock, TTLs are longer by this: see prologue.lua. */
+const SLACK_MS = 600_000
+
+export interface DriverScript {
+  readonly counters: readonly {
+    readonly kernel: Kernel
+    /** How many numbers it is given. */
+    readonly width: number
+    /** Its window is a period of a calendar, whose start and end are given. */
+    readonly isPeriod: boolean
+  }[]
+}
+
+/** Undefined: it is another script. */
+export function driverScriptOf(source: string): DriverScript | undefined {
+  const made = COUNTERS.exec(source)?.[1]
+  if (made === undefined) return undefined
+  const counters = [...made.matchAll(COUNTER)].map(([, id = '', given = '']) => {
+    const kernel = KERNELS.get(id)
+    if (kernel === undefined) throw new Error(`a script uses a kernel ${id} that has no twin here`)
+    const numbers = given.split(',').map((text) => text.trim().replace(/ \+ 0$/, ''))
+    const isPeriod = source.includes(`\nif us < ${numbers[1]} * 1000 or us >= `)
+    return { kernel, width: numbers.length, isPeriod }
+  })
+  return { counters }
+}
+
+/** What a script needs of the server that runs it. */
+export interface Place {
+  readonly keyspace: Keyspace
+  readonly nowUs: number
+}
+
+/** Runs the script: `keys` and `args` as Redis passes them. Returns the packed reply. */
+export function runDriver(
+  script: DriverScript,
+  keys: readonly string[],
+  args: readonly string[],
+  { keyspace, nowUs: ownUs }: Place,
+): Buffer {
+  let at = 0
+  const numbers = script.counters.map(({ width }) => {
+    at += width
+    return args.slice(at - width, at).map(Number)
+  })
+  const given = args[at] ?? ''
+  const nowUs = given === '' ? ownUs : Number(given)
+  const slackMs = given === '' ? 0 : SLACK_MS
+  const mode = (args[at + 1] ?? 'consume') as CallMode
+  const isOutside = script.counters.some(({ isPeriod }, i) => {
+    const [, startMs = 0, endMs = 0] = numbers[i] as number[]
+    return isPeriod && (nowUs < startMs * 1_000 || nowUs >= endMs * 1_000)
+  })
+  if (isOutside) return packNumbers([nowUs])
+  const counters = script.counters.map(({ kernel, isPeriod }, i): Counter => {
+    const own = numbers[i] as number[]
+    const used = isPeriod ? periodKernel(kernel, own[2] as number) : kernel
+    return {
+      kernel: used,
+      scratch: kernel.prepare(own),
+      table: keyspace.tableOf(used, slackMs),
+      slot: -1,
+    }
+  })
+  const readings = counters.map((): Reading => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  const reply = [nowUs]
+  for (const request of requestsOf(mode, counters.length, keys, args.slice(at + 2))) {
+    const granted =
+      mode === 'reset'
+        ? reset(counters, request, keyspace, nowUs, slackMs, readings)
+        : decide(counters, request.keys, request, nowUs, readings)
+    reply.push(granted)
+    for (const { left, waitMs, resetUs } of readings) reply.push(left, waitMs, resetUs)
+  }
+  return packNumbers(reply)
+}
+
+/** The window of a period ends when the period does: see calendarKernel. */
+function periodKernel(kernel: Kernel, endMs: number): Kernel {
+  return {
+    ...kernel,
+    read(scratch, cells, offset, nowUs) {
+      Object.assign(scratch, { spanMs: endMs - Math.floor(nowUs / 1_000), aligned: false })
+      kernel.read(scratch, cells, offset, nowUs)
+    },
+  }
+}
+
+interface KeyedRequest extends CounterRequest {
+  readonly keys: readonly string[]
+}
+
+/** The requests of a call, as driver.lua describes its arguments. */
+function requestsOf(
+  mode: CallMode,
+  policies: number,
+  keys: readonly string[],
+  args: readonly string[],
+): KeyedRequest[] {
+  const { marks, correction } = CALL_MODES[mode]
+  const stride = marks ? 2 * policies : policies
+  const isPlain = args.length < keys.length / stride + 1 && !(reserves(mode) || correction)
+  const requests: KeyedRequest[] = []
+  let at = 0
+  const some = (): number[] => {
+    at += policies
+    return args.slice(at - policies, at).map(Number)
+  }
+  for (let base = 0; base < keys.length; base += stride) {
+    const own = keys.slice(base, base + policies)
+    const count = args[at] === undefined ? 1 : Number(args[at])
+    at += 1
+    if (isPlain) {
+      requests.push({ mode: modeOf(mode), keys: own, costs: own.map(() => 1), count })
+      continue
+    }
+    const costs = some()
+    let limits: Partial<CounterRequest> = {}
+    if (reserves(mode)) {
+      const [least = '1', patience = ''] = args.slice(at, at + 2)
+      at += 2
+      const maxWaitMs = patience === '' ? undefined : Number(patience)
+      limits = { atLeast: Number(least), maxWaitMs, keep: some() }
+    }
+    if (correction !== undefined) {
+      const untilUs = args.slice(at, at + policies).map(timeOf)
+      at += policies
+      limits = { untilUs }
+      if (marks) {
+        limits = { untilUs, seenUs: timeOf(args[at] as string) }
+        at += 1
+      }
+    }
+    requests.push({ mode: modeOf(mode), keys: own, costs, count, ...limits })
+  }
+  return requests
+}
+
+function timeOf(text: string): number | undefined {
+  return text === '' ? undefined : Number(text)
+}
+
+function modeOf(mode: CallMode): Mode {
+  if (mode === 'reserve') return 'consume'
+  return mode === 'preview' ? 'peek' : (mode as Mode)
+}
+
+/** Forgets the keys of a request on purpose. */
+function reset(
+  counters: readonly Counter[],
+  { keys, count = 1 }: KeyedRequest,
+  keyspace: Keyspace,
+  nowUs: number,
+  slackMs: number,
+  readings: readonly Reading[],
+): number {
+  counters.forEach(({ kernel, scratch, table }, i) => {
+    const key = keys[i] as string
+    table.read(scratch, key, nowUs)
+    const left = Math.max(0, scratch.limit - kernel.used(scratch))
+    const resetUs = kernel.resetAfterUs(scratch)
+    const waitMs = left > 0 ? 0 : scratch.limit < 1 ? -1 : kernel.retryAfterMs(scratch, 1)
+    Object.assign(readings[i] as Reading, { left, waitMs, resetUs })
+    keyspace.delete(key)
+    const lifeMs = Math.max(Math.ceil(resetUs / 1_000), FORGOTTEN_MS - 1_000)
+    table.marks.set(key, { forgottenUs: nowUs, gaveUs: nowUs }, nowUs / 1_000, lifeMs)
+    void slackMs
+  })
+  return count
+}

@@ -1,0 +1,96 @@
+// The keys of a simulated server: states and marks of counters, with their TTLs. A state is kept in
+// the form that the TypeScript kernels have; what a real server keeps is a text that means the same.
+
+import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
+import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
+
+interface Entry {
+  readonly value: Cells | Mark | ReadonlyMap<string, number>
+  readonly endMs: number
+}
+
+export class Keyspace {
+  readonly #entries: Map<string, Entry> = new Map()
+  readonly #nowMs: () => number
+  /** How often something was written or deleted. */
+  changes = 0
+
+  /** @param nowMs the server's clock, by which TTLs end */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get keys(): readonly string[] {
+    return [...this.#entries.keys()]
+  }
+
+  get<Value extends Entry['value']>(key: string): Value | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    if (entry.endMs > this.#nowMs()) return entry.value as Value
+    this.#entries.delete(key)
+    return undefined
+  }
+
+  set(key: string, value: Entry['value'], ttlMs: number): void {
+    this.changes += 1
+    this.#entries.set(key, { value, endMs: this.#nowMs() + ttlMs })
+  }
+
+  /** How long a key has still to live, in ms; below 0: it is not there. */
+  ttlMs(key: string): number {
+    const entry = this.#entries.get(key)
+    return entry === undefined ? -2 : Math.floor(entry.endMs - this.#nowMs())
+  }
+
+  delete(key: string): void {
+    if (this.#entries.delete(key)) this.changes += 1
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  /** The same keys, as a replica has them. */
+  copyTo(other: Keyspace): void {
+    other.#entries.clear()
+    for (const [key, entry] of this.#entries) other.#entries.set(key, entry)
+  }
+
+  /** The counters of one kernel, as the driver asks for them. */
+  tableOf(kernel: Kernel, slackMs: number): Table {
+    return {
+      marks: this.#marks(slackMs),
+      read: (scratch: Scratch, key, nowUs) => {
+        const cells = this.get<Cells>(key)
+        kernel.read(scratch, cells, 0, nowUs)
+        return cells === undefined ? -1 : 0
+      },
+      write: (scratch, key, _slot, _nowMs, resetMs) => {
+        // A copy: a log's own array is written in place, and others may still read the old one.
+        const old = this.get<Cells>(key)
+        const room = old === undefined ? new Float64Array(kernel.width) : Float64Array.from(old)
+        this.set(key, kernel.write(scratch, room, 0), resetMs + slackMs)
+      },
+      remove: (key) => this.delete(key),
+    }
+  }
+
+  #marks(slackMs: number): Marks {
+    const markOf = (key: string): string => `${key}:mark`
+    const of = (key: string): Mark => this.get<Mark>(markOf(key)) ?? { forgottenUs: 0, gaveUs: 0 }
+    return {
+      of,
+      set: (key, { forgottenUs, gaveUs }, _nowMs, lifeMs) => {
+        const known = of(key)
+        const mark = { forgottenUs: Math.max(known.forgottenUs, forgottenUs), gaveUs }
+        const ttlMs = Math.max(this.ttlMs(markOf(key)), lifeMs + 1_000 + slackMs)
+        this.set(markOf(key), mark, ttlMs)
+      },
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// What happened, as one number, so that two runs can be compared; and its end, for people to read.
+
+/** FNV-1a of 32 bits, twice with other beginnings (http://www.isthe.com/chongo/tech/comp/fnv/). */
+const PRIME = 0x01000193
+
+/** Lines that are kept for people. */
+const KEPT = 200
+
+export class History {
+  #low = 0x811c9dc5 | 0
+  #high = 0x2f4a91c3 | 0
+  readonly #lines: string[] = []
+  /** How many lines there were. */
+  count = 0
+
+  add(line: string): void {
+    this.count += 1
+    for (let i = 0; i < line.length; i += 1) {
+      const code = line.charCodeAt(i)
+      this.#low = Math.imul(this.#low ^ code, PRIME)
+      this.#high = Math.imul(this.#high ^ code ^ (this.#low >>> 24), PRIME)
+    }
+    this.#lines.push(line)
+    if (this.#lines.length > 2 * KEPT) this.#lines.splice(0, KEPT)
+  }
+
+  get hash(): string {
+    return [this.#high, this.#low]
+      .map((half) => (half >>> 0).toString(16).padStart(8, '0'))
+      .join('')
+  }
+
+  /** The last lines. */
+  get end(): readonly string[] {
+    return this.#lines.slice(-KEPT)
+  }
+}
