@@ -10,8 +10,10 @@ export interface Story {
   /** t of each process: units that were taken before it lost Redis, and that it had not seen.
    *  Undefined: it did not decide without Redis. */
   readonly unseen: readonly (number | undefined)[]
-  /** Requests in flight when Redis was lost, or a loss showed. */
+  /** Requests in flight when Redis was lost. */
   readonly inFlight: number
+  /** Requests in flight when a loss showed, at the most. */
+  readonly inFlightAtLoss: number
   /** Of each time that Redis forgot the key: the units that the first process to ask had not seen;
    *  undefined: it had never seen the key. */
   readonly losses: readonly (number | undefined)[]
@@ -40,8 +42,8 @@ export function whenSomeAreAway({ limit, quotas, unseen }: Story): number {
 /** Redis forgets a key: for each loss the requests in flight when it shows, and what the first
  *  process to ask had not seen, which is all if it had never seen the key.
  *  100 + (5 + 0) + (5 + 20) = 130. */
-export function whenKeysAreLost({ limit, losses, inFlight }: Story): number {
-  return limit + sum(losses.map((unseen = limit) => Math.min(limit, unseen + inFlight)))
+export function whenKeysAreLost({ limit, losses, inFlightAtLoss }: Story): number {
+  return limit + sum(losses.map((unseen = limit) => Math.min(limit, unseen + inFlightAtLoss)))
 }
 
 /** Where several happen, what each adds beyond the limit adds up. */

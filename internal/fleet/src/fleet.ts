@@ -25,6 +25,9 @@ const AFTER_US = 9 * SECOND_US
 const WINDOW = '1h'
 /** How much later than its deadline a decision may be: the turn of the event loop it is made in. */
 const LATE_MS = 2
+/** Now and then a process asks several times in one turn of its event loop. */
+const BURST_CHANCE = 0.15
+const MOST_AT_ONCE = 6
 /** Broken promises that are told of a story. */
 const TOLD = 20
 
@@ -121,8 +124,10 @@ export class Fleet {
   #askOnAndOn(member: Member): void {
     const { random } = member.host
     const next = (): void => {
-      if (!this.#isAsking) return
-      this.#ask(member, random.pick(this.books))
+      if (!this.#isAsking || member.hasLeft) return
+      const book = random.pick(this.books)
+      const times = random.chance(BURST_CHANCE) ? random.whole(2, MOST_AT_ONCE) : 1
+      for (let i = 0; i < times; i += 1) this.#ask(member, book)
       member.host.run(random.whole(0, 2 * this.#gapUs), next)
     }
     member.host.run(random.whole(0, this.#gapUs), next)
@@ -170,7 +175,7 @@ export class Fleet {
 
   /** Once all is well, nobody is granted what was admitted already. */
   async #checkCounted(): Promise<void> {
-    const member = this.members.find(({ host }) => !host.isDead)
+    const member = this.members.find(({ host, hasLeft }) => !host.isDead && !hasLeft)
     if (member === undefined) return
     for (const { key, limit, admitted, story } of this.books) {
       let remaining: number | undefined
@@ -186,18 +191,26 @@ export class Fleet {
   }
 
   async #close(): Promise<void> {
-    const living = this.members.filter(({ host }) => !host.isDead)
-    for (const { limiter, store, host, decisions } of living) {
+    const staying = this.members.filter(({ host, hasLeft }) => !host.isDead && !hasLeft)
+    for (const { limiter, host, decisions } of staying) {
       let counted = 0
       for (const { outcome, count } of limiter.stats().decisions)
         if (outcome !== 'error') counted += count
       this.#must(counted === decisions, `${host.name}: ${decisions} decisions, ${counted} counted`)
-      limiter.close()
-      void store.close()
     }
-    await this.world.runFor(SECOND_US)
-    for (const { host } of living)
-      this.#must(host.timers === 0, `${host.name}: ${host.timers} timers after the end`)
+    for (const member of staying) this.leave(member)
+    await this.world.runFor(2 * SECOND_US)
+  }
+
+  /** A process asks nothing more, closes its store, and has nothing left to do within a second. */
+  leave(member: Member): void {
+    const { limiter, store, host } = member
+    member.hasLeft = true
+    limiter.close()
+    void store.close()
+    this.world.after(SECOND_US, () => {
+      this.#must(host.timers === 0, `${host.name}: ${host.timers} timers after its end`)
+    })
   }
 
   #must(holds: boolean, what: string): void {

@@ -10,6 +10,7 @@ export class KeyBook {
   admitted = 0
   inFlight = 0
   #mostInFlight = 0
+  #inFlightWhenAway = 0
   readonly #members: readonly Member[]
   /** Of each process, the units that it had not seen when it lost Redis. */
   readonly #unseen: (number | undefined)[]
@@ -32,6 +33,7 @@ export class KeyBook {
 
   /** These processes begin to decide without Redis, for all that is known. */
   lose(some: readonly number[]): void {
+    this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.inFlight)
     for (const i of some) {
       const units = this.#unseenBy(i) ?? Number.POSITIVE_INFINITY
       this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, units)
@@ -59,7 +61,8 @@ export class KeyBook {
       limit: this.limit,
       quotas: this.#members.map((_, rank) => least + (rank < this.limit % n ? 1 : 0)),
       unseen: this.#unseen,
-      inFlight: this.#mostInFlight,
+      inFlight: this.#inFlightWhenAway,
+      inFlightAtLoss: this.#mostInFlight,
       losses: this.#losses,
     }
   }

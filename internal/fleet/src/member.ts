@@ -28,6 +28,8 @@ export class Member {
   readonly store: RedisStore
   readonly limiter: RateLimiter
   decisions = 0
+  /** Its store is closed. */
+  hasLeft = false
   /** Of each key, the units in use when it last heard of it from Redis. */
   readonly seen: Map<string, number> = new Map()
 

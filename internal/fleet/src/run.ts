@@ -1,6 +1,10 @@
-// The simulation as a command: `pnpm fleet [--seed 7] [--scenario frozen] [--requests 500000]
-// [--minutes 10]`. A seed runs one story and prints its end; otherwise stories run, one seed after
-// the other, until there were as many requests or minutes. Ends with 1 if a promise was broken.
+// The simulation as a command:
+//
+//   pnpm fleet [--seed 7] [--scenario frozen] [--requests 500000] [--minutes 10] [--first 1]
+//     [--until-broken]
+//
+// A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
+// there were as many requests or minutes. Ends with 1 if a promise was broken.
 
 import { parseArgs } from 'node:util'
 import { type Outcome, runScenario, SCENARIO_NAMES, type ScenarioName } from './scenarios.js'
@@ -12,6 +16,7 @@ const { values } = parseArgs({
     requests: { type: 'string' },
     minutes: { type: 'string' },
     first: { type: 'string' },
+    'until-broken': { type: 'boolean' },
   },
 })
 const scenario = values.scenario as ScenarioName | undefined
@@ -45,6 +50,7 @@ async function runMany(): Promise<void> {
     if (outcome.broken.length > 0) {
       broken += 1
       tell(outcome)
+      if (values['until-broken']) break
     }
     if (process.stderr.isTTY) process.stderr.write(`\r${requests} requests, ${broken} broken `)
   }

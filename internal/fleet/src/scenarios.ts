@@ -14,6 +14,7 @@ export type ScenarioName =
   | 'resets'
   | 'pauses'
   | 'crash'
+  | 'leaves'
   | 'forgets'
 
 const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
@@ -128,6 +129,24 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       const [first] = some
       if (first !== undefined && some.length < fleet.members.length)
         (fleet.members[first] as Member).host.die()
+      for (const i of some) forWays(fleet, i, (way) => way.heal())
+    },
+  },
+
+  /** Some processes cannot reach Redis, and one of these is shut down meanwhile. */
+  leaves: {
+    least: 2,
+    bound: whenSomeAreAway,
+    countsAll: false,
+    async goWrong(fleet, us) {
+      const some = fleet.some(0.4)
+      fleet.lose(some)
+      for (const i of some) forWays(fleet, i, (way) => way.cut())
+      await fleet.world.runFor(us)
+      const [first] = some
+      if (first !== undefined && some.length < fleet.members.length)
+        fleet.leave(fleet.members[first] as Member)
+      await fleet.world.runFor(SECOND_US)
       for (const i of some) forWays(fleet, i, (way) => way.heal())
     },
   },

@@ -1,5 +1,5 @@
-// The keys of a simulated server: states and marks of counters, with their TTLs. A state is kept in
-// the form that the TypeScript kernels have; what a real server keeps is a text that means the same.
+// The keys of a simulated server: states and marks of counters, with their TTLs. A state is kept
+// as the TypeScript kernels have it; what a real server keeps is a text that means the same.
 
 import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
