@@ -109,7 +109,6 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet, us) =>
       nowAndThen(fleet, us, () => {
         const forUs = fleet.world.random.whole(1_000, SECOND_US)
-        fleet.heldUpMs = Math.max(fleet.heldUpMs, (2 * forUs) / 1_000)
         const some = fleet.some(0.3)
         fleet.lose(some)
         for (const i of some) (fleet.members[i] as Member).host.pause(forUs)

@@ -11,6 +11,13 @@ const KEY_US = 3
 
 export type Reply = { readonly value: unknown } | { readonly error: Error }
 
+interface Job {
+  readonly by: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly reply: (reply: Reply) => void
+}
+
 export class Machine {
   readonly name: string
   readonly redis: SimulatedRedis
@@ -18,7 +25,9 @@ export class Machine {
   /** Learns of each call that was run, and whose it was. */
   ran: ((by: string, command: string, args: readonly string[]) => void) | undefined = undefined
   readonly #world: World
-  #busyUntilUs = 0
+  /** Calls that have come and are not served, in the order in which they came. */
+  #queue: Job[] = []
+  #isBusy = false
   #frozenUntilUs = 0
 
   constructor(world: World, name: string, redis: SimulatedRedis) {
@@ -32,28 +41,36 @@ export class Machine {
     this.#frozenUntilUs = Math.max(this.#frozenUntilUs, this.#world.nowUs + us)
   }
 
-  get isFrozen(): boolean {
-    return this.#frozenUntilUs > this.#world.nowUs
+  /** A call has come; `reply` is called when it is served, unless the machine is down by then. */
+  serve(by: string, command: string, args: readonly string[], reply: (reply: Reply) => void): void {
+    this.#queue.push({ by, command, args, reply })
+    if (!this.#isBusy) this.#begin()
   }
 
-  /** A call has come; `reply` is called when it is served, unless the machine goes down before. */
-  serve(by: string, command: string, args: readonly string[], reply: (reply: Reply) => void): void {
-    const costUs = CALL_US + KEY_US * Number(args[1] ?? 0)
-    const startUs = Math.max(this.#world.nowUs, this.#busyUntilUs, this.#frozenUntilUs)
-    this.#busyUntilUs = startUs + costUs
-    const run = (): void => {
-      if (this.isDown) return
-      // It was frozen while the call waited.
-      if (this.isFrozen) {
-        this.#busyUntilUs = Math.max(this.#busyUntilUs, this.#frozenUntilUs + costUs)
-        this.#world.after(this.#frozenUntilUs - this.#world.nowUs, run)
+  /** Begins with the first call of the queue. */
+  #begin(): void {
+    const [job] = this.#queue
+    this.#isBusy = job !== undefined
+    if (job === undefined) return
+    this.#end(job, CALL_US + KEY_US * Number(job.args[1] ?? 0))
+  }
+
+  /** Ends a call, `us` from now at the earliest. */
+  #end(job: Job, us: number): void {
+    this.#world.after(us, () => {
+      const frozenUs = this.#frozenUntilUs - this.#world.nowUs
+      if (frozenUs > 0) {
+        this.#end(job, frozenUs)
         return
       }
-      const result = this.#run(command, args)
-      this.ran?.(by, command, args)
-      reply(result)
-    }
-    this.#world.after(this.#busyUntilUs - this.#world.nowUs, run)
+      this.#queue.shift()
+      if (!this.isDown) {
+        const result = this.#run(job.command, job.args)
+        this.ran?.(job.by, job.command, job.args)
+        job.reply(result)
+      }
+      this.#begin()
+    })
   }
 
   #run(command: string, args: readonly string[]): Reply {

@@ -17,6 +17,8 @@ export class Host {
   /** Timers that have neither ended nor been cancelled. */
   timers = 0
   isDead = false
+  /** How long it has been held up, all together. */
+  heldUpUs = 0
   #pausedUntilUs = 0
   readonly #bornUs: number
 
@@ -37,7 +39,9 @@ export class Host {
 
   /** Its event loop is held up for so long; what is due then comes afterwards. */
   pause(us: number): void {
-    this.#pausedUntilUs = Math.max(this.#pausedUntilUs, this.world.nowUs + us)
+    const fromUs = Math.max(this.#pausedUntilUs, this.world.nowUs)
+    this.#pausedUntilUs = Math.max(fromUs, this.world.nowUs + us)
+    this.heldUpUs += this.#pausedUntilUs - fromUs
   }
 
   /** Nothing that it has planned happens any more. */

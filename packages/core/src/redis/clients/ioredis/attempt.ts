@@ -2,7 +2,7 @@
 
 import type { RedisLike } from './redis-like.js'
 
-/** Statuses of a client that has not failed to connect yet. */
+/** Statuses of a client that is about to connect, or is connecting: for the first time or again. */
 const STARTING = ['wait', 'connecting', 'connect']
 /** Events of a client at which an attempt has come to its end. */
 const ENDS = ['ready', 'close', 'end']

@@ -1,0 +1,396 @@
+// What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests. They
+// ask nothing but what a simulated server knows as well: Weir's own scripts.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { fixedWindow } from '../../../packages/core/src/index.js'
+import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
+import type { Connection, Send } from '../../../packages/core/src/redis/connection.js'
+import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
+import {
+  argumentsOf,
+  JoinedEntry,
+  OpenCall,
+  prepareScript,
+} from '../../../packages/core/src/redis/transport/call.js'
+import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
+import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
+import { makePolicySet } from '../../../packages/core/src/request.js'
+
+/** A connection, just begun, and the world that it is in. */
+export interface Subject {
+  readonly connection: Connection
+  /** Lets the world go on until a promise has settled; then as the promise. */
+  settle<Value>(promise: Promise<Value>): Promise<Value>
+  /** Lets the world go on until it is so. */
+  until(isSo: () => boolean): Promise<void>
+  /** Lets the connection's clock go on by so much, and what has come be handled. */
+  pass(ms: number): Promise<void>
+  /** The server's machine does nothing any more, until it is released; its network still does. */
+  holdUp(): void
+  release(): Promise<void>
+  /** Breaks the connection under the client. Resolves once the client has noticed. */
+  breakConnection(): Promise<void>
+  close(): Promise<void> | void
+}
+
+export interface SubjectOptions {
+  readonly deadlineMs: number
+  /** There is no server. */
+  readonly isDown?: boolean
+}
+
+/** To an empty server, of its own as far as the test can see. */
+export type Open = (options: SubjectOptions) => Promise<Subject>
+
+const LIMIT = 1_000
+/** The instant of each call, so that no window ends while a test runs. */
+const NOW_US = Date.UTC(2026, 2, 1) * 1_000
+const policySet = makePolicySet('contract', [
+  fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
+])
+const prepared = prepareScript(keyFormat('contract'), policySet)
+const { source } = prepared.script
+/** How the client names the one server, which it need not know. */
+const NODE = 'redis'
+
+function argumentsFor(mode: 'consume' | 'peek', key: string): string[] {
+  const request = { mode, target: { policySet, key }, costs: [1], count: 1 } as LayerRequest
+  const entry = new JoinedEntry(request, IGNORED)
+  return argumentsOf(new OpenCall(prepared, 0, mode, NOW_US, entry, undefined))
+}
+
+/** Takes 1 of a key. Resolves to how many had been taken of it, with this one. */
+async function take(send: Send, key: string): Promise<number> {
+  return usedIn(await send('evalsha', argumentsFor('consume', key)))
+}
+
+/** How many have been taken of a key. */
+async function taken(send: Send, key: string): Promise<number> {
+  return usedIn(await send('evalsha', argumentsFor('peek', key)))
+}
+
+function usedIn(reply: unknown): number {
+  return LIMIT - (unpackNumbers(reply as Buffer)[2] as number)
+}
+
+function teach(send: Send): Promise<unknown> {
+  return send('eval', [source, ...argumentsFor('peek', 'lesson').slice(1)])
+}
+
+function beat(send: Send, id: string): Promise<unknown> {
+  return send('eval', [HEARTBEAT, '1', 'contract:{instances}', id, '10000', ''])
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
+
+/** Declares the tests of the contract for a kind of connection. */
+export function connectionContract(name: string, open: Open): void {
+  const opened: Subject[] = []
+  afterEach(async () => {
+    for (const subject of opened.splice(0)) await subject.close()
+  })
+
+  async function begun(options: Partial<SubjectOptions> = {}): Promise<Subject> {
+    const subject = await open({ deadlineMs: 100, ...options })
+    opened.push(subject)
+    return subject
+  }
+
+  const isReady = ({ connection }: Subject) => connection.unready() === undefined
+
+  /** Connected, to a server that knows the script. */
+  async function connected(options: Partial<SubjectOptions> = {}): Promise<Subject> {
+    const subject = await begun(options)
+    await subject.until(() => isReady(subject))
+    await subject.settle(teach(subject.connection.call))
+    return subject
+  }
+
+  describe(name, () => {
+    test('says that it leads to one server', async () => {
+      const { connection } = await begun()
+      const { isCluster, keyPrefix, database, place } = connection
+      expect({ isCluster, keyPrefix, database }).toEqual({
+        isCluster: false,
+        keyPrefix: '',
+        database: 0,
+      })
+      expect(connection.nodeOf(0)).toBe(undefined)
+      const { connection: other } = await begun({ isDown: true })
+      expect(other.place).not.toEqual(place)
+    })
+
+    describe('commands', () => {
+      test('run in the order in which they are sent, each once', async () => {
+        const { connection, settle } = await connected()
+        const sent = Promise.all(upTo(50).map(() => take(connection.call, 'u')))
+        expect(await settle(sent)).toEqual(upTo(50))
+        expect(await settle(taken(connection.call, 'u'))).toBe(50)
+      })
+
+      test('are answered in that order, whatever the replies are', async () => {
+        const { connection, settle } = await connected()
+        const { call } = connection
+        const answers: unknown[] = []
+        // As each reply comes: a promise more would change the order in which they are told.
+        const note = (reply: unknown) => answers.push(reply)
+        const sent = upTo(10).flatMap((i) => [
+          call('evalsha', argumentsFor('consume', 'u')).then(note),
+          beat(call, `p${i + 10}`).then(note),
+          call('evalsha', ['none', '0']).then(undefined, note),
+          call('evalsha', argumentsFor('peek', 'u')).then(note),
+        ])
+        await settle(Promise.all(sent))
+        const told = answers.map((reply) => (Buffer.isBuffer(reply) ? usedIn(reply) : reply))
+        const refusal = expect.any(Error)
+        expect(told).toEqual(upTo(10).flatMap((i) => [i, [i, i - 1], refusal, i]))
+      })
+
+      test('that name an unknown script are refused, until EVAL has taught it', async () => {
+        const subject = await begun()
+        const { connection, settle, until } = subject
+        await until(() => isReady(subject))
+        const refused = settle(take(connection.call, 'u'))
+        await expect(refused).rejects.toThrow(/^NOSCRIPT/)
+        await expect(refused).rejects.toBeInstanceOf(Error)
+        const args = [source, ...argumentsFor('consume', 'u').slice(1)]
+        const taught = settle(connection.call('eval', args))
+        expect(usedIn(await taught)).toBe(1)
+        expect(await settle(take(connection.call, 'u'))).toBe(2)
+      })
+
+      test('that are refused reject with an Error; those around them are answered', async () => {
+        const { connection, settle } = await connected()
+        const { call } = connection
+        const [first, unknown, none, last] = await settle(
+          Promise.allSettled([
+            take(call, 'u'),
+            call('nosuchcommand', ['a']),
+            call('evalsha', ['none', '0']),
+            take(call, 'u'),
+          ]),
+        )
+        expect(first).toMatchObject({ value: 1 })
+        expect(unknown).toMatchObject({ reason: expect.any(Error) })
+        expect(unknown).toMatchObject({ reason: { message: expect.stringMatching(/^ERR unk/) } })
+        expect(none).toMatchObject({ reason: expect.any(Error) })
+        expect(last).toMatchObject({ value: 2 })
+        expect(connection.unready() === undefined).toBe(true)
+      })
+    })
+
+    describe('inOneWrite', () => {
+      test('asks for each item in order, before it returns', async () => {
+        const { connection, settle } = await connected()
+        const asked: number[] = []
+        const replies: Promise<number>[] = []
+        connection.inOneWrite(NODE, upTo(20), (item, send) => {
+          asked.push(item)
+          replies.push(take(send, 'u'))
+        })
+        expect(asked).toEqual(upTo(20))
+        expect(await settle(Promise.all(replies))).toEqual(upTo(20))
+      })
+
+      test('keeps the order with what is sent before and afterwards', async () => {
+        const { connection, settle } = await connected()
+        const replies = [take(connection.call, 'u')]
+        for (const items of [[1, 2, 3], [4], []]) {
+          connection.inOneWrite(NODE, items, (_, send) => replies.push(take(send, 'u')))
+          replies.push(take(connection.call, 'u'))
+        }
+        expect(await settle(Promise.all(replies))).toEqual(upTo(8))
+      })
+
+      test('lets one item ask for nothing, or more than once', async () => {
+        const { connection, settle } = await connected()
+        const replies: Promise<number>[] = []
+        connection.inOneWrite(NODE, [0, 3, 1], (times, send) => {
+          for (let i = 0; i < times; i += 1) replies.push(take(send, 'u'))
+        })
+        expect(await settle(Promise.all(replies))).toEqual(upTo(4))
+      })
+    })
+
+    describe('while it is not ready', () => {
+      test('it says so, until it is connected', async () => {
+        const subject = await begun()
+        expect(subject.connection.unready()).toMatch(/./)
+        await subject.until(() => isReady(subject))
+        await subject.breakConnection()
+        expect(subject.connection.unready()).toMatch(/./)
+        await subject.until(() => isReady(subject))
+        expect(await subject.settle(beat(subject.connection.call, 'p'))).toEqual([1, 0])
+      })
+
+      test('it refuses commands, and queues none for later', async () => {
+        const subject = await begun()
+        const { connection, settle } = subject
+        const inVain = async () => {
+          const asked = [take(connection.call, 'u'), beat(connection.call, 'p')]
+          connection.inOneWrite(NODE, [1, 2], (_, send) => asked.push(take(send, 'u')))
+          const refused = { status: 'rejected', reason: expect.any(Error) }
+          expect(await settle(Promise.allSettled(asked))).toEqual(asked.map(() => refused))
+        }
+        await inVain()
+        await subject.until(() => isReady(subject))
+        await settle(teach(connection.call))
+        expect(await settle(taken(connection.call, 'u'))).toBe(0)
+        await subject.breakConnection()
+        await inVain()
+        await subject.until(() => isReady(subject))
+        expect(await settle(take(connection.call, 'u'))).toBe(1)
+        expect(await settle(beat(connection.call, 'q'))).toEqual([1, 0])
+      })
+    })
+
+    describe('when it breaks', () => {
+      test('what has no reply rejects, and is not sent again', async () => {
+        const subject = await connected()
+        const { connection, settle } = subject
+        subject.holdUp()
+        const asked = Promise.allSettled(upTo(20).map(() => take(connection.call, 'u')))
+        // The server has been sent them, and runs them once it can.
+        await subject.pass(50)
+        await subject.breakConnection()
+        const lost = { status: 'rejected', reason: expect.any(Error) }
+        expect(await settle(asked)).toEqual(upTo(20).map(() => lost))
+        await subject.release()
+        await subject.until(() => isReady(subject))
+        expect(await settle(taken(connection.call, 'u'))).toBe(20)
+      })
+
+      test('what was answered stays so, and the rest has run at most once', async () => {
+        const subject = await connected()
+        const { connection, settle } = subject
+        const asked = upTo(100).map(() => take(connection.call, 'u'))
+        const ended = Promise.allSettled(asked)
+        await settle(asked[0] as Promise<number>)
+        await subject.breakConnection()
+        const ends = await settle(ended)
+        const values = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
+        expect(values).toEqual(upTo(values.length))
+        await subject.until(() => isReady(subject))
+        const ran = await settle(taken(connection.call, 'u'))
+        expect(ran).toBeGreaterThanOrEqual(values.length)
+        expect(ran).toBeLessThanOrEqual(100)
+      })
+
+      test('no reply of the broken connection is taken for one of the next', async () => {
+        const subject = await connected()
+        const { connection, settle } = subject
+        for (const key of ['a', 'b', 'c']) {
+          const lost = Promise.allSettled(upTo(5).map(() => take(connection.call, 'u')))
+          await subject.breakConnection()
+          await settle(lost)
+          await subject.until(() => isReady(subject))
+          expect(await settle(take(connection.call, key))).toBe(1)
+          expect(await settle(take(connection.call, key))).toBe(2)
+        }
+      })
+    })
+
+    describe('an attempt to connect', () => {
+      test('resolves when it has succeeded; then there is none', async () => {
+        const subject = await begun()
+        const { connection, settle } = subject
+        const attempt = connection.attempt()
+        expect(attempt).toBeInstanceOf(Promise)
+        expect(isReady(subject)).toBe(false)
+        expect(await settle(attempt as Promise<void>)).toBe(undefined)
+        expect(isReady(subject)).toBe(true)
+        expect(connection.attempt()).toBe(undefined)
+      })
+
+      test('resolves when it has failed', async () => {
+        const subject = await begun({ isDown: true })
+        const { connection, settle } = subject
+        expect(await settle(connection.attempt() as Promise<void>)).toBe(undefined)
+        expect(connection.unready()).toMatch(/./)
+      })
+
+      test('is told of after a break as well', async () => {
+        const subject = await connected()
+        const { connection, settle } = subject
+        subject.holdUp()
+        await subject.breakConnection()
+        // It waits before it tries again.
+        expect(connection.attempt()).toBe(undefined)
+        await subject.until(() => connection.attempt() !== undefined)
+        const attempt = connection.attempt() as Promise<void>
+        await subject.release()
+        expect(await settle(attempt)).toBe(undefined)
+        await subject.until(() => isReady(subject))
+        expect(connection.attempt()).toBe(undefined)
+      })
+
+      test('ends if the server never greets it, where somebody asks', async () => {
+        const subject = await connected()
+        const { connection } = subject
+        subject.holdUp()
+        await subject.breakConnection()
+        await subject.until(() => connection.attempt() !== undefined)
+        let isOver = false
+        void connection.attempt()?.then(() => {
+          isOver = true
+        })
+        while (!isOver) {
+          expect(connection.unready()).toMatch(/./)
+          await subject.pass(500)
+        }
+        await subject.release()
+        await subject.until(() => isReady(subject))
+        expect(await subject.settle(beat(connection.call, 'p'))).toEqual([1, 0])
+      })
+    })
+
+    describe('silence', () => {
+      test.each([
+        { deadlineMs: 100, silenceMs: 1_000 },
+        { deadlineMs: 3_000, silenceMs: 3_000 },
+      ])(
+        'of $silenceMs ms, with a deadline of $deadlineMs ms, ends it once it is asked again',
+        async ({ deadlineMs, silenceMs }) => {
+          const subject = await connected({ deadlineMs })
+          const { connection, settle, pass } = subject
+          // It is looked at twice in that time at the most.
+          await pass(silenceMs / 2)
+          subject.holdUp()
+          let failed = 0
+          const ask = () =>
+            take(connection.call, 'u').catch(() => {
+              failed += 1
+            })
+          const asked = [ask()]
+          await pass(0.9 * silenceMs)
+          asked.push(ask())
+          await pass(0.6 * silenceMs)
+          // Nobody has asked again.
+          expect({ isReady: isReady(subject), failed }).toEqual({ isReady: true, failed: 0 })
+          asked.push(ask())
+          await settle(Promise.all(asked))
+          expect(failed).toBe(3)
+          expect(isReady(subject)).toBe(false)
+          await subject.release()
+          await subject.until(() => isReady(subject))
+          expect(await settle(take(connection.call, 'v'))).toBe(1)
+        },
+      )
+
+      test('is none where nothing was asked, or what was asked was answered', async () => {
+        const subject = await connected()
+        const { connection, settle, pass } = subject
+        for (const used of upTo(5)) {
+          await pass(10_000)
+          expect(await settle(take(connection.call, 'u'))).toBe(used)
+          await pass(1)
+          expect(isReady(subject)).toBe(true)
+        }
+        connection.inOneWrite(NODE, [1], (_, send) => void beat(send, 'p'))
+        await pass(10_000)
+        expect(await settle(beat(connection.call, 'p'))).toEqual([1, 0])
+        expect(isReady(subject)).toBe(true)
+      })
+    })
+  })
+}

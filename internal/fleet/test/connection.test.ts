@@ -1,0 +1,142 @@
+// The simulated connection is held to the same contract as the connections of ioredis 5 and 6.
+//
+// What holds of both is in connection-contract.ts. The simulated one cannot show, of ioredis:
+//
+// - Cluster: slots, nodes, redirections, several connections; nor Sentinel, nor replicas
+// - bytes: RESP, its parser, what a reply costs to read, keyPrefix, replies that come in pieces.
+//   A message is one command, and arrives whole
+// - one write: commands of `inOneWrite` travel one by one, each with a delay of its own
+// - TLS, AUTH, SELECT, and whatever else a client asks when it connects: the greeting is one round
+//   trip that never is refused
+// - a lazy client (`lazyConnect`), one that is disconnected for good ('end'), and any other options
+//   than the recommended ones, auto pipelining among them
+// - READONLY, LOADING, OOM and all other refusals but NOSCRIPT and of an unknown command
+// - a kernel that accepts for a stopped server: a simulated attempt to connect to one ends after
+//   `connectTimeout`, 500 ms, where one of ioredis lasts until Weir takes it to be silent
+// - the texts of errors
+// - the event loop: in which of its turns a reply is read, and that a break is noticed in a later
+//   turn than that in which it happens
+// - an orderly end: a simulated break loses what is on its way, in both directions
+//
+// The connections of ioredis have a clock here that the tests move, so that no test waits for a
+// silence; their sockets, timers and servers are real.
+
+import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { Redis as Redis5 } from 'ioredis5'
+import { afterAll, beforeAll } from 'vitest'
+import { processTime } from '../../../packages/core/src/base/time.js'
+import type { RedisLike } from '../../../packages/core/src/redis/clients/ioredis/redis-like.js'
+import { ioredisConnection } from '../../../packages/core/src/redis/clients/ioredis.js'
+import { patientOptions } from '../../../packages/core/test/redis/patient.js'
+import { simulatedConnection } from '../src/network/connection.js'
+import { Machine } from '../src/network/machine.js'
+import { SimulatedRedis } from '../src/redis/server.js'
+import { Host } from '../src/world/host.js'
+import { World } from '../src/world/world.js'
+import { connectionContract, type Open } from './connection-contract.js'
+
+const MINUTE_US = 60_000_000
+/** Longer than any silence that a test lets pass. */
+const HELD_US = MINUTE_US / 2
+
+const openSimulated: Open = async ({ deadlineMs, isDown = false }) => {
+  const world = new World(1)
+  const machine = new Machine(
+    world,
+    isDown ? 'down' : 'redis',
+    new SimulatedRedis(() => world.nowUs),
+  )
+  machine.isDown = isDown
+  const host = new Host(world, 'p0')
+  const latency = { leastUs: 50, mostUs: 2_000 }
+  const connection = simulatedConnection(host, machine, latency, deadlineMs)
+  let heldUntilUs = 0
+
+  async function until(isSo: () => boolean): Promise<void> {
+    await world.runUntil(world.nowUs + MINUTE_US, isSo)
+    if (!isSo()) throw new Error('not within a minute')
+  }
+
+  return {
+    connection,
+    until,
+    async settle(promise) {
+      let isSettled = false
+      const settled = () => {
+        isSettled = true
+      }
+      promise.then(settled, settled)
+      await until(() => isSettled)
+      return promise
+    },
+    pass: (ms) => world.runFor(ms * 1_000),
+    holdUp() {
+      heldUntilUs = world.nowUs + HELD_US
+      machine.freeze(HELD_US)
+    },
+    release: () => world.runUntil(heldUntilUs, () => false),
+    breakConnection: async () => connection.reset(),
+    close() {},
+  }
+}
+
+connectionContract('a simulated connection', openSimulated)
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+
+/** All events of the event loop that are there by now have been handled. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** What the tests ask of a client themselves. */
+interface Client extends RedisLike {
+  readonly stream: { destroy(error: Error): void }
+  on(event: 'error' | 'close', listener: () => void): unknown
+  disconnect(): void
+}
+
+const openWith =
+  (make: (port: number) => Client): Open =>
+  async ({ deadlineMs, isDown = false }) => {
+    if (!isDown) {
+      await server.command('FLUSHALL')
+      await server.command('SCRIPT', 'FLUSH')
+    }
+    const client = make(isDown ? await freePort() : server.port)
+    client.on('error', () => {})
+    let nowMs = 0
+    const time = { ...processTime, nowMs: () => nowMs }
+    return {
+      connection: ioredisConnection(client, { deadlineMs, time }),
+      settle: (promise) => promise,
+      until: (isSo) => waitUntil('it is so', async () => isSo()),
+      async pass(ms) {
+        nowMs += ms
+        await turns()
+      },
+      holdUp: () => server.kill('SIGSTOP'),
+      release: async () => server.kill('SIGCONT'),
+      breakConnection() {
+        const noticed = new Promise<void>((resolve) => {
+          client.on('close', resolve)
+        })
+        client.stream.destroy(new Error('broken by a test'))
+        return noticed
+      },
+      close() {
+        server.kill('SIGCONT')
+        client.disconnect()
+      },
+    }
+  }
+
+const six = (port: number) => new Redis(port, patientOptions)
+const five = (port: number) => new Redis5(port, patientOptions)
+connectionContract('a connection of ioredis 6', openWith(six))
+connectionContract('a connection of ioredis 5', openWith(five))
