@@ -74,9 +74,15 @@ export function lostReply(limit: number): number {
  * Redis forgets a key, and a process that has seen it is the first to ask, or the only one.
  * @param losses how often the key is lost
  * @param inFlight requests on their way when a loss shows, in all processes
+ * @param unseen units that the first to ask had not seen, of all losses together
  */
-export function lossSeenFirst(limit: number, losses: number, inFlight: number): number {
-  return limit + losses * inFlight
+export function lossSeenFirst(
+  limit: number,
+  losses: number,
+  inFlight: number,
+  unseen: number = 0,
+): number {
+  return limit + losses * inFlight + unseen
 }
 
 /**

@@ -28,7 +28,7 @@ const examples: Record<
   failedCallsBesidePeers: [[bounds.failedCallsBesidePeers(LIMIT, 24), '100 + 24 = 124']],
   endOfProcess: [[bounds.endOfProcess(LIMIT, 10), '100 + 10 = 110']],
   lostReply: [[bounds.lostReply(LIMIT), 'given back again | 100 |']],
-  lossSeenFirst: [[bounds.lossSeenFirst(LIMIT, 2, 5), '100 + 2 × 5 = 110']],
+  lossSeenFirst: [[bounds.lossSeenFirst(LIMIT, 2, 5, 20), '100 + (5 + 0) + (5 + 20) = 130']],
   lossSeenByOtherFirst: [[bounds.lossSeenByOtherFirst(LIMIT, 2), '100 × 3 = 300']],
   moreKeysThanRemembered: [
     [bounds.moreKeysThanRemembered(LIMIT, [quota, ...others]), '100 + 100 = 200'],
