@@ -51,8 +51,10 @@ local argument = numbers + 3
 local plain = #ARGV - argument < #KEYS / stride
 
 local correct, set_mark
+-- How long what was in use counted, of the counters that a request has corrected.
+local lives = {}
 if marks or corrects then
-  local lives, forgottens = {}, {}
+  local forgottens = {}
 
   local function life_of(counter)
     return ceil(counter.reset_after() / 1000) + 1000
@@ -65,11 +67,12 @@ if marks or corrects then
     local raw = marks and pcall('GET', mark)
     local forgotten, given
     if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
-    lives[i], forgottens[i] = life_of(counter), tonumber(forgotten) or 0
+    lives[i], forgottens[i] = nil, tonumber(forgotten) or 0
     given = tonumber(given) or 0
     if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
     if gives and forgottens[i] >= since then return 0 end
     if floor(until_us / 1000) <= floor(us / 1000) then return 0 end
+    lives[i] = life_of(counter)
     return counter.special(units, until_us, given >= since and since) ~= false and 0
   end
 
@@ -171,8 +174,9 @@ for base = 0, #KEYS - stride, stride do
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         restored = 1
-        -- What is charged in the instant of a refund is charged after it.
-        if gives and (costs[i] < 0 or not takes) then
+        -- What is charged in the instant of a refund is charged after it. A state may have been
+        -- written only because it was healed.
+        if gives and lives[i] and (costs[i] < 0 or not takes) then
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
         end
       end

@@ -680,6 +680,18 @@ describe('several groups of one call', () => {
 })
 
 describe('a mark', () => {
+  test.each(policies)(
+    'stays as it is where a refund is too late and a $algorithm is healed, as the clock has stepped back',
+    async (policy) => {
+      const twins = new Twins(policy)
+      await twins.ask({ atMs: 9_000, cost: 3 })
+      await twins.ask({ mode: 'refund', atMs: 9_000, untilMs: 10_000, seenMs: 8_999 })
+      await twins.ask({ mode: 'refund', atMs: 5_000, untilMs: 4_999, seenMs: 4_000 })
+      await twins.ask({ mode: 'restore', atMs: 5_000, cost: 7, untilMs: 5_500, seenMs: 6_000 })
+      await twins.ask({ mode: 'peek', atMs: 5_000 })
+    },
+  )
+
   const policy = fixedWindow({ name: 'p', limit, window })
   const raise = { mode: 'restore', cost: 4, untilMs: 900, atMs: 500 } as const
 
