@@ -1,5 +1,5 @@
-// Processes that ask on and on, and what must hold of every answer. What goes wrong meanwhile, and
-// which bound holds then, is in scenarios.ts.
+// Processes that keep asking, and what must hold of each answer. What goes wrong, and which bound
+// then holds, is in scenarios.ts.
 
 import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
 import {
@@ -10,37 +10,36 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../packages/core/src/index.js'
-import type { Story } from './bounds.js'
 import { KeyBook } from './key-book.js'
 import { DEADLINE_MS, Member } from './member.js'
 import { Machine } from './network/machine.js'
 import { SimulatedRedis } from './redis/server.js'
+import type { Bound } from './story.js'
 import { World } from './world/world.js'
 
 export const SECOND_US = 1_000_000
 /** Before anything goes wrong, and after all is well again. */
 const BEFORE_US = 3 * SECOND_US
 const AFTER_US = 9 * SECOND_US
-/** Longer than any story, so that all that is admitted counts. */
+/** Longer than any story, so that whatever was admitted still counts. */
 const WINDOW = '1h'
-/** How much later than its deadline a decision may be: the turn of the event loop it is made in. */
+/** How much later than its deadline a decision may come: a turn of the event loop. */
 const LATE_MS = 2
-/** Now and then a process asks several times in one turn of its event loop. */
+/** How often a process asks several times in one turn of its event loop. */
 const BURST_CHANCE = 0.15
 const MOST_AT_ONCE = 6
-/** Broken promises that are told of a story. */
-const TOLD = 20
+/** Broken promises that a story reports, at the most. */
+const REPORTED = 20
 
-/** What a story is, beside the fleet. */
+/** What goes wrong in a story, and what holds then. */
 export interface Scenario {
-  /** Processes at the least. */
+  /** The fewest processes. */
   readonly least: number
-  /** What may be admitted of a key at the most. */
-  readonly bound: (story: Story) => number
-  /** Once all is well, Redis counts all that was admitted; else it may count less, within the
+  readonly bound: Bound
+  /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
    *  bound. */
   readonly countsAll: boolean
-  /** What goes wrong, until it is well again; about `us`. */
+  /** Lets it happen for about `us`, and repairs it. */
   readonly goWrong: (fleet: Fleet, us: number) => Promise<void>
 }
 
@@ -59,7 +58,6 @@ export class Fleet {
   #isAsking = true
 
   constructor(seed: number, scenario: Scenario) {
-    // Two halves of a seed for the hashes of this process.
     seedHashes([seed, seed ^ 0x5bd1e995])
     const world = new World(seed)
     const { random } = world
@@ -68,7 +66,7 @@ export class Fleet {
     const count = random.whole(scenario.least, 6)
     const limit = random.whole(count, random.pick([20, 100, 400]))
     const keys = Array.from({ length: random.whole(1, 3) }, (_, i) => `user-${i}`)
-    // From a demand that leaves some to one that is refused from before the fault on.
+    // From less than the limit to so much that the limit is reached before anything goes wrong.
     const demand = limit * keys.length * (0.4 + 6 * random.next() ** 2)
     this.#gapUs = Math.ceil((count * (BEFORE_US + 2 * SECOND_US + AFTER_US)) / demand)
     this.machine = new Machine(world, 'redis', new SimulatedRedis(() => world.nowUs))
@@ -90,9 +88,9 @@ export class Fleet {
   /** The whole story. */
   async run(): Promise<void> {
     const { world } = this
-    // Connected, as the first decisions of a process wait for it.
+    // The first decisions of a process wait until it is connected.
     await world.runFor(SECOND_US)
-    for (const member of this.members) this.#askOnAndOn(member)
+    for (const member of this.members) this.#keepAsking(member)
     await world.runFor(BEFORE_US)
     const us = world.random.whole(SECOND_US, 4 * SECOND_US)
     this.tell('something goes wrong')
@@ -105,12 +103,12 @@ export class Fleet {
     await this.#close()
   }
 
-  /** Of the processes, some, each with this probability. */
+  /** Processes by chance, each with this probability. */
   some(probability: number): number[] {
     return this.members.map((_, i) => i).filter(() => this.world.random.chance(probability))
   }
 
-  /** These processes decide without Redis from now on, for all that is known. */
+  /** From now on these processes may decide without Redis. */
   lose(some: readonly number[]): void {
     for (const book of this.books) book.lose(some)
   }
@@ -119,7 +117,7 @@ export class Fleet {
     this.world.history.add(`${this.#at} ${what}`)
   }
 
-  #askOnAndOn(member: Member): void {
+  #keepAsking(member: Member): void {
     const { random } = member.host
     const next = (): void => {
       if (!this.#isAsking || member.hasLeft) return
@@ -137,36 +135,32 @@ export class Fleet {
     book.asked()
     const askedMs = host.time.nowMs()
     const heldUpUs = host.heldUpUs
-    let answers = 0
     limiter.consume(book.key).then(
       (decision) => {
         if (host.isDead) return
-        answers += 1
-        book.inFlight -= 1
-        member.heard(book.key, decision)
         const { allowed, source } = decision
+        book.answered(allowed)
+        member.heard(book.key, decision)
         this.sources[source] = (this.sources[source] ?? 0) + 1
         this.tell(`${host.name} ${book.key} ${allowed ? 'allowed' : 'denied'} by ${source}`)
         const heldUpMs = (host.heldUpUs - heldUpUs) / 1_000
         const tookMs = host.time.nowMs() - askedMs - heldUpMs
-        // Where the event loop was held up, replies have as long again.
+        // After the event loop was held up, replies get the deadline once more.
         const mostMs = (heldUpMs > 0 ? 2 : 1) * DEADLINE_MS + LATE_MS
-        this.#must(answers === 1, `${host.name} answered a request ${answers} times`)
         this.#must(tookMs <= mostMs, `${host.name} took ${tookMs} ms to decide`)
-        if (allowed) this.#admit(book)
+        if (allowed) this.#checkBound(book)
       },
       (error) => this.#must(false, `${host.name} rejected: ${error}`),
     )
   }
 
-  #admit(book: KeyBook): void {
-    book.admitted += 1
+  #checkBound(book: KeyBook): void {
     this.over = Math.max(this.over, book.admitted - book.limit)
     const most = this.#scenario.bound(book.story)
     this.#must(book.admitted <= most, `${book.key}: ${book.admitted} admitted, ${most} may be`)
   }
 
-  /** Redis has run a call: the first one of a key after a loss shows what was lost. */
+  /** Redis has run a call of this process. */
   #ran(by: string, args: readonly string[]): void {
     for (const book of this.books) {
       if (!args.some((arg) => arg.includes(`{${book.key}}`))) continue
@@ -174,7 +168,7 @@ export class Fleet {
     }
   }
 
-  /** Once all is well, nobody is granted what was admitted already. */
+  /** What was admitted is not granted again once Redis is back. */
   async #checkCounted(): Promise<void> {
     const member = this.members.find(({ host, hasLeft }) => !host.isDead && !hasLeft)
     if (member === undefined) return
@@ -203,7 +197,7 @@ export class Fleet {
     await this.world.runFor(2 * SECOND_US)
   }
 
-  /** A process asks nothing more, closes its store, and has nothing left to do within a second. */
+  /** Closes the store of a process, which must have no timer left a second later. */
   leave(member: Member): void {
     const { limiter, store, host } = member
     member.hasLeft = true
@@ -217,7 +211,7 @@ export class Fleet {
   #must(holds: boolean, what: string): void {
     if (holds) return
     this.tell(`BROKEN ${what}`)
-    if (this.broken.length < TOLD) this.broken.push(`${this.#at} ${what}`)
+    if (this.broken.length < REPORTED) this.broken.push(`${this.#at} ${what}`)
   }
 
   /** Seconds since the world began. */

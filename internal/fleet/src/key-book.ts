@@ -1,23 +1,22 @@
-// What is known of a key: what was admitted, and what of it each process had not seen when it
-// mattered. The bounds are functions of it.
+// What is known of a key while a story runs: what was admitted, and how much of it each process had
+// not seen when it lost Redis, or when Redis lost the key.
 
-import type { Story } from './bounds.js'
 import type { Member } from './member.js'
+import type { Story } from './story.js'
 
 export class KeyBook {
   readonly key: string
   readonly limit: number
   admitted = 0
-  inFlight = 0
+  #inFlight = 0
   #mostInFlight = 0
   #inFlightWhenAway = 0
   readonly #members: readonly Member[]
-  /** Of each process, the units that it had not seen when it lost Redis. */
+  /** See `Story`. */
   readonly #unseen: (number | undefined)[]
-  /** Of each loss, the units that the first process to ask had not seen. */
-  readonly #losses: (number | undefined)[] = []
-  /** Of each process what it had not seen when Redis forgot the key, until one asks. */
-  #lost: readonly (number | undefined)[] | undefined = undefined
+  readonly #losses: number[] = []
+  /** After Redis has forgotten the key, until a process asks: what each had not seen. */
+  #lost: readonly number[] | undefined = undefined
 
   constructor(key: string, limit: number, members: readonly Member[]) {
     this.key = key
@@ -27,39 +26,38 @@ export class KeyBook {
   }
 
   asked(): void {
-    this.inFlight += 1
-    this.#mostInFlight = Math.max(this.#mostInFlight, this.inFlight)
+    this.#inFlight += 1
+    this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight)
   }
 
-  /** These processes begin to decide without Redis, for all that is known. */
+  answered(isAllowed: boolean): void {
+    this.#inFlight -= 1
+    if (isAllowed) this.admitted += 1
+  }
+
+  /** These processes lose Redis. */
   lose(some: readonly number[]): void {
-    this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.inFlight)
-    for (const i of some) {
-      const units = this.#unseenBy(i) ?? Number.POSITIVE_INFINITY
-      this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, units)
-    }
+    this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.#inFlight)
+    for (const i of some) this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, this.#unseenBy(i))
   }
 
   /** Redis forgets the key. */
   forget(): void {
     this.#lost = this.#members.map((_, i) => this.#unseenBy(i))
-    // Until somebody asks, nobody knows what will be restored.
+    // The first process to ask restores what it has seen; until then nobody knows what that is.
     this.#losses.push(0)
   }
 
-  /** Redis has run a call of this process about the key. */
+  /** Redis has run a call about the key, of this process. */
   ran(i: number): void {
     if (this.#lost === undefined) return
-    this.#losses[this.#losses.length - 1] = this.#lost[i]
+    this.#losses[this.#losses.length - 1] = this.#lost[i] as number
     this.#lost = undefined
   }
 
   get story(): Story {
-    const n = this.#members.length
-    const least = Math.floor(this.limit / n)
     return {
       limit: this.limit,
-      quotas: this.#members.map((_, rank) => least + (rank < this.limit % n ? 1 : 0)),
       unseen: this.#unseen,
       inFlight: this.#inFlightWhenAway,
       inFlightAtLoss: this.#mostInFlight,
@@ -67,9 +65,9 @@ export class KeyBook {
     }
   }
 
-  /** Undefined: the process has never seen the key. */
-  #unseenBy(i: number): number | undefined {
-    const used = (this.#members[i] as Member).seen.get(this.key)
-    return used === undefined ? undefined : Math.max(0, this.admitted + this.inFlight - used)
+  /** Units in use that a process has not seen: all of them, if it has never seen the key. */
+  #unseenBy(i: number): number {
+    const seen = (this.#members[i] as Member).seen.get(this.key) ?? 0
+    return Math.max(0, this.admitted + this.#inFlight - seen)
   }
 }

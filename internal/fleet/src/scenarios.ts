@@ -1,8 +1,8 @@
 // What goes wrong in a story, and which bound holds then.
 
-import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './bounds.js'
 import { Fleet, type Scenario, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
+import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
 
 export type ScenarioName =
   | 'well'
@@ -18,7 +18,7 @@ export type ScenarioName =
   | 'forgets'
 
 const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
-  /** Nothing goes wrong, but that Redis forgets its scripts now and then. */
+  /** Redis is well, and forgets its scripts now and then. */
   well: {
     least: 1,
     bound: whenWell,
@@ -26,7 +26,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet, us) => nowAndThen(fleet, us, () => fleet.machine.redis.forgetScripts()),
   },
 
-  /** Redis is stopped, and goes on. */
+  /** Redis freezes, then continues. */
   frozen: {
     least: 2,
     bound: whenAllAreAway,
@@ -38,7 +38,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     },
   },
 
-  /** Redis ends and comes back with its data. */
+  /** Redis restarts with its data. */
   restart: {
     least: 2,
     bound: whenAllAreAway,
@@ -46,7 +46,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet, us) => restart(fleet, us),
   },
 
-  /** Redis ends and comes back without its data. */
+  /** Redis restarts without its data. */
   'restart, empty': {
     least: 2,
     bound: whenBoth(whenAllAreAway, whenKeysAreLost),
@@ -61,16 +61,10 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
-    async goWrong(fleet, us) {
-      const some = fleet.some(0.4)
-      fleet.lose(some)
-      for (const i of some) forWays(fleet, i, (way) => way.cut())
-      await fleet.world.runFor(us)
-      for (const i of some) forWays(fleet, i, (way) => way.heal())
-    },
+    goWrong: (fleet, us) => partition(fleet, us),
   },
 
-  /** To some processes replies come later than the deadline. */
+  /** Some processes get replies later than the deadline. */
   slow: {
     least: 2,
     bound: whenSomeAreAway,
@@ -88,7 +82,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     },
   },
 
-  /** Connections break, with what is on them. */
+  /** Connections break. */
   resets: {
     least: 2,
     bound: whenSomeAreAway,
@@ -101,7 +95,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       }),
   },
 
-  /** Processes are held up, longer than the deadline or not. */
+  /** Event loops are held up, some for longer than the deadline. */
   pauses: {
     least: 2,
     bound: whenSomeAreAway,
@@ -115,39 +109,20 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
       }),
   },
 
-  /** Some processes cannot reach Redis, and one of these dies. */
+  /** Some processes cannot reach Redis, and one of them dies. */
   crash: {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: false,
-    async goWrong(fleet, us) {
-      const some = fleet.some(0.4)
-      fleet.lose(some)
-      for (const i of some) forWays(fleet, i, (way) => way.cut())
-      await fleet.world.runFor(us)
-      const [first] = some
-      if (first !== undefined && some.length < fleet.members.length)
-        (fleet.members[first] as Member).host.die()
-      for (const i of some) forWays(fleet, i, (way) => way.heal())
-    },
+    goWrong: (fleet, us) => partition(fleet, us, ({ host }) => host.die()),
   },
 
-  /** Some processes cannot reach Redis, and one of these is shut down meanwhile. */
+  /** Some processes cannot reach Redis, and one of them shuts down. */
   leaves: {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: false,
-    async goWrong(fleet, us) {
-      const some = fleet.some(0.4)
-      fleet.lose(some)
-      for (const i of some) forWays(fleet, i, (way) => way.cut())
-      await fleet.world.runFor(us)
-      const [first] = some
-      if (first !== undefined && some.length < fleet.members.length)
-        fleet.leave(fleet.members[first] as Member)
-      await fleet.world.runFor(SECOND_US)
-      for (const i of some) forWays(fleet, i, (way) => way.heal())
-    },
+    goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.leave(member)),
   },
 
   /** Redis forgets all keys, once or twice. */
@@ -207,7 +182,23 @@ function forWays(
   act(back)
 }
 
-/** For `us`, does something at moments that chance chooses. */
+/**
+ * Some processes cannot reach Redis.
+ * @param end what happens to one of them shortly before they can, if another process is left
+ */
+async function partition(fleet: Fleet, us: number, end?: (member: Member) => void): Promise<void> {
+  const { members, world } = fleet
+  const some = fleet.some(0.4)
+  fleet.lose(some)
+  for (const i of some) forWays(fleet, i, (way) => way.cut())
+  await world.runFor(us)
+  const first = members[some[0] ?? members.length]
+  if (first !== undefined && some.length < members.length) end?.(first)
+  await world.runFor(SECOND_US)
+  for (const i of some) forWays(fleet, i, (way) => way.heal())
+}
+
+/** For `us`, does something at random moments. */
 async function nowAndThen({ world }: Fleet, us: number, act: () => void): Promise<void> {
   for (let leftUs = us; leftUs > 0; ) {
     const pauseUs = world.random.whole(10_000, SECOND_US)
@@ -223,7 +214,7 @@ function forget({ machine, books }: Fleet): void {
   for (const book of books) book.forget()
 }
 
-/** Redis ends, and with it all connections; it comes back after `us`. */
+/** Redis goes down, with all connections, for `us`. */
 async function restart(fleet: Fleet, us: number, act: () => void = () => {}): Promise<void> {
   const { machine, members, world } = fleet
   fleet.lose(everyoneIn(fleet))

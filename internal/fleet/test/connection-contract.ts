@@ -19,13 +19,13 @@ import { makePolicySet } from '../../../packages/core/src/request.js'
 /** A connection, just begun, and the world that it is in. */
 export interface Subject {
   readonly connection: Connection
-  /** Lets the world go on until a promise has settled; then as the promise. */
+  /** Waits until a promise has settled, and settles as it has. */
   settle<Value>(promise: Promise<Value>): Promise<Value>
-  /** Lets the world go on until it is so. */
+  /** Waits until `isSo` returns true. */
   until(isSo: () => boolean): Promise<void>
-  /** Lets the connection's clock go on by so much, and what has come be handled. */
+  /** Moves the connection's clock by `ms`, and lets it handle what has arrived. */
   pass(ms: number): Promise<void>
-  /** The server's machine does nothing any more, until it is released; its network still does. */
+  /** Stops the server until `release`; its network goes on. */
   holdUp(): void
   release(): Promise<void>
   /** Breaks the connection under the client. Resolves once the client has noticed. */

@@ -23,9 +23,7 @@ export interface SimulatedConnection extends Connection {
   readonly there: Way
   readonly back: Way
   /** Breaks it, as a reset by the peer does; the client connects again. */
-  reset(why?: string): void
-  /** Commands without a reply. */
-  readonly waiting: number
+  reset(): void
 }
 
 export function simulatedConnection(
@@ -39,9 +37,10 @@ export function simulatedConnection(
   let status: 'connecting' | 'ready' | 'reconnecting' = 'connecting'
   let waiting: Waiting[] = []
   let failures = 0
-  /** Which connection it is: what belongs to an earlier one is nobody's. */
+  /** Counts connections, so that what belongs to an earlier one is ignored. */
   let generation = 0
-  let attempt: { readonly ended: Promise<void>; readonly end: () => void } | undefined
+  let attempt: Promise<void> | undefined
+  let endAttempt = (): void => {}
   const watch = silenceWatch(deadlineMs, host.time)
   let stream = streamOf()
   const node = {
@@ -63,8 +62,9 @@ export function simulatedConnection(
   function begin(): void {
     status = 'connecting'
     const own = generation
-    let end = (): void => {}
-    attempt ??= { ended: new Promise<void>((resolve) => (end = resolve)), end }
+    attempt = new Promise((resolve) => {
+      endAttempt = resolve
+    })
     const isCurrent = (): boolean => own === generation && status === 'connecting'
     const tooLate = host.run(CONNECT_TIMEOUT_US, () => {
       if (isCurrent()) lose('connect ETIMEDOUT')
@@ -76,7 +76,7 @@ export function simulatedConnection(
       })
       return
     }
-    // The handshake, and what a client asks before it is ready: a round trip that Redis answers.
+    // The handshake and what a client asks before it is ready, as one round trip.
     there.send(() =>
       machine.serve(host.name, 'hello', [], () =>
         back.send(() =>
@@ -85,8 +85,8 @@ export function simulatedConnection(
             tooLate()
             status = 'ready'
             failures = 0
-            attempt?.end()
             attempt = undefined
+            endAttempt()
           }),
         ),
       ),
@@ -99,8 +99,8 @@ export function simulatedConnection(
     back.drop()
     stream = streamOf()
     status = 'reconnecting'
-    attempt?.end()
     attempt = undefined
+    endAttempt()
     const lost = waiting
     waiting = []
     const error = new Error(`Connection is closed: ${why}`)
@@ -152,14 +152,11 @@ export function simulatedConnection(
       for (const item of items) ask(item, send)
     },
     unready: () => (status === 'ready' ? undefined : `the client is ${status}`),
-    attempt: () => attempt?.ended,
+    attempt: () => attempt,
     there,
     back,
-    reset: (why = 'read ECONNRESET') => {
-      if (status !== 'reconnecting') lose(why)
-    },
-    get waiting() {
-      return waiting.length
+    reset() {
+      if (status !== 'reconnecting') lose('read ECONNRESET')
     },
   }
 }

@@ -1,5 +1,6 @@
-// What lies between a process and a machine: two ways that keep the order, take their time, and may
-// be cut. What is sent into a cut arrives once it is healed, as TCP sends it again.
+// One direction of the network between a process and a machine. It keeps the order, delays what it
+// carries, and may be cut. What is sent into a cut arrives after it is healed, as TCP sends it
+// again.
 
 import type { Random } from '../world/random.js'
 import type { World } from '../world/world.js'
@@ -14,7 +15,6 @@ interface Message {
   readonly deliver: () => void
 }
 
-/** One direction. */
 export class Way {
   /** How long a message takes. */
   latency: Latency
@@ -28,10 +28,6 @@ export class Way {
     this.#world = world
     this.#random = random
     this.latency = latency
-  }
-
-  get isCut(): boolean {
-    return this.#isCut
   }
 
   send(deliver: () => void): void {

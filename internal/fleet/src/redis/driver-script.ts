@@ -100,7 +100,7 @@ export function runDriver(
   for (const request of requestsOf(mode, counters.length, keys, args.slice(at + 2))) {
     const granted =
       mode === 'reset'
-        ? reset(counters, request, keyspace, nowUs, slackMs, readings)
+        ? reset(counters, request, keyspace, nowUs, readings)
         : decide(counters, request.keys, request, nowUs, readings)
     reply.push(granted)
     for (const { left, waitMs, resetUs } of readings) reply.push(left, waitMs, resetUs)
@@ -184,7 +184,6 @@ function reset(
   { keys, count = 1 }: KeyedRequest,
   keyspace: Keyspace,
   nowUs: number,
-  slackMs: number,
   readings: readonly Reading[],
 ): number {
   counters.forEach(({ kernel, scratch, table }, i) => {
@@ -197,7 +196,6 @@ function reset(
     keyspace.delete(key)
     const lifeMs = Math.max(Math.ceil(resetUs / 1_000), FORGOTTEN_MS - 1_000)
     table.marks.set(key, { forgottenUs: nowUs, gaveUs: nowUs }, nowUs / 1_000, lifeMs)
-    void slackMs
   })
   return count
 }

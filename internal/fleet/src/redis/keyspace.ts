@@ -20,14 +20,6 @@ export class Keyspace {
     this.#nowMs = nowMs
   }
 
-  get size(): number {
-    return this.#entries.size
-  }
-
-  get keys(): readonly string[] {
-    return [...this.#entries.keys()]
-  }
-
   get<Value extends Entry['value']>(key: string): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -53,12 +45,6 @@ export class Keyspace {
 
   clear(): void {
     this.#entries.clear()
-  }
-
-  /** The same keys, as a replica has them. */
-  copyTo(other: Keyspace): void {
-    other.#entries.clear()
-    for (const [key, entry] of this.#entries) other.#entries.set(key, entry)
   }
 
   /** The counters of one kernel, as the driver asks for them. */

@@ -1,5 +1,5 @@
-// A simulated Redis server: one thread, one clock, its scripts and its keys. It knows the scripts
-// that Weir sends and no other command. Its clock is the world's, or steps away from it.
+// A simulated Redis server: its clock, its scripts and its keys. It runs the scripts that Weir
+// sends, and refuses other commands.
 
 import { createHash } from 'node:crypto'
 import { HEARTBEAT } from '../../../../packages/core/src/redis/heartbeat.js'
@@ -11,21 +11,17 @@ class RefusedError extends Error {}
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
-  /** How far its clock is ahead of the true time. */
-  aheadUs = 0
-  /** Calls and bytes that it has been sent. */
-  readonly seen = { calls: 0, bytes: 0 }
-  readonly #trueUs: () => number
+  readonly #now: () => number
   readonly #scripts: Map<string, DriverScript> = new Map()
 
-  /** @param trueUs the true time, in us since 1970 */
-  constructor(trueUs: () => number) {
-    this.#trueUs = trueUs
+  /** @param now its clock, in us since 1970 */
+  constructor(now: () => number) {
+    this.#now = now
     this.keyspace = new Keyspace(() => this.nowUs / 1_000)
   }
 
   get nowUs(): number {
-    return this.#trueUs() + this.aheadUs
+    return this.#now()
   }
 
   /** SCRIPT FLUSH, or a restart. */
@@ -44,8 +40,6 @@ export class SimulatedRedis {
 
   /** @throws {RefusedError} what the server would say */
   run(command: string, args: readonly string[]): unknown {
-    this.seen.calls += 1
-    for (const arg of args) this.seen.bytes += arg.length
     const [what = '', count = '0', ...rest] = args
     const keys = rest.slice(0, Number(count))
     const others = rest.slice(Number(count))

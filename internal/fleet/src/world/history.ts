@@ -10,11 +10,8 @@ export class History {
   #low = 0x811c9dc5 | 0
   #high = 0x2f4a91c3 | 0
   readonly #lines: string[] = []
-  /** How many lines there were. */
-  count = 0
 
   add(line: string): void {
-    this.count += 1
     for (let i = 0; i < line.length; i += 1) {
       const code = line.charCodeAt(i)
       this.#low = Math.imul(this.#low ^ code, PRIME)

@@ -1,4 +1,4 @@
-// A process of the fleet as its machine sees it: its clock may be wrong, it may be held up, and it
+// A process of the fleet: its clocks may run fast or slow, its event loop may be held up, and it
 // may die.
 
 import type { Time } from '../../../../packages/core/src/base/time.js'
@@ -10,14 +10,12 @@ export class Host {
   readonly world: World
   readonly time: Time
   readonly random: Random
-  /** How far its wall clock is ahead of the true time. */
-  aheadUs = 0
   /** How fast its clocks run; 1: as fast as the true time. */
   readonly rate: number
   /** Timers that have neither ended nor been cancelled. */
   timers = 0
   isDead = false
-  /** How long it has been held up, all together. */
+  /** How long it has been held up, in total. */
   heldUpUs = 0
   #pausedUntilUs = 0
   readonly #bornUs: number
@@ -30,14 +28,14 @@ export class Host {
     this.#bornUs = world.nowUs
     this.time = {
       nowMs: () => this.#livedUs() / 1_000,
-      nowUs: () => Math.floor(this.#bornUs + this.#livedUs() + this.aheadUs),
+      nowUs: () => Math.floor(this.#bornUs + this.#livedUs()),
       random: () => this.random.next(),
       soon: (action) => void this.run(0, action),
       after: (ms, action) => this.#after(ms, action),
     }
   }
 
-  /** Its event loop is held up for so long; what is due then comes afterwards. */
+  /** Holds its event loop up; what falls due during that time runs afterwards. */
   pause(us: number): void {
     const fromUs = Math.max(this.#pausedUntilUs, this.world.nowUs)
     this.#pausedUntilUs = Math.max(fromUs, this.world.nowUs + us)
@@ -67,7 +65,7 @@ export class Host {
   }
 
   #after(ms: number, action: () => void): () => void {
-    // Node would take 1 ms instead.
+    // Node fires a longer timer after 1 ms.
     if (!(ms < 2 ** 31)) throw new RangeError(`a timer of ${ms} ms`)
     this.timers += 1
     let isOver = false

@@ -1,6 +1,6 @@
-// The event loop of a whole fleet: virtual time, and what happens at which moment. Nothing in it is
-// of the process that simulates: not its clock, not its timers, not its chance. So an hour takes
-// seconds, and a seed gives the same hour each time.
+// Virtual time for a whole fleet, and what happens at which moment. It uses no clock, timer or
+// random number of the process that simulates, so that an hour takes seconds and a seed gives the
+// same hour each time.
 
 import { History } from './history.js'
 import { type Random, randomOf } from './random.js'
@@ -45,12 +45,12 @@ export class World {
     }
   }
 
-  /** Lets time pass until then, and all happen that was planned. */
+  /** Lets `us` pass, with everything that is planned in that time. */
   async runFor(us: number): Promise<void> {
     await this.runUntil(this.nowUs + us, () => false)
   }
 
-  /** The same, or until `isOver`. */
+  /** Lets time pass until then, or until `isOver`. */
   async runUntil(endUs: number, isOver: () => boolean): Promise<void> {
     await settled()
     while (!isOver()) {

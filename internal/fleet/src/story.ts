@@ -1,0 +1,57 @@
+// What happened to one key in a story, and what may be admitted of it at the most. The formulas are
+// those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
+
+import {
+  localQuotas,
+  lossSeenFirst,
+  partialOutage,
+  staleView,
+  wholeOutage,
+} from '../../faults/src/bounds.js'
+
+export interface Story {
+  readonly limit: number
+  /** For each process, the units that were taken before it lost Redis and that it had not seen.
+   *  Undefined: it has not lost Redis. */
+  readonly unseen: readonly (number | undefined)[]
+  /** Requests in flight when processes lost Redis. */
+  readonly inFlight: number
+  /** Requests in flight when a loss of the key showed, at the most. */
+  readonly inFlightAtLoss: number
+  /** For each time that Redis forgot the key, the units that the first process to ask had not
+   *  seen. */
+  readonly losses: readonly number[]
+}
+
+/** What may be admitted of a key. */
+export type Bound = (story: Story) => number
+
+/** Redis answers in time. */
+export const whenWell: Bound = ({ limit }) => limit
+
+/** All processes lose Redis, notice it, and come back within 5 s of each other. */
+export const whenAllAreAway: Bound = ({ limit, unseen, inFlight }) =>
+  staleView(
+    wholeOutage(limit, inFlight),
+    unseen.map((units = 0) => units),
+  )
+
+/** Some processes cannot reach Redis, and the others can. */
+export const whenSomeAreAway: Bound = ({ limit, unseen }) =>
+  partialOutage(
+    limit,
+    localQuotas(limit, unseen.length).filter((_, i) => unseen[i] !== undefined),
+  )
+
+/** Redis forgets the key, once or more often. */
+export const whenKeysAreLost: Bound = ({ limit, losses, inFlightAtLoss }) =>
+  lossSeenFirst(limit, losses.length, inFlightAtLoss, sum(losses))
+
+/** Both happen: what each adds to the limit adds up. */
+export function whenBoth(one: Bound, other: Bound): Bound {
+  return (story) => one(story) + other(story) - story.limit
+}
+
+function sum(units: readonly number[]): number {
+  return units.reduce((total, each) => total + each, 0)
+}
