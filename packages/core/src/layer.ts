@@ -11,9 +11,9 @@ import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from '.
 
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
-  /** Only of a layer that always answers at once: answers without a pending, which would take a
-   *  twentieth of a decision in memory. Throws what a pending would fail with. */
-  decideNow?(request: StoreRequest): StoreResult
+  /** For layers that always answer at once: returns the answer, or throws what `ask` would fail
+   *  with. The memory store has it, as a pending takes a twentieth of its decisions. */
+  readonly decideNow?: (request: StoreRequest) => StoreResult
 }
 
 /** What a store is asked; or, as one more mode, to forget a target. */

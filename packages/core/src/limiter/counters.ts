@@ -195,7 +195,7 @@ export function countDecision(
   } else {
     add(counters.decisions, row + 3, 1)
     add(cells, DENIED_UNITS, binding.cost)
-    // The search is for the others, as it takes a thirtieth of a denial in memory.
+    // A search takes a thirtieth of a denial in memory, so the most common reason is not searched.
     add(cells, DENIALS + (reason === 'limit' ? 0 : REASONS.indexOf(reason)), 1)
   }
   if (priority !== undefined)

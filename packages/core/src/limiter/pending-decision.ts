@@ -21,7 +21,8 @@ export function decisionOf(request: LimiterRequest, result: StoreResult): Decisi
 
 /** The decision of a layer; a promise only where the layer does not answer at once. */
 export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Promise<Decision> {
-  if (layer.decideNow !== undefined) return decisionNow(layer as DecidingLayer, request)
+  const { decideNow } = layer
+  if (decideNow !== undefined) return decisionNow(decideNow, request)
   const pending = new PendingDecision(request)
   layer.ask(request, pending)
   if (pending.decision !== undefined) return pending.decision
@@ -30,12 +31,13 @@ export function decisionBy(layer: Layer, request: LimiterRequest): Decision | Pr
   return new Promise<Decision>(keepBoth)
 }
 
-type DecidingLayer = Required<Pick<Layer, 'decideNow'>>
-
-function decisionNow(layer: DecidingLayer, request: LimiterRequest): Decision {
+function decisionNow(
+  decideNow: NonNullable<Layer['decideNow']>,
+  request: LimiterRequest,
+): Decision {
   let result: StoreResult
   try {
-    result = layer.decideNow(request)
+    result = decideNow(request)
   } catch (error) {
     countFailureOf(request)
     throw error
