@@ -13,6 +13,9 @@ export type ProxyMode =
   /** Delivers to the server, and nothing back. What it answered arrives when the proxy passes
    *  again, or is lost with the connection. */
   | 'mute'
+  /** Delivers nothing to the server; what it has answered still comes back. What was sent arrives
+   *  when the proxy passes again, or is lost with the connection. */
+  | 'deaf'
   /** Delivers everything later, in both directions. */
   | { readonly latencyMs: number }
   /** Cuts every connection, old and new, with a reset. */
@@ -115,7 +118,7 @@ export async function startProxy(
 
   async function set(next: ProxyMode): Promise<void> {
     mode = next
-    if (mode === 'blackhole') there.shut()
+    if (mode === 'blackhole' || mode === 'deaf') there.shut()
     else there.open()
     if (mode === 'blackhole' || mode === 'mute') back.shut()
     else back.open()

@@ -68,6 +68,31 @@ test('mute, it delivers to the server and nothing back, until it passes or cuts'
   await expectPong()
 })
 
+test('deaf, it delivers what the server has answered and nothing to it, until it passes or cuts', async () => {
+  await server.command('SET', 'n', 0)
+  const popped = connection.command('BLPOP', 'list', 0)
+  await waitUntil('the server to wait', async () => {
+    return String(await server.command('INFO', 'clients')).includes('blocked_clients:1')
+  })
+  await proxy.set('deaf')
+  const held = openConnection(proxy.port)
+  const reply = held.command('INCR', 'n')
+  await server.command('LPUSH', 'list', 'x')
+  expect(await popped).toEqual(['list', 'x'])
+  expect(await server.command('GET', 'n')).toBe('0')
+  await proxy.set('pass')
+  expect(await reply).toBe(1)
+
+  await proxy.set('deaf')
+  const lost = held.command('INCR', 'n')
+  await sleep(20)
+  await proxy.set('reset')
+  await expect(lost).rejects.toThrow()
+  await proxy.set('pass')
+  expect(await server.command('GET', 'n')).toBe('1')
+  held.close()
+})
+
 test('latency delays both directions', async () => {
   await proxy.set({ latencyMs: 40 })
   const start = performance.now()
