@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 // wait. The matrix judges times, which a machine that is busy with other tests spoils: it is left
 // out of `npm test`, and CI runs it by itself (`FAULTS=1 vitest run`).
 const include =
-  process.env.FAULTS === '1' ? ['test/*.test.ts'] : ['test/{bounds,figures,judge,report}.test.ts']
+  process.env.FAULTS === '1' ? ['test/*.test.ts'] : ['test/{figures,judge,report}.test.ts']
 
 export default defineConfig({
   test: {

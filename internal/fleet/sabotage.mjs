@@ -143,12 +143,11 @@ try {
 process.exitCode = missed === 0 ? 0 : 1
 
 function copySources() {
-  for (const part of ['packages/core/src', 'internal/fleet/src', 'internal/faults/src'])
+  for (const part of ['packages/core/src', 'internal/fleet/src'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   for (const file of ['tsconfig.base.json', 'internal/fleet/tsconfig.build.json'])
     cpSync(join(root, file), join(folder, file))
-  const packages = ['packages/core', 'internal/fleet', 'internal/faults']
-  for (const file of packages.map((folder) => `${folder}/package.json`))
+  for (const file of ['packages/core/package.json', 'internal/fleet/package.json'])
     cpSync(join(root, file), join(folder, file))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   mkdirSync(join(folder, 'internal/fleet/node_modules'), { recursive: true })

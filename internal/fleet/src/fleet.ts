@@ -2,14 +2,7 @@
 // then holds, is in scenarios.ts.
 
 import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
-import {
-  fixedWindow,
-  type Policy,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../../../packages/core/src/index.js'
+import { optionsOf, policyOf, type StoryOptions } from './choices.js'
 import { KeyBook } from './key-book.js'
 import { DEADLINE_MS, Member } from './member.js'
 import { Machine } from './network/machine.js'
@@ -21,13 +14,10 @@ export const SECOND_US = 1_000_000
 /** Before anything goes wrong, and after all is well again. */
 const BEFORE_US = 3 * SECOND_US
 const AFTER_US = 9 * SECOND_US
-/** Longer than any story, so that whatever was admitted still counts. */
-const WINDOW = '1h'
 /** How much later than its deadline a decision may come: a turn of the event loop. */
 const LATE_MS = 2
 /** How often a process asks several times in one turn of its event loop. */
 const BURST_CHANCE = 0.15
-const MOST_AT_ONCE = 6
 /** Broken promises that a story reports, at the most. */
 const REPORTED = 20
 
@@ -45,6 +35,7 @@ export interface Scenario {
 
 export class Fleet {
   readonly world: World
+  readonly options: StoryOptions
   readonly members: readonly Member[]
   readonly machine: Machine
   readonly books: readonly KeyBook[]
@@ -57,21 +48,20 @@ export class Fleet {
   readonly #gapUs: number
   #isAsking = true
 
-  constructor(seed: number, scenario: Scenario) {
+  /** @param given instead of what the seed says */
+  constructor(seed: number, scenario: Scenario, given: Partial<StoryOptions> = {}) {
     seedHashes([seed, seed ^ 0x5bd1e995])
     const world = new World(seed)
     const { random } = world
     this.world = world
     this.#scenario = scenario
-    const count = random.whole(scenario.least, 6)
-    const limit = random.whole(count, random.pick([20, 100, 400]))
-    const keys = Array.from({ length: random.whole(1, 3) }, (_, i) => `user-${i}`)
-    // From less than the limit to so much that the limit is reached before anything goes wrong.
-    const demand = limit * keys.length * (0.4 + 6 * random.next() ** 2)
-    this.#gapUs = Math.ceil((count * (BEFORE_US + 2 * SECOND_US + AFTER_US)) / demand)
+    this.options = optionsOf(seed, scenario.least, given)
+    const { processes: count, limit, denyCache, demand } = this.options
+    const keys = Array.from({ length: this.options.keys }, (_, i) => `user-${i}`)
+    const units = limit * keys.length * demand
+    this.#gapUs = Math.ceil((count * (BEFORE_US + 2 * SECOND_US + AFTER_US)) / units)
     this.machine = new Machine(world, 'redis', new SimulatedRedis(() => world.nowUs))
-    const policy = policyOf(random.whole(0, 4), limit)
-    const denyCache = random.chance(0.5)
+    const policy = policyOf(this.options)
     this.members = Array.from({ length: count }, (_, rank) => {
       const leastUs = random.whole(50, 500)
       const latency = { leastUs, mostUs: leastUs + random.whole(50, 2_000) }
@@ -81,8 +71,7 @@ export class Fleet {
     })
     this.books = keys.map((key) => new KeyBook(key, limit, this.members))
     this.machine.ran = (by, _, args) => this.#ran(by, args)
-    const { algorithm } = policy
-    this.tell(`${count} processes, limit ${limit}, ${algorithm}, ${keys.length} keys`)
+    this.tell(JSON.stringify(this.options))
   }
 
   /** The whole story. */
@@ -92,9 +81,8 @@ export class Fleet {
     await world.runFor(SECOND_US)
     for (const member of this.members) this.#keepAsking(member)
     await world.runFor(BEFORE_US)
-    const us = world.random.whole(SECOND_US, 4 * SECOND_US)
     this.tell('something goes wrong')
-    await this.#scenario.goWrong(this, us)
+    await this.#scenario.goWrong(this, this.options.faultMs * 1_000)
     this.tell('all is well')
     await world.runFor(AFTER_US)
     this.#isAsking = false
@@ -122,7 +110,7 @@ export class Fleet {
     const next = (): void => {
       if (!this.#isAsking || member.hasLeft) return
       const book = random.pick(this.books)
-      const times = random.chance(BURST_CHANCE) ? random.whole(2, MOST_AT_ONCE) : 1
+      const times = random.chance(BURST_CHANCE) ? random.whole(1, this.options.mostAtOnce) : 1
       for (let i = 0; i < times; i += 1) this.#ask(member, book)
       member.host.run(random.whole(0, 2 * this.#gapUs), next)
     }
@@ -218,13 +206,4 @@ export class Fleet {
   get #at(): string {
     return (this.world.livedUs / SECOND_US).toFixed(6)
   }
-}
-
-function policyOf(which: number, limit: number): Policy {
-  const window = WINDOW
-  if (which === 0) return tokenBucket({ capacity: limit, refill: 1, every: WINDOW })
-  if (which === 1) return fixedWindow({ limit, window })
-  if (which === 2) return slidingWindow({ limit, window })
-  if (which === 3) return slidingCounter({ limit, window })
-  return slidingLog({ limit, window })
 }

@@ -1,5 +1,6 @@
 // What goes wrong in a story, and which bound holds then.
 
+import type { StoryOptions } from './choices.js'
 import { Fleet, type Scenario, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
 import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
@@ -23,7 +24,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 1,
     bound: whenWell,
     countsAll: true,
-    goWrong: (fleet, us) => nowAndThen(fleet, us, () => fleet.machine.redis.forgetScripts()),
+    goWrong: (fleet) => nowAndThen(fleet, () => fleet.machine.redis.forgetScripts()),
   },
 
   /** Redis freezes, then continues. */
@@ -87,8 +88,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
-    goWrong: (fleet, us) =>
-      nowAndThen(fleet, us, () => {
+    goWrong: (fleet) =>
+      nowAndThen(fleet, () => {
         const some = fleet.some(0.3)
         fleet.lose(some)
         for (const i of some) (fleet.members[i] as Member).connection.reset()
@@ -100,8 +101,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
-    goWrong: (fleet, us) =>
-      nowAndThen(fleet, us, () => {
+    goWrong: (fleet) =>
+      nowAndThen(fleet, () => {
         const forUs = fleet.world.random.whole(1_000, SECOND_US)
         const some = fleet.some(0.3)
         fleet.lose(some)
@@ -125,17 +126,12 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.leave(member)),
   },
 
-  /** Redis forgets all keys, once or twice. */
+  /** Redis forgets all keys. */
   forgets: {
     least: 2,
     bound: whenKeysAreLost,
     countsAll: false,
-    async goWrong(fleet, us) {
-      for (let times = fleet.world.random.whole(1, 2); times > 0; times -= 1) {
-        forget(fleet)
-        await fleet.world.runFor(us)
-      }
-    },
+    goWrong: (fleet) => nowAndThen(fleet, () => forget(fleet)),
   },
 }
 
@@ -144,6 +140,7 @@ export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as
 export interface Outcome {
   readonly seed: number
   readonly scenario: ScenarioName
+  readonly options: StoryOptions
   readonly requests: number
   /** How many decisions were made by what. */
   readonly sources: Readonly<Record<string, number>>
@@ -156,16 +153,21 @@ export interface Outcome {
   readonly end: readonly string[]
 }
 
-/** Runs the story of a seed. Default: the seed says which. */
+/**
+ * Runs the story of a seed.
+ * @param scenario default: the seed says which
+ * @param given instead of what the seed says
+ */
 export async function runScenario(
   seed: number,
   scenario: ScenarioName = SCENARIO_NAMES[seed % SCENARIO_NAMES.length] as ScenarioName,
+  given: Partial<StoryOptions> = {},
 ): Promise<Outcome> {
-  const fleet = new Fleet(seed, SCENARIOS[scenario])
+  const fleet = new Fleet(seed, SCENARIOS[scenario], given)
   await fleet.run()
-  const { requests, sources, over, broken, world } = fleet
+  const { options, requests, sources, over, broken, world } = fleet
   const { hash, end } = world.history
-  return { seed, scenario, requests, sources, over, hash, broken, end }
+  return { seed, scenario, options, requests, sources, over, hash, broken, end }
 }
 
 function everyoneIn({ members }: Fleet): number[] {
@@ -198,13 +200,11 @@ async function partition(fleet: Fleet, us: number, end?: (member: Member) => voi
   for (const i of some) forWays(fleet, i, (way) => way.heal())
 }
 
-/** For `us`, does something at random moments. */
-async function nowAndThen({ world }: Fleet, us: number, act: () => void): Promise<void> {
-  for (let leftUs = us; leftUs > 0; ) {
-    const pauseUs = world.random.whole(10_000, SECOND_US)
+/** Does something at random moments, as often as the options say. */
+async function nowAndThen({ world, options }: Fleet, act: () => void): Promise<void> {
+  for (let times = options.faults; times > 0; times -= 1) {
     act()
-    await world.runFor(pauseUs)
-    leftUs -= pauseUs
+    await world.runFor(world.random.whole(10_000, SECOND_US))
   }
 }
 

@@ -1,13 +1,7 @@
 // What happened to one key in a story, and what may be admitted of it at the most. The formulas are
 // those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
 
-import {
-  localQuotas,
-  lossSeenFirst,
-  partialOutage,
-  staleView,
-  wholeOutage,
-} from '../../faults/src/bounds.js'
+import { localQuotas, lossSeenFirst, partialOutage, staleView, wholeOutage } from './bounds.js'
 
 export interface Story {
   readonly limit: number

@@ -1,6 +1,6 @@
 // Redis is well, but single calls do not get there, or their replies do not come back.
 import type { Decision } from '@weir/core'
-import { failedCallsBesidePeers, lostReply } from '../bounds.js'
+import { failedCallsBesidePeers, lostReply } from '@weir/fleet/bounds'
 import { bringBack, cut, type Fleet, type Process, passed, reconnect } from '../fleet.js'
 import type { Story } from './story.js'
 

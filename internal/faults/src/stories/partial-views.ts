@@ -7,7 +7,7 @@ import {
   moreKeysThanRemembered,
   partialOutage,
   staleView,
-} from '../bounds.js'
+} from '@weir/fleet/bounds'
 import { bringBack, cut, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'
 

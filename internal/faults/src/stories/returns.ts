@@ -1,6 +1,6 @@
 // An outage of all processes ends for one after the other: Redis must not grant again what those
 // that are still away spend of their local quotas.
-import { localQuotas, returnOfProcesses, staleView, wholeOutage } from '../bounds.js'
+import { localQuotas, returnOfProcesses, staleView, wholeOutage } from '@weir/fleet/bounds'
 import type { Check } from '../checks.js'
 import { bringBack, cut, type Fleet, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'

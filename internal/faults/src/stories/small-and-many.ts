@@ -1,6 +1,6 @@
 // What an outage of all processes must not refuse: many users of few requests each, limits smaller
 // than the number of processes, and long keys, which clients choose.
-import { ownPolicyInOutage, staleView, wholeOutage } from '../bounds.js'
+import { ownPolicyInOutage, staleView, wholeOutage } from '@weir/fleet/bounds'
 import { type Check, countAtMost } from '../checks.js'
 import { bringBack, cut, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'
