@@ -1,6 +1,33 @@
-// What may pass when Redis fails, as formulas: the table "What may be lost" in docs/resilience.md.
-// Each returns the most units that pass in one window of a limit, whichever algorithm counts them.
-// What flows back into a bucket in that time comes on top.
+// How much may pass at the most, as formulas: when all is well, by algorithm (docs/algorithms.md,
+// "What each promises"), and when Redis fails (docs/resilience.md, "What may be lost"). The tables
+// there are written from these functions. The simulation, the fault matrix and the attackers of
+// packages/core check them.
+
+/** A sliding log or window: units in any window. */
+export function anyWindow(limit: number): number {
+  return limit
+}
+
+/** A fixed window: units in any time as long as a window, which may lie around an edge. */
+export function aroundEdge(limit: number): number {
+  return 2 * limit
+}
+
+/** A sliding counter: units in any window, if they are aimed at its grid. */
+export function aimedAtGrid(limit: number): number {
+  return 2 * limit - 1
+}
+
+/**
+ * A bucket: units in any time, its end excluded.
+ * @param ms that time, above 0
+ */
+export function fromBucket(capacity: number, refill: number, everyMs: number, ms: number): number {
+  return capacity + Math.ceil((refill * ms) / everyMs) - 1
+}
+
+// When Redis fails: units in one window of a limit, whichever algorithm counts them. What flows
+// back into a bucket in that time comes on top.
 
 /** Local quotas of `processes` that share a limit, by rank. They add up to it; some may be 0. */
 export function localQuotas(limit: number, processes: number): number[] {

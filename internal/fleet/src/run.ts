@@ -7,6 +7,7 @@
 // there were as many requests or minutes. Ends with 1 if a promise was broken.
 
 import { parseArgs } from 'node:util'
+import { writePages } from './bound-pages.js'
 import { type Outcome, runScenario, SCENARIO_NAMES, type ScenarioName } from './scenarios.js'
 
 const { values } = parseArgs({
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     first: { type: 'string' },
     'until-broken': { type: 'boolean' },
+    write: { type: 'boolean' },
   },
 })
 const scenario = values.scenario as ScenarioName | undefined
@@ -25,7 +27,8 @@ if (scenario !== undefined && !SCENARIO_NAMES.includes(scenario)) {
   process.exit(2)
 }
 
-if (values.seed !== undefined) {
+if (values.write) await writePages(new URL('../../../../../../docs/', import.meta.url))
+else if (values.seed !== undefined) {
   const outcome = await runScenario(Number(values.seed), scenario)
   for (const line of outcome.end) console.log(line)
   tell(outcome)

@@ -1,60 +1,53 @@
-// Each bound with the numbers of its example in docs/resilience.md.
+// The formulas, and the tables of the documents that are written from them.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { algorithmRows } from '../src/algorithm-rows.js'
+import { withPart, writtenParts } from '../src/bound-pages.js'
+import { type BoundRow, textOf } from '../src/bound-row.js'
 import * as bounds from '../src/bounds.js'
+import { lossRows } from '../src/loss-rows.js'
 
-const page = readFileSync(new URL('../../../docs/resilience.md', import.meta.url), 'utf8')
-const section = page.slice(page.indexOf('## What may be lost'), page.indexOf('## Cluster'))
-
-const LIMIT = 100
-const [quota, ...others] = bounds.localQuotas(LIMIT, 4) as [number, ...number[]]
-
-/** The formulas, in the order of the table: what each says, and how the table shows it. */
-const examples: Record<
-  Exclude<keyof typeof bounds, 'localQuotas'>,
-  readonly (readonly [number, string])[]
-> = {
-  wholeOutage: [[bounds.wholeOutage(LIMIT, 3), '100 + 3 = 103']],
-  staleView: [
-    [bounds.staleView(LIMIT, [99, 99, 99, 0]), '100 + 25 + 25 + 25 = 175'],
-    [bounds.staleView(LIMIT, [20, 20, 20, 0]), '100 + 5 + 5 + 5 = 115'],
-  ],
-  partialOutage: [
-    [bounds.partialOutage(LIMIT, [quota]), '100 + 25 = 125'],
-    [bounds.partialOutage(LIMIT, [quota, ...others.slice(1)]), '100 + 75 = 175'],
-  ],
-  returnOfProcesses: [[bounds.returnOfProcesses(LIMIT, others.slice(1)), '100 + 50 = 150']],
-  unknownInstances: [[bounds.unknownInstances(LIMIT, 2), '100 + 2 × 100 = 300']],
-  failedCallsBesidePeers: [[bounds.failedCallsBesidePeers(LIMIT, 24), '100 + 24 = 124']],
-  endOfProcess: [[bounds.endOfProcess(LIMIT, 10), '100 + 10 = 110']],
-  lostReply: [[bounds.lostReply(LIMIT), 'given back again | 100 |']],
-  lossSeenFirst: [[bounds.lossSeenFirst(LIMIT, 2, 5, 20), '100 + (5 + 0) + (5 + 20) = 130']],
-  lossSeenByOtherFirst: [[bounds.lossSeenByOtherFirst(LIMIT, 2), '100 × 3 = 300']],
-  moreKeysThanRemembered: [
-    [bounds.moreKeysThanRemembered(LIMIT, [quota, ...others]), '100 + 100 = 200'],
-  ],
-  ownPolicyInOutage: [[bounds.ownPolicyInOutage(5, 10), '10 × 5 = 50']],
-  laggingReplica: [[bounds.laggingReplica(LIMIT, 50, 200), '100 + 50 × 0.2 = 110']],
-  partition: [[bounds.partition(LIMIT, 2), '100 × 2 = 200']],
-  waitingInOutage: [[bounds.waitingInOutage(LIMIT, 30), '100 + 30 = 130']],
-  failedSettlements: [[bounds.failedSettlements(LIMIT, 40), '100 + 40 = 140']],
+/** Of `100 + 2 × 50`, `100 + (5 + 20)` and the like. Brackets group only what is added. */
+function sumOf(terms: string): number {
+  const product = (text: string): number =>
+    text.split(' × ').reduce((value, factor) => value * Number(factor), 1)
+  return terms
+    .replace(/[()]/g, '')
+    .replaceAll(' - ', ' + -')
+    .split(' + ')
+    .reduce((sum, text) => sum + product(text), 0)
 }
 
-describe('what may be lost', () => {
-  for (const [name, shown] of Object.entries(examples)) {
-    test(`${name} says what its example in docs/resilience.md says`, () => {
-      for (const [most, text] of shown) {
-        expect(section).toContain(text)
-        expect(Number(text.match(/\d+/g)?.at(-1))).toBe(most)
-      }
-    })
-  }
+const rows: readonly (readonly [string, BoundRow])[] = [
+  ...algorithmRows.map((row) => [`${row.formula} of ${row.when}`, row] as const),
+  ...Object.entries(lossRows),
+]
 
-  test('the table in docs/resilience.md has a row for each formula, and no other', () => {
-    const rows = section.split('\n').filter((each) => each.startsWith('| '))
-    // The head of the table.
-    expect(rows.length - 1).toBe(Object.keys(examples).length)
+describe.each(rows)('the row of %s', (_, { examples }) => {
+  test.each(examples)('shows terms that add up to what the formula says: $terms', (shown) => {
+    expect(sumOf(shown.terms)).toBe(shown.most)
+    expect(textOf(shown).endsWith(`${shown.most}`)).toBe(true)
   })
+})
+
+test('every formula has a row', () => {
+  const shown = new Set<string>([...algorithmRows.map(({ formula }) => formula), 'localQuotas'])
+  for (const name of Object.keys(lossRows)) shown.add(name)
+  expect([...shown].sort()).toEqual(Object.keys(bounds).sort())
+})
+
+test.each(writtenParts.map((written) => [written.page, written] as const))(
+  'docs/%s says what `pnpm fleet --write` writes',
+  (name, { part, text }) => {
+    const page = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
+    expect(page).toBe(withPart(page, part, text()))
+  },
+)
+
+test('a page without a place for a part is refused, and not changed elsewhere', () => {
+  expect(() => withPart('no marks', 'losses', 'text')).toThrow('losses:start')
+  const page = 'a\n<!-- x:start -->old<!-- x:end -->\nb'
+  expect(withPart(page, 'x', 'new')).toBe('a\n<!-- x:start -->\n\nnew\n\n<!-- x:end -->\nb')
 })
 
 test('local quotas add up to the limit, and some are 0 where processes are more', () => {
@@ -72,4 +65,10 @@ test('a view that is current, or nobody in flight, leaves the limit as it is', (
 
 test('parts of what others took are rounded up, each for itself', () => {
   expect(bounds.staleView(10, [1, 1, 4])).toBe(10 + 1 + 1 + 2)
+})
+
+test('a bucket gives its capacity and whole units that have come before the end of a time', () => {
+  expect(bounds.fromBucket(20, 10, 1_000, 1_000)).toBe(29)
+  expect(bounds.fromBucket(20, 10, 1_000, 1_001)).toBe(30)
+  expect(bounds.fromBucket(20, 10, 1_000, 1)).toBe(20)
 })

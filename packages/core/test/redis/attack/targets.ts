@@ -1,6 +1,12 @@
 // Who is attacked: one policy of each kind, 100 units a minute, and how much of it may be had in a
 // minute at the worst.
 
+import {
+  aimedAtGrid,
+  anyWindow,
+  aroundEdge,
+  fromBucket,
+} from '../../../../../internal/fleet/src/bounds.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
@@ -18,48 +24,49 @@ export interface Target {
 
 const limit = 100
 const window = '1m'
+const windowMs = 60_000
 
 export const targets: readonly Target[] = [
   {
     call: 'slidingLog',
     policy: slidingLog({ limit, window }),
-    bound: limit,
+    bound: anyWindow(limit),
     because: 'the limit',
   },
   {
     call: 'slidingWindow (60 parts)',
     policy: slidingWindow({ limit, window }),
-    bound: limit,
+    bound: anyWindow(limit),
     because: 'the limit',
   },
   {
     call: 'slidingWindow (7 parts)',
     policy: slidingWindow({ limit, window, parts: 7 }),
-    bound: limit,
+    bound: anyWindow(limit),
     because: 'the limit',
   },
   {
     call: 'slidingCounter',
     policy: slidingCounter({ limit, window }),
-    bound: 2 * limit - 1,
+    bound: aimedAtGrid(limit),
     because: 'less than twice the limit',
   },
   {
     call: 'fixedWindow',
     policy: fixedWindow({ limit, window }),
-    bound: 2 * limit,
+    bound: aroundEdge(limit),
     because: 'twice the limit',
   },
   {
     call: 'fixedWindow, aligned',
     policy: fixedWindow({ limit, window, aligned: true }),
-    bound: 2 * limit,
+    bound: aroundEdge(limit),
     because: 'twice the limit',
   },
   {
     call: 'tokenBucket, full in a minute',
     policy: tokenBucket({ capacity: limit, refill: limit, every: window }),
-    bound: 2 * limit - 1,
+    bound: fromBucket(limit, limit, windowMs, windowMs),
     because: 'capacity + refill * t / every',
   },
 ]

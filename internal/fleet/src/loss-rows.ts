@@ -1,0 +1,134 @@
+// The table "What may be lost" of docs/resilience.md: a row for each formula.
+
+import type { AlgorithmFormula } from './algorithm-rows.js'
+import { type BoundRow, example, LIMIT, tableOf, textOf } from './bound-row.js'
+import * as bounds from './bounds.js'
+
+const PROCESSES = 4
+const quotas: readonly number[] = bounds.localQuotas(LIMIT, PROCESSES)
+const q = quotas[0] as number
+
+export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'localQuotas'>
+
+export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
+  wholeOutage: {
+    when: 'all processes lose Redis, notice it (the breaker of each opens) and come back within 5 s of each other, with its data or without; they know how many they are, and have seen the key',
+    passes: 'L + requests in flight at that moment',
+    examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
+  },
+  staleView: {
+    when: 'the same, but units were taken that a process has not seen: by others since it saw the key; of a policy key, for another user; under another limit of the same name, or before a live change of the limit',
+    passes: 'L + t / n for each process, rounded up, where t is what it has not seen',
+    examples: [
+      example(
+        'one took 99 that the others did not see',
+        `${LIMIT} + 25 + 25 + 25`,
+        bounds.staleView(LIMIT, [99, 99, 99, 0]),
+      ),
+      example('one took 20', `${LIMIT} + 5 + 5 + 5`, bounds.staleView(LIMIT, [20, 20, 20, 0])),
+    ],
+  },
+  partialOutage: {
+    when: 'some processes cannot reach Redis, and the others can',
+    passes: 'L + the q of each that cannot, in every window',
+    examples: [
+      example('one', `${LIMIT} + ${q}`, bounds.partialOutage(LIMIT, [q])),
+      example('three', `${LIMIT} + ${3 * q}`, bounds.partialOutage(LIMIT, quotas.slice(1))),
+    ],
+  },
+  returnOfProcesses: {
+    when: 'a process is back for more than 5 s before others are back and have counted what they admitted; or it is back before them and has no ceiling, as its q is 0, or its breaker did not open (fewer than 5 requests in the outage)',
+    passes: 'L + the q of each of those others',
+    examples: [
+      example('two others', `${LIMIT} + ${2 * q}`, bounds.returnOfProcesses(LIMIT, [q, q])),
+    ],
+  },
+  unknownInstances: {
+    when: 'processes start while Redis is away, and `instances` is not given',
+    passes: 'L + L for each that starts',
+    examples: [example('two', `${LIMIT} + 2 × ${LIMIT}`, bounds.unknownInstances(LIMIT, 2))],
+  },
+  failedCallsBesidePeers: {
+    when: 'a single request fails while other processes reach Redis',
+    passes: 'L + what was admitted for it, at most q',
+    examples: [example('a cost of 24', `${LIMIT} + 24`, bounds.failedCallsBesidePeers(LIMIT, 24))],
+  },
+  endOfProcess: {
+    when: 'a process ends with units admitted that are not yet counted in Redis',
+    passes: 'L + those units, at most q',
+    examples: [example('10 units', `${LIMIT} + 10`, bounds.endOfProcess(LIMIT, 10))],
+  },
+  lostReply: {
+    when: 'a reply is lost, or comes after its deadline',
+    passes:
+      'L: what Redis may have charged stays charged, and what it may have given back is not given back again',
+    examples: [example('', `${LIMIT}`, bounds.lostReply(LIMIT))],
+  },
+  lossSeenFirst: {
+    when: 'Redis forgets a key, and a process that has seen it is the first to ask',
+    passes:
+      'L + requests in flight when the loss shows + the units that this process has not seen, for each loss',
+    examples: [
+      example(
+        'two losses, 5 in flight, and once 20 units of others that it has not seen',
+        `${LIMIT} + (5 + 0) + (5 + 20)`,
+        bounds.lossSeenFirst(LIMIT, 2, 5, 20),
+      ),
+    ],
+  },
+  lossSeenByOtherFirst: {
+    when: 'Redis forgets a key, and a process that has not seen it is the first to ask, or no process that has seen it is left; or the call that restores it fails, or comes after a refund of what was taken since',
+    passes: 'L + L for each loss',
+    examples: [
+      example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),
+    ],
+  },
+  moreKeysThanRemembered: {
+    when: 'an outage begins, and a process has seen so many other keys since that it no longer remembers this one ([`maxLocalKeys`](#how-many-keys))',
+    passes: 'L + the q of each such process',
+    examples: [
+      example(
+        'all four',
+        `${LIMIT} + ${PROCESSES * q}`,
+        bounds.moreKeysThanRemembered(LIMIT, quotas),
+      ),
+    ],
+  },
+  ownPolicyInOutage: {
+    when: '`whenUnavailable` is [a policy](#small-limits) with the limit P',
+    passes: 'n × P in the outage, beside what passed before it',
+    examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
+  },
+  laggingReplica: {
+    when: 'a replica takes over that lags',
+    passes: 'L + rate × lag, as with anything that Redis replicates asynchronously',
+    examples: [
+      example('50 a second, 0.2 s', `${LIMIT} + 50 × 0.2`, bounds.laggingReplica(LIMIT, 50, 200)),
+    ],
+  },
+  partition: {
+    when: 'two primaries serve in a partition',
+    passes: 'L on each side; bound it with `min-replicas-to-write`',
+    examples: [example('', `2 × ${LIMIT}`, bounds.partition(LIMIT, 2))],
+  },
+  waitingInOutage: {
+    when: 'an outage begins while requests wait for a bucket',
+    passes: 'L + those who have a turn: up to twice the rate, until the last of them has passed',
+    examples: [example('30 have a turn', `${LIMIT} + 30`, bounds.waitingInOutage(LIMIT, 30))],
+  },
+  failedSettlements: {
+    when: 'settlements fail',
+    passes: 'L + what the requests in flight used beyond their estimates',
+    examples: [example('40 units', `${LIMIT} + 40`, bounds.failedSettlements(LIMIT, 40))],
+  },
+}
+
+export function lossesText(): string {
+  const rows = Object.values(lossRows).map(({ when, passes, examples }) => [
+    when,
+    passes,
+    examples.map(textOf).join('; '),
+  ])
+  const table = tableOf(['when', 'passes, at the most', 'for example'], rows)
+  return `The examples are for L = ${LIMIT} and n = ${PROCESSES}, so that q = ${q}.\n\n${table}`
+}
