@@ -3,7 +3,8 @@
 //
 //   node internal/fleet/sabotage.mjs [--only 3,7] [--requests 200000]
 //
-// Prints how many simulated requests each took. Ends with 1 if one was not found.
+// Prints how many simulated requests each took, and the smallest story that shows it. Ends with 1
+// if one was not found.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -170,7 +171,10 @@ function requestsUntilFound([what, file, from, to]) {
     if (status === 0) return undefined
     const promise = /broken: (.*)/.exec(stdout)?.[1] ?? 'it ended by itself'
     const requests = /(\d+) requests over/.exec(stdout)?.[1] ?? '?'
-    return `${requests} requests (${promise})`
+    const smallest = /(\d+) requests instead of (\d+)/.exec(stdout)
+    const again = /--seed .*/.exec(stdout)?.[0]
+    const story = smallest ? `\n   in ${smallest[1]} requests, of ${smallest[2]}: ${again}` : ''
+    return `${requests} requests (${promise})${story}`
   } finally {
     writeFileSync(path, before)
   }

@@ -69,7 +69,46 @@ export function optionsOf(
     faultMs: random.whole(1_000, 4_000),
     faults: random.whole(1, 8),
   }
-  return { ...drawn, ...given }
+  const options = { ...drawn, ...given }
+  // A process with a quota of 0 has another bound: what is not given makes room for what is.
+  return given.limit === undefined
+    ? { ...options, limit: Math.max(options.limit, options.processes) }
+    : { ...options, processes: Math.min(options.limit, options.processes) }
+}
+
+/**
+ * The smallest value of each option: no seed says less.
+ * @param least the fewest processes
+ */
+export function smallestOptions(least: number): StoryOptions {
+  return {
+    processes: least,
+    keys: 1,
+    faults: 1,
+    demand: 0.4,
+    limit: least,
+    mostAtOnce: 1,
+    denyCache: false,
+    algorithm: 'fixed-window',
+    faultMs: 1_000,
+  }
+}
+
+/** Why there is no story with these options; undefined: there is one. */
+export function problemOf(options: object, smallest: StoryOptions): string | undefined {
+  for (const [name, value] of Object.entries(options)) {
+    const least = smallest[name as keyof StoryOptions]
+    if (least === undefined)
+      return `there is no ${name}; there are ${Object.keys(smallest).join(', ')}`
+    if (typeof value !== typeof least) return `${name} must be a ${typeof least}`
+    if (typeof least === 'number' && !(value >= least)) return `${name} must be ${least} or more`
+    if (Number.isInteger(least) && !Number.isSafeInteger(value)) return `${name} must be whole`
+  }
+  const { algorithm, processes = 0, limit = Infinity } = options as Partial<StoryOptions>
+  if (algorithm !== undefined && !ALGORITHMS.includes(algorithm))
+    return `algorithm must be one of ${ALGORITHMS.join(', ')}`
+  if (limit < processes) return 'the limit must be at least the number of processes'
+  return undefined
 }
 
 export function policyOf({ algorithm, limit }: StoryOptions): Policy {

@@ -199,6 +199,7 @@ export class Fleet {
   #must(holds: boolean, what: string): void {
     if (holds) return
     this.tell(`BROKEN ${what}`)
+    this.world.history.broke()
     if (this.broken.length < REPORTED) this.broken.push(`${this.#at} ${what}`)
   }
 

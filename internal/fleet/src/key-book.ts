@@ -59,6 +59,7 @@ export class KeyBook {
     return {
       limit: this.limit,
       unseen: this.#unseen,
+      noticed: this.#members.map(({ hasNoticed }) => hasNoticed),
       inFlight: this.#inFlightWhenAway,
       inFlightAtLoss: this.#mostInFlight,
       losses: this.#losses,

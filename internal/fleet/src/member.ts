@@ -28,6 +28,8 @@ export class Member {
   readonly store: RedisStore
   readonly limiter: RateLimiter
   decisions = 0
+  /** It has noticed that Redis is away: its breaker has opened. */
+  hasNoticed = false
   /** Its store is closed. */
   hasLeft = false
   /** Of each key, the units in use when it last heard of it from Redis. */
@@ -39,6 +41,9 @@ export class Member {
     const { time } = this.host
     this.connection = simulatedConnection(this.host, machine, latency, DEADLINE_MS)
     this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...store })
+    this.store.on('breaker', ({ state }) => {
+      if (state === 'open') this.hasNoticed = true
+    })
     const made = inTime(time, { name: 'fleet', store: this.store, policy, shared: true })
     this.limiter = new RateLimiter(made)
   }

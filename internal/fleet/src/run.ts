@@ -1,66 +1,80 @@
 // The simulation as a command:
 //
 //   pnpm fleet [--seed 7] [--scenario frozen] [--requests 500000] [--minutes 10] [--first 1]
-//     [--until-broken]
+//     [--options '{"processes":2}'] [--until-broken]
+//   pnpm fleet --write
 //
 // A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
-// there were as many requests or minutes. Ends with 1 if a promise was broken.
+// there were as many requests or minutes. Options (see choices.ts) take the place of what a seed
+// says. A story that breaks a promise is told again as small as it gets. Ends with 1 if a promise
+// was broken. `--write` writes the tables of bounds into the documents.
 
-import { parseArgs } from 'node:util'
 import { writePages } from './bound-pages.js'
-import { type Outcome, runScenario, SCENARIO_NAMES, type ScenarioName } from './scenarios.js'
+import { type Command, commandOf } from './command.js'
+import { foundText } from './found.js'
+import { progressLine } from './progress.js'
+import { type Outcome, runScenario, smallestOf } from './scenarios.js'
+import { promiseOf, shrink } from './shrink.js'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    scenario: { type: 'string' },
-    requests: { type: 'string' },
-    minutes: { type: 'string' },
-    first: { type: 'string' },
-    'until-broken': { type: 'boolean' },
-    write: { type: 'boolean' },
-  },
-})
-const scenario = values.scenario as ScenarioName | undefined
-if (scenario !== undefined && !SCENARIO_NAMES.includes(scenario)) {
-  console.error(`there is no scenario ${scenario}; there are: ${SCENARIO_NAMES.join(', ')}`)
-  process.exit(2)
+const command = checked()
+if (command.write) await writePages(new URL('../../../../../../docs/', import.meta.url))
+else if (command.seed === undefined) await runMany(command)
+else await runOne(command.seed, command)
+
+function checked(): Command {
+  try {
+    return commandOf(process.argv.slice(2))
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(2)
+  }
 }
 
-if (values.write) await writePages(new URL('../../../../../../docs/', import.meta.url))
-else if (values.seed !== undefined) {
-  const outcome = await runScenario(Number(values.seed), scenario)
+async function runOne(seed: number, { scenario, options }: Command): Promise<void> {
+  const outcome = await runScenario(seed, scenario, options)
   for (const line of outcome.end) console.log(line)
   tell(outcome)
-  process.exitCode = outcome.broken.length > 0 ? 1 : 0
-} else await runMany()
+  if (outcome.broken.length === 0) return
+  await tellSmallest(outcome)
+  process.exitCode = 1
+}
 
-async function runMany(): Promise<void> {
-  const most = Number(values.requests ?? (values.minutes === undefined ? 100_000 : Infinity))
-  const endMs = performance.now() + Number(values.minutes ?? Infinity) * 60_000
+async function runMany({ scenario, options, ...until }: Command): Promise<void> {
+  const line = progressLine(process.stderr)
   const begunMs = performance.now()
-  let requests = 0
-  let broken = 0
+  const elapsedMs = (): number => performance.now() - begunMs
   const sources: Record<string, number> = {}
   const over: Record<string, number> = {}
-  let seed = Number(values.first ?? 1)
-  for (; requests < most && performance.now() < endMs; seed += 1) {
-    const outcome = await runScenario(seed, scenario)
+  const toldPromises = new Set<string>()
+  let requests = 0
+  let broken = 0
+  let seed = until.first
+  const isOver = (): boolean =>
+    requests >= until.requests ||
+    elapsedMs() >= until.minutes * 60_000 ||
+    (until.untilBroken && broken > 0)
+  for (; !isOver(); seed += 1) {
+    const outcome = await runScenario(seed, scenario, options)
     requests += outcome.requests
     for (const [source, count] of Object.entries(outcome.sources))
       sources[source] = (sources[source] ?? 0) + count
     over[outcome.scenario] = Math.max(over[outcome.scenario] ?? 0, outcome.over)
-    if (outcome.broken.length > 0) {
+    const [first] = outcome.broken
+    if (first !== undefined) {
       broken += 1
+      line.clear()
       tell(outcome)
-      if (values['until-broken']) break
+      // Of each promise once: many seeds may find the same fault.
+      const promise = `${outcome.scenario} ${promiseOf(first)}`
+      if (!toldPromises.has(promise)) await tellSmallest(outcome)
+      toldPromises.add(promise)
     }
-    if (process.stderr.isTTY) process.stderr.write(`\r${requests} requests, ${broken} broken `)
+    line.show({ seeds: seed + 1 - until.first, requests, elapsedMs: elapsedMs(), broken })
   }
-  const seconds = (performance.now() - begunMs) / 1_000
-  const seeds = seed - Number(values.first ?? 1)
+  line.clear()
+  const seconds = (elapsedMs() / 1_000).toFixed(1)
   console.log(
-    `${requests} requests over ${seeds} seeds in ${seconds.toFixed(1)} s: ${broken} stories broke a promise`,
+    `${requests} requests over ${seed - until.first} seeds in ${seconds} s: ${broken} stories broke a promise`,
   )
   console.log(`decided by: ${textOf(sources)}; the most beyond a limit: ${textOf(over)}`)
   process.exitCode = broken > 0 ? 1 : 0
@@ -75,4 +89,15 @@ function textOf(counts: Readonly<Record<string, number>>): string {
 function tell({ seed, scenario: name, requests, hash, broken }: Outcome): void {
   console.log(`seed ${seed}, ${name}: ${requests} requests, history ${hash}`)
   for (const each of broken.slice(0, 5)) console.log(`  broken: ${each}`)
+}
+
+async function tellSmallest(found: Outcome): Promise<void> {
+  const { scenario } = found
+  const { outcome, tried } = await shrink(found, smallestOf(scenario), (seed, options) =>
+    runScenario(seed, scenario, options),
+  )
+  console.log(
+    `  smallest of ${tried} stories: ${outcome.requests} requests instead of ${found.requests}`,
+  )
+  console.log(foundText(outcome))
 }

@@ -1,6 +1,6 @@
 // What goes wrong in a story, and which bound holds then.
 
-import type { StoryOptions } from './choices.js'
+import { type StoryOptions, smallestOptions } from './choices.js'
 import { Fleet, type Scenario, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
 import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
@@ -151,6 +151,18 @@ export interface Outcome {
   readonly broken: readonly string[]
   /** The last lines of the history. */
   readonly end: readonly string[]
+  /** The lines up to the first broken promise. */
+  readonly untilBroken: readonly string[]
+}
+
+/** The scenario of a seed. */
+export function scenarioOf(seed: number): ScenarioName {
+  return SCENARIO_NAMES[seed % SCENARIO_NAMES.length] as ScenarioName
+}
+
+/** The smallest story of a scenario. */
+export function smallestOf(scenario: ScenarioName): StoryOptions {
+  return smallestOptions(SCENARIOS[scenario].least)
 }
 
 /**
@@ -160,14 +172,14 @@ export interface Outcome {
  */
 export async function runScenario(
   seed: number,
-  scenario: ScenarioName = SCENARIO_NAMES[seed % SCENARIO_NAMES.length] as ScenarioName,
+  scenario: ScenarioName = scenarioOf(seed),
   given: Partial<StoryOptions> = {},
 ): Promise<Outcome> {
   const fleet = new Fleet(seed, SCENARIOS[scenario], given)
   await fleet.run()
   const { options, requests, sources, over, broken, world } = fleet
-  const { hash, end } = world.history
-  return { seed, scenario, options, requests, sources, over, hash, broken, end }
+  const { hash, end, untilBroken } = world.history
+  return { seed, scenario, options, requests, sources, over, hash, broken, end, untilBroken }
 }
 
 function everyoneIn({ members }: Fleet): number[] {

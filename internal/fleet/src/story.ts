@@ -1,13 +1,22 @@
 // What happened to one key in a story, and what may be admitted of it at the most. The formulas are
 // those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
 
-import { localQuotas, lossSeenFirst, partialOutage, staleView, wholeOutage } from './bounds.js'
+import {
+  localQuotas,
+  lossSeenFirst,
+  partialOutage,
+  returnOfProcesses,
+  staleView,
+  wholeOutage,
+} from './bounds.js'
 
 export interface Story {
   readonly limit: number
   /** For each process, the units that were taken before it lost Redis and that it had not seen.
    *  Undefined: it has not lost Redis. */
   readonly unseen: readonly (number | undefined)[]
+  /** Of each process, whether its breaker has opened. */
+  readonly noticed: readonly boolean[]
   /** Requests in flight when processes lost Redis. */
   readonly inFlight: number
   /** Requests in flight when a loss of the key showed, at the most. */
@@ -23,12 +32,21 @@ export type Bound = (story: Story) => number
 /** Redis answers in time. */
 export const whenWell: Bound = ({ limit }) => limit
 
-/** All processes lose Redis, notice it, and come back within 5 s of each other. */
-export const whenAllAreAway: Bound = ({ limit, unseen, inFlight }) =>
-  staleView(
+/**
+ * All processes lose Redis, and come back within 5 s of each other. One that does not notice it has
+ * no ceiling afterwards.
+ */
+export const whenAllAreAway: Bound = ({ limit, unseen, noticed, inFlight }) => {
+  const most = staleView(
     wholeOutage(limit, inFlight),
     unseen.map((units = 0) => units),
   )
+  const back = noticed.lastIndexOf(false)
+  if (back < 0) return most
+  // Of those without a ceiling, the last one has the smallest quota.
+  const others = localQuotas(limit, unseen.length).filter((_, i) => i !== back)
+  return Math.max(most, returnOfProcesses(limit, others))
+}
 
 /** Some processes cannot reach Redis, and the others can. */
 export const whenSomeAreAway: Bound = ({ limit, unseen }) =>
