@@ -17,6 +17,8 @@ export interface Command {
   readonly minutes: number
   readonly first: number
   readonly untilBroken: boolean
+  /** Tells of each story how it ended, in a line. */
+  readonly each: boolean
 }
 
 /** When neither requests nor minutes are given. */
@@ -34,6 +36,7 @@ export function commandOf(args: readonly string[]): Command {
       minutes: { type: 'string' },
       first: { type: 'string' },
       'until-broken': { type: 'boolean', default: false },
+      each: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
     },
   })
@@ -53,6 +56,7 @@ export function commandOf(args: readonly string[]): Command {
     minutes: minutes ?? Infinity,
     first: wholeIn(values.first, '--first', 0) ?? 1,
     untilBroken: values['until-broken'],
+    each: values.each,
   }
 }
 

@@ -1,13 +1,14 @@
 // The simulation as a command:
 //
 //   pnpm fleet [--seed 7] [--scenario frozen] [--requests 500000] [--minutes 10] [--first 1]
-//     [--options '{"processes":2}'] [--until-broken]
+//     [--options '{"processes":2}'] [--until-broken] [--each]
 //   pnpm fleet --write
 //
 // A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
 // there were as many requests or minutes. Options (see choices.ts) take the place of what a seed
 // says. A story that breaks a promise is told again as small as it gets. Ends with 1 if a promise
-// was broken. `--write` writes the tables of bounds into the documents.
+// was broken. `--each` prints a line for each story. `--write` writes the tables of bounds into the
+// documents.
 
 import { writePages } from './bound-pages.js'
 import { type Command, commandOf } from './command.js'
@@ -60,10 +61,12 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
       sources[source] = (sources[source] ?? 0) + count
     over[outcome.scenario] = Math.max(over[outcome.scenario] ?? 0, outcome.over)
     const [first] = outcome.broken
-    if (first !== undefined) {
-      broken += 1
+    if (until.each || first !== undefined) {
       line.clear()
       tell(outcome)
+    }
+    if (first !== undefined) {
+      broken += 1
       // Of each promise once: many seeds may find the same fault.
       const promise = `${outcome.scenario} ${promiseOf(first)}`
       if (!toldPromises.has(promise)) await tellSmallest(outcome)

@@ -13,6 +13,7 @@ test('without arguments 100,000 requests are simulated, from seed 1 on', () => {
     minutes: Infinity,
     first: 1,
     untilBroken: false,
+    each: false,
   })
   expect(commandOf(['--minutes', '0.5'])).toMatchObject({ minutes: 0.5, requests: Infinity })
 })

@@ -1,0 +1,62 @@
+// The same seed tells the same story on every Node: internal/fleet's histories of the same seeds,
+// on several. Needs a build.
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const fleet = fileURLToPath(
+  new URL('../internal/fleet/dist/internal/fleet/src/run.js', import.meta.url),
+)
+const calendar = new URL('../packages/core/dist/esm/base/calendar.js', import.meta.url)
+
+const REQUESTS = 50_000
+/** Differences that are printed of each program. */
+const SHOWN = 5
+/** Of the policies of stories, which are told in 2026. Each Node has time zones of its own, and a
+ *  story would be another one where these differ. */
+const ZONES = ['America/New_York', 'Europe/Berlin']
+const [FROM, TO] = [Date.UTC(2025, 11), Date.UTC(2027, 0)]
+
+/** Prints when each day begins. */
+const DAYS = `
+  import { periodsOf } from '${calendar.href}'
+  for (const zone of ${JSON.stringify(ZONES)}) {
+    const dayAt = periodsOf('day', zone, 'monday')
+    for (let atMs = ${FROM}; atMs < ${TO}; atMs = dayAt(atMs).endMs)
+      console.log(zone, new Date(dayAt(atMs).startMs).toISOString())
+  }
+`
+
+/**
+ * Prints what differs.
+ * @param {readonly string[]} nodes paths of binaries
+ */
+export function sameHistories(nodes) {
+  const areDaysSame = areSame('days', nodes, ['--input-type=module', '--eval', DAYS], /./)
+  const stories = [fleet, '--requests', `${REQUESTS}`, '--each']
+  return areSame('stories', nodes, stories, /^seed /) && areDaysSame
+}
+
+/** Whether a program prints the same lines like this on all of them. */
+function areSame(what, nodes, args, like) {
+  const printed = nodes.map((node) => ({
+    version: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(),
+    lines: linesOf(node, args).filter((line) => like.test(line)),
+  }))
+  const [first, ...others] = printed
+  const versions = printed.map(({ version }) => version).join(' and ')
+  let different = 0
+  for (const { version, lines } of others)
+    for (let i = 0; i < Math.max(lines.length, first.lines.length); i += 1) {
+      if (lines[i] === first.lines[i]) continue
+      different += 1
+      if (different > SHOWN) continue
+      console.log(`${first.version}: ${first.lines[i] ?? 'no more'}`)
+      console.log(`${version}: ${lines[i] ?? 'no more'}`)
+    }
+  console.log(`${what}: ${first.lines.length} on Node ${versions}, ${different} differ`)
+  return different === 0
+}
+
+function linesOf(node, args) {
+  return execFileSync(node, args, { encoding: 'utf8' }).split('\n')
+}
