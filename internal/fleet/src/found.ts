@@ -1,5 +1,5 @@
-// A story that breaks a promise, as text: how it came to that, the command that tells it again, and
-// a line for the table of found stories in test/scenarios.test.ts.
+// A story that breaks a promise, as text: how it came to that, the command that runs it again, and
+// a row for the table of found stories in test/scenarios.test.ts.
 
 import type { Outcome } from './scenarios.js'
 

@@ -1,4 +1,4 @@
-// A story that breaks a promise is made smaller, as long as a smaller one breaks the same promise:
+// Makes a story that breaks a promise smaller, as long as the smaller one breaks the same promise:
 // fewer processes, keys, requests and faults, and shorter ones. What is left is easier to follow.
 
 import { problemOf, type StoryOptions } from './choices.js'

@@ -1,4 +1,5 @@
-// A story that breaks a promise is told again as small as it gets, in a form that can be kept.
+// A story that breaks a promise is made as small as it gets, and printed in a form that can be
+// kept.
 import { expect, test } from 'vitest'
 import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/choices.js'
 import { Fleet, type Scenario } from '../src/fleet.js'
