@@ -14,8 +14,3 @@ export async function loadTs(path) {
   const { module } = await runnerImport(path, { configFile: false, logLevel: 'error' })
   return module
 }
-
-/** Loads a dependency of packages/core. */
-export function importFromCore(name) {
-  return import(pathToFileURL(core.resolve(name)))
-}
