@@ -66,6 +66,11 @@ export class Breaker {
       this.#open(nowMs, 2 * this.#waitMs)
       return
     }
+    this.returned(nowMs)
+  }
+
+  /** It is there, and peers may not know that yet. */
+  returned(nowMs: number): void {
     this.state = 'half-open'
     this.#backAtMs = nowMs
     this.#streak = 0

@@ -66,9 +66,13 @@ export class Recovery {
   readonly #ledger: Ledger
   readonly #options: RecoveryOptions
   readonly #guards: Guard[] = []
+  /** Nodes that the client knew when one of them was lost. */
+  readonly #knownBefore: WeakSet<BackendNode> = new WeakSet()
   #isClosed = false
   readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {
     const guard = new Guard(node, this.#options.time.random)
+    const isOutage = this.#guards.some(({ breaker }) => breaker.state !== 'closed')
+    if (isOutage && !this.#knownBefore.has(node)) this.#takesOver(guard)
     this.#guards.push(guard)
     return guard
   })
@@ -112,9 +116,20 @@ export class Recovery {
         guard.cancel?.()
         guard.cancel = undefined
         guard.cancelReturn?.()
+        for (const each of this.#backend.nodes.all) this.#knownBefore.add(each)
       }
     }
     if (state === 'open') this.#plan(guard, probeAtMs - this.#options.time.nowMs())
+  }
+
+  /** A node that appears while another one is away may have taken its keys over. Peers that have
+   *  not heard of it still grant their local quotas of these. */
+  #takesOver(guard: Guard): void {
+    const { time } = this.#options
+    guard.breaker.returned(time.nowMs())
+    guard.backUs = this.#ledger.nowUs()
+    // Listeners may ask for the guard, which is not known yet.
+    time.soon(() => this.#watch(guard))
   }
 
   #isBack(guard: Guard): void {

@@ -41,27 +41,28 @@ export function statusOf(
   peers: () => Peers,
   hasAnswered: () => boolean,
 ): Status {
-  const statesOf = (): StoreHealth['nodes'] =>
-    nodes.all.map((node) => {
+  const statesOf = (all: readonly BackendNode[]): StoreHealth['nodes'] =>
+    all.map((node) => {
       const { breaker, inFlight } = guardOf(node)
       return { name: node.name, state: breaker.state, inFlight: node.inFlight ?? inFlight }
     })
   return {
     health() {
-      const states = statesOf()
+      const states = statesOf(nodes.all)
       const isAny = (some: BreakerState): boolean => states.some(({ state }) => state === some)
       const worst = isAny('open') ? 'open' : isAny('half-open') ? 'half-open' : 'closed'
       const state = hasAnswered() ? worst : 'never-connected'
       return { state, nodes: states, instances: peers().count, localKeys: ledger.keys }
     },
     stats() {
-      const all = statesOf().map(({ name, state, inFlight }, i) => {
-        const { ok, timeout, error, notSent, durations } = nodes.all[i]?.calls ?? new Calls()
+      const { all } = nodes
+      const stats = statesOf(all).map(({ name, state, inFlight }, i) => {
+        const { ok, timeout, error, notSent, durations } = all[i]?.calls ?? new Calls()
         const calls = { ok, timeout, error, notSent }
         return { node: name, state, inFlight, calls, durations: durations.stats() }
       })
       const instances = peers().count
-      return { kind, nodes: all, instances, unreconciled: ledger.keys, events: { ...counts } }
+      return { kind, nodes: stats, instances, unreconciled: ledger.keys, events: { ...counts } }
     },
   }
 }
