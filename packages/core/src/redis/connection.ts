@@ -17,7 +17,8 @@ export interface Connection {
   /** For a Cluster: the name of the node that serves a slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   /** Sends one command; the client finds the node. Commands that are sent to one node run there in
-   *  the order in which they were sent, each at most once. */
+   *  the order in which they were sent, each at most once. (ioredis's Cluster sends one again whose
+   *  connection has ended, so that it may run twice, unless it was sent by `inOneWrite`.) */
   readonly call: Send
   /**
    * Calls `ask` for each item, in order, with what sends a command to the node. Where the client

@@ -144,3 +144,25 @@ test('the connection to a silent node of a Cluster is given up, and the others a
   })
   expect(closed).toEqual([silent?.port])
 })
+
+test('a node of a Cluster that is silent while clients begin is given up, so that they begin again', async () => {
+  const servers = await startCluster({ masters: 3, replicas: 0 })
+  open.push(() => servers.stop())
+  const silent = servers.masters[0]
+  silent?.kill('SIGSTOP')
+  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
+  // Each asks a master by chance how the Cluster is: one in three the one that does not answer.
+  const ended = new Set<Cluster>()
+  const clients = Array.from({ length: 16 }, (_, i) => {
+    const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
+    open.push(() => client.disconnect())
+    const store = redisStore(client, { instances: 1 })
+    open.push(() => store.close())
+    asking(new RateLimiter({ name: `client-${i}`, store, policy }), ['k'])
+    for (const event of ['ready', 'close']) client.once(event, () => ended.add(client))
+    return client
+  })
+  await waitUntil('all are ready, or begin again', async () => ended.size === clients.length)
+  silent?.kill('SIGCONT')
+  await waitUntil('all are ready', async () => clients.every(({ status }) => status === 'ready'))
+})

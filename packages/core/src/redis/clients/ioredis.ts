@@ -13,7 +13,10 @@ import { silenceWatch } from './ioredis/silence.js'
 
 /** Of a Cluster: its connections, by the names that `slots` has. */
 interface Pool {
-  readonly connectionPool?: { getInstanceByKey?(node: string): NodeConnection | undefined }
+  readonly connectionPool?: {
+    getInstanceByKey?(node: string): NodeConnection | undefined
+    getNodes?(): readonly NodeConnection[]
+  }
 }
 
 export interface IoredisOptions {
@@ -38,10 +41,13 @@ export function ioredisConnection(
     return (client as Pool).connectionPool?.getInstanceByKey?.(node)
   }
 
-  /** Lets a lazy client begin, and watches the handshake. */
+  /** Lets a lazy client begin, and watches the handshake. A Cluster asks one of its nodes whether
+   *  all is well, and would wait for as long as that is silent. */
   function begin(): void {
     if (client.status === 'wait') client.connect?.().catch(() => {})
-    if (client.status === 'connect') watch(client as NodeConnection)
+    if (client.status !== 'connect') return
+    const nodes = (client as Pool).connectionPool?.getNodes?.() ?? [client as NodeConnection]
+    for (const to of nodes) if (to.status === 'connect') watch(to)
   }
 
   const connection: Connection = {
