@@ -22,7 +22,10 @@ import { parseArgs } from 'node:util'
 
 const RESILIENCE = 'layers/resilience'
 
-/** What is wrong; the file in packages/core/src; what stands there, and what takes its place. */
+/**
+ * What is wrong; the file in packages/core/src; what stands there, and what takes its place. If few
+ * stories come by it: the scenario of those that are simulated.
+ */
 const FAULTS = [
   [
     'what was admitted in an outage is not counted afterwards',
@@ -120,6 +123,39 @@ const FAULTS = [
     'export const RETURN_MS = 5_000',
     'export const RETURN_MS = 1',
   ],
+  [
+    'the nodes of a Cluster share a breaker',
+    `${RESILIENCE}/recovery.ts`,
+    '  readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {\n',
+    '  readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {\n    if (this.#guards[0] !== undefined) return this.#guards[0]\n',
+  ],
+  [
+    'no quota is a ceiling where a replica takes over',
+    `${RESILIENCE}/recovery.ts`,
+    '    guard.breaker.returned(time.nowMs())\n',
+    '',
+    'cluster, replica',
+  ],
+  [
+    'requests of a call whose keys are at two nodes are not asked one by one',
+    'redis/transport/exchange.ts',
+    '    if (mustSplit(error) && call.entries.length > 1) {',
+    '    if (mustSplit(error) && call.entries.length > 100) {',
+    'cluster, resharding',
+  ],
+  [
+    'of requests that are asked one by one the first is forgotten',
+    'redis/transport/exchange.ts',
+    '      this.#options.send(call.entries.map((entry) => ({ ...call, entries: [entry] })))',
+    '      this.#options.send(call.entries.slice(1).map((entry) => ({ ...call, entries: [entry] })))',
+    'cluster, resharding',
+  ],
+  [
+    'requests share a call whatever the slots of their keys are',
+    'redis/transport/batching.ts',
+    '    const slot = nodes.slotOf(target)\n',
+    '    const slot = Math.min(nodes.slotOf(target), 1)\n',
+  ],
 ]
 
 const { values } = parseArgs({
@@ -155,7 +191,7 @@ function copySources() {
 }
 
 /** Undefined: it was not found. */
-function requestsUntilFound([what, file, from, to]) {
+function requestsUntilFound([what, file, from, to, scenario]) {
   const path = join(folder, 'packages/core/src', file)
   const before = readFileSync(path, 'utf8')
   const after = before.replace(from, to)
@@ -167,6 +203,7 @@ function requestsUntilFound([what, file, from, to]) {
     execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noCheck'], { cwd: fleet })
     const run = join(fleet, 'dist/internal/fleet/src/run.js')
     const args = [run, '--requests', values.requests, '--until-broken']
+    if (scenario !== undefined) args.push('--scenario', scenario)
     const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     if (status === 0) return undefined
     const promise = /broken: (.*)/.exec(stdout)?.[1] ?? 'it ended by itself'

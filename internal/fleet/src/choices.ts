@@ -43,6 +43,10 @@ export interface StoryOptions {
   readonly faultMs: number
   /** How often it goes wrong, in scenarios in which it may more than once. */
   readonly faults: number
+  /** Of a Cluster, in scenarios that have one. */
+  readonly masters: number
+  /** How many its keys share; below 2: each has its own. */
+  readonly hashTags: number
 }
 
 /**
@@ -68,6 +72,8 @@ export function optionsOf(
     mostAtOnce: random.whole(1, 6),
     faultMs: random.whole(1_000, 4_000),
     faults: random.whole(1, 8),
+    masters: random.whole(2, 4),
+    hashTags: random.pick([0, 2, 2, 16]),
   }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound: what is not given makes room for what is.
@@ -91,6 +97,8 @@ export function smallestOptions(least: number): StoryOptions {
     denyCache: false,
     algorithm: 'fixed-window',
     faultMs: 1_000,
+    masters: 2,
+    hashTags: 0,
   }
 }
 

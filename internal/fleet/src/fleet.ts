@@ -5,8 +5,8 @@ import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
 import { optionsOf, policyOf, type StoryOptions } from './choices.js'
 import { KeyBook } from './key-book.js'
 import { DEADLINE_MS, Member } from './member.js'
-import { Machine } from './network/machine.js'
-import { SimulatedRedis } from './redis/server.js'
+import type { Machine } from './network/machine.js'
+import { oneServer, type Servers, severalMasters } from './servers.js'
 import type { Bound } from './story.js'
 import { World } from './world/world.js'
 
@@ -25,6 +25,8 @@ const REPORTED = 20
 export interface Scenario {
   /** The fewest processes. */
   readonly least: number
+  /** The processes count in a Cluster. */
+  readonly isOnCluster?: true
   readonly bound: Bound
   /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
    *  bound. */
@@ -37,7 +39,7 @@ export class Fleet {
   readonly world: World
   readonly options: StoryOptions
   readonly members: readonly Member[]
-  readonly machine: Machine
+  readonly servers: Servers
   readonly books: readonly KeyBook[]
   readonly broken: string[] = []
   requests = 0
@@ -56,21 +58,23 @@ export class Fleet {
     this.world = world
     this.#scenario = scenario
     this.options = optionsOf(seed, scenario.least, given)
-    const { processes: count, limit, denyCache, demand } = this.options
-    const keys = Array.from({ length: this.options.keys }, (_, i) => `user-${i}`)
+    const { processes: count, limit, denyCache, demand, masters } = this.options
+    // In a Cluster more of them, so that some share a slot, and some a shard that stays well.
+    const many = scenario.isOnCluster ? 2 * this.options.keys : this.options.keys
+    const keys = Array.from({ length: many }, (_, i) => `user-${i}`)
     const units = limit * keys.length * demand
     this.#gapUs = Math.ceil((count * (BEFORE_US + 2 * SECOND_US + AFTER_US)) / units)
-    this.machine = new Machine(world, 'redis', new SimulatedRedis(() => world.nowUs))
+    this.servers = scenario.isOnCluster ? severalMasters(world, masters) : oneServer(world)
     const policy = policyOf(this.options)
     this.members = Array.from({ length: count }, (_, rank) => {
       const leastUs = random.whole(50, 500)
       const latency = { leastUs, mostUs: leastUs + random.whole(50, 2_000) }
-      const store = { denyCache, instances: { count, rank } }
+      const store = { denyCache, hashTags: this.hashTags, instances: { count, rank } }
       const rate = 1 + (random.next() - 0.5) / 5_000
-      return new Member(world, this.machine, { name: `p${rank}`, policy, latency, rate, store })
+      return new Member(world, this.servers, { name: `p${rank}`, policy, latency, rate, store })
     })
     this.books = keys.map((key) => new KeyBook(key, limit, this.members))
-    this.machine.ran = (by, _, args) => this.#ran(by, args)
+    for (const machine of this.servers.machines) machine.ran = (by, _, args) => this.#ran(by, args)
     this.tell(JSON.stringify(this.options))
   }
 
@@ -89,6 +93,17 @@ export class Fleet {
     await world.runFor(SECOND_US)
     await this.#checkCounted()
     await this.#close()
+  }
+
+  /** The option of the stores. */
+  get hashTags(): number | undefined {
+    const { hashTags } = this.options
+    return this.servers.cluster === undefined || hashTags < 2 ? undefined : hashTags
+  }
+
+  /** The only server; of a Cluster the first one. */
+  get machine(): Machine {
+    return this.servers.machines[0] as Machine
   }
 
   /** Processes by chance, each with this probability. */
@@ -111,7 +126,8 @@ export class Fleet {
       if (!this.#isAsking || member.hasLeft) return
       const book = random.pick(this.books)
       const times = random.chance(BURST_CHANCE) ? random.whole(1, this.options.mostAtOnce) : 1
-      for (let i = 0; i < times; i += 1) this.#ask(member, book)
+      const isMixed = times > 1 && this.books.length > 1 && random.chance(0.5)
+      for (let i = 0; i < times; i += 1) this.#ask(member, isMixed ? random.pick(this.books) : book)
       member.host.run(random.whole(0, 2 * this.#gapUs), next)
     }
     member.host.run(random.whole(0, this.#gapUs), next)
@@ -136,6 +152,8 @@ export class Fleet {
         // After the event loop was held up, replies get the deadline once more.
         const mostMs = (heldUpMs > 0 ? 2 : 1) * DEADLINE_MS + LATE_MS
         this.#must(tookMs <= mostMs, `${host.name} took ${tookMs} ms to decide`)
+        const isExpected = source !== 'local' || book.mayBeLocal(this.members.indexOf(member))
+        this.#must(isExpected, `${host.name} decided ${book.key} without Redis, which is well`)
         if (allowed) this.#checkBound(book)
       },
       (error) => this.#must(false, `${host.name} rejected: ${error}`),
@@ -151,7 +169,7 @@ export class Fleet {
   /** Redis has run a call of this process. */
   #ran(by: string, args: readonly string[]): void {
     for (const book of this.books) {
-      if (!args.some((arg) => arg.includes(`{${book.key}}`))) continue
+      if (!args.some((arg) => book.isKey(arg))) continue
       book.ran(this.members.findIndex(({ host }) => host.name === by))
     }
   }

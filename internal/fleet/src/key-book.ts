@@ -11,6 +11,7 @@ export class KeyBook {
   #inFlight = 0
   #mostInFlight = 0
   #inFlightWhenAway = 0
+  #behind = 0
   readonly #members: readonly Member[]
   /** See `Story`. */
   readonly #unseen: (number | undefined)[]
@@ -23,6 +24,14 @@ export class KeyBook {
     this.limit = limit
     this.#members = members
     this.#unseen = members.map(() => undefined)
+  }
+
+  /** Whether this is the name of its counter, or of a mark of it, in Redis. */
+  isKey(name: string): boolean {
+    return (
+      name.includes(`{${this.key}}`) ||
+      (name.includes(`}:fleet:`) && name.includes(`:${this.key}:`))
+    )
   }
 
   asked(): void {
@@ -48,6 +57,16 @@ export class KeyBook {
     this.#losses.push(0)
   }
 
+  /** A replica that takes over has not heard of so many units. */
+  fallBehind(units: number): void {
+    this.#behind += units
+  }
+
+  /** A process may decide without Redis, as it has lost it. */
+  mayBeLocal(i: number): boolean {
+    return this.#unseen[i] !== undefined
+  }
+
   /** Redis has run a call about the key, of this process. */
   ran(i: number): void {
     if (this.#lost === undefined) return
@@ -59,10 +78,11 @@ export class KeyBook {
     return {
       limit: this.limit,
       unseen: this.#unseen,
-      noticed: this.#members.map(({ hasNoticed }) => hasNoticed),
+      noticed: this.#members.map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
       inFlight: this.#inFlightWhenAway,
       inFlightAtLoss: this.#mostInFlight,
       losses: this.#losses,
+      behind: this.#behind,
     }
   }
 

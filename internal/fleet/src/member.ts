@@ -5,9 +5,9 @@ import type { Decision } from '../../../packages/core/src/limiter/decision.js'
 import { inTime, RateLimiter } from '../../../packages/core/src/limiter/limiter.js'
 import type { RedisStoreOptions } from '../../../packages/core/src/redis/options.js'
 import { type RedisStore, redisStoreIn } from '../../../packages/core/src/redis/store.js'
-import { type SimulatedConnection, simulatedConnection } from './network/connection.js'
-import type { Machine } from './network/machine.js'
+import type { SimulatedConnection } from './network/connection.js'
 import type { Latency } from './network/wire.js'
+import type { Servers } from './servers.js'
 import { Host } from './world/host.js'
 import type { World } from './world/world.js'
 
@@ -35,11 +35,11 @@ export class Member {
   /** Of each key, the units in use when it last heard of it from Redis. */
   readonly seen: Map<string, number> = new Map()
 
-  constructor(world: World, machine: Machine, options: MemberOptions) {
+  constructor(world: World, servers: Servers, options: MemberOptions) {
     const { name, policy, latency, rate, store } = options
     this.host = new Host(world, name, rate)
     const { time } = this.host
-    this.connection = simulatedConnection(this.host, machine, latency, DEADLINE_MS)
+    this.connection = servers.connect(this.host, latency, DEADLINE_MS)
     this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...store })
     this.store.on('breaker', ({ state }) => {
       if (state === 'open') this.hasNoticed = true

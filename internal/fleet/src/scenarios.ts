@@ -3,6 +3,9 @@
 import { type StoryOptions, smallestOptions } from './choices.js'
 import { Fleet, type Scenario, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
+import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
+import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
+import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
 import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
 
 export type ScenarioName =
@@ -17,6 +20,8 @@ export type ScenarioName =
   | 'crash'
   | 'leaves'
   | 'forgets'
+  | ReplicaScenarioName
+  | ClusterScenarioName
 
 const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   /** Redis is well, and forgets its scripts now and then. */
@@ -88,12 +93,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
-    goWrong: (fleet) =>
-      nowAndThen(fleet, () => {
-        const some = fleet.some(0.3)
-        fleet.lose(some)
-        for (const i of some) (fleet.members[i] as Member).connection.reset()
-      }),
+    goWrong: resets,
   },
 
   /** Event loops are held up, some for longer than the deadline. */
@@ -133,6 +133,9 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     countsAll: false,
     goWrong: (fleet) => nowAndThen(fleet, () => forget(fleet)),
   },
+
+  ...REPLICA_SCENARIOS,
+  ...CLUSTER_SCENARIOS,
 }
 
 export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as ScenarioName[]
@@ -182,58 +185,8 @@ export async function runScenario(
   return { seed, scenario, options, requests, sources, over, hash, broken, end, untilBroken }
 }
 
-function everyoneIn({ members }: Fleet): number[] {
-  return members.map((_, i) => i)
-}
-
-function forWays(
-  { members }: Fleet,
-  i: number,
-  act: (way: Member['connection']['there']) => void,
-): void {
-  const { there, back } = (members[i] as Member).connection
-  act(there)
-  act(back)
-}
-
-/**
- * Some processes cannot reach Redis.
- * @param end what happens to one of them shortly before they can, if another process is left
- */
-async function partition(fleet: Fleet, us: number, end?: (member: Member) => void): Promise<void> {
-  const { members, world } = fleet
-  const some = fleet.some(0.4)
-  fleet.lose(some)
-  for (const i of some) forWays(fleet, i, (way) => way.cut())
-  await world.runFor(us)
-  const first = members[some[0] ?? members.length]
-  if (first !== undefined && some.length < members.length) end?.(first)
-  await world.runFor(SECOND_US)
-  for (const i of some) forWays(fleet, i, (way) => way.heal())
-}
-
-/** Does something at random moments, as often as the options say. */
-async function nowAndThen({ world, options }: Fleet, act: () => void): Promise<void> {
-  for (let times = options.faults; times > 0; times -= 1) {
-    act()
-    await world.runFor(world.random.whole(10_000, SECOND_US))
-  }
-}
-
 /** Redis forgets all keys. */
 function forget({ machine, books }: Fleet): void {
   machine.redis.keyspace.clear()
   for (const book of books) book.forget()
-}
-
-/** Redis goes down, with all connections, for `us`. */
-async function restart(fleet: Fleet, us: number, act: () => void = () => {}): Promise<void> {
-  const { machine, members, world } = fleet
-  fleet.lose(everyoneIn(fleet))
-  machine.isDown = true
-  for (const { connection } of members) connection.reset()
-  machine.redis.forgetScripts()
-  act()
-  await world.runFor(us)
-  machine.isDown = false
 }

@@ -2,6 +2,7 @@
 // those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
 
 import {
+  laggingReplica,
   localQuotas,
   lossSeenFirst,
   partialOutage,
@@ -15,7 +16,7 @@ export interface Story {
   /** For each process, the units that were taken before it lost Redis and that it had not seen.
    *  Undefined: it has not lost Redis. */
   readonly unseen: readonly (number | undefined)[]
-  /** Of each process, whether its breaker has opened. */
+  /** Of each process, whether its breaker has opened, or it has not lost Redis. */
   readonly noticed: readonly boolean[]
   /** Requests in flight when processes lost Redis. */
   readonly inFlight: number
@@ -24,6 +25,8 @@ export interface Story {
   /** For each time that Redis forgot the key, the units that the first process to ask had not
    *  seen. */
   readonly losses: readonly number[]
+  /** Units that a replica had not heard of when it took over. */
+  readonly behind: number
 }
 
 /** What may be admitted of a key. */
@@ -48,6 +51,13 @@ export const whenAllAreAway: Bound = ({ limit, unseen, noticed, inFlight }) => {
   return Math.max(most, returnOfProcesses(limit, others))
 }
 
+/** Keys that processes have lost are taken over by a master that these knew before. Whoever is back
+ *  first has no ceiling; at the worst, that is the process with the smallest quota. */
+export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
+  if (unseen.every((units) => units === undefined)) return limit
+  return returnOfProcesses(limit, localQuotas(limit, unseen.length).slice(0, -1))
+}
+
 /** Some processes cannot reach Redis, and the others can. */
 export const whenSomeAreAway: Bound = ({ limit, unseen }) =>
   partialOutage(
@@ -58,6 +68,10 @@ export const whenSomeAreAway: Bound = ({ limit, unseen }) =>
 /** Redis forgets the key, once or more often. */
 export const whenKeysAreLost: Bound = ({ limit, losses, inFlightAtLoss }) =>
   lossSeenFirst(limit, losses.length, inFlightAtLoss, sum(losses))
+
+/** A replica takes over that lags: its lag, and what was admitted within it, as if in a second. */
+export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>
+  laggingReplica(limit, behind, 1_000)
 
 /** Both happen: what each adds to the limit adds up. */
 export function whenBoth(one: Bound, other: Bound): Bound {

@@ -1,20 +1,9 @@
-// What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests. They
-// ask nothing but what a simulated server knows as well: Weir's own scripts.
+// What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests. What
+// one to a Cluster promises is in cluster-contract.ts.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { fixedWindow } from '../../../packages/core/src/index.js'
-import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
-import type { Connection, Send } from '../../../packages/core/src/redis/connection.js'
-import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
-import {
-  argumentsOf,
-  JoinedEntry,
-  OpenCall,
-  prepareScript,
-} from '../../../packages/core/src/redis/transport/call.js'
-import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
-import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
-import { makePolicySet } from '../../../packages/core/src/request.js'
+import type { Connection } from '../../../packages/core/src/redis/connection.js'
+import { argumentsFor, beat, source, take, taken, teach, upTo, usedIn } from './contract-calls.js'
 
 /** A connection, just begun, and the world that it is in. */
 export interface Subject {
@@ -42,46 +31,8 @@ export interface SubjectOptions {
 /** To an empty server, of its own as far as the test can see. */
 export type Open = (options: SubjectOptions) => Promise<Subject>
 
-const LIMIT = 1_000
-/** The instant of each call, so that no window ends while a test runs. */
-const NOW_US = Date.UTC(2026, 2, 1) * 1_000
-const policySet = makePolicySet('contract', [
-  fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
-])
-const prepared = prepareScript(keyFormat('contract'), policySet)
-const { source } = prepared.script
 /** How the client names the one server, which it need not know. */
 const NODE = 'redis'
-
-function argumentsFor(mode: 'consume' | 'peek', key: string): string[] {
-  const request = { mode, target: { policySet, key }, costs: [1], count: 1 } as LayerRequest
-  const entry = new JoinedEntry(request, IGNORED)
-  return argumentsOf(new OpenCall(prepared, 0, mode, NOW_US, entry, undefined))
-}
-
-/** Takes 1 of a key. Resolves to how many had been taken of it, with this one. */
-async function take(send: Send, key: string): Promise<number> {
-  return usedIn(await send('evalsha', argumentsFor('consume', key)))
-}
-
-/** How many have been taken of a key. */
-async function taken(send: Send, key: string): Promise<number> {
-  return usedIn(await send('evalsha', argumentsFor('peek', key)))
-}
-
-function usedIn(reply: unknown): number {
-  return LIMIT - (unpackNumbers(reply as Buffer)[2] as number)
-}
-
-function teach(send: Send): Promise<unknown> {
-  return send('eval', [source, ...argumentsFor('peek', 'lesson').slice(1)])
-}
-
-function beat(send: Send, id: string): Promise<unknown> {
-  return send('eval', [HEARTBEAT, '1', 'contract:{instances}', id, '10000', ''])
-}
-
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
 
 /** Declares the tests of the contract for a kind of connection. */
 export function connectionContract(name: string, open: Open): void {

@@ -2,7 +2,7 @@
 //
 // What holds of both is in connection-contract.ts. The simulated one cannot show, of ioredis:
 //
-// - Cluster: slots, nodes, redirections, several connections; nor Sentinel, nor replicas
+// - Sentinel, nor replicas. (A Cluster is in cluster-connection.test.ts.)
 // - bytes: RESP, its parser, what a reply costs to read, keyPrefix, replies that come in pieces.
 //   A message is one command, and arrives whole
 // - one write: commands of `inOneWrite` travel one by one, each with a delay of its own

@@ -5,25 +5,27 @@
 import { silenceWatch } from '../../../../packages/core/src/redis/clients/ioredis/silence.js'
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
 import type { Host } from '../world/host.js'
-import type { Machine, Reply } from './machine.js'
-import { type Latency, Way } from './wire.js'
+import { Link } from './link.js'
+import type { Machine } from './machine.js'
+import { type Direction, type Latency, Way } from './wire.js'
 
 /** As the recommended options have it. */
-const CONNECT_TIMEOUT_US = 500_000
 const BACK_OFF_US = 50_000
 const LONGEST_BACK_OFF_US = 1_000_000
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: Error) => void
-}
-
 export interface SimulatedConnection extends Connection {
   /** Both ways. */
-  readonly there: Way
-  readonly back: Way
-  /** Breaks it, as a reset by the peer does; the client connects again. */
-  reset(): void
+  readonly there: Direction
+  readonly back: Direction
+  /** Breaks it, as a reset by the peer does; the client connects again.
+   *  @param node of a Cluster: only that to this node */
+  reset(node?: string): void
+}
+
+/** How long a client waits before it connects again. */
+export function backOffUs({ random }: Host, failures: number): number {
+  const us = Math.min(BACK_OFF_US * 2 ** Math.min(failures, 10), LONGEST_BACK_OFF_US)
+  return us * (0.5 + random.next() / 2)
 }
 
 export function simulatedConnection(
@@ -34,106 +36,48 @@ export function simulatedConnection(
 ): SimulatedConnection {
   const there = new Way(host.world, host.random.fork(), latency)
   const back = new Way(host.world, host.random.fork(), latency)
-  let status: 'connecting' | 'ready' | 'reconnecting' = 'connecting'
-  let waiting: Waiting[] = []
   let failures = 0
-  /** Counts connections, so that what belongs to an earlier one is ignored. */
-  let generation = 0
+  let link: Link
+  let isWaiting = false
   let attempt: Promise<void> | undefined
   let endAttempt = (): void => {}
   const watch = silenceWatch(deadlineMs, host.time)
-  let stream = streamOf()
   const node = {
     get stream() {
-      return stream
+      return link.stream
     },
   }
 
-  function streamOf() {
-    const own = generation
-    return {
-      bytesRead: 0,
-      destroy: (error: Error) => {
-        if (own === generation) lose(error.message)
-      },
-    }
-  }
-
   function begin(): void {
-    status = 'connecting'
-    const own = generation
+    isWaiting = false
     attempt = new Promise((resolve) => {
       endAttempt = resolve
     })
-    const isCurrent = (): boolean => own === generation && status === 'connecting'
-    const tooLate = host.run(CONNECT_TIMEOUT_US, () => {
-      if (isCurrent()) lose('connect ETIMEDOUT')
-    })
-    if (machine.isDown) {
-      host.run(latency.mostUs, () => {
-        tooLate()
-        if (isCurrent()) lose('connect ECONNREFUSED')
-      })
-      return
-    }
-    // The handshake and what a client asks before it is ready, as one round trip.
-    there.send(() =>
-      machine.serve(host.name, 'hello', [], () =>
-        back.send(() =>
-          host.run(0, () => {
-            if (!isCurrent()) return
-            tooLate()
-            status = 'ready'
-            failures = 0
-            attempt = undefined
-            endAttempt()
-          }),
-        ),
-      ),
-    )
+    link = new Link({ host, machine, there, back, latency, ready: () => ready(), ended: again })
+    link.connect()
   }
 
-  function lose(why: string): void {
-    generation += 1
-    there.drop()
-    back.drop()
-    stream = streamOf()
-    status = 'reconnecting'
+  function attempted(): void {
     attempt = undefined
     endAttempt()
-    const lost = waiting
-    waiting = []
-    const error = new Error(`Connection is closed: ${why}`)
-    for (const { reject } of lost) reject(error)
+  }
+
+  function ready(): void {
+    failures = 0
+    attempted()
+  }
+
+  function again(): void {
+    attempted()
+    isWaiting = true
     failures += 1
-    const us = Math.min(BACK_OFF_US * 2 ** Math.min(failures, 10), LONGEST_BACK_OFF_US)
-    host.run(us * (0.5 + host.random.next() / 2), begin)
+    host.run(backOffUs(host, failures), begin)
   }
 
-  function answered(reply: Reply): void {
-    stream.bytesRead += 1
-    const first = waiting.shift()
-    if ('error' in reply) first?.reject(reply.error)
-    else first?.resolve(reply.value)
-  }
-
+  const isReady = (): boolean => link.status === 'ready'
   const send: Send = (command, args) => {
-    if (status !== 'ready')
-      return Promise.reject(new Error("Stream isn't writeable and enableOfflineQueue is false"))
-    const own = generation
-    return new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject })
-      there.send(() =>
-        machine.serve(host.name, command, args, (reply) => {
-          if (own !== generation) return
-          back.send(() =>
-            host.run(0, () => {
-              if (own === generation) answered(reply)
-            }),
-          )
-        }),
-      )
-    })
+    if (isReady()) return link.send(command, args)
+    return Promise.reject(new Error("Stream isn't writeable and enableOfflineQueue is false"))
   }
 
   begin()
@@ -144,19 +88,20 @@ export function simulatedConnection(
     database: 0,
     nodeOf: () => undefined,
     call(command, args) {
-      if (status === 'ready') watch(node)
+      if (isReady()) watch(node)
       return send(command, args)
     },
     inOneWrite(_node, items, ask) {
-      if (status === 'ready') watch(node)
+      if (isReady()) watch(node)
       for (const item of items) ask(item, send)
     },
-    unready: () => (status === 'ready' ? undefined : `the client is ${status}`),
+    unready() {
+      if (isReady()) return undefined
+      return `the client is ${isWaiting ? 'reconnecting' : 'connecting'}`
+    },
     attempt: () => attempt,
     there,
     back,
-    reset() {
-      if (status !== 'reconnecting') lose('read ECONNRESET')
-    },
+    reset: () => link.end('read ECONNRESET'),
   }
 }

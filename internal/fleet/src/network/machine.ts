@@ -11,10 +11,16 @@ const KEY_US = 3
 
 export type Reply = { readonly value: unknown } | { readonly error: Error }
 
-interface Job {
+/** A call, and whose it is. */
+export interface Call {
   readonly by: string
   readonly command: string
   readonly args: readonly string[]
+  /** It follows ASKING. */
+  readonly isAsking?: boolean
+}
+
+interface Job extends Call {
   readonly reply: (reply: Reply) => void
 }
 
@@ -29,6 +35,9 @@ export class Machine {
   #queue: Job[] = []
   #isBusy = false
   #frozenUntilUs = 0
+  /** What it does first when it is thawed. */
+  #goOn: (() => void) | undefined
+  #cancel = (): void => {}
 
   constructor(world: World, name: string, redis: SimulatedRedis) {
     this.#world = world
@@ -41,9 +50,15 @@ export class Machine {
     this.#frozenUntilUs = Math.max(this.#frozenUntilUs, this.#world.nowUs + us)
   }
 
+  /** SIGCONT. */
+  thaw(): void {
+    this.#frozenUntilUs = this.#world.nowUs
+    this.#goOn?.()
+  }
+
   /** A call has come; `reply` is called when it is served, unless the machine is down by then. */
-  serve(by: string, command: string, args: readonly string[], reply: (reply: Reply) => void): void {
-    this.#queue.push({ by, command, args, reply })
+  serve(call: Call, reply: (reply: Reply) => void): void {
+    this.#queue.push({ ...call, reply })
     if (!this.#isBusy) this.#begin()
   }
 
@@ -57,25 +72,30 @@ export class Machine {
 
   /** Ends a call, `us` from now at the earliest. */
   #end(job: Job, us: number): void {
-    this.#world.after(us, () => {
+    this.#cancel = this.#world.after(us, () => {
+      this.#goOn = undefined
       const frozenUs = this.#frozenUntilUs - this.#world.nowUs
       if (frozenUs > 0) {
         this.#end(job, frozenUs)
+        this.#goOn = (): void => {
+          this.#cancel()
+          this.#end(job, 0)
+        }
         return
       }
       this.#queue.shift()
       if (!this.isDown) {
-        const result = this.#run(job.command, job.args)
-        this.ran?.(job.by, job.command, job.args)
+        const result = this.#run(job)
+        if ('value' in result) this.ran?.(job.by, job.command, job.args)
         job.reply(result)
       }
       this.#begin()
     })
   }
 
-  #run(command: string, args: readonly string[]): Reply {
+  #run({ command, args, isAsking }: Job): Reply {
     try {
-      return { value: this.redis.run(command, args) }
+      return { value: this.redis.run(command, args, isAsking) }
     } catch (error) {
       return { error: error as Error }
     }

@@ -15,7 +15,14 @@ interface Message {
   readonly deliver: () => void
 }
 
-export class Way {
+/** What a story may do to the network. */
+export interface Direction {
+  latency: Latency
+  cut(): void
+  heal(): void
+}
+
+export class Way implements Direction {
   /** How long a message takes. */
   latency: Latency
   readonly #world: World

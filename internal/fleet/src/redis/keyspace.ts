@@ -47,6 +47,36 @@ export class Keyspace {
     this.#entries.clear()
   }
 
+  has(key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  /** All that are there. */
+  keys(): string[] {
+    return [...this.#entries.keys()].filter((key) => this.has(key))
+  }
+
+  /** As they are now, which later changes leave as it is: states are never written in place. */
+  copy(): Keyspace {
+    const copy = new Keyspace(this.#nowMs)
+    for (const [key, entry] of this.#entries) copy.#entries.set(key, entry)
+    return copy
+  }
+
+  /** Has these keys from now on, and no others. */
+  become(other: Keyspace): void {
+    this.#entries.clear()
+    for (const [key, entry] of other.#entries) this.#entries.set(key, entry)
+  }
+
+  /** MIGRATE. */
+  moveTo(other: Keyspace, key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    other.#entries.set(key, entry)
+  }
+
   /** The counters of one kernel, as the driver asks for them. */
   tableOf(kernel: Kernel, slackMs: number): Table {
     return {

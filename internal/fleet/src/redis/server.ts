@@ -7,7 +7,7 @@ import { type DriverScript, driverScriptOf, runDriver } from './driver-script.js
 import { Keyspace } from './keyspace.js'
 
 /** What a command is refused with, as a client tells it. */
-class RefusedError extends Error {}
+export class RefusedError extends Error {}
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
@@ -39,7 +39,7 @@ export class SimulatedRedis {
   }
 
   /** @throws {RefusedError} what the server would say */
-  run(command: string, args: readonly string[]): unknown {
+  run(command: string, args: readonly string[], _isAsking?: boolean): unknown {
     const [what = '', count = '0', ...rest] = args
     const keys = rest.slice(0, Number(count))
     const others = rest.slice(Number(count))

@@ -1,0 +1,106 @@
+// What a simulated Cluster client knows of the slots. It asks one node after the other, on a
+// connection of its own, and learns from redirections in between.
+
+import type { SlotRanges } from '../redis/cluster-node.js'
+import type { Host } from '../world/host.js'
+import type { Random } from '../world/random.js'
+import type { Pool } from './cluster-pool.js'
+
+/** As the recommended options have it: how long a node may take to say who serves which slots. */
+const SLOTS_TIMEOUT_US = 1_000_000
+
+export interface SlotsOptions {
+  readonly host: Host
+  readonly random: Random
+  readonly pool: Pool
+  /** The client has lost all connections. */
+  readonly isLost: () => boolean
+  /** Called with the masters when a node has said who serves which slots. */
+  readonly learned: (masters: readonly string[]) => void
+}
+
+export class ClusterSlots {
+  readonly #options: SlotsOptions
+  /** As in ioredis, one MOVED changes the master of a whole range, until the slots are asked for
+   *  again. */
+  #ranges: { readonly last: number; master: string }[] = []
+  /** What waits for the refresh that is under way. */
+  #waiting: ((hasFailed: boolean) => void)[] | undefined
+
+  constructor(options: SlotsOptions) {
+    this.#options = options
+  }
+
+  masterOf(slot: number): string | undefined {
+    return this.#rangeOf(slot)?.master
+  }
+
+  /** A node has said who serves a slot. */
+  moved(slot: number, name: string): void {
+    const range = this.#rangeOf(slot)
+    if (range !== undefined) range.master = name
+    this.#options.pool.to(name)
+  }
+
+  /** Asks again. Who comes while that is under way waits for its end. */
+  refresh(done: (hasFailed: boolean) => void = () => {}): void {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(done)
+      return
+    }
+    this.#waiting = [done]
+    const { pool, random } = this.#options
+    this.#tryNext(shuffled(pool.names, random))
+  }
+
+  #tryNext([name, ...others]: readonly string[]): void {
+    if (name === undefined) {
+      this.#end(true)
+      return
+    }
+    this.#ask(name, (ranges) => {
+      if (this.#options.isLost()) this.#end(true)
+      else if (ranges === undefined) this.#tryNext(others)
+      else {
+        this.#learn(ranges)
+        this.#end(false)
+      }
+    })
+  }
+
+  #end(hasFailed: boolean): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const each of waiting) each(hasFailed)
+  }
+
+  /** Asks a node. Undefined: it has not said it. */
+  #ask(name: string, told: (ranges: SlotRanges | undefined) => void): void {
+    const { host, pool } = this.#options
+    const link = pool.aside(name)
+    let isOver = false
+    const over = (reply: unknown): void => {
+      if (isOver) return
+      isOver = true
+      cancel()
+      link.end('it has been asked')
+      told(reply as SlotRanges | undefined)
+    }
+    const cancel = host.run(SLOTS_TIMEOUT_US, () => over(undefined))
+    link.send('cluster slots', []).then(over, () => over(undefined))
+  }
+
+  #learn(ranges: SlotRanges): void {
+    this.#ranges = ranges.map((range) => ({ ...range }))
+    this.#options.learned([...new Set(ranges.map(({ master }) => master))])
+  }
+
+  #rangeOf(slot: number) {
+    return this.#ranges.find(({ last }) => slot <= last)
+  }
+}
+
+function shuffled(names: readonly string[], random: Random): string[] {
+  const rest = [...names]
+  return names.map(() => rest.splice(random.whole(0, rest.length - 1), 1)[0] as string)
+}

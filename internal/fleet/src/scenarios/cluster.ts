@@ -1,0 +1,220 @@
+// A Cluster: one of its shards fails, or slots get another master while they are in use.
+
+import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
+import {
+  hashTagOf,
+  keyFormat,
+  spreadHashTags,
+} from '../../../../packages/core/src/redis/transport/keys.js'
+import type { Fleet, Scenario } from '../fleet.js'
+import type { KeyBook } from '../key-book.js'
+import type { NodeMachine, SimulatedCluster } from '../redis/cluster.js'
+import {
+  whenAllAreAway,
+  whenAReplicaTakesOver,
+  whenBackWithoutCeiling,
+  whenBoth,
+  whenKeysAreLost,
+  whenSomeAreAway,
+  whenWell,
+} from '../story.js'
+import { becomes, evict, heardBy } from './replica.js'
+import { everyoneIn, nowAndThen, partition, resets } from './steps.js'
+
+export type ClusterScenarioName =
+  | 'cluster'
+  | 'cluster, resharding'
+  | 'cluster, hand-over'
+  | 'cluster, frozen'
+  | 'cluster, down'
+  | 'cluster, replica'
+  | 'cluster, there and back'
+  | 'cluster, evicts'
+  | 'cluster, partition'
+  | 'cluster, resets'
+
+/** The longest time between two steps of a slot that moves. */
+const STEP_US = 300_000
+/** Longer than nodes are half-open. */
+const CALM_US = 6_000_000
+
+export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> = {
+  /** It is well; its nodes forget their scripts now and then. */
+  cluster: {
+    least: 1,
+    isOnCluster: true,
+    bound: whenWell,
+    countsAll: true,
+    goWrong: (fleet) =>
+      nowAndThen(fleet, () => {
+        fleet.world.random.pick(fleet.servers.machines).redis.forgetScripts()
+      }),
+  },
+
+  /** Slots move to another master, key by key. */
+  'cluster, resharding': {
+    least: 1,
+    isOnCluster: true,
+    bound: whenWell,
+    countsAll: true,
+    goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
+  },
+
+  /** A replica takes over from a master that hands it all that it has. */
+  'cluster, hand-over': {
+    least: 1,
+    isOnCluster: true,
+    bound: whenWell,
+    countsAll: true,
+    async goWrong(fleet, us) {
+      const master = someMaster(fleet)
+      const replica = clusterOf(fleet).takeOver(master)
+      replica.redis.keyspace.become(master.redis.keyspace)
+      await fleet.world.runFor(us)
+    },
+  },
+
+  /** A shard freezes, then continues. */
+  'cluster, frozen': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenAllAreAway,
+    countsAll: true,
+    async goWrong(fleet, us) {
+      const master = someMaster(fleet)
+      loseShard(fleet, master)
+      master.freeze(us)
+      await fleet.world.runFor(us)
+    },
+  },
+
+  /** A shard is down, then back with its data. */
+  'cluster, down': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenAllAreAway,
+    countsAll: true,
+    async goWrong(fleet, us) {
+      const master = someMaster(fleet)
+      goesDown(fleet, master)
+      await fleet.world.runFor(us)
+      master.isDown = false
+    },
+  },
+
+  /** A shard goes down, and its replica takes over, which lags. */
+  'cluster, replica': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
+    countsAll: false,
+    async goWrong(fleet, us) {
+      const master = someMaster(fleet)
+      const heard = await heardBy(fleet, master)
+      goesDown(fleet, master)
+      becomes(fleet, master.redis.keyspace, heard, booksOn(fleet, master))
+      await fleet.world.runFor(us)
+      const replica = clusterOf(fleet).takeOver(master)
+      replica.redis.keyspace.become(master.redis.keyspace)
+      await fleet.world.runFor(us)
+      master.isDown = false
+    },
+  },
+
+  /** A replica takes over, and later the old master from it. */
+  'cluster, there and back': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenBoth(whenAllAreAway, whenBackWithoutCeiling),
+    countsAll: true,
+    async goWrong(fleet, us) {
+      const replica = await fails(fleet, someMaster(fleet), us)
+      await fleet.world.runFor(CALM_US)
+      await fails(fleet, replica, us)
+    },
+  },
+
+  /** Its nodes evict keys by chance. */
+  'cluster, evicts': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenKeysAreLost,
+    countsAll: false,
+    goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
+  },
+
+  /** Some processes cannot reach it. */
+  'cluster, partition': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenSomeAreAway,
+    countsAll: true,
+    goWrong: (fleet, us) => partition(fleet, us),
+  },
+
+  /** Connections to its nodes break. */
+  'cluster, resets': {
+    least: 2,
+    isOnCluster: true,
+    bound: whenSomeAreAway,
+    countsAll: true,
+    goWrong: resets,
+  },
+}
+
+function clusterOf({ servers }: Fleet): SimulatedCluster {
+  return servers.cluster as SimulatedCluster
+}
+
+/** The master of a key, or another one. */
+function someMaster(fleet: Fleet): NodeMachine {
+  const { books, world } = fleet
+  if (world.random.chance(0.1)) return world.random.pick(clusterOf(fleet).masters)
+  return clusterOf(fleet).ownerOf(slotOfBook(fleet, world.random.pick(books)))
+}
+
+function booksOn(fleet: Fleet, master: NodeMachine): KeyBook[] {
+  const cluster = clusterOf(fleet)
+  return fleet.books.filter((book) => cluster.ownerOf(slotOfBook(fleet, book)) === master)
+}
+
+function slotOfBook({ hashTags }: Fleet, { key }: KeyBook): number {
+  const tags = hashTags === undefined ? undefined : spreadHashTags(hashTags)
+  return slotOf(hashTagOf(keyFormat('weir', tags), key))
+}
+
+/** All processes lose the keys of a shard, and only those. */
+function loseShard(fleet: Fleet, master: NodeMachine): void {
+  for (const book of booksOn(fleet, master)) book.lose(everyoneIn(fleet))
+}
+
+/** A shard goes down, with all connections to it. */
+function goesDown(fleet: Fleet, master: NodeMachine): void {
+  loseShard(fleet, master)
+  master.isDown = true
+  master.redis.forgetScripts()
+  for (const { connection } of fleet.members) connection.reset(master.name)
+}
+
+/** A shard is down until the other node of it, which has all of its data, takes over. */
+async function fails(fleet: Fleet, master: NodeMachine, us: number): Promise<NodeMachine> {
+  goesDown(fleet, master)
+  await fleet.world.runFor(us)
+  const other = clusterOf(fleet).takeOver(master)
+  other.redis.keyspace.become(master.redis.keyspace)
+  await fleet.world.runFor(us)
+  master.isDown = false
+  return other
+}
+
+/** Moves the slot of a key, or one that may have none. */
+async function reshard(fleet: Fleet): Promise<void> {
+  const { books, world } = fleet
+  const { random } = world
+  const cluster = clusterOf(fleet)
+  const slot = random.chance(0.8)
+    ? slotOfBook(fleet, random.pick(books))
+    : random.whole(0, SLOTS - 1)
+  const stepUs = random.whole(0, STEP_US)
+  await cluster.move(slot, random.pick(cluster.masters), () => random.whole(0, stepUs))
+}

@@ -1,0 +1,70 @@
+// What happens in several scenarios.
+
+import { type Fleet, SECOND_US } from '../fleet.js'
+import type { Member } from '../member.js'
+
+export function everyoneIn({ members }: Fleet): number[] {
+  return members.map((_, i) => i)
+}
+
+/** Does something at random moments, as often as the options say. */
+export async function nowAndThen(
+  { world, options }: Fleet,
+  act: () => Promise<void> | void,
+): Promise<void> {
+  for (let times = options.faults; times > 0; times -= 1) {
+    await act()
+    await world.runFor(world.random.whole(10_000, SECOND_US))
+  }
+}
+
+/** Redis goes down, with all connections, for `us`. */
+export async function restart(fleet: Fleet, us: number, act: () => void = () => {}): Promise<void> {
+  const { machine, members, world } = fleet
+  fleet.lose(everyoneIn(fleet))
+  machine.isDown = true
+  for (const { connection } of members) connection.reset()
+  machine.redis.forgetScripts()
+  act()
+  await world.runFor(us)
+  machine.isDown = false
+}
+
+export function forWays(
+  { members }: Fleet,
+  i: number,
+  act: (way: Member['connection']['there']) => void,
+): void {
+  const { there, back } = (members[i] as Member).connection
+  act(there)
+  act(back)
+}
+
+/**
+ * Some processes cannot reach Redis.
+ * @param end what happens to one of them shortly before they can, if another process is left
+ */
+export async function partition(
+  fleet: Fleet,
+  us: number,
+  end?: (member: Member) => void,
+): Promise<void> {
+  const { members, world } = fleet
+  const some = fleet.some(0.4)
+  fleet.lose(some)
+  for (const i of some) forWays(fleet, i, (way) => way.cut())
+  await world.runFor(us)
+  const first = members[some[0] ?? members.length]
+  if (first !== undefined && some.length < members.length) end?.(first)
+  await world.runFor(SECOND_US)
+  for (const i of some) forWays(fleet, i, (way) => way.heal())
+}
+
+/** Connections of some processes break. */
+export function resets(fleet: Fleet): Promise<void> {
+  return nowAndThen(fleet, () => {
+    const some = fleet.some(0.3)
+    fleet.lose(some)
+    for (const i of some) (fleet.members[i] as Member).connection.reset()
+  })
+}

@@ -1,0 +1,220 @@
+// The simulated connection to a Cluster is held to the same contract as the Clusters of ioredis 5
+// and 6.
+//
+// What holds of both is in cluster-contract.ts. The simulated one cannot show, of ioredis, besides
+// what connection.test.ts lists:
+//
+// - a node that accepts a connection and never greets. Where a node is stopped, a simulated attempt
+//   to connect to it ends after `connectTimeout`. One of ioredis lasts until Weir takes it to be
+//   silent
+// - CLUSTERDOWN, READONLY, nodes that disagree for longer than 0.2 s, and a stopped node that
+//   answers before it hears that its replica has taken over
+// - reads from replicas, sharded subscribers, the connection of the subscriber, `natMap`, DNS
+// - ASKING as a command of its own: it travels with the one that follows
+// - MOVED by the node that it names, after which ioredis 6 connects anew, and ioredis 5 does not
+
+import {
+  type Connection,
+  freePort,
+  openConnection,
+  type RedisCluster,
+  startCluster,
+  waitUntil,
+} from '@weir/testkit'
+import { Cluster } from 'ioredis'
+import { Cluster as Cluster5 } from 'ioredis5'
+import { afterAll, beforeAll } from 'vitest'
+import { processTime } from '../../../packages/core/src/base/time.js'
+import { recommendedClusterOptions } from '../../../packages/core/src/redis/clients/ioredis/recommended.js'
+import type { RedisLike } from '../../../packages/core/src/redis/clients/ioredis/redis-like.js'
+import { ioredisConnection } from '../../../packages/core/src/redis/clients/ioredis.js'
+import { clusterConnection } from '../src/network/cluster-connection.js'
+import { GOSSIP_US, SimulatedCluster } from '../src/redis/cluster.js'
+import { Host } from '../src/world/host.js'
+import { World } from '../src/world/world.js'
+import { clusterContract, type OpenCluster } from './cluster-contract.js'
+
+const MASTERS = 3
+const MINUTE_US = 60_000_000
+
+const openSimulated: OpenCluster = async ({ deadlineMs, isDown = false }) => {
+  const world = new World(1)
+  const cluster = new SimulatedCluster(world, MASTERS)
+  for (const machine of cluster.machines) machine.isDown = isDown
+  const host = new Host(world, 'p0')
+  const latency = { leastUs: 50, mostUs: 2_000 }
+  const connection = clusterConnection(host, cluster, latency, deadlineMs)
+  let held: string | undefined
+
+  async function until(isSo: () => boolean): Promise<void> {
+    await world.runUntil(world.nowUs + MINUTE_US, isSo)
+    if (!isSo()) throw new Error('not within a minute')
+  }
+
+  const otherThan = (slot: number) =>
+    cluster.masters.find((each) => each !== cluster.ownerOf(slot)) as (typeof cluster.masters)[0]
+
+  return {
+    connection,
+    until,
+    async settle(promise) {
+      let isSettled = false
+      const settled = () => {
+        isSettled = true
+      }
+      promise.then(settled, settled)
+      await until(() => isSettled)
+      return promise
+    },
+    pass: (ms) => world.runFor(ms * 1_000),
+    async move(slot) {
+      const to = otherThan(slot)
+      await cluster.move(slot, to, () => 0)
+      await world.runFor(GOSSIP_US)
+      return to.name
+    },
+    async beginMove(slot) {
+      const { keys, moveKey } = cluster.moving(slot, otherThan(slot))
+      for (const key of keys()) moveKey(key)
+    },
+    holdUp(node) {
+      held = node
+      cluster.named(node).freeze(MINUTE_US)
+    },
+    async release() {
+      if (held !== undefined) cluster.named(held).thaw()
+    },
+    breakConnection: async (node) => connection.reset(node),
+    close() {},
+  }
+}
+
+clusterContract('a simulated connection to a Cluster', openSimulated)
+
+let servers: RedisCluster
+beforeAll(async () => {
+  servers = await startCluster({ masters: MASTERS, replicas: 0 })
+})
+afterAll(() => servers.stop())
+
+/** All events of the event loop that are there by now have been handled. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** What the tests ask of a client themselves. */
+interface Client extends RedisLike {
+  nodes(): { readonly options: { port?: number }; readonly stream: NodeStream }[]
+  on(event: 'error' | '-node', listener: () => void): unknown
+  disconnect(): void
+}
+
+interface NodeStream {
+  destroy(error: Error): void
+}
+
+const portIn = (node: string): number => Number(node.split(':')[1])
+const serverOf = (node: string) =>
+  servers.masters.find(({ port }) => port === portIn(node)) as (typeof servers.masters)[0]
+
+/** A slot with its keys moves to another master. Returns what ends the move. */
+async function beginMove(slot: number): Promise<{ to: string; end: () => Promise<void> }> {
+  const masters: Connection[] = servers.masters.map(({ port }) => openConnection(port))
+  const ids = await Promise.all(
+    masters.map(async (node) => String(await node.command('CLUSTER', 'MYID'))),
+  )
+  const from = await ownerOf(slot)
+  const to = (from + 1) % MASTERS
+  const [source, target] = [masters[from], masters[to]] as [Connection, Connection]
+  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from] as string)
+  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to] as string)
+  const keys = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
+  const port = servers.masters[to]?.port as number
+  for (const key of keys) await source.command('MIGRATE', '127.0.0.1', port, String(key), 0, 10_000)
+  return {
+    to: `127.0.0.1:${port}`,
+    async end() {
+      for (const node of [target, source, ...masters])
+        await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] as string)
+      for (const node of masters) node.close()
+    },
+  }
+}
+
+/** Which master serves a slot, as the first one says. */
+async function ownerOf(slot: number): Promise<number> {
+  const shards = (await servers.masters[0]?.command('CLUSTER', 'SLOTS')) as [
+    number,
+    number,
+    [string, number],
+  ][]
+  const shard = shards.find(([first, last]) => first <= slot && slot <= last)
+  return servers.masters.findIndex(({ port }) => port === shard?.[2][1])
+}
+
+const openWith =
+  (make: (ports: readonly number[]) => Client): OpenCluster =>
+  async ({ deadlineMs, isDown = false }) => {
+    for (const master of servers.masters) {
+      await master.command('FLUSHALL')
+      await master.command('SCRIPT', 'FLUSH')
+    }
+    const client = make(isDown ? [await freePort()] : servers.ports)
+    client.on('error', () => {})
+    let nowMs = 0
+    const time = { ...processTime, nowMs: () => nowMs }
+    let held: string | undefined
+    let unfinished: (() => Promise<void>) | undefined
+    return {
+      connection: ioredisConnection(client, { deadlineMs, time }),
+      settle: (promise) => promise,
+      until: (isSo) => waitUntil('it is so', async () => isSo()),
+      async pass(ms) {
+        nowMs += ms
+        await turns()
+      },
+      async move(slot) {
+        const { to, end } = await beginMove(slot)
+        await end()
+        return to
+      },
+      async beginMove(slot) {
+        unfinished = (await beginMove(slot)).end
+      },
+      holdUp(node) {
+        held = node
+        serverOf(node).kill('SIGSTOP')
+      },
+      async release() {
+        if (held !== undefined) serverOf(held).kill('SIGCONT')
+        held = undefined
+      },
+      breakConnection(node) {
+        const noticed = new Promise<void>((resolve) => {
+          client.on('-node', resolve)
+        })
+        const to = client.nodes().find(({ options }) => options.port === portIn(node))
+        to?.stream.destroy(new Error('broken by a test'))
+        return noticed
+      },
+      async close() {
+        if (held !== undefined) serverOf(held).kill('SIGCONT')
+        await unfinished?.()
+        client.disconnect()
+      },
+    }
+  }
+
+const options = {
+  ...recommendedClusterOptions,
+  redisOptions: { ...recommendedClusterOptions.redisOptions, connectTimeout: 5_000 },
+}
+const addresses = (ports: readonly number[]) => ports.map((port) => ({ host: '127.0.0.1', port }))
+clusterContract(
+  'a Cluster of ioredis 6',
+  openWith((ports) => new Cluster(addresses(ports), options) as unknown as Client),
+)
+clusterContract(
+  'a Cluster of ioredis 5',
+  openWith((ports) => new Cluster5(addresses(ports), options) as unknown as Client),
+)

@@ -1,0 +1,61 @@
+// The calls that the contract of a Connection makes: they ask nothing but what a simulated server
+// knows as well, Weir's own scripts.
+
+import { fixedWindow } from '../../../packages/core/src/index.js'
+import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
+import type { Send } from '../../../packages/core/src/redis/connection.js'
+import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
+import {
+  argumentsOf,
+  JoinedEntry,
+  OpenCall,
+  prepareScript,
+} from '../../../packages/core/src/redis/transport/call.js'
+import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
+import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
+import { makePolicySet } from '../../../packages/core/src/request.js'
+
+const LIMIT = 1_000
+/** The instant of each call, so that no window ends while a test runs. */
+const NOW_US = Date.UTC(2026, 2, 1) * 1_000
+const policySet = makePolicySet('contract', [
+  fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
+])
+const prepared = prepareScript(keyFormat('contract'), policySet)
+export const source: string = prepared.script.source
+
+export function argumentsFor(mode: 'consume' | 'peek' | 'refund', key: string): string[] {
+  const request = { mode, target: { policySet, key }, costs: [1], count: 1 } as LayerRequest
+  const entry = new JoinedEntry(request, IGNORED)
+  return argumentsOf(new OpenCall(prepared, 0, mode, NOW_US, entry, undefined))
+}
+
+/** Takes 1 of a key. Resolves to how many had been taken of it, with this one. */
+export async function take(send: Send, key: string): Promise<number> {
+  return usedIn(await send('evalsha', argumentsFor('consume', key)))
+}
+
+/** Gives 1 of a key back, which is a call for two keys: the counter and its mark. */
+export function giveBack(send: Send, key: string): Promise<unknown> {
+  return send('evalsha', argumentsFor('refund', key))
+}
+
+/** How many have been taken of a key. */
+export async function taken(send: Send, key: string): Promise<number> {
+  return usedIn(await send('evalsha', argumentsFor('peek', key)))
+}
+
+export function usedIn(reply: unknown): number {
+  return LIMIT - (unpackNumbers(reply as Buffer)[2] as number)
+}
+
+/** Has the script loaded, by the node of a key. */
+export function teach(send: Send, key: string = 'lesson'): Promise<unknown> {
+  return send('eval', [source, ...argumentsFor('peek', key).slice(1)])
+}
+
+export function beat(send: Send, id: string): Promise<unknown> {
+  return send('eval', [HEARTBEAT, '1', 'contract:{instances}', id, '10000', ''])
+}
+
+export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
