@@ -243,7 +243,9 @@ export class Recovery {
     const first: LayerRequest = seen ?? { mode: 'peek', target: seenOf, costs: [0], count: 1 }
     let failure = await this.#failureOf({ ...first, isForStore: true })
     const units = admitted.wholeUnits
-    if (!concernsNode(failure) && units > 0) {
+    // A late reply has said that it is counted.
+    if (units <= 0) this.#ledger.forget(admitted)
+    else if (!concernsNode(failure)) {
       const { target, untilUs } = admitted
       const until = untilUs === undefined ? undefined : [untilUs]
       const reconcile = { mode: 'reconcile', target, costs: [units], count: 1 } as const

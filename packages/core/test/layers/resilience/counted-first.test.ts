@@ -28,12 +28,14 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   gcra: (limit) => gcra({ name: 'p', limit, period: '1h' } as never),
 }
 
-type Fault = 'none' | 'lost' | 'silent' | 'reply lost'
+/** `held`: the reply comes when `release` is called. */
+type Fault = 'none' | 'lost' | 'silent' | 'reply lost' | 'held'
 
 /** A store that recovers, and what happens on the way to it. */
 function worldOf() {
   const time = virtualTime()
   const asked: StoreRequest[] = []
+  const held: (() => void)[] = []
   const world = { fault: 'none' as Fault, time, memory: memoryIn(time), asked }
   const users: Store = {
     recovers: true,
@@ -45,6 +47,7 @@ function worldOf() {
       if (fault === 'silent') return new Promise(() => {})
       const result = world.memory.decide(request)
       await Promise.resolve()
+      if (fault === 'held') await new Promise<void>((resolve) => held.push(resolve))
       if (fault === 'reply lost') throw new Error('Connection is closed.')
       return result
     },
@@ -64,7 +67,10 @@ function worldOf() {
     return granted * cost
   }
   const modes = (): string[] => asked.splice(0).map(({ mode }) => mode)
-  return Object.assign(world, { store, decide, consume, modes })
+  const release = (): void => {
+    for (const reply of held.splice(0)) reply()
+  }
+  return Object.assign(world, { store, decide, consume, modes, release })
 }
 
 function on(policySet: PolicySet, key = 'k', policyKeys?: Target['policyKeys']): Target {
@@ -218,6 +224,23 @@ describe('what was admitted without the store', () => {
     for (let i = 0; i < 10; i += 1) passed += await consume(target)
     expect(passed).toBe(6)
     expect(store.health().localKeys).toBe(0)
+  })
+
+  test('is no more to be counted once a late reply says that it is', async () => {
+    const world = worldOf()
+    const { consume, store, time, release } = world
+    // In the background it is to be counted while a request is about to have it counted.
+    time.random = () => 0.1
+    expect(await consume(on(policySet), 1, 'held')).toBe(1)
+    expect(store.health().localKeys).toBe(1)
+    world.fault = 'held'
+    const next = store.decide(request)
+    await time.advance(60)
+    world.fault = 'none'
+    release()
+    await time.settle(Promise.resolve(next))
+    await time.advance(10_000)
+    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
   })
 
   test('does not make a decision take longer than its deadline', async () => {
