@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../src/index.js'
 import { batching } from '../../src/redis/transport/batching.js'
+import type { Call } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { virtualTime } from '../virtual-time.js'
@@ -32,4 +33,37 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
   gathered.flush()
   expect(failures).toEqual([wrong])
   expect(sent).toEqual([])
+})
+
+test('equal requests are decided as one, and none before another request of its key', () => {
+  const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
+  const sent: Call[] = []
+  const send = (calls: readonly Call[]) => void sent.push(...calls)
+  const format = keyFormat('weir')
+  const options = { format, nodes, time: virtualTime(), clock: undefined }
+  const gathered = batching(send, options)
+  const policySet = makePolicySet('a', [fixedWindow({ limit: 10, window: '1m' })])
+  const pending = { decided() {}, failed() {} }
+  const ask = (key: string, cost: number, count = 1): void =>
+    gathered.ask({ mode: 'consume', target: { policySet, key }, costs: [cost], count }, pending)
+  for (const cost of [2, 1, 1, 3, 1, 2, 1, 1]) ask('a', cost)
+  ask('b', 1)
+  // A lease takes what is left by others of the same turn.
+  ask('b', 1, 5)
+  ask('b', 1)
+  ask('a', 1)
+  gathered.flush()
+  const entries = sent[0]?.entries.map(({ request: { target, costs, count }, others }) => {
+    return `${target.key}: ${count + others.length} x ${costs}`
+  })
+  expect(entries).toEqual([
+    'a: 1 x 2',
+    'a: 2 x 1',
+    'a: 1 x 3',
+    'a: 1 x 1',
+    'a: 1 x 2',
+    'a: 3 x 1',
+    'b: 2 x 1',
+    'b: 5 x 1',
+  ])
 })

@@ -106,14 +106,9 @@ export function batching(
 /** Adds a request to a call, as an entry of its own or to an equal one. */
 function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   const { entries } = call
-  const mayJoin = isSingle(request)
-  const id = mayJoin ? idOfSingle(request) : ''
-  if (mayJoin) {
-    if (call.singles === undefined) {
-      const singles = entries.filter((each) => isSingle(each.request))
-      call.singles = new Map(singles.map((each) => [idOfSingle(each.request), each]))
-    }
-    const equal = call.singles.get(id)
+  if (isSingle(request)) {
+    call.singles ??= singlesOf(entries)
+    const equal = call.singles.get(idOfSingle(request))
     if (equal !== undefined) {
       equal.join(pending)
       return
@@ -121,7 +116,25 @@ function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   }
   const entry = new JoinedEntry(request, pending)
   entries.push(entry)
-  if (mayJoin) call.singles?.set(id, entry)
+  if (call.singles !== undefined) note(call.singles, entry)
+}
+
+function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
+  const singles = new Map<string, JoinedEntry>()
+  for (const entry of entries) note(singles, entry)
+  return singles
+}
+
+/**
+ * Equal requests join it from now on. If it is none that they may join, none joins an earlier one
+ * of its key: it would be decided before this one, which was asked first. Should the reply to this
+ * one then be late, it is decided in this process, which knows nothing of the other. Only what a
+ * lease takes ahead, by a request with a count, may come last.
+ */
+function note(singles: Map<string, JoinedEntry>, entry: JoinedEntry): void {
+  const { request } = entry
+  if (isSingle(request)) singles.set(idOfSingle(request), entry)
+  else if (request.count === 1) singles.delete(idOfSingle(request))
 }
 
 /**
