@@ -1,0 +1,119 @@
+// One process through its outages, step by step, against a model of what it must do: random
+// requests, faults and waits, with windows that end during the walk. scenarios.test.ts has many
+// processes, and windows that do not end.
+
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { forgetful } from './one-process/losses.js'
+import { EXPECTED, Run } from './one-process/run.js'
+import { consume, type Step, someSteps, someTurns } from './one-process/steps.js'
+import { SUBJECTS, type Subject } from './one-process/usage.js'
+
+/** The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so
+ *  many new ones. */
+const { WEIR_RUNS } = process.env
+const TIMEOUT_MS = 60_000 + 100 * Number(WEIR_RUNS ?? 0)
+
+/** Algorithms with one arithmetic take different walks. */
+function walksOf(subject: Subject, numRuns: number): { numRuns: number; seed?: number } {
+  if (WEIR_RUNS !== undefined) return { numRuns: Number(WEIR_RUNS) }
+  return { numRuns, seed: SUBJECTS.indexOf(subject) }
+}
+
+/** A new connection, a wait for a probe, the time of the return, and some calls; with room to
+ *  spare. */
+const RECOVERY_MS = 12_000
+/** docs/resilience.md promises no more than within a second. */
+const CLOSING_MS = 1_000
+
+beforeEach(() => {
+  // An outage of ten seconds is warned of.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+})
+
+async function take(run: Run, step: Step): Promise<void> {
+  const { line } = run
+  if (step.do === 'wait') await run.pass(step.ms)
+  else if (step.do === 'fault') line.set(step.fault)
+  else if (step.do === 'reset') run.reset(step.key)
+  else {
+    for (const request of step.requests) {
+      run.ask(request)
+      if (step.at === 'one by one') await run.settle()
+    }
+  }
+  await run.settle()
+  run.compare()
+  expect(run.faults).toEqual([])
+}
+
+type Ending = 'in peace' | 'in the middle'
+
+async function outage(
+  subject: Subject,
+  steps: readonly Step[],
+  ending: Ending,
+  seed: number,
+  seen: Set<string>,
+): Promise<void> {
+  const run = new Run(subject, seed, seen)
+  await run.begin()
+  for (const step of steps) await take(run, step)
+  if (ending === 'in peace') {
+    run.line.set('none')
+    await run.pass(RECOVERY_MS)
+    await run.recovered()
+  }
+  void run.close()
+  run.line.set('none')
+  await run.pass(CLOSING_MS)
+  expect(run.faults).toEqual([])
+  const { pending, line, timers } = run
+  expect({ pending, calls: line.pending, timers }).toEqual({ pending: 0, calls: 0, timers: 0 })
+}
+
+/** The plain course of an outage. */
+const PLAIN: readonly Step[] = [
+  { do: 'fault', fault: 'refuse' },
+  { do: 'ask', at: 'one by one', requests: Array(5).fill(consume('a', 1)) },
+]
+
+describe.each(SUBJECTS)('an outage, with a $policy.algorithm', (subject) => {
+  test('is bridged within the bound, and settled', { timeout: TIMEOUT_MS }, async () => {
+    const seen = new Set<string>()
+    const ending = fc.oneof(
+      { weight: 9, arbitrary: fc.constant('in peace' as const) },
+      { weight: 1, arbitrary: fc.constant('in the middle' as const) },
+    )
+    await fc.assert(
+      fc.asyncProperty(someSteps, ending, fc.nat(), (steps, end, seed) =>
+        outage(subject, steps, end, seed, seen),
+      ),
+      walksOf(subject, 400),
+    )
+    expect(EXPECTED.filter((each) => !seen.has(each))).toEqual([])
+  })
+
+  test('of the data lets through the limit and what was in flight', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const seen = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(someTurns, fc.nat(), async (turns, seed) => {
+        expect(await forgetful(subject, turns, seed, seen)).toEqual([])
+      }),
+      walksOf(subject, 200),
+    )
+    expect([...seen].sort()).toEqual(['data-loss', 'over the limit'])
+  })
+
+  test('gives no new budget when it is the second one in a window', async () => {
+    const steps: Step[] = [...PLAIN, { do: 'fault', fault: 'none' }, { do: 'wait', ms: 1_000 }]
+    steps.push({ do: 'ask', at: 'once', requests: [consume('a', 4), consume('a', 1)] })
+    steps.push(
+      { do: 'fault', fault: 'refuse' },
+      { do: 'ask', at: 'once', requests: [consume('a', 4)] },
+    )
+    await outage(subject, steps, 'in peace', 0, new Set())
+  })
+})

@@ -1,0 +1,128 @@
+// What is done to a store: random steps, which fast-check makes fewer where they find something.
+
+import fc from 'fast-check'
+import { DEADLINE_MS, type Fault } from './line.js'
+import { LIMIT, WINDOW_MS } from './usage.js'
+
+export const KEYS = ['a', 'b'] as const
+
+export interface Request {
+  readonly key: (typeof KEYS)[number]
+  readonly cost: number
+  readonly mode: 'consume' | 'penalty' | 'peek'
+}
+
+export type Step =
+  | {
+      readonly do: 'ask'
+      readonly at: 'once' | 'one by one'
+      readonly requests: readonly Request[]
+    }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'fault'; readonly fault: Fault }
+  | { readonly do: 'reset'; readonly key: (typeof KEYS)[number] }
+
+export interface Turn {
+  /** Redis loses all that it has, before anything is asked. */
+  readonly forgets: boolean
+  readonly waitMs: number
+  readonly requests: readonly Request[]
+}
+
+const request: fc.Arbitrary<Request> = fc.record({
+  key: fc.constantFrom(...KEYS),
+  cost: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.integer({ min: 2, max: 4 }) },
+  ),
+  mode: fc.oneof(
+    { weight: 10, arbitrary: fc.constant('consume' as const) },
+    { weight: 1, arbitrary: fc.constant('penalty' as const) },
+    { weight: 1, arbitrary: fc.constant('peek' as const) },
+  ),
+})
+
+function asked(
+  at: fc.Arbitrary<'once' | 'one by one'>,
+  minLength: number,
+  maxLength: number,
+): fc.Arbitrary<Step> {
+  return fc.record({
+    do: fc.constant('ask' as const),
+    at,
+    requests: fc.array(request, { minLength, maxLength }),
+  })
+}
+
+function waited(min: number, max: number): fc.Arbitrary<Step> {
+  return fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min, max }) })
+}
+
+function faulty(...faults: Fault[]): fc.Arbitrary<Step> {
+  return fc.record({ do: fc.constant('fault' as const), fault: fc.constantFrom(...faults) })
+}
+
+const either = fc.constantFrom('once' as const, 'one by one' as const)
+const several = asked(either, 1, 6)
+const ALL_FAULTS = ['hang', 'mute', 'slow', 'refuse', 'reset', 'down'] as const
+
+/** Anything after anything. */
+const anyStep: fc.Arbitrary<Step[]> = fc
+  .oneof(
+    { weight: 8, arbitrary: several },
+    { weight: 3, arbitrary: waited(1, 40) },
+    { weight: 3, arbitrary: waited(DEADLINE_MS, DEADLINE_MS) },
+    { weight: 3, arbitrary: waited(41, 1_200) },
+    { weight: 1, arbitrary: waited(WINDOW_MS, WINDOW_MS) },
+    { weight: 5, arbitrary: faulty('none', 'none', 'none', ...ALL_FAULTS) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('reset' as const), key: fc.constantFrom(...KEYS) }),
+    },
+  )
+  .map((one) => [one])
+
+/** Long enough for the breaker to open; then something happens while it is open, and while it is
+ *  half-open. */
+const wholeOutage: fc.Arbitrary<Step[]> = fc.tuple(
+  faulty('hang', 'mute', 'refuse', 'down'),
+  asked(fc.constant('one by one'), 5, 7),
+  waited(DEADLINE_MS, DEADLINE_MS),
+  several,
+  faulty('none', 'slow', 'slow'),
+  waited(50, 700),
+  several,
+  faulty('none', 'slow', 'mute', 'down'),
+  waited(1, 80),
+  several,
+)
+
+export const someSteps: fc.Arbitrary<Step[]> = fc
+  .array(fc.oneof({ weight: 5, arbitrary: anyStep }, { weight: 1, arbitrary: wholeOutage }), {
+    minLength: 1,
+    maxLength: 24,
+  })
+  .map((parts) => parts.flat())
+
+/** Turns in which Redis may have lost its data. */
+export const someTurns: fc.Arbitrary<Turn[]> = fc.array(
+  fc.record({
+    forgets: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(false) },
+      { weight: 1, arbitrary: fc.constant(true) },
+    ),
+    waitMs: fc.oneof(
+      { weight: 5, arbitrary: fc.integer({ min: 1, max: 2_000 }) },
+      { weight: 1, arbitrary: fc.constant(WINDOW_MS) },
+    ),
+    requests: fc.oneof(
+      { weight: 3, arbitrary: fc.array(request, { minLength: 1, maxLength: 4 }) },
+      { weight: 1, arbitrary: fc.array(request, { minLength: 5, maxLength: 2 * LIMIT }) },
+    ),
+  }),
+  { minLength: 1, maxLength: 24 },
+)
+
+export function consume(key: Request['key'], cost: number): Request {
+  return { key, cost, mode: 'consume' }
+}
