@@ -6,15 +6,7 @@
 // Prints how many simulated requests each took, and the smallest story that shows it. Ends with 1
 // if one was not found.
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -187,7 +179,8 @@ function copySources() {
   for (const file of ['packages/core/package.json', 'internal/fleet/package.json'])
     cpSync(join(root, file), join(folder, file))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  mkdirSync(join(folder, 'internal/fleet/node_modules'), { recursive: true })
+  const modules = 'internal/fleet/node_modules'
+  symlinkSync(join(root, modules), join(folder, modules))
 }
 
 /** Undefined: it was not found. */

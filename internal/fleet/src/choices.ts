@@ -1,6 +1,7 @@
 // What a story is about, as one plain value: its seed draws it, and whoever looks for a smaller
 // story that breaks the same promise may give other values.
 
+import { randomOf } from '@weir/testkit/virtual-time'
 import {
   fixedWindow,
   type Policy,
@@ -9,7 +10,6 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../packages/core/src/index.js'
-import { randomOf } from './world/random.js'
 
 /** Longer than any story, so that whatever was admitted still counts. */
 const WINDOW = '1h'

@@ -1,7 +1,8 @@
-// Time that passes only when a test says so. Nothing in it is of the process: not the clock, not a
-// timer, not the end of a turn, not chance. So a test of seconds takes none, and runs the same
-// twice.
+// Time that passes only when a test says so, for one process. Nothing in it is of the process that
+// tests: not the clock, not a timer, not the end of a turn, not chance. So a test of seconds takes
+// none, and runs the same twice.
 
+import { Events, randomOf, timersOn } from '@weir/testkit/virtual-time'
 import type { Time } from '../src/base/time.js'
 
 export interface VirtualTime extends Time {
@@ -15,77 +16,30 @@ export interface VirtualTime extends Time {
   readonly timers: number
 }
 
-interface Timer {
-  readonly dueMs: number
-  readonly action: () => void
-}
-
 /** Longer than any promise under test takes. */
-const LONGEST_MS = 600_000
+const LONGEST_US = 600_000_000
 
-/** An event loop in small: in each turn first timers, then what was to be called soon. */
 export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0, 1)): VirtualTime {
-  let nowMs = 0
-  let soon: (() => void)[] = []
-  /** The earliest first; of several of one instant the one that was set first. */
-  const timers: Timer[] = []
-
-  function set(timer: Timer): void {
-    let at = timers.length
-    while (at > 0 && (timers[at - 1] as Timer).dueMs > timer.dueMs) at -= 1
-    timers.splice(at, 0, timer)
-  }
-
-  async function call(action: () => void): Promise<void> {
-    action()
-    await promisesAreSettled()
-  }
-
-  async function turn(): Promise<void> {
-    while (timers[0] !== undefined && timers[0].dueMs <= nowMs) {
-      await call((timers.shift() as Timer).action)
-    }
-    const actions = soon
-    soon = []
-    for (const action of actions) await call(action)
-  }
-
-  async function runUntil(endMs: number, isOver: () => boolean): Promise<void> {
-    await promisesAreSettled()
-    while (!isOver()) {
-      const dueMs = timers[0]?.dueMs ?? Number.POSITIVE_INFINITY
-      if (soon.length === 0) {
-        if (dueMs > endMs) return
-        nowMs = Math.max(nowMs, dueMs)
-      }
-      await turn()
-    }
-  }
-
+  const startUs = startMs * 1_000
+  const events = new Events(startUs)
+  const timers = timersOn((us, action) => events.after(us, action))
   return {
-    nowMs: () => nowMs,
-    nowUs: () => startMs * 1_000 + Math.floor(nowMs * 1_000),
+    nowMs: () => (events.nowUs - startUs) / 1_000,
+    nowUs: () => events.nowUs,
     random: randomFrom(seed),
     soon(action) {
-      soon.push(action)
-    },
-    after(ms, action) {
-      // Node would take 1 ms instead.
-      if (!(ms < 2 ** 31)) throw new RangeError(`a timer of ${ms} ms`)
-      const timer = { dueMs: nowMs + Math.max(1, ms), action }
-      set(timer)
-      return () => {
-        const at = timers.indexOf(timer)
-        if (at >= 0) timers.splice(at, 1)
+      const askedUs = events.nowUs
+      // Where the event loop was held up, timers come first.
+      const attempt = (): void => {
+        if (events.nowUs > askedUs) events.after(0, action)
+        else action()
       }
+      events.after(0, attempt)
     },
-    async advance(ms) {
-      const endMs = nowMs + ms
-      await runUntil(endMs, () => false)
-      nowMs = Math.max(nowMs, endMs)
-    },
+    after: timers.after,
+    advance: (ms) => events.runFor(Math.round(ms * 1_000)),
     block(ms) {
-      nowMs += ms
+      events.nowUs += Math.round(ms * 1_000)
     },
     async settle(promise) {
       let isSettled = false
@@ -93,29 +47,17 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
         isSettled = true
       }
       promise.then(note, note)
-      await runUntil(nowMs + LONGEST_MS, () => isSettled)
+      await events.runUntil(events.nowUs + LONGEST_US, () => isSettled)
       if (!isSettled) throw new Error('nothing is left that could settle the promise')
       return promise
     },
     get timers() {
-      return timers.length
+      return timers.count
     },
   }
 }
 
-/** Ticks are called once no promise has anything left to do. */
-function promisesAreSettled(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve))
-}
-
 /** Numbers from 0 to 1, the same for the same seed. */
 export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    // mulberry32
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), state | 1)
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
-  }
+  return randomOf(seed).next
 }

@@ -1,9 +1,9 @@
 // The connections of a simulated Cluster client, one for each node that it knows, as ioredis keeps
 // them: made when something is first asked of the node, and forgotten when they end.
 
+import type { Random } from '@weir/testkit/virtual-time'
 import type { SimulatedCluster } from '../redis/cluster.js'
 import type { Host } from '../world/host.js'
-import type { Random } from '../world/random.js'
 import { Link } from './link.js'
 import { type Direction, type Latency, Way } from './wire.js'
 

@@ -1,9 +1,9 @@
 // What a simulated Cluster client knows of the slots. It asks one node after the other, on a
 // connection of its own, and learns from redirections in between.
 
+import type { Random } from '@weir/testkit/virtual-time'
 import type { SlotRanges } from '../redis/cluster-node.js'
 import type { Host } from '../world/host.js'
-import type { Random } from '../world/random.js'
 import type { Pool } from './cluster-pool.js'
 
 /** As the recommended options have it: how long a node may take to say who serves which slots. */

@@ -2,7 +2,7 @@
 // carries, and may be cut. What is sent into a cut arrives after it is healed, as TCP sends it
 // again.
 
-import type { Random } from '../world/random.js'
+import type { Random } from '@weir/testkit/virtual-time'
 import type { World } from '../world/world.js'
 
 export interface Latency {

@@ -1,8 +1,8 @@
 // A process of the fleet: its clocks may run fast or slow, its event loop may be held up, and it
 // may die.
 
+import { type Random, type Timers, timersOn } from '@weir/testkit/virtual-time'
 import type { Time } from '../../../../packages/core/src/base/time.js'
-import type { Random } from './random.js'
 import type { World } from './world.js'
 
 export class Host {
@@ -12,11 +12,10 @@ export class Host {
   readonly random: Random
   /** How fast its clocks run; 1: as fast as the true time. */
   readonly rate: number
-  /** Timers that have neither ended nor been cancelled. */
-  timers = 0
   isDead = false
   /** How long it has been held up, in total. */
   heldUpUs = 0
+  readonly #timers: Timers
   #pausedUntilUs = 0
   readonly #bornUs: number
 
@@ -26,13 +25,19 @@ export class Host {
     this.rate = rate
     this.random = world.random.fork()
     this.#bornUs = world.nowUs
+    this.#timers = timersOn((us, action) => this.run(us / rate, action))
     this.time = {
       nowMs: () => this.#livedUs() / 1_000,
       nowUs: () => Math.floor(this.#bornUs + this.#livedUs()),
       random: () => this.random.next(),
       soon: (action) => void this.run(0, action),
-      after: (ms, action) => this.#after(ms, action),
+      after: this.#timers.after,
     }
+  }
+
+  /** Timers that have neither ended nor been cancelled. */
+  get timers(): number {
+    return this.#timers.count
   }
 
   /** Holds its event loop up; what falls due during that time runs afterwards. */
@@ -62,25 +67,5 @@ export class Host {
 
   #livedUs(): number {
     return (this.world.nowUs - this.#bornUs) * this.rate
-  }
-
-  #after(ms: number, action: () => void): () => void {
-    // Node fires a longer timer after 1 ms.
-    if (!(ms < 2 ** 31)) throw new RangeError(`a timer of ${ms} ms`)
-    this.timers += 1
-    let isOver = false
-    const end = (): void => {
-      if (!isOver) this.timers -= 1
-      isOver = true
-    }
-    const cancel = this.run((Math.max(1, ms) * 1_000) / this.rate, () => {
-      if (isOver) return
-      end()
-      action()
-    })
-    return () => {
-      end()
-      cancel()
-    }
   }
 }

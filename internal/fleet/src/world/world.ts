@@ -1,31 +1,17 @@
-// Virtual time for a whole fleet, and what happens at which moment. It uses no clock, timer or
-// random number of the process that simulates, so that an hour takes seconds and a seed gives the
-// same hour each time.
+// The world of a fleet: its time, its chance, and what has happened.
 
+import { Events, type Random, randomOf } from '@weir/testkit/virtual-time'
 import { History } from './history.js'
-import { type Random, randomOf } from './random.js'
 
 /** When every world begins: 2026-03-01T00:00:00Z. */
 const START_US = Date.UTC(2026, 2, 1) * 1_000
 
-interface Event {
-  readonly atUs: number
-  /** Of events of one moment, the one that was planned first comes first. */
-  readonly order: number
-  /** Undefined: it was cancelled. */
-  action: (() => void) | undefined
-}
-
-export class World {
-  /** The true time, in whole microseconds since 1970. */
-  nowUs: number = START_US
+export class World extends Events {
   readonly random: Random
   readonly history: History = new History()
-  /** A binary heap. */
-  readonly #events: Event[] = []
-  #planned = 0
 
   constructor(seed: number) {
+    super(START_US)
     this.random = randomOf(seed)
   }
 
@@ -33,79 +19,4 @@ export class World {
   get livedUs(): number {
     return this.nowUs - START_US
   }
-
-  /** Plans an event `us` from now, 0 at the least. Returns what cancels it. */
-  after(us: number, action: () => void): () => void {
-    const atUs = this.nowUs + Math.max(0, Math.ceil(us))
-    const event: Event = { atUs, order: this.#planned, action }
-    this.#planned += 1
-    this.#push(event)
-    return () => {
-      event.action = undefined
-    }
-  }
-
-  /** Lets `us` pass, with everything that is planned in that time. */
-  async runFor(us: number): Promise<void> {
-    await this.runUntil(this.nowUs + us, () => false)
-  }
-
-  /** Lets time pass until then, or until `isOver`. */
-  async runUntil(endUs: number, isOver: () => boolean): Promise<void> {
-    await settled()
-    while (!isOver()) {
-      const event = this.#events[0]
-      if (event === undefined || event.atUs > endUs) {
-        this.nowUs = Math.max(this.nowUs, endUs)
-        return
-      }
-      this.#pop()
-      const { action } = event
-      if (action === undefined) continue
-      this.nowUs = event.atUs
-      event.action = undefined
-      action()
-      await settled()
-    }
-  }
-
-  #push(event: Event): void {
-    const events = this.#events
-    let at = events.length
-    events.push(event)
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!isBefore(event, events[parent] as Event)) break
-      events[at] = events[parent] as Event
-      at = parent
-    }
-    events[at] = event
-  }
-
-  #pop(): void {
-    const events = this.#events
-    const last = events.pop() as Event
-    const { length } = events
-    if (length === 0) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= length) break
-      if (child + 1 < length && isBefore(events[child + 1] as Event, events[child] as Event))
-        child += 1
-      if (!isBefore(events[child] as Event, last)) break
-      events[at] = events[child] as Event
-      at = child
-    }
-    events[at] = last
-  }
-}
-
-function isBefore(one: Event, other: Event): boolean {
-  return one.atUs < other.atUs || (one.atUs === other.atUs && one.order < other.order)
-}
-
-/** Resolves once no promise has anything left to do: ticks are called after promises. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve))
 }
