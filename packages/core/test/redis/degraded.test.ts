@@ -1,6 +1,7 @@
-// A store that stays without Redis says so once, also where nobody listens to its events.
+// A store that stays without Redis says so once, also where nobody listens to its events. Outages
+// that end are in test/layers/resilience/degraded.test.ts.
 
-import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { freePort, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest'
 import {
@@ -53,12 +54,6 @@ async function until(
   })
 }
 
-async function newServer(port?: number): Promise<RedisServer> {
-  const server = await startRedis(port === undefined ? {} : { port })
-  open.push(() => server.stop())
-  return server
-}
-
 test('without Redis for 10 s: a warning with the cause, and no other in the same outage', async () => {
   const at = limiterAt(await freePort())
   await until('open', at)
@@ -75,34 +70,6 @@ test('without Redis for 10 s: a warning with the cause, and no other in the same
     vi.advanceTimersByTime(DEGRADED_MS)
   }
   expect(warnings()).toHaveLength(1)
-})
-
-test('Redis that is back sooner is no reason for a warning', async () => {
-  const port = await freePort()
-  const at = limiterAt(port)
-  await until('open', at)
-  await newServer(port)
-  await until('closed', at)
-  vi.advanceTimersByTime(2 * DEGRADED_MS)
-  expect(warnings()).toEqual([])
-})
-
-test('another kind of cause is another warning, the same one is not', async () => {
-  const server = await newServer()
-  const at = limiterAt(server.port)
-  await at.limiter.consume('k')
-  for (let outage = 0; outage < 2; outage += 1) {
-    await server.command('CONFIG', 'SET', 'maxmemory', 1)
-    await until('open', at)
-    vi.advanceTimersByTime(DEGRADED_MS)
-    await server.command('CONFIG', 'SET', 'maxmemory', 0)
-    await until('closed', at)
-  }
-  expect(warnings()).toEqual([expect.stringContaining('OOM command not allowed')])
-  await server.stop()
-  await until('open', at)
-  vi.advanceTimersByTime(DEGRADED_MS)
-  expect(warnings()).toEqual([expect.stringContaining('OOM'), expect.not.stringContaining('OOM')])
 })
 
 test('a store that was closed warns of nothing', async () => {

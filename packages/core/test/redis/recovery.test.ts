@@ -377,39 +377,6 @@ describe('what is admitted without Redis', () => {
     expect(store.health().nodes.every(({ state }) => state === 'closed')).toBe(true)
     expect(passed.filter(Boolean).length).toBe(40)
   })
-
-  test.each([4, 10])(
-    'holds the limit when %d processes come back one after the other',
-    async (count) => {
-      const name = newName()
-      const budget = fixedWindow({ limit: 100, window: '5m' })
-      const processes = Array.from({ length: count }, (_, rank) => {
-        const process = { away: false }
-        const client = clientBy((__, send) => (process.away ? lost() : send()))
-        const store = storeOn(client, { instances: { count, rank }, denyCache: false })
-        const limiter = new RateLimiter({ name, store, policy: budget, shared: true })
-        return Object.assign(process, { store, limiter })
-      })
-      let passed = 0
-      const takeAll = async (some: typeof processes) => {
-        for (let i = 0; i < 30; i += 1)
-          for (const { limiter } of some) if ((await limiter.consume('k')).allowed) passed += 1
-      }
-      for (const process of processes) process.away = true
-      for (let i = 0; i < 6; i += 1)
-        for (const { limiter } of processes) if ((await limiter.consume('k')).allowed) passed += 1
-      const [first, ...others] = processes as [(typeof processes)[number], ...typeof processes]
-      first.away = false
-      await isBack(first.store)
-      await takeAll([first])
-      await takeAll(others)
-      for (const process of others) process.away = false
-      for (const { store } of others) await isBack(store)
-      await takeAll(processes)
-      expect(passed).toBeLessThanOrEqual(100)
-      expect(passed).toBeGreaterThan(90)
-    },
-  )
 })
 
 /**

@@ -65,6 +65,14 @@ function storeOn(client: Redis, options: RedisStoreOptions = {}): RedisStore {
   return store
 }
 
+/** Redis decides again, and has counted what was admitted without it. */
+function isBack(store: RedisStore): Promise<void> {
+  return waitUntil('the store is back', async () => {
+    const { state, localKeys } = store.health()
+    return state !== 'open' && localKeys === 0
+  })
+}
+
 /** A port on which nobody listens. */
 async function deadPort(): Promise<number> {
   const other = await startRedis()
@@ -155,9 +163,9 @@ test('a hang is not waited for, and what Redis counted of it in the end is not c
   expect(meanwhile.every(({ source, degraded }) => source === 'local' && degraded)).toBe(true)
   await waitUntil('the breaker is open', async () => store.health().state === 'open')
   other.kill('SIGCONT')
-  await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
+  await isBack(store)
   expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: false })
-  expect(told).toEqual(['open', 'half-open', 'closed'])
+  expect(told).toEqual(['open', 'half-open'])
   await other.stop()
 })
 
@@ -181,7 +189,7 @@ test('what is admitted without Redis is counted in it when it is back', async ()
       remaining: 7 - i,
     })
   const again = await startRedis({ port })
-  await waitUntil('the breaker is closed', async () => store.health().state === 'closed')
+  await isBack(store)
   expect(settled).toEqual([1])
   expect(await limiter.peek('k')).toMatchObject({ degraded: false, remaining: 3 })
   await again.stop()
