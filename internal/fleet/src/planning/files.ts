@@ -1,0 +1,43 @@
+// What was measured and simulated, as files of the repository, and the page that shows them.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Inputs } from './inputs.js'
+import type { Plan } from './plan.js'
+import type { Validated } from './validate.js'
+
+export interface Results {
+  inputs: Inputs
+  validated: readonly Validated[]
+  plan: Plan
+}
+
+/** Whether this runs from the sources or from what is built. */
+const root = rootAbove(dirname(fileURLToPath(import.meta.url)))
+const fileOf = (name: keyof Results): string => join(root, `internal/fleet/planning/${name}.json`)
+
+export function readResult<Name extends keyof Results>(name: Name): Results[Name] {
+  return JSON.parse(readFileSync(fileOf(name), 'utf8'))
+}
+
+export function writeResult<Name extends keyof Results>(name: Name, result: Results[Name]): void {
+  writeFileSync(fileOf(name), `${JSON.stringify(result, shortened, 2)}\n`)
+}
+
+export function readDocument(name: string): string {
+  return readFileSync(join(root, 'docs', name), 'utf8')
+}
+
+export function writeDocument(name: string, text: string): void {
+  writeFileSync(join(root, 'docs', name), text)
+}
+
+/** Four digits are more than anything here is worth. */
+function shortened(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(4)) : value
+}
+
+function rootAbove(folder: string): string {
+  return existsSync(join(folder, 'pnpm-workspace.yaml')) ? folder : rootAbove(dirname(folder))
+}

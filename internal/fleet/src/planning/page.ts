@@ -1,0 +1,230 @@
+// The parts of docs/scaling.md that are written from the results. What is around them is written by
+// hand, and holds no figure.
+
+import type { Results } from './files.js'
+import type { Inputs } from './inputs.js'
+import {
+  AT_ONCE,
+  CLUSTERED,
+  CLUSTERED_AT_ONCE,
+  HOT_PROCESSES,
+  HOT_RATES,
+  isFull,
+  MASTERS,
+  type Plan,
+  type Planned,
+  PROCESSES,
+  RATES,
+  rateAtGood,
+  TAGS,
+} from './plan.js'
+import type { Validated } from './validate.js'
+
+export const PAGE = 'scaling.md'
+/** By the names that they have on the page. */
+export function partsOfPage(results: Results): Readonly<Record<string, string>> {
+  const { inputs, validated, plan } = results
+  return {
+    oneRedis: oneRedis(plan),
+    hotKey: hotKey(plan),
+    cluster: cluster(plan),
+    memory: memory(inputs),
+    inputs: inputsText(inputs, plan),
+    validation: validation(validated),
+  }
+}
+
+/** The page, with all parts between their marks. */
+export function pageWith(page: string, results: Results): string {
+  let text = page
+  for (const [name, part] of Object.entries(partsOfPage(results))) {
+    const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
+    const [from, to] = [text.indexOf(start), text.indexOf(end)]
+    if (from < 0 || to < from) throw new Error(`the page has no place for ${name}`)
+    text = `${text.slice(0, from + start.length)}\n\n${part}\n\n${text.slice(to)}`
+  }
+  return text
+}
+
+function oneRedis(plan: Plan): string {
+  const rows = AT_ONCE.flatMap((atOnce) =>
+    PROCESSES.map((processes) => {
+      const own = plan.oneServer.filter(
+        (one) => one.processes === processes && one.atOnce === atOnce,
+      )
+      return [
+        whole(atOnce),
+        whole(processes),
+        ...RATES.map((rate) => loadCell(own, rate)),
+        carries(own),
+      ]
+    }),
+  )
+  const heads = ['decisions in a turn', 'processes', ...RATES.map(whole), 'at 70 %']
+  const { processes, perSecond } = leisurely(plan, 1)
+  return [
+    table(heads, rows),
+    `A decision of ${whole(processes)} processes that make ${whole(perSecond)} a second takes:`,
+    table(
+      COST_HEADS,
+      AT_ONCE.map((atOnce) => costRow(leisurely(plan, atOnce))),
+    ),
+  ].join('\n\n')
+}
+
+const COST_HEADS = [
+  ...['decisions in a turn', 'calls', 'bytes to Redis', 'bytes back', 'p50, ms', 'p99, ms'],
+  'CPU of its process, us',
+]
+
+/** A large fleet that leaves Redis time. */
+function leisurely({ oneServer }: Plan, atOnce: number): Planned {
+  return oneServer.find((one) => one.atOnce === atOnce && one.processes === 100) as Planned
+}
+
+function costRow(one: Planned): string[] {
+  const { atOnce, calls, bytesIn, bytesOut, decisions, p50Us, p99Us } = one
+  const each = (total: number): string => whole(Math.round(total / decisions))
+  return [
+    ...[whole(atOnce), (calls / decisions).toFixed(2), each(bytesIn), each(bytesOut)],
+    ...[(p50Us / 1_000).toFixed(2), (p99Us / 1_000).toFixed(2), processUs(one)],
+  ]
+}
+
+function processUs({ process, processes, decisions }: Planned): string {
+  return (((process * processes) / decisions) * 1e6).toFixed(1)
+}
+
+/** What a rate takes, or who is full. */
+function loadCell(fleets: readonly Planned[], perSecond: number): string {
+  const one = fleets.find((each) => each.perSecond === perSecond) ?? (fleets.at(-1) as Planned)
+  if (isFull(one)) return one.busiest > one.process ? 'full' : 'no'
+  return `${percent(one.busiest)} (${(one.calls / one.decisions).toFixed(2)})`
+}
+
+function carries(fleets: readonly Planned[]): string {
+  const perSecond = rateAtGood(fleets)
+  if (perSecond !== undefined) return whole(perSecond)
+  return `over ${whole(fleets.findLast((one) => !isFull(one))?.perSecond ?? 0)}`
+}
+
+function hotKey({ hotKey: fleets }: Plan): string {
+  const rows = HOT_PROCESSES.flatMap((processes) =>
+    [false, true].map((leases) => {
+      const own = fleets.filter((one) => one.processes === processes && one.leases === leases)
+      const cells = HOT_RATES.map((perSecond) => loadCell(own, perSecond))
+      return [whole(processes), leases ? 'leases' : '', ...cells]
+    }),
+  )
+  return table(['processes', '', ...HOT_RATES.map(whole)], rows)
+}
+
+function cluster({ cluster: fleets }: Plan): string {
+  const rows = CLUSTERED_AT_ONCE.flatMap((atOnce) =>
+    TAGS.map((hashTags) => {
+      const own = fleets.filter((one) => one.atOnce === atOnce && one.hashTags === hashTags)
+      const cells = MASTERS.map((masters) => {
+        const one = own.find((each) => each.masters === masters)
+        return one === undefined ? '' : loadCell([one], one.perSecond)
+      })
+      const client = processUs(own.at(-1) as Planned)
+      return [whole(atOnce), hashTags === undefined ? 'own' : whole(hashTags), ...cells, client]
+    }),
+  )
+  const masters = MASTERS.map((count) => (count === 1 ? 'one server' : `${count} masters`))
+  const { processes, perSecond } = CLUSTERED
+  return [
+    `${whole(processes)} processes that make ${whole(perSecond)} decisions a second:`,
+    table(
+      [
+        'decisions in a turn',
+        'hash tags',
+        ...masters,
+        `CPU of a process for a decision, ${MASTERS.at(-1)} masters, us`,
+      ],
+      rows,
+    ),
+  ].join('\n\n')
+}
+
+function memory({ memory: all }: Inputs): string {
+  return table(
+    ['policy', 'MB for a million keys'],
+    all.map(({ policy, megabytes }) => [`\`${policy}\``, whole(Math.round(megabytes))]),
+  )
+}
+
+function inputsText(
+  { on, server, client, wayUs }: Inputs,
+  { wayUs: assumedUs, sample, checked }: Plan,
+): string {
+  const us = (value: number): string => value.toFixed(1)
+  const rows = [
+    ['Redis: to wake up', us(server.wakeUs)],
+    ['Redis: to wake up after a rest of 1 ms, in addition', us(server.restedUs)],
+    ['Redis: to read a connection and to write the replies', us(server.readUs)],
+    ['Redis: a call', us(server.callUs)],
+    [
+      'Redis: each key of a call; if it is written, in addition',
+      `${us(server.keyUs)}; ${us(server.changeUs)}`,
+    ],
+    ['process: a write, and reading its replies', us(client.writeUs)],
+    ['process: a call', us(client.callUs)],
+    ['process: each key of a call', us(client.keyUs)],
+    ['process: each decision', us(client.decisionUs)],
+    ['one way between two processes on loopback', us(wayUs)],
+  ]
+  return [
+    `Measured on ${on.cores} cores with Node ${on.node} and Redis ${on.redis}, in microseconds of CPU:`,
+    table(['', 'us'], rows),
+    `The fleets above are samples of ${whole(sample)} decisions, with ${whole(assumedUs)} us one way.`,
+    [
+      `Of ${checked.fleets} of them, samples that are ${checked.longer} times as long differ by at most`,
+      `${part(checked.calls)} in calls, ${part(checked.utilisation)} in Redis's CPU and ${part(checked.p99Us)} in p99.`,
+    ].join('\n'),
+  ].join('\n\n')
+}
+
+function validation(all: readonly Validated[]): string {
+  const rows = all.map(({ load, processes, real, simulated }) => {
+    const both = (of: 'admitted' | 'calls'): string =>
+      `${whole(Math.round(real[of]))} / ${whole(Math.round(simulated[of]))} (${signed(simulated[of] / real[of] - 1)})`
+    const bytes = [real, simulated].map(({ bytesIn, bytesOut }) =>
+      Math.round((bytesIn + bytesOut) / 1_000),
+    )
+    const redis = `${part(real.redis)} / ${part(simulated.utilisation)}`
+    const times = (['p50Us', 'p99Us'] as const).map(
+      (of) => `${(real[of] / 1_000).toFixed(2)} / ${(simulated[of] / 1_000).toFixed(2)}`,
+    )
+    return [
+      ...[load, whole(processes), both('admitted'), both('calls')],
+      ...[bytes.map(whole).join(' / '), redis, ...times, percent(real.cores)],
+    ]
+  })
+  const heads = [
+    ...['load', 'processes', 'admitted a second', 'calls a second', 'kB a second'],
+    ...['Redis, of a core', 'p50, ms', 'p99, ms', 'of all cores'],
+  ]
+  return table(heads, rows)
+}
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(heads), `|${'---|'.repeat(heads.length)}`, ...rows.map(line)].join('\n')
+}
+
+function whole(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function percent(value: number): string {
+  return `${Math.round(value * 100)} %`
+}
+
+function part(value: number): string {
+  return `${(value * 100).toFixed(1)} %`
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '-' : '+'}${Math.abs(value * 100).toFixed(1)} %`
+}

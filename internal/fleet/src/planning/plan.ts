@@ -1,0 +1,182 @@
+// The fleets that docs/scaling.md tells of, simulated. Of each, a sample: so long a stretch of
+// virtual time that some thousand decisions are made in it. How far samples are from longer ones is
+// part of the result.
+
+import type { Inputs } from './inputs.js'
+import { PLAIN, type Workload } from './load.js'
+import { type Figures, simulate } from './simulate.js'
+
+/** Assumed: how long a message takes between two machines of one region. */
+const WAY_US = 250
+/** Decisions in a sample. */
+const SAMPLE = 20_000
+const LONGER = 3
+const LEAST_MS = 20
+/** What is too much shows as such: no process decides without Redis. */
+const PATIENT = { deadlineMs: 60_000, maxInFlight: 1_000_000 } as const
+/** Leases have to grow, and end several times. */
+const LEASED_MS = 150
+/** Beyond this part of a core, waiting grows without end. */
+const FULL = 0.95
+/** What a Redis should need at the most, so that there is room for peaks. */
+const GOOD = 0.7
+
+export const PROCESSES = [1, 10, 100, 1_000] as const
+export const RATES = [10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000] as const
+export const HOT_PROCESSES = [10, 100, 1_000] as const
+export const HOT_RATES = [10_000, 100_000, 1_000_000] as const
+export const MASTERS = [1, 3, 6, 12] as const
+/** Undefined: each key has its own. */
+export const TAGS = [undefined, 16, 2] as const
+/** Decisions that a process makes in one turn. */
+export const AT_ONCE = [1, 8] as const
+export const CLUSTERED_AT_ONCE = [1, 32] as const
+const KEYS = 100_000
+/** The fleet on a Cluster. */
+export const CLUSTERED = { processes: 100, perSecond: 200_000 } as const
+
+export interface Fleet {
+  readonly processes: number
+  /** Decisions. */
+  readonly perSecond: number
+  readonly keys: number
+  readonly atOnce: number
+  readonly leases: boolean
+  readonly masters: number
+  readonly hashTags?: number | undefined
+}
+
+export interface Planned extends Fleet, Figures {}
+
+/** The largest differences between a sample and one that is `longer` times as long, as parts. */
+export interface Checked {
+  readonly longer: number
+  readonly fleets: number
+  readonly calls: number
+  readonly utilisation: number
+  readonly p99Us: number
+}
+
+export interface Plan {
+  readonly sample: number
+  readonly wayUs: number
+  readonly checked: Checked
+  readonly oneServer: readonly Planned[]
+  readonly hotKey: readonly Planned[]
+  readonly cluster: readonly Planned[]
+}
+
+const PLAIN_FLEET = { keys: KEYS, atOnce: 1, leases: false, masters: 1 } as const
+
+export async function plan(inputs: Inputs, tell: (what: string) => void): Promise<Plan> {
+  const run = (fleet: Fleet): Promise<Planned> => {
+    const { processes, perSecond, masters } = fleet
+    tell(`planning ${processes} processes, ${perSecond} a second, ${masters} masters`)
+    return planned(fleet, inputs, SAMPLE)
+  }
+  const oneServer: Planned[] = []
+  for (const atOnce of AT_ONCE) {
+    for (const processes of PROCESSES) {
+      const fleet = { ...PLAIN_FLEET, processes, atOnce }
+      oneServer.push(...(await withGood(fleet, await untilFull(fleet, RATES, run), run)))
+    }
+  }
+  const hotKey: Planned[] = []
+  for (const processes of HOT_PROCESSES) {
+    const hot = { ...PLAIN_FLEET, processes, keys: 1 }
+    hotKey.push(...(await untilFull(hot, HOT_RATES, run)))
+    // With more requests there may be fewer calls.
+    for (const perSecond of HOT_RATES) hotKey.push(await run({ ...hot, perSecond, leases: true }))
+  }
+  const cluster: Planned[] = []
+  for (const atOnce of CLUSTERED_AT_ONCE) {
+    for (const hashTags of TAGS) {
+      for (const masters of MASTERS)
+        cluster.push(await run({ ...PLAIN_FLEET, ...CLUSTERED, atOnce, masters, hashTags }))
+    }
+  }
+  const checked = await check(oneServer, inputs)
+  return { sample: SAMPLE, wayUs: WAY_US, checked, oneServer, hotKey, cluster }
+}
+
+/** With more and more requests, until Redis or the processes have no time left. */
+async function untilFull(
+  fleet: Omit<Fleet, 'perSecond'>,
+  rates: readonly number[],
+  run: (fleet: Fleet) => Promise<Planned>,
+): Promise<readonly Planned[]> {
+  const all: Planned[] = []
+  for (const perSecond of rates) {
+    const one = await run({ ...fleet, perSecond })
+    all.push(one)
+    if (isFull(one)) break
+  }
+  return all
+}
+
+/** The same, and a rate that takes about as much of Redis as it should need at the most. */
+async function withGood(
+  fleet: Omit<Fleet, 'perSecond'>,
+  fleets: readonly Planned[],
+  run: (fleet: Fleet) => Promise<Planned>,
+): Promise<readonly Planned[]> {
+  const perSecond = rateAtGood(fleets)
+  if (perSecond === undefined) return fleets
+  const all = [...fleets, await run({ ...fleet, perSecond })]
+  return all.sort((a, b) => a.perSecond - b.perSecond)
+}
+
+/** How many decisions a second take as much of Redis as it should need at the most: between two
+ *  rates that were simulated, in thousands. Undefined: the processes are full before. */
+export function rateAtGood(fleets: readonly Planned[]): number | undefined {
+  const next = fleets.findIndex(({ busiest }) => busiest >= GOOD)
+  const above = fleets[next]
+  if (above === undefined || above.process >= FULL) return undefined
+  const below = fleets[next - 1] ?? { perSecond: 0, busiest: 0 }
+  const part = (GOOD - below.busiest) / (above.busiest - below.busiest)
+  const perSecond = below.perSecond + part * (above.perSecond - below.perSecond)
+  return Math.round(perSecond / 1_000) * 1_000
+}
+
+export function isFull({ busiest, process }: Pick<Figures, 'busiest' | 'process'>): boolean {
+  return busiest >= FULL || process >= FULL
+}
+
+async function planned(fleet: Fleet, inputs: Inputs, sample: number): Promise<Planned> {
+  const { masters, perSecond, ...load } = fleet
+  const requests = perSecond / fleet.atOnce
+  // Nothing is denied.
+  const workload: Workload = {
+    ...PLAIN,
+    hashTags: undefined,
+    ...load,
+    perSecond: requests,
+    limit: 1e9,
+    windowMs: 60_000,
+  }
+  const forMs = Math.max(fleet.leases ? LEASED_MS : LEAST_MS, (sample / perSecond) * 1_000)
+  const warmUpMs = Math.max(fleet.leases ? LEASED_MS : LEAST_MS / 2, forMs / 4)
+  const figures = await simulate(
+    workload,
+    { masters, wayUs: WAY_US, comes: 'one by one', warmUpMs, forMs, store: PATIENT },
+    inputs,
+  )
+  return { ...fleet, ...figures }
+}
+
+/** Of each number of processes, the largest fleet that is not full. */
+async function check(samples: readonly Planned[], inputs: Inputs): Promise<Checked> {
+  const difference = { calls: 0, utilisation: 0, p99Us: 0 }
+  let fleets = 0
+  for (const processes of PROCESSES) {
+    const sample = samples.findLast((one) => one.processes === processes && !isFull(one))
+    if (sample === undefined) continue
+    const { perSecond, keys, atOnce, leases, masters } = sample
+    const fleet = { processes, perSecond, keys, atOnce, leases, masters }
+    const long = await planned(fleet, inputs, LONGER * SAMPLE)
+    fleets += 1
+    for (const of of ['calls', 'utilisation', 'p99Us'] as const)
+      difference[of] = Math.max(difference[of], Math.abs(sample[of] / long[of] - 1))
+  }
+  return { longer: LONGER, fleets, ...difference }
+}
