@@ -55,6 +55,14 @@ export function denied(result: StoreResult, waitMs: number): StoreResult {
   return { ...result, granted: 0, policies }
 }
 
+/** The result for a waiter of other costs. */
+export function costing(result: StoreResult, { request }: Waiter): StoreResult {
+  const policies = result.policies.map((each, i) => {
+    return { ...each, cost: request.costs[i] as number }
+  })
+  return { ...result, policies }
+}
+
 /** Removes the items that `holds` accepts from a list, and returns them. */
 export function takeOut<Item>(list: Item[], holds: (item: Item) => boolean): Item[] {
   const out: Item[] = []

@@ -6,7 +6,16 @@
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import type { StoreResult } from '../store.js'
-import { Alarm, askSafely, denied, giveBack, type Queue, takeOut, type Waiter } from './queue.js'
+import {
+  Alarm,
+  askSafely,
+  costing,
+  denied,
+  giveBack,
+  type Queue,
+  takeOut,
+  type Waiter,
+} from './queue.js'
 
 /** The most waiters that share a call. */
 const MAX_TOGETHER = 1_000
@@ -139,14 +148,6 @@ function canWait({ untilMs }: Waiter, atMs: number): boolean {
 function isAlike(one: Waiter | undefined, other: Waiter): boolean {
   const costs = one?.request.costs
   return costs?.every((cost, i) => cost === other.request.costs[i]) === true
-}
-
-/** The result for a waiter of other costs. */
-function costing(result: StoreResult, { request }: Waiter): StoreResult {
-  const policies = result.policies.map((each, i) => {
-    return { ...each, cost: request.costs[i] as number }
-  })
-  return { ...result, policies }
 }
 
 /** Ms until the next waiter may pass. */

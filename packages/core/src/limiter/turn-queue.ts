@@ -11,7 +11,7 @@ import type { Time } from '../base/time.js'
 import { IGNORED, type Layer } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { StoreResult, Target } from '../store.js'
-import { Alarm, askSafely, denied, type Queue, takeOut, type Waiter } from './queue.js'
+import { Alarm, askSafely, costing, denied, type Queue, takeOut, type Waiter } from './queue.js'
 
 /** Units that one call reserved, or the rest of them. */
 interface Run {
@@ -110,9 +110,13 @@ export class TurnQueue implements Queue {
     // Its reservation may be under way.
     this.#hasAsked(waiter)
     // Several may have left at once.
-    for (const gone of takeOut(this.#waiters, (each) => each.waiter.hasLeft))
-      this.#waitedFor -= costOf(gone.waiter)
+    this.#dropGone()
     this.#goOn()
+  }
+
+  #dropGone(): void {
+    for (const gone of takeOut(this.#waiters, ({ waiter }) => waiter.hasLeft))
+      this.#waitedFor -= costOf(gone.waiter)
   }
 
   #hasAsked(waiter: Waiter): void {
@@ -142,7 +146,22 @@ export class TurnQueue implements Queue {
     const dueMs = this.#dueMs(units)
     // Behind the others it may wait for longer than the store said; they move up to its units.
     if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
-    else this.#insert(at, waiter, place)
+    else {
+      this.#insert(at, waiter, place)
+      if (at + 1 < this.#waiters.length) this.#denyBehind(at + 1, units, result)
+    }
+  }
+
+  /** Denies those whose turns have moved too far back, as a reply to one before them came late. */
+  #denyBehind(from: number, before: number, result: StoreResult): void {
+    const nowMs = this.#time.nowMs()
+    let units = before
+    for (const { waiter } of this.#waiters.slice(from)) {
+      const dueMs = this.#dueMs(units + costOf(waiter))
+      if (dueMs <= nowMs || dueMs <= waiter.untilMs + 1) units += costOf(waiter)
+      else waiter.decided(denied(costing(result, waiter), dueMs - nowMs))
+    }
+    this.#dropGone()
   }
 
   /** Units that no waiter needs, not even one whose reservation is under way. */

@@ -493,6 +493,32 @@ describe('the queue of a bucket', () => {
     expect(late.noted).toMatchObject({ granted: 0, atMs: 15 })
   })
 
+  test('denies who would wait beyond its timeout, as the reply to one before it came late', async () => {
+    const time = virtualTime()
+    const { store } = fleet(time)
+    let isFirst = true
+    // The first call fails after 100 ms, and is then decided as the others are at once.
+    const slow: Layer = {
+      ask(request, pending) {
+        const decide = (): void => pending.decided(store.decide(request as StoreRequest))
+        if (!isFirst) decide()
+        else time.after(100, decide)
+        isFirst = false
+      },
+    }
+    const maxWaiting = { perKey: 1_000, total: 10_000 }
+    const waiting = waitingOf({ layer: slow, time, maxWaiting, reserves: true })
+    store.decide({ mode: 'penalty', target: { policySet, key: 'k' }, costs: [3], count: 1 })
+    const first = waits(time, waiting)
+    const second = waits(time, waiting, 1, 350)
+    const third = waits(time, waiting, 1, 600)
+    await time.advance(2_000)
+    expect(first.noted).toMatchObject({ granted: 1 })
+    expect(second.noted).toMatchObject({ granted: 0, atMs: 100 })
+    expect(third.noted).toMatchObject({ granted: 1 })
+    expect(third.noted.atMs).toBeLessThanOrEqual(600)
+  })
+
   test('takes what others have left behind, without a call', async () => {
     const time = virtualTime()
     const { calls, process } = fleet(time, 100)
