@@ -1,38 +1,19 @@
 // What a story is about, as one plain value: its seed draws it, and whoever looks for a smaller
 // story that breaks the same promise may give other values.
 
-import { randomOf } from '@weir/testkit/virtual-time'
-import {
-  fixedWindow,
-  type Policy,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../../../packages/core/src/index.js'
+import { type Random, randomOf } from '@weir/testkit/virtual-time'
+import { ALGORITHMS, type StoryAlgorithm } from './policies.js'
 
-/** Longer than any story, so that whatever was admitted still counts. */
-const WINDOW = '1h'
 /** So that these numbers are not those of the world, which has the seed itself. */
 const OTHER_SEED = 0x2c1b3c6d
 
-const POLICIES = {
-  'token-bucket': (limit: number): Policy =>
-    tokenBucket({ capacity: limit, refill: 1, every: WINDOW }),
-  'fixed-window': (limit: number): Policy => fixedWindow({ limit, window: WINDOW }),
-  'sliding-window': (limit: number): Policy => slidingWindow({ limit, window: WINDOW }),
-  'sliding-counter': (limit: number): Policy => slidingCounter({ limit, window: WINDOW }),
-  'sliding-log': (limit: number): Policy => slidingLog({ limit, window: WINDOW }),
-}
-
-export type StoryAlgorithm = keyof typeof POLICIES
-
-const ALGORITHMS = Object.keys(POLICIES) as StoryAlgorithm[]
+const KINDS = ['plain', 'flows', 'hot', 'crowded'] as const
 
 export interface StoryOptions {
   readonly processes: number
   readonly limit: number
   readonly keys: number
+  /** Of the first policy. */
   readonly algorithm: StoryAlgorithm
   readonly denyCache: boolean
   /** Units that are asked for in a story, x the limits of all keys. */
@@ -47,6 +28,33 @@ export interface StoryOptions {
   readonly masters: number
   /** How many its keys share; below 2: each has its own. */
   readonly hashTags: number
+  /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `crowded`: more keys than a
+   *  process remembers. */
+  readonly kind: (typeof KINDS)[number]
+  /** Of one decision. */
+  readonly policies: number
+  /** Of several policies the last one is for all keys together. */
+  readonly shared: boolean
+  /** Processes are counted by their heartbeats; else they are told how many they are. */
+  readonly counted: boolean
+  /** The limit changes while the story runs, if nothing goes wrong in it. */
+  readonly live: boolean
+  /** The per cent of each limit that a class leaves to others; 0: there are no classes. */
+  readonly batch: number
+  /** Of the requests to consume, the per cent that cost any number of units, and the most. */
+  readonly weighted: number
+  readonly mostUnits: number
+  /** The per cent of all requests that call another method of the limiter, by its name. */
+  readonly upTo: number
+  readonly peek: number
+  readonly penalty: number
+  readonly refund: number
+  readonly settle: number
+  readonly reset: number
+  readonly wait: number
+  readonly refillMs: number
+  readonly leaseUnits: number
+  readonly holdMs: number
 }
 
 /**
@@ -61,25 +69,98 @@ export function optionsOf(
 ): StoryOptions {
   const random = randomOf(seed ^ OTHER_SEED)
   const processes = random.whole(least, 6)
-  const drawn: StoryOptions = {
+  const plain = {
     processes,
     limit: random.whole(processes, random.pick([20, 100, 400])),
     keys: random.whole(1, 3),
     algorithm: random.pick(ALGORITHMS),
     denyCache: random.chance(0.5),
     // From less than the limit to so much that the limit is reached before anything goes wrong.
-    demand: Number((0.4 + 6 * random.next() ** 2).toFixed(2)),
+    demand: twoDigits(0.4 + 6 * random.next() ** 2),
     mostAtOnce: random.whole(1, 6),
     faultMs: random.whole(1_000, 4_000),
     faults: random.whole(1, 8),
     masters: random.whole(2, 4),
     hashTags: random.pick([0, 2, 2, 16]),
   }
+  const requests = requestsOf(random, plain.limit)
+  const drawn: StoryOptions = { ...plain, ...requests, ...kindOf(random, least, plain) }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound: what is not given makes room for what is.
   return given.limit === undefined
     ? { ...options, limit: Math.max(options.limit, options.processes) }
     : { ...options, processes: Math.min(options.limit, options.processes) }
+}
+
+/** Of a story in which all requests are plain. */
+export const PLAIN: Partial<StoryOptions> = {
+  ...{ kind: 'plain', policies: 1, counted: false, live: false, batch: 0, weighted: 0, upTo: 0 },
+  ...{ peek: 0, penalty: 0, refund: 0, settle: 0, reset: 0, wait: 0 },
+}
+
+/** Most requests of most stories consume one unit, as most requests of users do. */
+function requestsOf(random: Random, limit: number) {
+  /** In some stories, up to so many per cent. */
+  const sometimes = (stories: number, most: number): number =>
+    random.chance(stories) ? random.whole(1, most) : 0
+  return {
+    policies: random.chance(0.7) ? 1 : random.whole(2, 3),
+    shared: random.chance(0.3),
+    counted: random.chance(0.25),
+    live: random.chance(0.5),
+    batch: sometimes(0.15, 99),
+    weighted: sometimes(0.4, 99),
+    mostUnits: random.whole(2, Math.max(2, Math.ceil(limit / 5))),
+    upTo: sometimes(0.2, 30),
+    peek: sometimes(0.2, 20),
+    penalty: sometimes(0.2, 10),
+    refund: sometimes(0.3, 40),
+    settle: sometimes(0.2, 40),
+    reset: sometimes(0.15, 3),
+    wait: sometimes(0.05, 20),
+  }
+}
+
+type OfKind = Pick<StoryOptions, 'kind' | 'refillMs' | 'leaseUnits' | 'holdMs'>
+
+/** Some stories are of a kind of their own, with numbers that show it. */
+function kindOf(
+  random: Random,
+  least: number,
+  { processes, demand }: Pick<StoryOptions, 'processes' | 'demand'>,
+): OfKind & Partial<StoryOptions> {
+  const numbers = {
+    refillMs: random.whole(2_000, 8_000),
+    leaseUnits: random.whole(2, 100),
+    holdMs: random.whole(200, 1_000),
+  }
+  const chance = random.next()
+  const few = Math.max(2, least)
+  if (chance < 0.1)
+    return {
+      ...numbers,
+      kind: 'flows',
+      limit: random.whole(processes, random.pick([20, 60])),
+      demand: twoDigits(3 * demand),
+      policies: random.chance(0.8) ? 1 : 2,
+      wait: random.whole(1, 99),
+    }
+  // A key is leased that is asked for some 20 times a second, for one unit each time.
+  if (chance < 0.22)
+    return {
+      ...{ ...numbers, kind: 'hot', processes: few, keys: 1, limit: random.whole(few, 600) },
+      ...{ demand: twoDigits(0.4 + 2 * random.next() ** 2), batch: 0, weighted: 0, upTo: 0 },
+    }
+  if (chance < 0.224)
+    return {
+      ...{ ...numbers, kind: 'crowded', processes: few, limit: 10, demand: 0.5 },
+      keys: random.whole(2_000, 4_000),
+    }
+  return { ...numbers, kind: 'plain' }
+}
+
+function twoDigits(number: number): number {
+  return Number(number.toFixed(2))
 }
 
 /**
@@ -99,6 +180,24 @@ export function smallestOptions(least: number): StoryOptions {
     faultMs: 1_000,
     masters: 2,
     hashTags: 0,
+    kind: 'plain',
+    policies: 1,
+    shared: false,
+    counted: false,
+    live: false,
+    batch: 0,
+    weighted: 0,
+    mostUnits: 1,
+    upTo: 0,
+    peek: 0,
+    penalty: 0,
+    refund: 0,
+    settle: 0,
+    reset: 0,
+    wait: 0,
+    refillMs: 1_000,
+    leaseUnits: 2,
+    holdMs: 100,
   }
 }
 
@@ -112,13 +211,10 @@ export function problemOf(options: object, smallest: StoryOptions): string | und
     if (typeof least === 'number' && !(value >= least)) return `${name} must be ${least} or more`
     if (Number.isInteger(least) && !Number.isSafeInteger(value)) return `${name} must be whole`
   }
-  const { algorithm, processes = 0, limit = Infinity } = options as Partial<StoryOptions>
+  const { algorithm, kind, processes = 0, limit = Infinity } = options as Partial<StoryOptions>
   if (algorithm !== undefined && !ALGORITHMS.includes(algorithm))
     return `algorithm must be one of ${ALGORITHMS.join(', ')}`
+  if (kind !== undefined && !KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`
   if (limit < processes) return 'the limit must be at least the number of processes'
   return undefined
-}
-
-export function policyOf({ algorithm, limit }: StoryOptions): Policy {
-  return POLICIES[algorithm](limit)
 }

@@ -3,54 +3,131 @@
 import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
 import type { Decision } from '../../../packages/core/src/limiter/decision.js'
 import { inTime, RateLimiter } from '../../../packages/core/src/limiter/limiter.js'
-import type { RedisStoreOptions } from '../../../packages/core/src/redis/options.js'
+import { livePoliciesIn } from '../../../packages/core/src/live/live-policies.js'
+import type { LiveChange, LivePolicies } from '../../../packages/core/src/live/types.js'
 import { type RedisStore, redisStoreIn } from '../../../packages/core/src/redis/store.js'
+import { Charges, type Units } from './charges.js'
+import type { StoryOptions } from './choices.js'
+import { Denials } from './denials.js'
 import type { SimulatedConnection } from './network/connection.js'
 import type { Latency } from './network/wire.js'
+import type { Plan } from './plan.js'
 import type { Servers } from './servers.js'
 import { Host } from './world/host.js'
 import type { World } from './world/world.js'
 
 export const DEADLINE_MS = 100
 
+/** Units of each policy. */
+interface Counted {
+  readonly taken: number[]
+  readonly penalty: number[]
+  readonly refunded: number[]
+  /** Settled below what was charged: counted unless the store was away. */
+  readonly perhapsRefunded: number[]
+}
+
+/** A request that waits for its turn. */
+export interface Waiter {
+  /** One that asked after it passed before it. */
+  isOvertaken: boolean
+}
+
+/** Adds units of each policy to what was counted. */
+export function count(all: number[], units: Units): void {
+  units.forEach((each, i) => {
+    all[i] = (all[i] as number) + each
+  })
+}
+
 export interface MemberOptions {
-  readonly name: string
-  readonly policy: Policy
+  readonly rank: number
+  readonly options: StoryOptions
+  readonly plan: Plan
+  /** The option of the stores. */
+  readonly hashTags: number | undefined
   readonly latency: Latency
   /** How fast its clocks run. */
   readonly rate: number
-  readonly store: RedisStoreOptions
+  /** A change of limits holds in it. */
+  readonly changed: (member: Member, change: LiveChange) => void
 }
 
 export class Member {
+  readonly rank: number
   readonly host: Host
   readonly connection: SimulatedConnection
   readonly store: RedisStore
   readonly limiter: RateLimiter
+  /** Where limits change. */
+  readonly limits: LivePolicies<'plan'> | undefined
   decisions = 0
   /** It has noticed that Redis is away: its breaker has opened. */
   hasNoticed = false
+  /** What its limiter should have counted, of each policy. */
+  readonly counted: Counted
+  readonly denials: Denials
+  /** Waits of a key that are not answered, in the order in which it asked. */
+  readonly waits: Map<string, Waiter[]> = new Map()
+  /** When Redis granted it several units of a key at once, by its lease maybe. */
+  readonly severalUs: Map<string, number> = new Map()
+  /** What it may give back. */
+  readonly charges: Charges
+  /** Calls that are not answered yet. */
+  pending = 0
   /** Its store is closed. */
   hasLeft = false
-  /** Of each key, the units in use when it last heard of it from Redis. */
-  readonly seen: Map<string, number> = new Map()
+  /** Of each key, the units in use of each policy when it last heard of them from Redis. */
+  readonly seen: Map<string, readonly number[]> = new Map()
 
-  constructor(world: World, servers: Servers, options: MemberOptions) {
-    const { name, policy, latency, rate, store } = options
-    this.host = new Host(world, name, rate)
+  constructor(world: World, servers: Servers, given: MemberOptions) {
+    const { rank, plan, latency, rate, changed } = given
+    const { processes: count, denyCache, counted } = given.options
+    const { policies, policyKeys, reserve, leases, maxLocalKeys } = plan
+    this.rank = rank
+    this.host = new Host(world, `p${rank}`, rate)
+    const none = () => policies.map(() => 0)
+    this.counted = { taken: none(), penalty: none(), refunded: none(), perhapsRefunded: none() }
+    this.charges = new Charges()
+    this.denials = new Denials(this.host)
     const { time } = this.host
     this.connection = servers.connect(this.host, latency, DEADLINE_MS)
-    this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...store })
+    const instances = counted ? undefined : { count, rank }
+    const settings = { denyCache, leases, instances, maxLocalKeys, hashTags: given.hashTags }
+    this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...settings })
     this.store.on('breaker', ({ state }) => {
       if (state === 'open') this.hasNoticed = true
     })
-    const made = inTime(time, { name: 'fleet', store: this.store, policy, shared: true })
-    this.limiter = new RateLimiter(made)
+    const uses = policies.map((each, i) => ({ policy: each, key: policyKeys[i] }))
+    if (plan.live !== undefined) {
+      const defaults = { plan: policies[0] as Policy }
+      const onChange = (change: LiveChange) => changed(this, change)
+      this.limits = livePoliciesIn(time, this.store, { name: 'fleet', defaults, onChange })
+    }
+    const policy = this.limits?.policy('plan') ?? uses
+    const limiting = { name: 'fleet', store: this.store, policy, reserve, shared: true }
+    this.limiter = new RateLimiter(inTime(time, limiting))
   }
 
-  /** Notes what a decision shows of Redis. */
-  heard(key: string, { source, limit, remaining }: Decision): void {
+  /**
+   * Notes what a decision shows of Redis, and what it took.
+   * @param keep what its class leaves to others, of each policy
+   */
+  heard(key: string, decision: Decision, asked: Units, taken: Units, keep?: Units): void {
+    const { source, allowed, policies } = decision
     this.decisions += 1
-    if (source === 'store') this.seen.set(key, limit - remaining)
+    count(this.counted.taken, taken)
+    // What asks for nothing changes nothing, and its answer is not remembered.
+    if (source !== 'store' || asked.every((each) => each === 0)) return
+    // Nor does it tell how much is left to others where nothing is left to a class.
+    if (keep !== undefined && !allowed) return
+    const used = policies.map(({ limit, remaining }, i) => {
+      const kept = asked[i] === 0 ? 0 : (keep?.[i] ?? 0)
+      return limit - remaining - kept
+    })
+    // A denial that shows less than was seen is not believed: the counter may have been lost.
+    const before = this.seen.get(key)
+    if (!allowed && used.some((each, i) => each < (before?.[i] ?? 0))) return
+    this.seen.set(key, used)
   }
 }

@@ -1,7 +1,8 @@
 // What goes wrong in a story, and which bound holds then.
 
 import { type StoryOptions, smallestOptions } from './choices.js'
-import { Fleet, type Scenario, SECOND_US } from './fleet.js'
+import { type Scenario, TOLD_US, tellStory } from './course.js'
+import { Fleet, MOST_AHEAD_US, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
 import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
 import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
@@ -19,6 +20,7 @@ export type ScenarioName =
   | 'pauses'
   | 'crash'
   | 'leaves'
+  | 'clock steps'
   | 'forgets'
   | ReplicaScenarioName
   | ClusterScenarioName
@@ -29,6 +31,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 1,
     bound: whenWell,
     countsAll: true,
+    isAway: false,
+    isExact: true,
     goWrong: (fleet) => nowAndThen(fleet, () => fleet.machine.redis.forgetScripts()),
   },
 
@@ -37,6 +41,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenAllAreAway,
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       fleet.lose(everyoneIn(fleet))
       fleet.machine.freeze(us)
@@ -49,6 +54,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenAllAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet, us) => restart(fleet, us),
   },
 
@@ -57,8 +63,9 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenBoth(whenAllAreAway, whenKeysAreLost),
     countsAll: false,
+    isAway: true,
     async goWrong(fleet, us) {
-      await restart(fleet, us, () => forget(fleet))
+      await restart(fleet, us, () => fleet.forget())
     },
   },
 
@@ -67,6 +74,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
@@ -75,6 +83,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       const some = fleet.some(0.5)
       fleet.lose(some)
@@ -93,6 +102,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: resets,
   },
 
@@ -101,6 +111,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         const forUs = fleet.world.random.whole(1_000, SECOND_US)
@@ -115,6 +126,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: false,
+    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us, ({ host }) => host.die()),
   },
 
@@ -123,7 +135,24 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenSomeAreAway,
     countsAll: false,
+    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.leave(member)),
+  },
+
+  /** The clock of Redis is set forward and back, by less than a window, or only back. */
+  'clock steps': {
+    least: 1,
+    bound: whenWell,
+    countsAll: true,
+    isAway: false,
+    goWrong(fleet) {
+      const { world, machine } = fleet
+      const isOnlyBack = world.random.chance(0.5)
+      return nowAndThen(fleet, () => {
+        const mostUs = isOnlyBack ? machine.redis.aheadUs : MOST_AHEAD_US
+        fleet.setClock(world.random.whole(0, mostUs))
+      })
+    },
   },
 
   /** Redis forgets all keys. */
@@ -131,7 +160,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     least: 2,
     bound: whenKeysAreLost,
     countsAll: false,
-    goWrong: (fleet) => nowAndThen(fleet, () => forget(fleet)),
+    isAway: false,
+    goWrong: (fleet) => nowAndThen(fleet, () => fleet.forget()),
   },
 
   ...REPLICA_SCENARIOS,
@@ -145,6 +175,8 @@ export interface Outcome {
   readonly scenario: ScenarioName
   readonly options: StoryOptions
   readonly requests: number
+  /** How often processes asked for what. */
+  readonly asked: Readonly<Record<string, number>>
   /** How many decisions were made by what. */
   readonly sources: Readonly<Record<string, number>>
   /** The most that was admitted of a key beyond its limit. */
@@ -178,15 +210,9 @@ export async function runScenario(
   scenario: ScenarioName = scenarioOf(seed),
   given: Partial<StoryOptions> = {},
 ): Promise<Outcome> {
-  const fleet = new Fleet(seed, SCENARIOS[scenario], given)
-  await fleet.run()
-  const { options, requests, sources, over, broken, world } = fleet
+  const fleet = new Fleet(seed, SCENARIOS[scenario], TOLD_US, given)
+  await tellStory(fleet, SCENARIOS[scenario].goWrong)
+  const { options, requests, asked, sources, over, broken, world } = fleet
   const { hash, end, untilBroken } = world.history
-  return { seed, scenario, options, requests, sources, over, hash, broken, end, untilBroken }
-}
-
-/** Redis forgets all keys. */
-function forget({ machine, books }: Fleet): void {
-  machine.redis.keyspace.clear()
-  for (const book of books) book.forget()
+  return { seed, scenario, options, requests, asked, sources, over, hash, broken, end, untilBroken }
 }

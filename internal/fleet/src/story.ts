@@ -4,6 +4,7 @@
 import {
   laggingReplica,
   localQuotas,
+  lossSeenByOtherFirst,
   lossSeenFirst,
   partialOutage,
   returnOfProcesses,
@@ -27,27 +28,52 @@ export interface Story {
   readonly losses: readonly number[]
   /** Units that a replica had not heard of when it took over. */
   readonly behind: number
+  /** Whether each process was told its rank; else nobody here knows who has the remainders. */
+  readonly areRanked: boolean
+  /** Whether a lost key may not be restored, as something was given back, or nobody remembers
+   *  it. */
+  readonly mayNotRestore: boolean
 }
 
 /** What may be admitted of a key. */
 export type Bound = (story: Story) => number
+
+/** What holds in a story. */
+export interface Terms {
+  /** The fewest processes. */
+  readonly least: number
+  /** The processes count in a Cluster. */
+  readonly isOnCluster?: true
+  /** All requests are plain, as its bound is for those. */
+  readonly isPlain?: true
+  readonly bound: Bound
+  /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
+   *  bound. */
+  readonly countsAll: boolean
+  /** Redis may be away, so that calls fail which only Redis can answer. */
+  readonly isAway: boolean
+  /** And nothing else. Default: it may count what was not admitted. */
+  readonly isExact?: boolean
+}
 
 /** Redis answers in time. */
 export const whenWell: Bound = ({ limit }) => limit
 
 /**
  * All processes lose Redis, and come back within 5 s of each other. One that does not notice it has
- * no ceiling afterwards.
+ * no ceiling afterwards, nor has one with a quota of 0.
  */
-export const whenAllAreAway: Bound = ({ limit, unseen, noticed, inFlight }) => {
+export const whenAllAreAway: Bound = ({ limit, unseen, noticed, inFlight, areRanked }) => {
   const most = staleView(
     wholeOutage(limit, inFlight),
     unseen.map((units = 0) => units),
   )
-  const back = noticed.lastIndexOf(false)
-  if (back < 0) return most
+  const quotas = localQuotas(limit, unseen.length)
+  const isFree = noticed.map((has, i) => !has || quotas[i] === 0)
+  if (!isFree.includes(true)) return most
   // Of those without a ceiling, the last one has the smallest quota.
-  const others = localQuotas(limit, unseen.length).filter((_, i) => i !== back)
+  const back = areRanked ? isFree.lastIndexOf(true) : quotas.length - 1
+  const others = quotas.filter((_, i) => i !== back)
   return Math.max(most, returnOfProcesses(limit, others))
 }
 
@@ -59,15 +85,19 @@ export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
 }
 
 /** Some processes cannot reach Redis, and the others can. */
-export const whenSomeAreAway: Bound = ({ limit, unseen }) =>
-  partialOutage(
-    limit,
-    localQuotas(limit, unseen.length).filter((_, i) => unseen[i] !== undefined),
-  )
+export const whenSomeAreAway: Bound = ({ limit, unseen, areRanked }) => {
+  const quotas = localQuotas(limit, unseen.length)
+  const isAway = (_: unknown, i: number): boolean => unseen[i] !== undefined
+  if (areRanked) return partialOutage(limit, quotas.filter(isAway))
+  // Those with the largest quotas come first.
+  return partialOutage(limit, quotas.slice(0, unseen.filter(isAway).length))
+}
 
-/** Redis forgets the key, once or more often. */
-export const whenKeysAreLost: Bound = ({ limit, losses, inFlightAtLoss }) =>
-  lossSeenFirst(limit, losses.length, inFlightAtLoss, sum(losses))
+/** Redis forgets the key, once or more often. After a refund it is not restored. */
+export const whenKeysAreLost: Bound = ({ limit, losses, inFlightAtLoss, mayNotRestore }) =>
+  mayNotRestore
+    ? lossSeenByOtherFirst(limit, losses.length)
+    : lossSeenFirst(limit, losses.length, inFlightAtLoss, sum(losses))
 
 /** A replica takes over that lags: its lag, and what was admitted within it, as if in a second. */
 export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>

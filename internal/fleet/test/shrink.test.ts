@@ -2,10 +2,12 @@
 // kept.
 import { expect, test } from 'vitest'
 import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/choices.js'
-import { Fleet, type Scenario } from '../src/fleet.js'
+import { TOLD_US, tellStory } from '../src/course.js'
+import { Fleet } from '../src/fleet.js'
 import { foundText } from '../src/found.js'
 import type { Outcome } from '../src/scenarios.js'
 import { promiseOf, type Run, shrink, smallerValues } from '../src/shrink.js'
+import type { Terms } from '../src/story.js'
 
 const SMALLEST = smallestOptions(2)
 const LARGE = optionsOf(1, 2, { processes: 6, keys: 3, limit: 80, faults: 8, denyCache: true })
@@ -15,6 +17,7 @@ const good: Outcome = {
   scenario: 'frozen',
   options: LARGE,
   requests: 0,
+  asked: {},
   sources: {},
   over: 0,
   hash: '',
@@ -32,11 +35,11 @@ function storiesBrokenIf(isBroken: (options: StoryOptions, seed: number) => bool
 }
 
 /** Its bound is too small by a unit, so that the product breaks it. */
-const strict: Scenario = {
+const strict: Terms = {
   least: 2,
   bound: ({ limit }) => limit - 1,
   countsAll: true,
-  goWrong: async () => {},
+  isAway: false,
 }
 
 test('what a story does not need to break its promise goes, and what it needs stays', async () => {
@@ -92,13 +95,13 @@ test('what is given is taken, and does not change what the seed says of the rest
 
 test('a real story shrinks, and its text tells it again', async () => {
   const run: Run = async (seed, options) => {
-    const fleet = new Fleet(seed, strict, options)
-    await fleet.run()
+    const fleet = new Fleet(seed, strict, TOLD_US, options)
+    await tellStory(fleet, async () => {})
     const { end, untilBroken, hash } = fleet.world.history
     const { requests, broken } = fleet
     return { ...good, seed, options, requests, broken, end, untilBroken, hash }
   }
-  const found = await run(3, optionsOf(3, 2, { demand: 6 }))
+  const found = await run(3, optionsOf(3, 2, { demand: 6, kind: 'plain', reset: 0 }))
   const { outcome } = await shrink(found, SMALLEST, run)
   expect(outcome.requests).toBeLessThan(found.requests / 4)
   expect(outcome.broken.map(promiseOf)).toContain(promiseOf(found.broken[0] as string))

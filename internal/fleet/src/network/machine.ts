@@ -28,8 +28,8 @@ export class Machine {
   readonly name: string
   readonly redis: SimulatedRedis
   isDown = false
-  /** Learns of each call that was run, and whose it was. */
-  ran: ((by: string, command: string, args: readonly string[]) => void) | undefined = undefined
+  /** Whose call is being run. */
+  serving = ''
   readonly #world: World
   /** Calls that have come and are not served, in the order in which they came. */
   #queue: Job[] = []
@@ -85,9 +85,8 @@ export class Machine {
       }
       this.#queue.shift()
       if (!this.isDown) {
-        const result = this.#run(job)
-        if ('value' in result) this.ran?.(job.by, job.command, job.args)
-        job.reply(result)
+        this.serving = job.by
+        job.reply(this.#run(job))
       }
       this.#begin()
     })

@@ -34,7 +34,7 @@ const COUNTER = /(\w+)\(([^()]*)\)/g
 /** With an injected clock, TTLs are longer by this: see prologue.lua. */
 const SLACK_MS = 600_000
 
-export interface DriverScript {
+interface DriverScript {
   readonly counters: readonly {
     readonly kernel: Kernel
     /** How many numbers it is given. */
@@ -62,6 +62,8 @@ export function driverScriptOf(source: string): DriverScript | undefined {
 export interface Place {
   readonly keyspace: Keyspace
   readonly nowUs: number
+  /** Learns of each request, and how often it was granted. */
+  readonly decided?: ((mode: CallMode, request: KeyedRequest, granted: number) => void) | undefined
 }
 
 /** Runs the script: `keys` and `args` as Redis passes them. Returns the packed reply. */
@@ -69,7 +71,7 @@ export function runDriver(
   script: DriverScript,
   keys: readonly string[],
   args: readonly string[],
-  { keyspace, nowUs: ownUs }: Place,
+  { keyspace, nowUs: ownUs, decided }: Place,
 ): Buffer {
   let at = 0
   const numbers = script.counters.map(({ width }) => {
@@ -102,6 +104,7 @@ export function runDriver(
       mode === 'reset'
         ? reset(counters, request, keyspace, nowUs, readings)
         : decide(counters, request.keys, request, nowUs, readings)
+    decided?.(mode, request, granted)
     reply.push(granted)
     for (const { left, waitMs, resetUs } of readings) reply.push(left, waitMs, resetUs)
   }
@@ -119,7 +122,8 @@ function periodKernel(kernel: Kernel, endMs: number): Kernel {
   }
 }
 
-interface KeyedRequest extends CounterRequest {
+/** A request of a call. */
+export interface KeyedRequest extends CounterRequest {
   readonly keys: readonly string[]
 }
 

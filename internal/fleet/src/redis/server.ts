@@ -3,16 +3,24 @@
 
 import { createHash } from 'node:crypto'
 import { HEARTBEAT } from '../../../../packages/core/src/redis/heartbeat.js'
-import { type DriverScript, driverScriptOf, runDriver } from './driver-script.js'
+import { driverScriptOf, type Place, runDriver } from './driver-script.js'
 import { Keyspace } from './keyspace.js'
+import { isOfSettings, SettingsScripts } from './settings-scripts.js'
+
+type Script = (keys: readonly string[], args: readonly string[]) => unknown
 
 /** What a command is refused with, as a client tells it. */
 export class RefusedError extends Error {}
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
+  /** Learns of each request, and how often it was granted. */
+  decided: Place['decided'] = undefined
+  /** By how much its clock was set forward, or below 0 back. */
+  aheadUs = 0
   readonly #now: () => number
-  readonly #scripts: Map<string, DriverScript> = new Map()
+  readonly #scripts: Map<string, Script> = new Map()
+  #settings = new SettingsScripts()
 
   /** @param now its clock, in us since 1970 */
   constructor(now: () => number) {
@@ -21,7 +29,7 @@ export class SimulatedRedis {
   }
 
   get nowUs(): number {
-    return this.#now()
+    return this.#now() + this.aheadUs
   }
 
   /** SCRIPT FLUSH, or a restart. */
@@ -29,30 +37,39 @@ export class SimulatedRedis {
     this.#scripts.clear()
   }
 
+  /** FLUSHALL. */
+  forgetKeys(): void {
+    this.keyspace.clear()
+    this.#settings = new SettingsScripts()
+  }
+
   /** SCRIPT LOAD. */
   load(source: string): string {
-    const script = driverScriptOf(source)
-    if (script === undefined) throw new RefusedError('ERR a script that this server does not know')
     const sha = createHash('sha1').update(source).digest('hex')
-    this.#scripts.set(sha, script)
+    if (!this.#scripts.has(sha)) this.#scripts.set(sha, this.#scriptOf(source))
     return sha
   }
 
-  /** @throws {RefusedError} what the server would say */
-  run(command: string, args: readonly string[], _isAsking?: boolean): unknown {
+  /**
+   * Runs a command. What it changes is changed at once, also where the reply is a promise.
+   * @throws {RefusedError} what the server would say
+   */
+  run(command: string, args: readonly string[], _isAsking: boolean = false): unknown {
     const [what = '', count = '0', ...rest] = args
-    const keys = rest.slice(0, Number(count))
-    const others = rest.slice(Number(count))
-    if (command === 'evalsha') {
-      const script = this.#scripts.get(what)
-      if (script === undefined)
-        throw new RefusedError('NOSCRIPT No matching script. Please use EVAL.')
-      return runDriver(script, keys, others, this)
-    }
-    if (command !== 'eval') throw new RefusedError(`ERR unknown command '${command}'`)
-    if (what === HEARTBEAT) return this.#beat(keys[0] as string, others)
-    const script = this.#scripts.get(this.load(what)) as DriverScript
-    return runDriver(script, keys, others, this)
+    if (command !== 'evalsha' && command !== 'eval')
+      throw new RefusedError(`ERR unknown command '${command}'`)
+    const script = this.#scripts.get(command === 'eval' ? this.load(what) : what)
+    if (script === undefined)
+      throw new RefusedError('NOSCRIPT No matching script. Please use EVAL.')
+    return script(rest.slice(0, Number(count)), rest.slice(Number(count)))
+  }
+
+  #scriptOf(source: string): Script {
+    if (source === HEARTBEAT) return ([key], args) => this.#beat(key as string, args)
+    const driver = driverScriptOf(source)
+    if (driver !== undefined) return (keys, args) => runDriver(driver, keys, args, this)
+    if (!isOfSettings(source)) throw new RefusedError('ERR a script that this server does not know')
+    return (keys, args) => this.#settings.run(source, keys, args, this.nowUs)
   }
 
   /** Twin of heartbeat.ts's script. */

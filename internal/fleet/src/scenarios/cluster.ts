@@ -6,8 +6,9 @@ import {
   keyFormat,
   spreadHashTags,
 } from '../../../../packages/core/src/redis/transport/keys.js'
-import type { Fleet, Scenario } from '../fleet.js'
-import type { KeyBook } from '../key-book.js'
+import type { Counter } from '../counter.js'
+import type { Scenario } from '../course.js'
+import type { Fleet } from '../fleet.js'
 import type { NodeMachine, SimulatedCluster } from '../redis/cluster.js'
 import {
   whenAllAreAway,
@@ -43,8 +44,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   cluster: {
     least: 1,
     isOnCluster: true,
+    isPlain: true,
     bound: whenWell,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         fleet.world.random.pick(fleet.servers.machines).redis.forgetScripts()
@@ -55,8 +58,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, resharding': {
     least: 1,
     isOnCluster: true,
+    isPlain: true,
     bound: whenWell,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
   },
 
@@ -64,8 +69,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, hand-over': {
     least: 1,
     isOnCluster: true,
+    isPlain: true,
     bound: whenWell,
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const replica = clusterOf(fleet).takeOver(master)
@@ -78,8 +85,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, frozen': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenAllAreAway,
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       loseShard(fleet, master)
@@ -92,8 +101,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, down': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenAllAreAway,
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       goesDown(fleet, master)
@@ -106,13 +117,15 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, replica': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
+    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const heard = await heardBy(fleet, master)
       goesDown(fleet, master)
-      becomes(fleet, master.redis.keyspace, heard, booksOn(fleet, master))
+      becomes(fleet, master.redis.keyspace, heard, countersOn(fleet, master))
       await fleet.world.runFor(us)
       const replica = clusterOf(fleet).takeOver(master)
       replica.redis.keyspace.become(master.redis.keyspace)
@@ -125,8 +138,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, there and back': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenBoth(whenAllAreAway, whenBackWithoutCeiling),
     countsAll: true,
+    isAway: true,
     async goWrong(fleet, us) {
       const replica = await fails(fleet, someMaster(fleet), us)
       await fleet.world.runFor(CALM_US)
@@ -138,8 +153,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, evicts': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenKeysAreLost,
     countsAll: false,
+    isAway: true,
     goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
   },
 
@@ -147,8 +164,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, partition': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
@@ -156,8 +175,10 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, resets': {
     least: 2,
     isOnCluster: true,
+    isPlain: true,
     bound: whenSomeAreAway,
     countsAll: true,
+    isAway: true,
     goWrong: resets,
   },
 }
@@ -168,24 +189,25 @@ function clusterOf({ servers }: Fleet): SimulatedCluster {
 
 /** The master of a key, or another one. */
 function someMaster(fleet: Fleet): NodeMachine {
-  const { books, world } = fleet
+  const { counters, world } = fleet
   if (world.random.chance(0.1)) return world.random.pick(clusterOf(fleet).masters)
-  return clusterOf(fleet).ownerOf(slotOfBook(fleet, world.random.pick(books)))
+  return clusterOf(fleet).ownerOf(slotOfCounter(fleet, world.random.pick(counters)))
 }
 
-function booksOn(fleet: Fleet, master: NodeMachine): KeyBook[] {
+function countersOn(fleet: Fleet, master: NodeMachine): Counter[] {
   const cluster = clusterOf(fleet)
-  return fleet.books.filter((book) => cluster.ownerOf(slotOfBook(fleet, book)) === master)
+  return fleet.counters.filter((each) => cluster.ownerOf(slotOfCounter(fleet, each)) === master)
 }
 
-function slotOfBook({ hashTags }: Fleet, { key }: KeyBook): number {
+function slotOfCounter({ hashTags }: Fleet, { who }: Counter): number {
   const tags = hashTags === undefined ? undefined : spreadHashTags(hashTags)
-  return slotOf(hashTagOf(keyFormat('weir', tags), key))
+  return slotOf(hashTagOf(keyFormat('weir', tags), who))
 }
 
 /** All processes lose the keys of a shard, and only those. */
 function loseShard(fleet: Fleet, master: NodeMachine): void {
-  for (const book of booksOn(fleet, master)) book.lose(everyoneIn(fleet))
+  for (const counter of countersOn(fleet, master))
+    counter.lose(everyoneIn(fleet), fleet.world.nowUs)
 }
 
 /** A shard goes down, with all connections to it. */
@@ -209,11 +231,11 @@ async function fails(fleet: Fleet, master: NodeMachine, us: number): Promise<Nod
 
 /** Moves the slot of a key, or one that may have none. */
 async function reshard(fleet: Fleet): Promise<void> {
-  const { books, world } = fleet
+  const { counters, world } = fleet
   const { random } = world
   const cluster = clusterOf(fleet)
   const slot = random.chance(0.8)
-    ? slotOfBook(fleet, random.pick(books))
+    ? slotOfCounter(fleet, random.pick(counters))
     : random.whole(0, SLOTS - 1)
   const stepUs = random.whole(0, STEP_US)
   await cluster.move(slot, random.pick(cluster.masters), () => random.whole(0, stepUs))

@@ -1,9 +1,8 @@
 // One server: a replica takes over from it, and keys are evicted.
 
-import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
-import { policyOf } from '../choices.js'
-import type { Fleet, Scenario } from '../fleet.js'
-import type { KeyBook } from '../key-book.js'
+import type { Counter } from '../counter.js'
+import type { Scenario } from '../course.js'
+import type { Fleet } from '../fleet.js'
 import type { Machine } from '../network/machine.js'
 import type { Keyspace } from '../redis/keyspace.js'
 import { whenAllAreAway, whenAReplicaTakesOver, whenBoth, whenKeysAreLost } from '../story.js'
@@ -18,20 +17,24 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   /** Redis goes down, and a replica that lags takes its place, at the same address. */
   replica: {
     least: 2,
+    isPlain: true,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
+    isAway: true,
     async goWrong(fleet, us) {
       const { keyspace } = fleet.machine.redis
       const heard = await heardBy(fleet, fleet.machine)
-      await restart(fleet, us, () => becomes(fleet, keyspace, heard, fleet.books))
+      await restart(fleet, us, () => becomes(fleet, keyspace, heard, fleet.counters))
     },
   },
 
   /** Redis evicts keys by chance. */
   evicts: {
     least: 2,
+    isPlain: true,
     bound: whenKeysAreLost,
     countsAll: false,
+    isAway: false,
     goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
   },
 }
@@ -44,24 +47,24 @@ export async function heardBy({ world }: Fleet, { redis }: Machine): Promise<Key
 }
 
 /** A keyspace becomes what the replica has heard of.
- *  @param books keys that lie in it */
+ *  @param counters those that lie in it */
 export function becomes(
-  { options, world }: Fleet,
+  { machine }: Fleet,
   keyspace: Keyspace,
   heard: Keyspace,
-  books: readonly KeyBook[],
+  counters: readonly Counter[],
 ): void {
-  const policy = policyOf(options)
-  for (const book of books) {
-    const [was, is] = [keyspace, heard].map((each) => usedIn(each, policy, book, world.nowUs))
-    book.fallBehind(Math.max(0, (was as number) - (is as number)))
+  for (const counter of counters) {
+    const [was, is] = [keyspace, heard].map((each) => usedIn(each, counter, machine.redis.nowUs))
+    counter.fallBehind(Math.max(0, (was as number) - (is as number)))
   }
   keyspace.become(heard)
 }
 
-/** The units in use of a key, as a keyspace has them. */
-function usedIn(keyspace: Keyspace, { kernel, numbers }: Policy, book: KeyBook, nowUs: number) {
-  const name = keyspace.keys().find((each) => book.isKey(each) && !isMark(each))
+/** The units in use of a counter, as a keyspace has them. */
+function usedIn(keyspace: Keyspace, counter: Counter, nowUs: number): number {
+  const { kernel, numbers } = counter.policy
+  const name = keyspace.keys().find((each) => counter.isKey(each) && !isMark(each))
   if (name === undefined || kernel === undefined) return 0
   const scratch = kernel.prepare(numbers)
   keyspace.tableOf(kernel, 0).read(scratch, name, nowUs)
@@ -71,13 +74,16 @@ function usedIn(keyspace: Keyspace, { kernel, numbers }: Policy, book: KeyBook, 
 const isMark = (name: string): boolean => name.endsWith(':mark')
 
 /** Each key of each server is forgotten with some probability. */
-export function evict({ servers, books, world: { random } }: Fleet): void {
+export function evict(fleet: Fleet): void {
+  const { servers, counters, world } = fleet
+  const { random } = world
   const share = random.pick([0.1, 0.5, 1])
   for (const { redis } of servers.machines) {
     for (const name of redis.keyspace.keys()) {
       if (!random.chance(share)) continue
       redis.keyspace.delete(name)
-      if (!isMark(name)) for (const book of books) if (book.isKey(name)) book.forget()
+      if (isMark(name)) continue
+      for (const counter of counters) if (counter.isKey(name)) fleet.lost(counter)
     }
   }
 }

@@ -29,7 +29,7 @@ local now = math.floor(tonumber(us) / 1000)
 `
 
 // ARGV [2] the process, [3] its report, '' for none any more, [4] for how many ms
-const REPORT = `${HEAD}
+export const REPORT: string = `${HEAD}
 local function forget(process)
   redis.call('HDEL', processes, process)
   redis.call('ZREM', reported, process)

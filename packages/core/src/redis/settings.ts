@@ -125,6 +125,14 @@ for i = 4, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(#ARGV
 return 1
 `
 
+/** By what they do. */
+export const SETTINGS_SCRIPTS: Readonly<Record<'news' | 'page' | 'change' | 'restore', string>> = {
+  news: NEWS,
+  page: PAGES,
+  change: CHANGE,
+  restore: RESTORE,
+}
+
 /** What is called, beside the commands of reports: for ACLs. */
 const OWN_COMMANDS = ['EVALSHA', 'EVAL', 'TIME', 'HGET', 'HMGET', 'HSET', 'HDEL', 'HSCAN', 'DEL']
 const COMMANDS = [...OWN_COMMANDS, ...REPORTS_COMMANDS]

@@ -1,0 +1,107 @@
+// One call of a limiter by a process, and what must hold of each: it is answered in time.
+
+import type { Decision } from '../../../packages/core/src/index.js'
+import type { Units } from './charges.js'
+import { checkBound, checkInTime, checkKept, checkLease, checkMemory } from './checks.js'
+import type { Counter } from './counter.js'
+import type { Fleet } from './fleet.js'
+import { DEADLINE_MS, type Member } from './member.js'
+
+interface Asked<Answer> {
+  readonly call: () => Promise<Answer>
+  /** Called unless the process is dead by then. */
+  readonly answered: (answer: Answer) => void
+  /** The same of what rejects. Default: nothing may. */
+  readonly failed?: ((error: unknown) => void) | undefined
+  /** How long the answer may take. Default: the deadline. */
+  readonly mostMs?: number | undefined
+}
+
+/** Asks, and waits for the answer. */
+export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>): void {
+  const { host } = member
+  const { call, answered, failed, mostMs = DEADLINE_MS } = asked
+  fleet.requests += 1
+  member.pending += 1
+  const isInTime = checkInTime(fleet, host, mostMs)
+  const ended = (): void => {
+    member.pending -= 1
+    isInTime()
+  }
+  call().then(
+    (answer) => {
+      if (host.isDead) return
+      ended()
+      answered(answer)
+    },
+    (error) => {
+      if (host.isDead) return
+      ended()
+      if (failed === undefined) fleet.must(false, `${host.name} rejected: ${error}`)
+      else failed(error)
+    },
+  )
+}
+
+interface AskedFor<Of extends Decision> extends Omit<Asked<Of>, 'answered'> {
+  readonly key: string
+  readonly costs: Units
+  /** What its class leaves to others. */
+  readonly keep?: Units | undefined
+  /** What a decision grants. */
+  readonly granted: (decision: Of) => Units
+}
+
+/** Asks for units. */
+export function askFor<Of extends Decision>(
+  fleet: Fleet,
+  member: Member,
+  { key, costs, keep, call, granted, failed, mostMs }: AskedFor<Of>,
+): void {
+  const counters = fleet.countersOf(key)
+  const taken = (units: Units): void =>
+    counters.forEach((counter, i) => {
+      counter.answered(costs[i] as number, units[i] as number)
+    })
+  counters.forEach((counter, i) => {
+    counter.asked(costs[i] as number, fleet.world.nowUs)
+  })
+  const isKept = keep === undefined ? undefined : checkKept(fleet, counters, keep)
+  const isByLimit = fleet.live?.check()
+  // A deny cache answers at once.
+  const mayBeCached = member.denials.isFresh(key)
+  ask(fleet, member, {
+    call,
+    mostMs,
+    answered(decision) {
+      const { allowed, source } = decision
+      if (source === 'cache') fleet.must(mayBeCached, `${key} denied by what no longer holds`)
+      if (source === 'store' && !allowed) member.denials.denied(key)
+      isByLimit?.(decision)
+      if (source === 'lease') checkLease(fleet, member, key)
+      const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
+      fleet.must(isExpected, `${member.host.name} decided ${key} without Redis, which is well`)
+      const units = granted(decision)
+      taken(units)
+      member.heard(key, decision, costs, units, keep)
+      if (allowed) member.charges.add({ key, decision, units, resets: resetsOf(counters) })
+      fleet.sources[source] = (fleet.sources[source] ?? 0) + 1
+      const { name } = member.host
+      fleet.tell(`${name} ${key} ${allowed ? 'allowed' : 'denied'} ${units.join()} by ${source}`)
+      checkMemory(fleet, member)
+      if (allowed) isKept?.(units)
+      if (allowed) for (const counter of counters) checkBound(fleet, counter)
+    },
+    failed:
+      failed &&
+      ((error) => {
+        taken(costs.map(() => 0))
+        failed(error)
+      }),
+  })
+}
+
+/** How often each counter was reset. */
+function resetsOf(counters: readonly Counter[]): readonly number[] {
+  return counters.map(({ resets }) => resets)
+}

@@ -1,0 +1,146 @@
+// What must hold after each decision, and at the end.
+
+import type { Units } from './charges.js'
+import type { Counter } from './counter.js'
+import { type Fleet, SECOND_US } from './fleet.js'
+import { DEADLINE_MS, type Member } from './member.js'
+import type { Host } from './world/host.js'
+
+/** How much later than its deadline a decision may come: a turn of the event loop. */
+const LATE_MS = 2
+
+/** A request is made. Returns what checks, when it is answered, that this is in time. */
+export function checkInTime(fleet: Fleet, host: Host, inMs: number): () => void {
+  const askedMs = host.time.nowMs()
+  const heldUpUs = host.heldUpUs
+  return () => {
+    const heldUpMs = (host.heldUpUs - heldUpUs) / 1_000
+    const tookMs = host.time.nowMs() - askedMs - heldUpMs
+    // After the event loop was held up, replies get the deadline once more.
+    const mostMs = inMs + (heldUpMs > 0 ? DEADLINE_MS : 0) + LATE_MS
+    fleet.must(tookMs <= mostMs, `${host.name} took ${tookMs} ms to decide`)
+  }
+}
+
+/** A request is made that leaves units to others. Returns what checks what it was granted. */
+export function checkKept(
+  fleet: Fleet,
+  counters: readonly Counter[],
+  keep: Units,
+): (units: Units) => void {
+  const before = counters.map(({ passedSince, refunds, resets }) => {
+    return { passedSince, changes: refunds + resets }
+  })
+  return (units) =>
+    counters.forEach((counter, i) => {
+      const { passedSince, changes } = before[i] as (typeof before)[number]
+      // What was given back since may have been there when it was decided.
+      if (!fleet.terms.isExact || counter.flows || changes !== counter.refunds + counter.resets)
+        return
+      const own = units[i] as number
+      const left = counter.limit - passedSince - own
+      const what = `${counter.who}: a class was granted ${own}, and left ${left} of ${keep[i]}`
+      fleet.must(own === 0 || left >= (keep[i] as number), what)
+    })
+}
+
+/** What a lease hands out was taken no longer ago than it may be held. */
+export function checkLease(fleet: Fleet, { severalUs, host }: Member, key: string): void {
+  const { holdMs = 0 } = fleet.plan.leases ?? {}
+  const heldMs = (fleet.world.nowUs - (severalUs.get(key) ?? 0)) / 1_000
+  const what = `${host.name} ${key}: a lease hands out what was taken ${heldMs} ms ago`
+  fleet.must(heldMs * host.rate <= holdMs, what)
+}
+
+/** A process keeps no more keys than it may that are yet to be counted in Redis. */
+export function checkMemory(fleet: Fleet, { store, host }: Member): void {
+  const { maxLocalKeys } = fleet.plan
+  if (maxLocalKeys === undefined) return
+  const { localKeys } = store.health()
+  fleet.must(localKeys <= maxLocalKeys, `${host.name} has ${localKeys} keys of ${maxLocalKeys}`)
+}
+
+/** Whether processes may have forgotten what they have seen, and decided without Redis. */
+function isForgotten({ plan, terms }: Fleet): boolean {
+  return plan.maxLocalKeys !== undefined && terms.isAway
+}
+
+/** No more passed than may since the last reset, less what was given back. */
+export function checkBound(fleet: Fleet, counter: Counter): void {
+  if (isForgotten(fleet)) return
+  const { limit, passedSince, story } = counter
+  fleet.over = Math.max(fleet.over, passedSince - limit)
+  const most = fleet.terms.bound(story) + counter.flown(fleet.world.nowUs + fleet.forwardUs)
+  fleet.must(passedSince <= most, `${nameOf(counter)}: ${passedSince} passed, ${most} may`)
+}
+
+/** Without the algorithm, as another one may break the same promise. */
+function nameOf({ who, place }: Counter): string {
+  return `${who}, policy ${place}`
+}
+
+/** What passed is not granted again once Redis is back. */
+export async function checkCounted(fleet: Fleet): Promise<void> {
+  const [member] = fleet.staying
+  if (member === undefined) return
+  for (const key of fleet.keys.slice(0, 3)) {
+    let remaining: readonly number[] = []
+    void member.limiter.peek(key).then(({ policies }) => {
+      remaining = policies.map((each) => each.remaining)
+    })
+    await fleet.world.runFor(SECOND_US)
+    fleet.countersOf(key).forEach((counter, i) => {
+      checkRemaining(fleet, counter, remaining[i] ?? Number.POSITIVE_INFINITY)
+    })
+  }
+}
+
+function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void {
+  // The first request after a loss restores what was seen. What flows back may pass again.
+  if (counter.isLost || counter.flows || isForgotten(fleet)) return
+  const { policy, passedSince, charged, inUse, refunds, resets, story } = counter
+  const limit = fleet.live?.limit ?? counter.limit
+  const drains = policy.kernel?.traits.drains
+  // Of a bucket that changes, the part that is used stays.
+  if (drains && fleet.live !== undefined) return
+  const { countsAll, isExact, bound } = fleet.terms
+  const most = countsAll && resets === 0 ? limit - charged : bound(story)
+  const what = `${nameOf(counter)}: ${passedSince} of ${most} passed, and ${remaining} remain`
+  fleet.must(remaining <= Math.max(0, most - passedSince), what)
+  if (isExact !== true) return
+  // A bucket gives back less by what has flowed back since.
+  const slack = drains ? refunds : 0
+  fleet.must(remaining >= limit - inUse - slack, `${what}: more was charged`)
+}
+
+/** Each process has answered all calls, and counted its own decisions and what they took. */
+export function checkStats(fleet: Fleet): void {
+  for (const { limiter, host, decisions, counted, pending } of fleet.staying) {
+    fleet.must(pending === 0, `${host.name}: ${pending} calls were never answered`)
+    const stats = limiter.stats()
+    let answered = 0
+    for (const { outcome, count } of stats.decisions) if (outcome !== 'error') answered += count
+    fleet.must(answered === decisions, `${host.name}: ${decisions} decisions, ${answered} counted`)
+    stats.policies.forEach(({ units }, i) => {
+      const { taken, penalty, refunded, perhapsRefunded } = counted
+      const least = refunded[i] as number
+      const most = least + (perhapsRefunded[i] as number)
+      const holds =
+        units.taken === taken[i] &&
+        units.penalty === penalty[i] &&
+        units.refunded >= least &&
+        units.refunded <= most
+      const right = `${taken[i]} taken, ${penalty[i]} penalty, ${least} to ${most} refunded`
+      fleet.must(holds, `${host.name}, policy ${i}: ${right}; counted ${JSON.stringify(units)}`)
+    })
+  }
+}
+
+/** Each process has followed all changes of the limit. */
+export function checkFollowed(fleet: Fleet): void {
+  for (const { host, limits } of fleet.staying) {
+    const version = limits?.status().version
+    const most = fleet.live?.version
+    fleet.must(version === most, `${host.name} is at version ${version} of ${most} of the limit`)
+  }
+}

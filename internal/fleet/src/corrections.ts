@@ -1,0 +1,106 @@
+// What processes ask for without being judged: penalties, resets, and corrections of what they were
+// charged.
+
+import { ask } from './asked.js'
+import type { Charge, Units } from './charges.js'
+import type { Fleet } from './fleet.js'
+import { count, type Member } from './member.js'
+
+/** Takes units whatever is left. */
+export function penalty(fleet: Fleet, member: Member, key: string): void {
+  const units = member.host.random.whole(1, fleet.options.mostUnits)
+  const costs = fleet.plan.policies.map(() => units)
+  const call = () => member.limiter.penalty(key, { cost: units })
+  fleet.tell(`${member.host.name} ${key} penalty of ${units}`)
+  charge(fleet, member, key, costs, call, () => count(member.counted.penalty, costs))
+}
+
+/** Gives back what a decision was charged, or a part of it; at times once more, which must do
+ *  nothing. */
+export function refund(fleet: Fleet, member: Member): void {
+  const { host, limiter } = member
+  const charged = member.charges.pick(host.random)
+  if (charged === undefined) return
+  const most = Math.max(...charged.units)
+  const cost = host.random.chance(0.5) ? undefined : host.random.whole(0, most)
+  const back = charged.units.map((each) => Math.min(each, cost ?? most))
+  const isFirst = spend(fleet, charged, back)
+  fleet.tell(`${host.name} ${charged.key} refunds ${back.join()}${isFirst ? '' : ' once more'}`)
+  ask(fleet, member, {
+    call: () => limiter.refund(charged.decision, cost === undefined ? undefined : { cost }),
+    answered() {
+      if (!isFirst) return
+      count(member.counted.refunded, back)
+      if (back.some((each) => each > 0)) member.denials.freed(charged.key)
+    },
+  })
+}
+
+/** Corrects what a decision was charged to what it cost. */
+export function settle(fleet: Fleet, member: Member): void {
+  const { host, limiter, counted } = member
+  const charged = member.charges.pick(host.random)
+  if (charged === undefined) return
+  const { key, units } = charged
+  const actual = host.random.whole(0, fleet.options.mostUnits)
+  const back = units.map((each) => Math.max(0, each - actual))
+  const more = units.map((each) => Math.max(0, actual - each))
+  const isFirst = spend(fleet, charged, back)
+  fleet.tell(`${host.name} ${key} settles ${units.join()} to ${actual}${isFirst ? '' : ' again'}`)
+  const call = () => limiter.settle(charged.decision, actual)
+  charge(fleet, member, key, isFirst ? more : units.map(() => 0), call, () => {
+    if (!isFirst) return
+    count(counted.taken, more)
+    count(counted.perhapsRefunded, back)
+  })
+}
+
+/** Forgets what was taken under a key, unless Redis is away. */
+export function reset(fleet: Fleet, member: Member, key: string): void {
+  const { host, limiter, denials } = member
+  fleet.tell(`${host.name} ${key} resets`)
+  ask(fleet, member, {
+    call: () => limiter.reset(key),
+    answered: () => denials.freed(key),
+    failed(error) {
+      denials.freed(key)
+      fleet.must(fleet.terms.isAway, `${host.name} rejected a reset: ${error}`)
+    },
+  })
+}
+
+/** Units are given back of a charge, unless that was done before. Returns whether it was not. */
+function spend(fleet: Fleet, charged: Charge, back: Units): boolean {
+  if (charged.isSpent) return false
+  charged.isSpent = true
+  fleet.countersOf(charged.key).forEach((counter, i) => {
+    // What was charged before a reset is not there any more.
+    if (counter.resets === charged.resets[i]) counter.giveBack(back[i] as number)
+  })
+  return true
+}
+
+/** Charges units that nobody judges. */
+function charge(
+  fleet: Fleet,
+  member: Member,
+  key: string,
+  costs: Units,
+  call: () => Promise<unknown>,
+  answered: () => void,
+): void {
+  const counters = fleet.countersOf(key)
+  counters.forEach((counter, i) => {
+    counter.asked(costs[i] as number, fleet.world.nowUs)
+  })
+  ask(fleet, member, {
+    call,
+    answered() {
+      counters.forEach((counter, i) => {
+        counter.answered(costs[i] as number, 0)
+        counter.charged += costs[i] as number
+      })
+      answered()
+    },
+  })
+}

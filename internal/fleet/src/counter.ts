@@ -1,0 +1,229 @@
+// What is known of a counter, which is a policy for a key, while a story runs: the units that were
+// taken and given back, and how many of them each process had not seen when it lost Redis, or when
+// Redis lost the counter.
+
+import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
+import type { StoryOptions } from './choices.js'
+import type { Member } from './member.js'
+import type { Plan } from './plan.js'
+import type { Story } from './story.js'
+
+/** Longer than any story. */
+const LONG_MS = 600_000
+/** How much faster a clock may run. */
+const DRIFT = 1e-3
+
+export interface CounterOptions {
+  /** Whom it limits. */
+  readonly who: string
+  readonly policy: Policy
+  /** The place of its policy among those of a decision. */
+  readonly place: number
+  /** The keys of the requests that it counts: more than one for a policy with a key of its own. */
+  readonly keys: readonly string[]
+  readonly members: readonly Member[]
+  readonly options: StoryOptions
+  /** Units that processes may hold in leases. */
+  readonly leased: number
+}
+
+export class Counter {
+  readonly who: string
+  readonly policy: Policy
+  /** The largest that it has had. */
+  limit: number
+  readonly place: number
+  readonly keys: readonly string[]
+  /** Units of requests that were allowed, less what was given back of them. */
+  passed = 0
+  /** Units that were charged without being judged: penalties, and costs above an estimate. */
+  charged = 0
+  /** How often something was given back. */
+  refunds = 0
+  /** How often it was reset. */
+  resets = 0
+  /** What had passed at the last reset, and was charged. */
+  #passedBefore = 0
+  #chargedBefore = 0
+  /** Of what passed since, what Redis may have counted before. */
+  #perhapsBefore = 0
+  #inFlight = 0
+  #mostInFlight = 0
+  #inFlightWhenAway = 0
+  #behind = 0
+  /** Units of those who may have had a turn whenever processes lost Redis, or it lost its time. */
+  #turnsBefore = 0
+  readonly #members: readonly Member[]
+  readonly #options: StoryOptions
+  readonly #leased: number
+  /** When it was asked first. */
+  #bornUs: number | undefined
+  /** When it was lost first by processes, or by Redis. */
+  #lostUs: number | undefined
+  /** See `Story`. */
+  readonly #unseen: (number | undefined)[]
+  readonly #losses: number[] = []
+  /** After Redis has forgotten it, until a process asks: what each had not seen. */
+  #lost: readonly number[] | undefined = undefined
+
+  constructor({ who, policy, place, keys, members, options, leased }: CounterOptions) {
+    this.who = who
+    this.policy = policy
+    this.limit = policy.limit
+    this.place = place
+    this.keys = keys
+    this.#members = members
+    this.#options = options
+    this.#leased = leased
+    this.#unseen = members.map(() => undefined)
+  }
+
+  /** Whether units come back while a story runs. */
+  get flows(): boolean {
+    return this.policy.windowMs < LONG_MS
+  }
+
+  /**
+   * What has come back since it was asked first, at the most: what a bucket refills; once more
+   * since processes lost Redis, in them; and units of those who wait, who had a turn when it was
+   * lost.
+   */
+  flown(nowUs: number): number {
+    if (!this.flows || this.#bornUs === undefined) return 0
+    const units = (us: number): number => (us / 1_000 / this.policy.unitMs) * (1 + DRIFT)
+    const turns = this.#turnsBefore + this.#losses.length * this.#mostInFlight
+    const lostUs = this.#lostUs ?? nowUs
+    return Math.ceil(units(nowUs - this.#bornUs) + units(nowUs - lostUs)) + turns
+  }
+
+  /** The clock of Redis is set back, which then knows less of those who have a turn. */
+  stepBack(): void {
+    this.#turnsBefore += this.#inFlight
+  }
+
+  /** Whether this is the name of it, or of a mark of it, in Redis. */
+  isKey(name: string): boolean {
+    const isWho = name.includes(`{${this.who}}`) || name.includes(`:${this.who}:`)
+    return isWho && name.includes(`:${this.policy.name}:`)
+  }
+
+  /** A replica that takes over has not heard of so many units. */
+  fallBehind(units: number): void {
+    this.#behind += units
+  }
+
+  /** A process may decide without Redis, as it has lost it. */
+  mayBeLocal(i: number): boolean {
+    return this.#unseen[i] !== undefined
+  }
+
+  asked(units: number, nowUs: number): void {
+    this.#bornUs ??= nowUs
+    this.#inFlight += units
+    this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight)
+  }
+
+  /** A request for `units` was answered. */
+  answered(units: number, allowed: number): void {
+    this.#inFlight -= units
+    this.passed += allowed
+  }
+
+  /** Units are being given back. From now on others may take them. */
+  giveBack(units: number): void {
+    if (units === 0) return
+    this.passed -= units
+    this.refunds += 1
+  }
+
+  /** Redis has reset it. */
+  reset(): void {
+    this.resets += 1
+    this.#passedBefore = this.passed
+    this.#chargedBefore = this.charged
+    this.#perhapsBefore = this.#inFlight + this.#leased
+  }
+
+  /** What has passed for certain since it was reset. */
+  get passedSince(): number {
+    return this.passed - this.#passedBefore - this.#perhapsBefore
+  }
+
+  /** What it counts at the most while all is well: what passed or was charged since the reset. */
+  get inUse(): number {
+    return this.passed + this.charged - this.#passedBefore - this.#chargedBefore
+  }
+
+  /** These processes lose Redis. */
+  lose(some: readonly number[], nowUs: number): void {
+    this.#lostUs ??= nowUs
+    this.#turnsBefore += this.#inFlight
+    this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.#inFlight)
+    for (const i of some) this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, this.#unseenBy(i))
+  }
+
+  /** Redis forgets it. */
+  forget(nowUs: number): void {
+    this.#lostUs ??= nowUs
+    this.#lost = this.#members.map((_, i) => this.#unseenBy(i))
+    // The first process to ask restores what it has seen; until then nobody knows what that is.
+    this.#losses.push(0)
+  }
+
+  /** Redis has forgotten it, and no process has asked since. */
+  get isLost(): boolean {
+    return this.#lost !== undefined
+  }
+
+  /** Redis has run a call about it, of this process. */
+  ran(i: number): void {
+    if (this.#lost === undefined) return
+    this.#losses[this.#losses.length - 1] = this.#lost[i] as number
+    this.#lost = undefined
+  }
+
+  get story(): Story {
+    return {
+      limit: this.limit,
+      unseen: this.#unseen,
+      inFlight: this.#inFlightWhenAway,
+      inFlightAtLoss: this.#mostInFlight,
+      losses: this.#losses,
+      behind: this.#behind,
+      noticed: this.#members.map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
+      areRanked: !this.#options.counted,
+      mayNotRestore:
+        this.refunds + this.resets + this.#leased > 0 || this.#options.kind === 'crowded',
+    }
+  }
+
+  /** Units in use that a process has not seen: all of them, if it has never seen the counter. */
+  #unseenBy(i: number): number {
+    // What a process has seen before a reset says nothing, and little of what flows back.
+    if (this.resets > 0 || this.flows) return this.limit
+    const { seen } = this.#members[i] as Member
+    const leastSeen = Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
+    // A process that takes more for used than there is grants no more than its part of the limit.
+    const taken = this.passed + this.charged + this.#inFlight + this.#leased
+    const used = Math.min(this.limit, taken)
+    return Math.max(0, used - leastSeen)
+  }
+}
+
+/** The counters of each key, in the order of the policies. */
+export function countersOf(
+  options: StoryOptions,
+  plan: Plan,
+  members: readonly Member[],
+): ReadonlyMap<string, readonly Counter[]> {
+  const { keys, policies, policyKeys, leases } = plan
+  // See docs/resilience.md: a tenth of the smallest limit is leased at the most.
+  const tenth = Math.floor(Math.min(...policies.map(({ limit }) => limit)) / 10)
+  const leased = leases === undefined ? 0 : members.length * Math.min(leases.units, tenth)
+  const made = (place: number, who: string, of: readonly string[]): Counter => {
+    const policy = policies[place] as Policy
+    return new Counter({ who, policy, place, keys: of, members, options, leased })
+  }
+  const ofAll = policyKeys.map((who, place) => (who === undefined ? who : made(place, who, keys)))
+  return new Map(keys.map((key) => [key, policies.map((_, i) => ofAll[i] ?? made(i, key, [key]))]))
+}

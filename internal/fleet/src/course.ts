@@ -1,0 +1,45 @@
+// The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
+// any more.
+
+import { checkCounted, checkFollowed, checkStats } from './checks.js'
+import { type Fleet, SECOND_US } from './fleet.js'
+import { keepChanging } from './live-limits.js'
+import type { Terms } from './story.js'
+import { introduce, keepAsking } from './traffic.js'
+
+/** Before anything goes wrong, and after all is well again. */
+const BEFORE_US = 3 * SECOND_US
+const AFTER_US = 9 * SECOND_US
+/** How long requests come, about. */
+export const TOLD_US: number = BEFORE_US + 2 * SECOND_US + AFTER_US
+
+/** What goes wrong in a story, and what holds then. */
+export interface Scenario extends Terms {
+  /** Lets it happen for about `us`, and repairs it. */
+  readonly goWrong: (fleet: Fleet, us: number) => Promise<void>
+}
+
+/** The whole story. */
+export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Promise<void> {
+  const { world } = fleet
+  // The first decisions of a process wait until it is connected.
+  await world.runFor(SECOND_US)
+  introduce(fleet)
+  const stopAsking = keepAsking(fleet)
+  const stopChanging = keepChanging(fleet)
+  await world.runFor(BEFORE_US)
+  fleet.tell('something goes wrong')
+  await goWrong(fleet, fleet.options.faultMs * 1_000)
+  fleet.tell('all is well')
+  await world.runFor(AFTER_US - 2 * SECOND_US)
+  // What is set holds 1.5 s later.
+  stopChanging()
+  await world.runFor(2 * SECOND_US)
+  stopAsking()
+  await world.runFor(SECOND_US)
+  await checkCounted(fleet)
+  checkStats(fleet)
+  checkFollowed(fleet)
+  for (const member of fleet.staying) fleet.leave(member)
+  await world.runFor(2 * SECOND_US)
+}

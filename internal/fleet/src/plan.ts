@@ -1,0 +1,48 @@
+// What the processes of a story have in common, as its options say: what limits them, and what is
+// made of their stores.
+
+import type { Policy } from '../../../packages/core/src/index.js'
+import type { LeaseOptions } from '../../../packages/core/src/layers/leases.js'
+import type { StoryOptions } from './choices.js'
+import { flowsOf, makersOf } from './policies.js'
+import type { Terms } from './story.js'
+
+export interface Plan {
+  /** Of one decision. */
+  readonly policies: readonly Policy[]
+  /** Of each policy the key that it limits in place of the request's. */
+  readonly policyKeys: readonly (string | undefined)[]
+  /** Classes, with the part of a limit that each leaves to others. */
+  readonly reserve: Readonly<Record<string, number>> | undefined
+  readonly keys: readonly string[]
+  readonly leases: LeaseOptions | undefined
+  /** How many keys a process remembers, where it sees many more; else all. */
+  readonly maxLocalKeys: number | undefined
+  /** Where the limit changes while the story runs: the policy, of another limit. */
+  readonly live: ((limit: number) => Policy) | undefined
+}
+
+export function planOf(options: StoryOptions, { isExact, isOnCluster }: Terms): Plan {
+  const { kind, policies: count, algorithm, limit, batch, leaseUnits: units, holdMs } = options
+  const isLive = options.live && kind === 'plain' && isExact === true
+  const makers =
+    kind === 'flows' ? flowsOf(count, options.refillMs) : makersOf(algorithm, isLive ? 1 : count)
+  const isShared = options.shared && makers.length > 1
+  const last = makers.length - 1
+  return {
+    policies: makers.map((make) => make(limit)),
+    policyKeys: makers.map((_, i) => (isShared && i === last ? 'all' : undefined)),
+    reserve: batch > 0 && !isLive ? { normal: 0.2, batch: batch / 100 } : undefined,
+    // In a Cluster more of them, so that some share a slot, and some a shard that stays well.
+    keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) => `user-${i}`),
+    leases: kind === 'hot' ? { units, holdMs } : undefined,
+    // The fewest that the option allows.
+    maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
+    live: isLive ? makers[0] : undefined,
+  }
+}
+
+/** About how many units a request asks for. */
+export function meanUnits({ weighted, mostUnits, upTo }: StoryOptions): number {
+  return 1 + ((weighted + upTo) / 100) * Math.max(0, mostUnits / 2 - 1)
+}

@@ -1,0 +1,70 @@
+// The policies of stories.
+
+import {
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../packages/core/src/index.js'
+
+/** Longer than any story, so that whatever was admitted still counts. */
+const WINDOW = '1h'
+/** A bucket is full again after so long: in a story not even a unit flows back. */
+const FULL = '40d'
+
+type Make = (limit: number, name: string) => Policy
+
+export type StoryAlgorithm =
+  | 'token-bucket'
+  | 'gcra'
+  | 'leaky-bucket'
+  | 'fixed-window'
+  | 'aligned-window'
+  | 'calendar-window'
+  | 'sliding-window'
+  | 'sliding-counter'
+  | 'sliding-log'
+
+/** Of any limit, on one time scale. */
+const MAKERS: Readonly<Record<StoryAlgorithm, Make>> = {
+  'token-bucket': (limit, name) =>
+    tokenBucket({ name, capacity: limit, refill: limit, every: FULL }),
+  gcra: (limit, name) => gcra({ name, burst: limit, limit, period: FULL }),
+  'leaky-bucket': (limit, name) => leakyBucket({ name, capacity: limit, leak: limit, every: FULL }),
+  'fixed-window': (limit, name) => fixedWindow({ name, limit, window: WINDOW }),
+  'aligned-window': (limit, name) => fixedWindow({ name, limit, window: WINDOW, aligned: true }),
+  'calendar-window': (limit, name) =>
+    fixedWindow({ name, limit, window: 'month', timeZone: 'America/New_York' }),
+  'sliding-window': (limit, name) => slidingWindow({ name, limit, window: WINDOW }),
+  'sliding-counter': (limit, name) => slidingCounter({ name, limit, window: WINDOW }),
+  'sliding-log': (limit, name) => slidingLog({ name, limit, window: WINDOW }),
+}
+
+export const ALGORITHMS: readonly StoryAlgorithm[] = Object.keys(MAKERS) as StoryAlgorithm[]
+
+/** Of several policies the others have a limit of about that of the first. */
+const PARTS = [1, 0.85, 1.2]
+
+/** Makes the policies of a decision, of which the first has the algorithm that is named. */
+export function makersOf(
+  algorithm: StoryAlgorithm,
+  count: number,
+): readonly ((limit: number) => Policy)[] {
+  return Array.from({ length: count }, (_, i) => {
+    const own = ALGORITHMS[(ALGORITHMS.indexOf(algorithm) + 2 * i) % ALGORITHMS.length]
+    const part = PARTS[i % PARTS.length] as number
+    // One name is of one algorithm, in all stories.
+    return (limit) => MAKERS[own as StoryAlgorithm](Math.ceil(part * limit), `${own}-${i}`)
+  })
+}
+
+/** Makes buckets that are full again while a story runs. */
+export function flowsOf(count: number, refillMs: number): readonly ((limit: number) => Policy)[] {
+  return Array.from({ length: count }, (_, i) => (limit) => {
+    return tokenBucket({ name: `flow-${i}`, capacity: limit, refill: limit, every: refillMs })
+  })
+}

@@ -1,0 +1,64 @@
+// Processes wait for a turn, and some leave before it comes.
+
+import type { WaitDecision } from '../../../packages/core/src/index.js'
+import { askFor } from './asked.js'
+import type { Fleet } from './fleet.js'
+import { DEADLINE_MS, type Member, type Waiter } from './member.js'
+
+const LONGEST_MS = 2_000
+
+export function wait(fleet: Fleet, member: Member, key: string): void {
+  const { host, limiter, waits } = member
+  const { random, time } = host
+  const { policies } = fleet.plan
+  const least = Math.min(...policies.map(({ limit }) => limit))
+  const cost = random.chance(fleet.options.weighted / 100)
+    ? random.whole(1, Math.min(least, fleet.options.mostUnits))
+    : 1
+  const timeoutMs = random.whole(1, LONGEST_MS)
+  const leaves = random.chance(0.2) ? new AbortController() : undefined
+  const before = waits.get(key) ?? []
+  waits.set(key, before)
+  const self: Waiter = { isOvertaken: false }
+  // Elsewhere than at a turn of a bucket there is a call more, and one for each change of the cost.
+  const isReserved = policies.length === 1 && policies[0]?.kernel?.traits.drains === true
+  const calls = isReserved ? 1 : 2 + before.length
+  before.push(self)
+  if (leaves !== undefined)
+    host.run(random.whole(0, 1_000 * LONGEST_MS), () => leaves.abort('it leaves'))
+  const askedMs = time.nowMs()
+  const costs = policies.map(() => cost)
+  const none = policies.map(() => 0)
+  askFor<WaitDecision>(fleet, member, {
+    key,
+    costs,
+    mostMs: timeoutMs + calls * DEADLINE_MS,
+    call: () => limiter.wait(key, { cost, timeout: timeoutMs, signal: leaves?.signal }),
+    granted({ allowed, source, waitedMs }) {
+      // What is free at once may overtake a call that is sent again, as its script is not loaded.
+      const hasWaited = !isReserved || waitedMs > DEADLINE_MS
+      leave(before, self, allowed && source === 'store' && hasWaited)
+      fleet.must(!self.isOvertaken, `${host.name} ${key}: a turn overtakes another one`)
+      const isSoFar = waitedMs <= time.nowMs() - askedMs + 1
+      fleet.must(isSoFar, `${host.name} ${key} waited for ${waitedMs} ms, and less has passed`)
+      return allowed ? costs : none
+    },
+    failed(error) {
+      leave(before, self, false)
+      const isClosed = (error as { readonly code?: string }).code === 'WEIR_CLOSED'
+      const isRight = error === 'it leaves' || (isClosed && member.hasLeft)
+      fleet.must(isRight, `${host.name} rejected a wait: ${error}`)
+    },
+  })
+}
+
+/**
+ * A waiter is answered. Where Redis gives it its turn, no other one may still get one from Redis
+ * that asked before. (One whose call fails is decided later than those who find the breaker open.)
+ */
+function leave(waiters: Waiter[], self: Waiter, isTurn: boolean): void {
+  const place = waiters.indexOf(self)
+  waiters.splice(place, 1)
+  if (isTurn) for (const earlier of waiters.slice(0, place)) earlier.isOvertaken = true
+  else self.isOvertaken = false
+}
