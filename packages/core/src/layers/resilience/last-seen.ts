@@ -251,13 +251,14 @@ type Sign = (
 const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
   // A settlement takes of some policies, and gives back of others.
-  if (cost <= 0) return false
+  if (cost < 0) return false
   if (traits?.drains) return earlierUs > 0
   // What leaves nothing and was not judged may exceed the limit by an unknown amount.
   if (!traitsOf(mode).judges && remaining === 0) return false
   // What is reconciled may no longer count.
   const took = mode === 'reconcile' ? 0 : granted * cost
-  if (took > 0 && limit - remaining === took) return true
+  // A request that takes nothing of this policy shows that nothing of it is in use.
+  if ((took > 0 || cost === 0) && limit - remaining === took) return true
   return traits?.hasOneEnd === true && remaining > remained - took
 }
 

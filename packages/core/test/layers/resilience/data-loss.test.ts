@@ -67,6 +67,30 @@ describe('what was last seen', () => {
     )
   })
 
+  const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
+  const log = slidingLog({ limit: 10, window: '1m' })
+
+  test.each([
+    ['a window', window],
+    ['a bucket', bucket],
+    ['a log', log],
+  ])('tells a loss of %s of which the request takes nothing', (_, other) => {
+    const policySet = makePolicySet('two', [window, other])
+    const target = { policySet, key: 'k' }
+    const result = (costs: number[], ms: number, left: [number, number], resetMs: number) => {
+      const readings = left.map((each, i) => {
+        return { left: each, waitMs: 0, resetUs: i === 0 || each < 10 ? resetMs * 1_000 : 0 }
+      })
+      const request: StoreRequest = { mode: 'consume', target, costs, count: 1 }
+      return resultOf(request, 1, START_US + ms * 1_000, readings)
+    }
+    const seen = new LastSeen(2, 100_000)
+    expect(seen.note(target, result([1, 4], 0, [9, 6], 60_000), 'consume')).toBe(undefined)
+    expect(seen.note(target, result([1, 0], 100, [8, 6], 59_900), 'consume')).toBe(undefined)
+    const lost = seen.note(target, result([1, 0], 200, [7, 10], 59_800), 'consume')
+    expect(lost?.remaining).toEqual([8, 6])
+  })
+
   test('was forgotten when a refund found that the key was lost', () => {
     const seen = new LastSeen(1, 100_000)
     seen.note(targetOf('k'), seenAt(4, 0, 60_000), 'consume')
