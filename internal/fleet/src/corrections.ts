@@ -74,8 +74,9 @@ function spend(fleet: Fleet, charged: Charge, back: Units): boolean {
   if (charged.isSpent) return false
   charged.isSpent = true
   fleet.countersOf(charged.key).forEach((counter, i) => {
-    // What was charged before a reset is not there any more.
-    if (counter.resets === charged.resets[i]) counter.giveBack(back[i] as number)
+    // What was charged before a reset is not given back, unless the clock says that it was after.
+    const isThere = counter.resets === charged.resets[i] || fleet.isSetBack
+    if (isThere) counter.giveBack(back[i] as number)
   })
   return true
 }

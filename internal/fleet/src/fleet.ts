@@ -47,6 +47,8 @@ export class Fleet {
   readonly broken: string[] = []
   /** How long a process pauses between its requests, on average. */
   readonly gapUs: number
+  /** The clock of Redis was set back. */
+  isSetBack = false
   /** By how much the clock of Redis was set forward, all in all. */
   forwardUs = 0
   requests = 0
@@ -140,7 +142,10 @@ export class Fleet {
   setClock(aheadUs: number): void {
     const { redis } = this.machine
     this.forwardUs += Math.max(0, aheadUs - redis.aheadUs)
-    if (aheadUs < redis.aheadUs) for (const counter of this.counters) counter.stepBack()
+    if (aheadUs < redis.aheadUs) {
+      this.isSetBack = true
+      for (const counter of this.counters) counter.stepBack()
+    }
     redis.aheadUs = aheadUs
     this.tell(`the clock of Redis is ${(aheadUs / SECOND_US).toFixed(3)} s ahead`)
   }

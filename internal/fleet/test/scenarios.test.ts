@@ -58,6 +58,27 @@ const FOUND: readonly FoundStory[] = [
       hashTags: 0,
     },
   },
+  // A request that took nothing of a policy hid that its counter was lost.
+  {
+    found: 'all, policy 1: 29 passed, 28 may',
+    seed: 26643,
+    scenario: 'restart, empty',
+    options: {
+      processes: 2,
+      limit: 30,
+      keys: 2,
+      algorithm: 'fixed-window',
+      denyCache: false,
+      demand: 3.93,
+      mostAtOnce: 1,
+      faultMs: 1000,
+      faults: 1,
+      policies: 2,
+      shared: true,
+      batch: 1,
+      mostUnits: 1,
+    },
+  },
   // Faults that sabotage.mjs puts in: 4, 9 and 6.
   {
     found: 'user-0: 4 admitted, 3 may be',
