@@ -84,7 +84,7 @@ export function optionsOf(
     hashTags: random.pick([0, 2, 2, 16]),
   }
   const requests = requestsOf(random, plain.limit)
-  const drawn: StoryOptions = { ...plain, ...requests, ...kindOf(random, least, plain) }
+  const drawn: StoryOptions = { ...plain, ...requests, ...kindOf(random, least, plain, given.kind) }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound: what is not given makes room for what is.
   return given.limit === undefined
@@ -123,18 +123,19 @@ function requestsOf(random: Random, limit: number) {
 
 type OfKind = Pick<StoryOptions, 'kind' | 'refillMs' | 'leaseUnits' | 'holdMs'>
 
-/** Some stories are of a kind of their own, with numbers that show it. */
+/** Some stories are of a kind of their own, with numbers that show it, unless `plain` is given. */
 function kindOf(
   random: Random,
   least: number,
   { processes, demand }: Pick<StoryOptions, 'processes' | 'demand'>,
+  given: StoryOptions['kind'] | undefined,
 ): OfKind & Partial<StoryOptions> {
   const numbers = {
     refillMs: random.whole(2_000, 8_000),
     leaseUnits: random.whole(2, 100),
     holdMs: random.whole(200, 1_000),
   }
-  const chance = random.next()
+  const chance = given === 'plain' ? 1 : random.next()
   const few = Math.max(2, least)
   if (chance < 0.1)
     return {
