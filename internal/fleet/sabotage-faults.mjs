@@ -263,4 +263,23 @@ export const FAULTS = [
     '    const slot = nodes.slotOf(target)\n',
     '    const slot = Math.min(nodes.slotOf(target), 1)\n',
   ],
+  [
+    'a request does not wait until what was admitted before it is counted',
+    `${RESILIENCE}/resilience.ts`,
+    "    if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return\n",
+    '',
+  ],
+  [
+    'what was admitted under a long key is not counted',
+    `${RESILIENCE}/ledger.ts`,
+    '    if (granted === 0 || !changes) return\n',
+    "    if (granted === 0 || !changes || target.key.startsWith('#')) return\n",
+  ],
+  [
+    'what a policy for outages admitted is over at once',
+    `${RESILIENCE}/fallback.ts`,
+    "    typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),",
+    "    typeof each[i] === 'object' ? result.nowUs : (result.untilUs[i] as number),",
+    'own policy',
+  ],
 ]

@@ -13,6 +13,8 @@ export interface StoryOptions {
   readonly processes: number
   readonly limit: number
   readonly keys: number
+  /** How long their names are, at the least. Of long ones Redis has a hash. */
+  readonly keyLength: number
   /** Of the first policy. */
   readonly algorithm: StoryAlgorithm
   readonly denyCache: boolean
@@ -33,6 +35,8 @@ export interface StoryOptions {
   readonly kind: (typeof KINDS)[number]
   /** Of one decision. */
   readonly policies: number
+  /** Of a policy by which each process decides in an outage; 0: there is none. */
+  readonly ownLimit: number
   /** Of several policies the last one is for all keys together. */
   readonly shared: boolean
   /** Processes are counted by their heartbeats; else they are told how many they are. */
@@ -82,6 +86,7 @@ export function optionsOf(
     faults: random.whole(1, 8),
     masters: random.whole(2, 4),
     hashTags: random.pick([0, 2, 2, 16]),
+    keyLength: random.chance(0.1) ? random.pick([200, 257, 1_100]) : 0,
   }
   const requests = requestsOf(random, plain.limit)
   const drawn: StoryOptions = { ...plain, ...requests, ...kindOf(random, least, plain, given.kind) }
@@ -105,6 +110,7 @@ function requestsOf(random: Random, limit: number) {
     random.chance(stories) ? random.whole(1, most) : 0
   return {
     policies: random.chance(0.7) ? 1 : random.whole(2, 3),
+    ownLimit: 0,
     shared: random.chance(0.3),
     counted: random.chance(0.25),
     live: random.chance(0.5),
@@ -172,6 +178,8 @@ export function smallestOptions(least: number): StoryOptions {
   return {
     processes: least,
     keys: 1,
+    keyLength: 0,
+    ownLimit: 0,
     faults: 1,
     demand: 0.4,
     limit: least,

@@ -6,6 +6,7 @@ import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 import type { Plan } from './plan.js'
+import { type NamesInRedis, namesInRedis } from './redis/names.js'
 import type { Story } from './story.js'
 
 /** Longer than any story. */
@@ -29,6 +30,7 @@ export interface CounterOptions {
 
 export class Counter {
   readonly who: string
+  readonly #names: NamesInRedis
   readonly policy: Policy
   /** The largest that it has had. */
   limit: number
@@ -68,6 +70,7 @@ export class Counter {
 
   constructor({ who, policy, place, keys, members, options, leased }: CounterOptions) {
     this.who = who
+    this.#names = namesInRedis(who)
     this.policy = policy
     this.limit = policy.limit
     this.place = place
@@ -103,7 +106,8 @@ export class Counter {
 
   /** Whether this is the name of it, or of a mark of it, in Redis. */
   isKey(name: string): boolean {
-    const isWho = name.includes(`{${this.who}}`) || name.includes(`:${this.who}:`)
+    const { tag, part } = this.#names
+    const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
     return isWho && name.includes(`:${this.policy.name}:`)
   }
 
@@ -187,13 +191,14 @@ export class Counter {
       limit: this.limit,
       unseen: this.#unseen,
       inFlight: this.#inFlightWhenAway,
-      inFlightAtLoss: this.#mostInFlight,
+      mostInFlight: this.#mostInFlight,
       losses: this.#losses,
       behind: this.#behind,
       noticed: this.#members.map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
       areRanked: !this.#options.counted,
       mayNotRestore:
         this.refunds + this.resets + this.#leased > 0 || this.#options.kind === 'crowded',
+      ownLimit: this.#options.ownLimit,
     }
   }
 

@@ -5,12 +5,13 @@ import { CALL_MODES, type CallMode } from '../../../packages/core/src/algorithms
 import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
 import type { Decision } from '../../../packages/core/src/limiter/decision.js'
 import type { LiveChange } from '../../../packages/core/src/live/types.js'
-import { optionsOf, PLAIN, type StoryOptions } from './choices.js'
+import { optionsOf, type StoryOptions } from './choices.js'
 import { type Counter, countersOf } from './counter.js'
 import { Member } from './member.js'
 import type { Machine } from './network/machine.js'
 import { meanUnits, type Plan, planOf } from './plan.js'
 import type { KeyedRequest } from './redis/driver-script.js'
+import { namesInRedis } from './redis/names.js'
 import { oneServer, type Servers, severalMasters } from './servers.js'
 import type { Terms } from './story.js'
 import { World } from './world/world.js'
@@ -60,6 +61,8 @@ export class Fleet {
   /** Whether Redis has ever forgotten keys. */
   #isLossy = false
   readonly #countersOf: ReadonlyMap<string, readonly Counter[]>
+  /** By the names of the key in Redis. */
+  readonly #countersByName: ReadonlyMap<string, readonly Counter[]>
 
   /**
    * @param us how long requests will come
@@ -71,7 +74,7 @@ export class Fleet {
     const { random } = world
     this.world = world
     this.terms = terms
-    const options = optionsOf(seed, terms.least, terms.isPlain ? { ...PLAIN, ...given } : given)
+    const options = optionsOf(seed, terms.least, { ...terms.options, ...given })
     const { processes: count, limit, demand, masters } = options
     const plan = planOf(options, terms)
     this.options = options
@@ -97,6 +100,11 @@ export class Fleet {
       })
     })
     this.#countersOf = countersOf(options, plan, this.members)
+    this.#countersByName = new Map(
+      [...this.#countersOf].flatMap(([key, all]) => {
+        return Object.values(namesInRedis(key)).map((name) => [name, all] as const)
+      }),
+    )
     this.counters = [...new Set([...this.#countersOf.values()].flat())]
     for (const machine of this.servers.machines)
       machine.redis.decided = (...decided) => this.#decided(machine.serving, ...decided)
@@ -167,11 +175,16 @@ export class Fleet {
     if (holds) return
     this.tell(`BROKEN ${what}`)
     this.world.history.broke()
-    if (this.broken.length < REPORTED) this.broken.push(`${this.#at} ${what}`)
+    if (this.broken.length < REPORTED) this.broken.push(`${this.#at} ${this.#short(what)}`)
   }
 
   tell(what: string): void {
-    this.world.history.add(`${this.#at} ${what}`)
+    this.world.history.add(`${this.#at} ${this.#short(what)}`)
+  }
+
+  /** Without what only makes keys long. */
+  #short(what: string): string {
+    return this.options.keyLength > 0 ? what.replace(/-{9,}/g, '') : what
   }
 
   /** Redis has forgotten all keys. */
@@ -209,7 +222,7 @@ export class Fleet {
     const [tag = '', rest = ''] = key.slice(key.indexOf('{') + 1).split('}')
     // Where keys share tags, the tag does not tell who is limited.
     const who = this.hashTags === undefined ? tag : (rest.split(':')[3] ?? '')
-    return this.#countersOf.get(who) ?? this.#countersOf.get(this.keys[0] as string) ?? []
+    return this.#countersByName.get(who) ?? this.#countersOf.get(this.keys[0] as string) ?? []
   }
 
   /** Seconds since the world began. */

@@ -83,7 +83,7 @@ export class Member {
   constructor(world: World, servers: Servers, given: MemberOptions) {
     const { rank, plan, latency, rate, changed } = given
     const { processes: count, denyCache, counted } = given.options
-    const { policies, policyKeys, reserve, leases, maxLocalKeys } = plan
+    const { policies, policyKeys, reserve, leases, maxLocalKeys, whenUnavailable } = plan
     this.rank = rank
     this.host = new Host(world, `p${rank}`, rate)
     const none = () => policies.map(() => 0)
@@ -105,7 +105,14 @@ export class Member {
       this.limits = livePoliciesIn(time, this.store, { name: 'fleet', defaults, onChange })
     }
     const policy = this.limits?.policy('plan') ?? uses
-    const limiting = { name: 'fleet', store: this.store, policy, reserve, shared: true }
+    const limiting = {
+      name: 'fleet',
+      store: this.store,
+      policy,
+      reserve,
+      whenUnavailable,
+      shared: true,
+    }
     this.limiter = new RateLimiter(inTime(time, limiting))
   }
 

@@ -1,7 +1,7 @@
 // What the processes of a story have in common, as its options say: what limits them, and what is
 // made of their stores.
 
-import type { Policy } from '../../../packages/core/src/index.js'
+import { fixedWindow, type Policy } from '../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../packages/core/src/layers/leases.js'
 import type { StoryOptions } from './choices.js'
 import { flowsOf, makersOf } from './policies.js'
@@ -15,6 +15,8 @@ export interface Plan {
   /** Classes, with the part of a limit that each leaves to others. */
   readonly reserve: Readonly<Record<string, number>> | undefined
   readonly keys: readonly string[]
+  /** By which each process decides in an outage. */
+  readonly whenUnavailable: Policy | 'local'
   readonly leases: LeaseOptions | undefined
   /** How many keys a process remembers, where it sees many more; else all. */
   readonly maxLocalKeys: number | undefined
@@ -23,7 +25,16 @@ export interface Plan {
 }
 
 export function planOf(options: StoryOptions, { isExact, isOnCluster }: Terms): Plan {
-  const { kind, policies: count, algorithm, limit, batch, leaseUnits: units, holdMs } = options
+  const {
+    kind,
+    policies: count,
+    algorithm,
+    limit,
+    batch,
+    leaseUnits: units,
+    holdMs,
+    ownLimit,
+  } = options
   const isLive = options.live && kind === 'plain' && isExact === true
   const makers =
     kind === 'flows' ? flowsOf(count, options.refillMs) : makersOf(algorithm, isLive ? 1 : count)
@@ -34,7 +45,10 @@ export function planOf(options: StoryOptions, { isExact, isOnCluster }: Terms): 
     policyKeys: makers.map((_, i) => (isShared && i === last ? 'all' : undefined)),
     reserve: batch > 0 && !isLive ? { normal: 0.2, batch: batch / 100 } : undefined,
     // In a Cluster more of them, so that some share a slot, and some a shard that stays well.
-    keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) => `user-${i}`),
+    keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) =>
+      `user-${i}`.padEnd(options.keyLength, '-'),
+    ),
+    whenUnavailable: ownLimit > 0 ? fixedWindow({ limit: ownLimit, window: '1h' }) : 'local',
     leases: kind === 'hot' ? { units, holdMs } : undefined,
     // The fewest that the option allows.
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,

@@ -4,6 +4,7 @@ import { type StoryOptions, smallestOptions } from './choices.js'
 import { type Scenario, TOLD_US, tellStory } from './course.js'
 import { Fleet, MOST_AHEAD_US, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
+import { ALONE_SCENARIOS, type AloneScenarioName } from './scenarios/alone.js'
 import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
 import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
 import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
@@ -22,6 +23,7 @@ export type ScenarioName =
   | 'leaves'
   | 'clock steps'
   | 'forgets'
+  | AloneScenarioName
   | ReplicaScenarioName
   | ClusterScenarioName
 
@@ -164,6 +166,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet) => nowAndThen(fleet, () => fleet.forget()),
   },
 
+  ...ALONE_SCENARIOS,
   ...REPLICA_SCENARIOS,
   ...CLUSTER_SCENARIOS,
 }

@@ -6,11 +6,13 @@ import {
   localQuotas,
   lossSeenByOtherFirst,
   lossSeenFirst,
+  ownPolicyInOutage,
   partialOutage,
   returnOfProcesses,
   staleView,
   wholeOutage,
 } from './bounds.js'
+import type { StoryOptions } from './choices.js'
 
 export interface Story {
   readonly limit: number
@@ -21,8 +23,9 @@ export interface Story {
   readonly noticed: readonly boolean[]
   /** Requests in flight when processes lost Redis. */
   readonly inFlight: number
-  /** Requests in flight when a loss of the key showed, at the most. */
-  readonly inFlightAtLoss: number
+  /** The most units of requests in flight at any moment, such as when a loss of the key showed, or
+   *  a breaker opened. */
+  readonly mostInFlight: number
   /** For each time that Redis forgot the key, the units that the first process to ask had not
    *  seen. */
   readonly losses: readonly number[]
@@ -33,6 +36,8 @@ export interface Story {
   /** Whether a lost key may not be restored, as something was given back, or nobody remembers
    *  it. */
   readonly mayNotRestore: boolean
+  /** The limit of the policy by which each process decides in an outage; 0: there is none. */
+  readonly ownLimit: number
 }
 
 /** What may be admitted of a key. */
@@ -44,8 +49,8 @@ export interface Terms {
   readonly least: number
   /** The processes count in a Cluster. */
   readonly isOnCluster?: true
-  /** All requests are plain, as its bound is for those. */
-  readonly isPlain?: true
+  /** In place of what the seed says: such as plain requests, where its bound is for those. */
+  readonly options?: Partial<StoryOptions>
   readonly bound: Bound
   /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
    *  bound. */
@@ -84,6 +89,13 @@ export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
   return returnOfProcesses(limit, localQuotas(limit, unseen.length).slice(0, -1))
 }
 
+/** A process that has no others loses Redis, now and then. */
+export const whenOneIsAway: Bound = ({ limit, mostInFlight }) => wholeOutage(limit, mostInFlight)
+
+/** All processes lose Redis, and each decides by a policy of its own. */
+export const whenEachIsAlone: Bound = ({ limit, unseen, ownLimit }) =>
+  limit + ownPolicyInOutage(ownLimit, unseen.length)
+
 /** Some processes cannot reach Redis, and the others can. */
 export const whenSomeAreAway: Bound = ({ limit, unseen, areRanked }) => {
   const quotas = localQuotas(limit, unseen.length)
@@ -94,10 +106,10 @@ export const whenSomeAreAway: Bound = ({ limit, unseen, areRanked }) => {
 }
 
 /** Redis forgets the key, once or more often. After a refund it is not restored. */
-export const whenKeysAreLost: Bound = ({ limit, losses, inFlightAtLoss, mayNotRestore }) =>
+export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRestore }) =>
   mayNotRestore
     ? lossSeenByOtherFirst(limit, losses.length)
-    : lossSeenFirst(limit, losses.length, inFlightAtLoss, sum(losses))
+    : lossSeenFirst(limit, losses.length, mostInFlight, sum(losses))
 
 /** A replica takes over that lags: its lag, and what was admitted within it, as if in a second. */
 export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>

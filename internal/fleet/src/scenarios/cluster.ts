@@ -1,11 +1,13 @@
 // A Cluster: one of its shards fails, or slots get another master while they are in use.
 
+import { nameOfKey } from '../../../../packages/core/src/base/key-name.js'
 import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
 import {
   hashTagOf,
   keyFormat,
   spreadHashTags,
 } from '../../../../packages/core/src/redis/transport/keys.js'
+import { PLAIN } from '../choices.js'
 import type { Counter } from '../counter.js'
 import type { Scenario } from '../course.js'
 import type { Fleet } from '../fleet.js'
@@ -44,7 +46,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   cluster: {
     least: 1,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenWell,
     countsAll: true,
     isAway: true,
@@ -58,7 +60,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, resharding': {
     least: 1,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenWell,
     countsAll: true,
     isAway: true,
@@ -69,7 +71,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, hand-over': {
     least: 1,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenWell,
     countsAll: true,
     isAway: true,
@@ -85,7 +87,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, frozen': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenAllAreAway,
     countsAll: true,
     isAway: true,
@@ -101,7 +103,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, down': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenAllAreAway,
     countsAll: true,
     isAway: true,
@@ -117,7 +119,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, replica': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
     isAway: true,
@@ -138,7 +140,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, there and back': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenBoth(whenAllAreAway, whenBackWithoutCeiling),
     countsAll: true,
     isAway: true,
@@ -153,7 +155,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, evicts': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenKeysAreLost,
     countsAll: false,
     isAway: true,
@@ -164,7 +166,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, partition': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenSomeAreAway,
     countsAll: true,
     isAway: true,
@@ -175,7 +177,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   'cluster, resets': {
     least: 2,
     isOnCluster: true,
-    isPlain: true,
+    options: PLAIN,
     bound: whenSomeAreAway,
     countsAll: true,
     isAway: true,
@@ -201,7 +203,7 @@ function countersOn(fleet: Fleet, master: NodeMachine): Counter[] {
 
 function slotOfCounter({ hashTags }: Fleet, { who }: Counter): number {
   const tags = hashTags === undefined ? undefined : spreadHashTags(hashTags)
-  return slotOf(hashTagOf(keyFormat('weir', tags), who))
+  return slotOf(hashTagOf(keyFormat('weir', tags), nameOfKey(who)))
 }
 
 /** All processes lose the keys of a shard, and only those. */

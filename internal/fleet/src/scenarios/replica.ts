@@ -1,5 +1,6 @@
 // One server: a replica takes over from it, and keys are evicted.
 
+import { PLAIN } from '../choices.js'
 import type { Counter } from '../counter.js'
 import type { Scenario } from '../course.js'
 import type { Fleet } from '../fleet.js'
@@ -17,7 +18,7 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   /** Redis goes down, and a replica that lags takes its place, at the same address. */
   replica: {
     least: 2,
-    isPlain: true,
+    options: PLAIN,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
     isAway: true,
@@ -31,7 +32,7 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   /** Redis evicts keys by chance. */
   evicts: {
     least: 2,
-    isPlain: true,
+    options: PLAIN,
     bound: whenKeysAreLost,
     countsAll: false,
     isAway: false,

@@ -1,0 +1,59 @@
+// Processes that have no others, or take no account of them.
+
+import { PLAIN } from '../choices.js'
+import type { Scenario } from '../course.js'
+import type { Member } from '../member.js'
+import { whenEachIsAlone, whenOneIsAway, whenWell } from '../story.js'
+import { forWays, nowAndThen, restart } from './steps.js'
+
+export type AloneScenarioName = 'blips' | 'alone' | 'own policy'
+
+const ONE = { ...PLAIN, processes: 1, weighted: 50 }
+
+export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
+  /** The connection of the only process breaks: nothing is in flight then. */
+  blips: {
+    least: 1,
+    options: ONE,
+    bound: whenWell,
+    countsAll: true,
+    isAway: true,
+    goWrong: (fleet) =>
+      nowAndThen(fleet, () => {
+        fleet.lose([0])
+        for (const { connection } of fleet.members) connection.reset()
+      }),
+  },
+
+  /** The only process, its network or Redis stops for a while. */
+  alone: {
+    least: 1,
+    options: ONE,
+    bound: whenOneIsAway,
+    countsAll: true,
+    isAway: true,
+    goWrong: (fleet) =>
+      nowAndThen(fleet, () => {
+        const { members, machine, world } = fleet
+        fleet.lose([0])
+        const forUs = world.random.whole(1_000, 400_000)
+        const what = world.random.whole(0, 2)
+        if (what === 0) (members[0] as Member).host.pause(forUs)
+        else if (what === 1) machine.freeze(forUs)
+        else {
+          forWays(fleet, 0, (way) => way.cut())
+          world.after(forUs, () => forWays(fleet, 0, (way) => way.heal()))
+        }
+      }),
+  },
+
+  /** Redis restarts, and until then each process decides by a policy of its own. */
+  'own policy': {
+    least: 1,
+    options: { ...PLAIN, ownLimit: 5 },
+    bound: whenEachIsAlone,
+    countsAll: true,
+    isAway: true,
+    goWrong: (fleet, us) => restart(fleet, us),
+  },
+}
