@@ -176,6 +176,7 @@ export const FAULTS = [
     'layers/leases.ts',
     '  const { units, holdMs, time, clock, mayTake } = options\n',
     '  const { units, time, clock, mayTake } = options\n  const holdMs = 3 * options.holdMs\n',
+    'well',
   ],
   [
     'a lease that ends gives back what was spent of it',
@@ -268,6 +269,7 @@ export const FAULTS = [
     `${RESILIENCE}/resilience.ts`,
     "    if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return\n",
     '',
+    'blips',
   ],
   [
     'what was admitted under a long key is not counted',
