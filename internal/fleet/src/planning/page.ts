@@ -172,7 +172,7 @@ function inputsText(
     ['process: a call', us(client.callUs)],
     ['process: each key of a call', us(client.keyUs)],
     ['process: each decision', us(client.decisionUs)],
-    ['one way between two processes on loopback', us(wayUs)],
+    ['one way between two processes on loopback, in addition', us(wayUs)],
   ]
   return [
     `Measured on ${on.cores} cores with Node ${on.node} and Redis ${on.redis}, in microseconds of CPU:`,
