@@ -284,4 +284,11 @@ export const FAULTS = [
     "    typeof each[i] === 'object' ? result.nowUs : (result.untilUs[i] as number),",
     'own policy',
   ],
+  [
+    'nothing is counted in the background',
+    `${RESILIENCE}/recovery.ts`,
+    '    this.#plan(guard, this.#options.time.random() * SPREAD_MS)\n',
+    '',
+  ],
+  ['a node stays half-open', `${RESILIENCE}/recovery.ts`, '      guard.breaker.close()\n', ''],
 ]

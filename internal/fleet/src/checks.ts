@@ -113,6 +113,17 @@ function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void
   fleet.must(remaining >= limit - inUse - slack, `${what}: more was charged`)
 }
 
+/** Each process has noticed that all is well, and counted in Redis what it admitted without it. */
+export function checkRecovered(fleet: Fleet): void {
+  for (const { host, store } of fleet.staying) {
+    const { state, localKeys } = store.health()
+    // It may not have asked for anything.
+    const isWell = state === 'closed' || state === 'never-connected'
+    fleet.must(isWell, `${host.name}: its store is ${state} at the end`)
+    fleet.must(localKeys === 0, `${host.name}: ${localKeys} keys are not counted at the end`)
+  }
+}
+
 /** Each process has answered all calls, and counted its own decisions and what they took. */
 export function checkStats(fleet: Fleet): void {
   for (const { limiter, host, decisions, counted, pending } of fleet.staying) {

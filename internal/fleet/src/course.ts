@@ -1,7 +1,7 @@
 // The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
 // any more.
 
-import { checkCounted, checkFollowed, checkStats } from './checks.js'
+import { checkCounted, checkFollowed, checkRecovered, checkStats } from './checks.js'
 import { type Fleet, SECOND_US } from './fleet.js'
 import { keepChanging } from './live-limits.js'
 import type { Terms } from './story.js'
@@ -37,6 +37,7 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   await world.runFor(2 * SECOND_US)
   stopAsking()
   await world.runFor(SECOND_US)
+  checkRecovered(fleet)
   await checkCounted(fleet)
   checkStats(fleet)
   checkFollowed(fleet)
