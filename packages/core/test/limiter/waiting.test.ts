@@ -493,7 +493,7 @@ describe('the queue of a bucket', () => {
     expect(late.noted).toMatchObject({ granted: 0, atMs: 15 })
   })
 
-  test('denies who would wait beyond its timeout, as the reply to one before it came late', async () => {
+  test('denies a request whose turn moves beyond its timeout, as the reply to one before it came late', async () => {
     const time = virtualTime()
     const { store } = fleet(time)
     let isFirst = true

@@ -67,3 +67,21 @@ test('equal requests are decided as one, and none before another request of its 
     'b: 5 x 1',
   ])
 })
+
+test('a request of a class is not decided before what its class asked for up to n units', () => {
+  const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
+  const sent: Call[] = []
+  const send = (calls: readonly Call[]) => void sent.push(...calls)
+  const format = keyFormat('weir')
+  const gathered = batching(send, { format, nodes, time: virtualTime(), clock: undefined })
+  const policySet = makePolicySet('a', [fixedWindow({ limit: 10, window: '1m' })])
+  const pending = { decided() {}, failed() {} }
+  const one = { mode: 'consume', target: { policySet, key: 'a' }, costs: [1], keep: [2] } as const
+  gathered.ask({ ...one, count: 1 }, pending)
+  gathered.ask({ ...one, count: 1 }, pending)
+  gathered.ask({ ...one, count: 5, atLeast: 1 }, pending)
+  gathered.ask({ ...one, count: 1 }, pending)
+  gathered.flush()
+  const counts = sent[0]?.entries.map(({ request: { count }, others }) => count + others.length)
+  expect(counts).toEqual([2, 5, 1])
+})

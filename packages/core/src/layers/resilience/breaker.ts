@@ -4,6 +4,8 @@
 //   closed, half-open --5 failures in a row, or half of 20 and more within 1 s--> open
 //   open --a probe succeeds--> half-open --5 s--> closed
 //   open --a probe fails--> open, and the wait doubles up to 1 s
+//
+// A node that appears while another one is away begins half-open (`returned`).
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -69,7 +71,7 @@ export class Breaker {
     this.returned(nowMs)
   }
 
-  /** It is there, and peers may not know that yet. */
+  /** The node answers, which peers may not know yet. */
   returned(nowMs: number): void {
     this.state = 'half-open'
     this.#backAtMs = nowMs

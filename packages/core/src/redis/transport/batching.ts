@@ -126,15 +126,16 @@ function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
 }
 
 /**
- * Equal requests join it from now on. If it is none that they may join, none joins an earlier one
- * of its key: it would be decided before this one, which was asked first. Should the reply to this
- * one then be late, it is decided in this process, which knows nothing of the other. Only what a
- * lease takes ahead, by a request with a count, may come last.
+ * From now on equal requests join this entry. If they may not, as it has another cost or asks for
+ * several units, they join no earlier entry of its key either: the store would decide them before
+ * this one, which was asked first. If the reply to this one is then late, this process decides it
+ * without knowing of the others. Only a lease, which alone has a count and no `atLeast`, lets them
+ * pass: it takes what they leave.
  */
 function note(singles: Map<string, JoinedEntry>, entry: JoinedEntry): void {
   const { request } = entry
   if (isSingle(request)) singles.set(idOfSingle(request), entry)
-  else if (request.count === 1) singles.delete(idOfSingle(request))
+  else if (request.count === 1 || request.atLeast !== undefined) singles.delete(idOfSingle(request))
 }
 
 /**
