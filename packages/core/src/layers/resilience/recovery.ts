@@ -258,7 +258,10 @@ export class Recovery {
     }
     if (concernsNode(failure)) return failure
     // A key that cannot be decided by itself would keep all that ask after it from the store.
-    if (failure !== undefined) admitted.units = 0
+    if (failure !== undefined) {
+      admitted.units = 0
+      this.#ledger.forget(admitted)
+    }
     return undefined
   }
 

@@ -28,8 +28,8 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
   gcra: (limit) => gcra({ name: 'p', limit, period: '1h' } as never),
 }
 
-/** `held`: the reply comes when `release` is called. */
-type Fault = 'none' | 'lost' | 'silent' | 'reply lost' | 'held'
+/** `held`: the reply comes when `release` is called. `foreign, late`: the key cannot be decided. */
+type Fault = 'none' | 'lost' | 'silent' | 'reply lost' | 'held' | 'foreign, late'
 
 /** A store that recovers, and what happens on the way to it. */
 function worldOf() {
@@ -45,6 +45,10 @@ function worldOf() {
       const { fault } = world
       if (fault === 'lost') throw new Error('Connection is closed.')
       if (fault === 'silent') return new Promise(() => {})
+      if (fault === 'foreign, late') {
+        await new Promise<void>((resolve) => time.after(40, resolve))
+        throw new Error('WRONGTYPE Operation against a key')
+      }
       const result = world.memory.decide(request)
       await Promise.resolve()
       if (fault === 'held') await new Promise<void>((resolve) => held.push(resolve))
@@ -238,6 +242,21 @@ describe('what was admitted without the store', () => {
     await time.advance(60)
     world.fault = 'none'
     release()
+    await time.settle(Promise.resolve(next))
+    await time.advance(10_000)
+    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
+  })
+
+  test('is not in health() any longer once the store says that it cannot count the key', async () => {
+    const world = worldOf()
+    const { consume, store, time } = world
+    // In the background it is to be counted while a request is about to have it counted.
+    time.random = () => 0.1
+    expect(await consume(on(policySet), 1, 'lost')).toBe(1)
+    world.fault = 'foreign, late'
+    const next = store.decide(request)
+    await time.advance(60)
+    world.fault = 'none'
     await time.settle(Promise.resolve(next))
     await time.advance(10_000)
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
