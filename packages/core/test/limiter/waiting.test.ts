@@ -519,6 +519,32 @@ describe('the queue of a bucket', () => {
     expect(third.noted.atMs).toBeLessThanOrEqual(600)
   })
 
+  test('denies each request whose turn has moved too far at its own cost', async () => {
+    const time = virtualTime()
+    const { store } = fleet(time)
+    const two = leakyBucket({ capacity: 2, leak: 10, every: '1s', maxWait: '1m' })
+    const target = { policySet: makePolicySet('two', [two]), key: 'k' }
+    let latencyMs = 100
+    const slow: Layer = {
+      ask(request, pending) {
+        time.after(latencyMs, () => pending.decided(store.decide(request as StoreRequest)))
+        latencyMs = 0
+      },
+    }
+    const maxWaiting = { perKey: 1_000, total: 10_000 }
+    const waiting = waitingOf({ layer: slow, time, maxWaiting, reserves: true })
+    store.decide({ mode: 'penalty', target, costs: [4], count: 1 })
+    const ask = (cost: number, timeoutMs: number): Promise<Waited> => {
+      const request: ConsumeRequest = { ...consuming(target.policySet, cost), target }
+      return waiting.wait({ request, timeoutMs, signal: undefined })
+    }
+    const first = ask(2, 60_000)
+    const second = ask(1, 350)
+    await time.advance(2_000)
+    expect((await first).result).toMatchObject({ granted: 1, policies: [{ cost: 2 }] })
+    expect((await second).result).toMatchObject({ granted: 0, policies: [{ cost: 1 }] })
+  })
+
   test('takes what others have left behind, without a call', async () => {
     const time = virtualTime()
     const { calls, process } = fleet(time, 100)
