@@ -126,6 +126,7 @@ export const FAULTS = [
     `${RESILIENCE}/ledger.ts`,
     '    if (granted === 0 || !changes) return\n',
     "    if (granted === 0 || !changes || mode === 'penalty') return\n",
+    'restart',
   ],
   [
     'of several policies only the first is judged',
@@ -291,4 +292,32 @@ export const FAULTS = [
     '',
   ],
   ['a node stays half-open', `${RESILIENCE}/recovery.ts`, '      guard.breaker.close()\n', ''],
+  [
+    'a refund that Redis may have made is made here as well',
+    `${RESILIENCE}/fallback.ts`,
+    '  return givesOnly && mayBeDone\n',
+    '  return givesOnly && mayBeDone && takes\n',
+    'lost replies',
+  ],
+  [
+    'what a settlement gives back in Redis is given back here as well',
+    `${RESILIENCE}/fallback.ts`,
+    '  if (takes && gives) return chargeOf(request)\n',
+    '',
+    'lost replies',
+  ],
+  [
+    'a heartbeat believes any reply',
+    'redis/heartbeat.ts',
+    '    if (rank !== undefined && isPeers(told)) return told\n',
+    '    if (reply !== undefined) return told as Peers\n',
+    'rubbish',
+  ],
+  [
+    'of more keys than are remembered none makes room',
+    'memory/table.ts',
+    '    let victim = -1\n    let most = 0\n',
+    '    let victim = -1\n    let most = 1e9\n',
+    'crowd',
+  ],
 ]

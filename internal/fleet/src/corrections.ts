@@ -31,6 +31,7 @@ export function refund(fleet: Fleet, member: Member): void {
     answered() {
       if (!isFirst) return
       count(member.counted.refunded, back)
+      member.gaveBack(charged.key, back)
       if (back.some((each) => each > 0)) member.denials.freed(charged.key)
     },
   })
@@ -52,6 +53,7 @@ export function settle(fleet: Fleet, member: Member): void {
     if (!isFirst) return
     count(counted.taken, more)
     count(counted.perhapsRefunded, back)
+    member.gaveBack(key, back)
   })
 }
 

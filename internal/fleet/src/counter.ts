@@ -64,6 +64,7 @@ export class Counter {
   #lostUs: number | undefined
   /** See `Story`. */
   readonly #unseen: (number | undefined)[]
+  readonly #left: (number | undefined)[]
   readonly #losses: number[] = []
   /** After Redis has forgotten it, until a process asks: what each had not seen. */
   #lost: readonly number[] | undefined = undefined
@@ -79,6 +80,7 @@ export class Counter {
     this.#options = options
     this.#leased = leased
     this.#unseen = members.map(() => undefined)
+    this.#left = members.map(() => undefined)
   }
 
   /** Whether units come back while a story runs. */
@@ -163,7 +165,10 @@ export class Counter {
     this.#lostUs ??= nowUs
     this.#turnsBefore += this.#inFlight
     this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.#inFlight)
-    for (const i of some) this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, this.#unseenBy(i))
+    for (const i of some) {
+      this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, this.#unseenBy(i))
+      this.#left[i] = Math.max(this.#left[i] ?? 0, this.limit - this.#seenBy(i))
+    }
   }
 
   /** Redis forgets it. */
@@ -190,6 +195,7 @@ export class Counter {
     return {
       limit: this.limit,
       unseen: this.#unseen,
+      left: this.#left,
       inFlight: this.#inFlightWhenAway,
       mostInFlight: this.#mostInFlight,
       losses: this.#losses,
@@ -206,12 +212,17 @@ export class Counter {
   #unseenBy(i: number): number {
     // What a process has seen before a reset says nothing, and little of what flows back.
     if (this.resets > 0 || this.flows) return this.limit
-    const { seen } = this.#members[i] as Member
-    const leastSeen = Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
     // A process that takes more for used than there is grants no more than its part of the limit.
     const taken = this.passed + this.charged + this.#inFlight + this.#leased
     const used = Math.min(this.limit, taken)
-    return Math.max(0, used - leastSeen)
+    return Math.max(0, used - this.#seenBy(i))
+  }
+
+  /** Units in use that a process has seen. */
+  #seenBy(i: number): number {
+    if (this.resets > 0 || this.flows) return 0
+    const { seen } = this.#members[i] as Member
+    return Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
   }
 }
 

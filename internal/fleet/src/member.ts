@@ -41,6 +41,7 @@ export function count(all: number[], units: Units): void {
 }
 
 export interface MemberOptions {
+  /** Its place among the members. */
   readonly rank: number
   readonly options: StoryOptions
   readonly plan: Plan
@@ -59,6 +60,8 @@ export class Member {
   readonly connection: SimulatedConnection
   readonly store: RedisStore
   readonly limiter: RateLimiter
+  /** By which it decides, unless they change while it runs. */
+  readonly policies: readonly Policy[]
   /** Where limits change. */
   readonly limits: LivePolicies<'plan'> | undefined
   decisions = 0
@@ -85,6 +88,7 @@ export class Member {
     const { processes: count, denyCache, counted } = given.options
     const { policies, policyKeys, reserve, leases, maxLocalKeys, whenUnavailable } = plan
     this.rank = rank
+    this.policies = policies
     this.host = new Host(world, `p${rank}`, rate)
     const none = () => policies.map(() => 0)
     this.counted = { taken: none(), penalty: none(), refunded: none(), perhapsRefunded: none() }
@@ -135,6 +139,14 @@ export class Member {
     // A denial that shows less than was seen is not believed: the counter may have been lost.
     const before = this.seen.get(key)
     if (!allowed && used.some((each, i) => each < (before?.[i] ?? 0))) return
+    this.seen.set(key, used)
+  }
+
+  /** Units were given back, so that it takes fewer for used. */
+  gaveBack(key: string, units: Units): void {
+    const before = this.seen.get(key)
+    if (before === undefined) return
+    const used = before.map((each, i) => Math.max(0, each - (units[i] as number)))
     this.seen.set(key, used)
   }
 }

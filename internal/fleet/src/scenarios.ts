@@ -6,7 +6,9 @@ import { Fleet, MOST_AHEAD_US, SECOND_US } from './fleet.js'
 import type { Member } from './member.js'
 import { ALONE_SCENARIOS, type AloneScenarioName } from './scenarios/alone.js'
 import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
+import { CROWD_SCENARIOS, type CrowdScenarioName } from './scenarios/crowd.js'
 import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
+import { REPLY_SCENARIOS, type ReplyScenarioName } from './scenarios/replies.js'
 import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
 import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
 
@@ -25,6 +27,8 @@ export type ScenarioName =
   | 'forgets'
   | AloneScenarioName
   | ReplicaScenarioName
+  | ReplyScenarioName
+  | CrowdScenarioName
   | ClusterScenarioName
 
 const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
@@ -168,6 +172,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   ...ALONE_SCENARIOS,
   ...REPLICA_SCENARIOS,
+  ...REPLY_SCENARIOS,
+  ...CROWD_SCENARIOS,
   ...CLUSTER_SCENARIOS,
 }
 

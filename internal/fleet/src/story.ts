@@ -6,6 +6,7 @@ import {
   localQuotas,
   lossSeenByOtherFirst,
   lossSeenFirst,
+  lostReply,
   ownPolicyInOutage,
   partialOutage,
   returnOfProcesses,
@@ -19,6 +20,8 @@ export interface Story {
   /** For each process, the units that were taken before it lost Redis and that it had not seen.
    *  Undefined: it has not lost Redis. */
   readonly unseen: readonly (number | undefined)[]
+  /** Of each process, the units that were left when it lost Redis, as far as it had seen. */
+  readonly left: readonly (number | undefined)[]
   /** Of each process, whether its breaker has opened, or it has not lost Redis. */
   readonly noticed: readonly boolean[]
   /** Requests in flight when processes lost Redis. */
@@ -104,6 +107,14 @@ export const whenSomeAreAway: Bound = ({ limit, unseen, areRanked }) => {
   // Those with the largest quotas come first.
   return partialOutage(limit, quotas.slice(0, unseen.filter(isAway).length))
 }
+
+/** Some processes hear nothing from Redis for a while, which does what they ask for. Beside the
+ *  others each admits its part of what it took for left. */
+export const whenRepliesAreLost: Bound = ({ limit, left }) =>
+  partialOutage(
+    lostReply(limit),
+    left.map((units = 0) => Math.ceil(units / left.length)),
+  )
 
 /** Redis forgets the key, once or more often. After a refund it is not restored. */
 export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRestore }) =>

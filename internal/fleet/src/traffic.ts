@@ -68,7 +68,7 @@ function something(fleet: Fleet, member: Member, key: string): void {
   operation(fleet, member, key)
 }
 
-function consume(fleet: Fleet, member: Member, key: string): void {
+export function consume(fleet: Fleet, member: Member, key: string): void {
   const { policies, reserve } = fleet.plan
   const { random } = member.host
   if (random.chance(fleet.options.weighted / 100) || reserve !== undefined) {

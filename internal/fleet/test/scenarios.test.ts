@@ -1,7 +1,7 @@
 // What the simulation promises of itself: it can be repeated, it gets where things go wrong, and
 // all bounds hold in the stories of some seeds. `pnpm fleet` runs as many as one likes.
 
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import type { StoryOptions } from '../src/choices.js'
 import {
   type Outcome,
@@ -130,6 +130,11 @@ const FOUND: readonly FoundStory[] = [
   },
 ]
 
+beforeEach(() => {
+  // Of what is wrong in a story, such as replies that mean nothing, the product warns.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+})
+
 /** By scenario, as several tests look at the same stories. */
 const told = new Map<ScenarioName, Promise<Outcome[]>>()
 
@@ -169,6 +174,7 @@ test('where Redis cannot be reached, processes decide without it, and only there
   const away: ScenarioName[] = [
     ...(['frozen', 'restart', 'restart, empty', 'partition', 'crash', 'replica'] as const),
     ...(['cluster, frozen', 'cluster, down', 'cluster, replica', 'cluster, partition'] as const),
+    ...(['lost replies', 'rubbish', 'crowd'] as const),
   ]
   const there: ScenarioName[] = [
     ...(['well', 'forgets', 'evicts', 'cluster'] as const),

@@ -16,6 +16,8 @@ export class SimulatedRedis {
   readonly keyspace: Keyspace
   /** Learns of each request, and how often it was granted. */
   decided: Place['decided'] = undefined
+  /** What a heartbeat is answered with, in place of what it should be. */
+  beatReply: (() => unknown) | undefined = undefined
   /** By how much its clock was set forward, or below 0 back. */
   aheadUs = 0
   readonly #now: () => number
@@ -65,7 +67,11 @@ export class SimulatedRedis {
   }
 
   #scriptOf(source: string): Script {
-    if (source === HEARTBEAT) return ([key], args) => this.#beat(key as string, args)
+    if (source === HEARTBEAT)
+      return ([key], args) => {
+        const reply = this.#beat(key as string, args)
+        return this.beatReply === undefined ? reply : this.beatReply()
+      }
     const driver = driverScriptOf(source)
     if (driver !== undefined) return (keys, args) => runDriver(driver, keys, args, this)
     if (!isOfSettings(source)) throw new RefusedError('ERR a script that this server does not know')

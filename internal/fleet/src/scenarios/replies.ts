@@ -1,0 +1,94 @@
+// Redis does what it is asked, and its replies are lost, or others come in their place.
+
+import type { Random } from '@weir/testkit/virtual-time'
+import { PLAIN } from '../choices.js'
+import { refund, settle } from '../corrections.js'
+import type { Scenario } from '../course.js'
+import { type Fleet, SECOND_US } from '../fleet.js'
+import type { Member } from '../member.js'
+import { whenAllAreAway, whenRepliesAreLost } from '../story.js'
+import { consume } from '../traffic.js'
+import { nowAndThen, restart } from './steps.js'
+
+export type ReplyScenarioName = 'lost replies' | 'rubbish'
+
+/** The longest time without a reply, until all ask for what was given back, and how long they do. */
+const SILENCE_US = 500_000
+const RUSH_US = 300_000
+/** Requests of each process for each key in that time, at the most. */
+const MOST_ASKED = 4
+/** Units that a process gives back at the beginning of it are those of so many decisions. */
+const MOST_BACK = 8
+/** Longer than until a process believes that there are fewer processes. */
+const RUBBISH_US = 14 * SECOND_US
+
+export const REPLY_SCENARIOS: Readonly<Record<ReplyScenarioName, Scenario>> = {
+  /** What some processes give back is given back in Redis, of which they hear nothing, as their
+   *  connections then break. So much is asked for that the limits are reached before. */
+  'lost replies': {
+    least: 2,
+    options: { ...PLAIN, demand: 8, weighted: 60, refund: 10, settle: 10 },
+    bound: whenRepliesAreLost,
+    countsAll: true,
+    isAway: true,
+    goWrong: (fleet) => nowAndThen(fleet, () => loseReplies(fleet)),
+  },
+
+  /** A proxy answers the heartbeats for a while, and then Redis restarts. */
+  rubbish: {
+    least: 2,
+    options: { counted: true },
+    bound: whenAllAreAway,
+    countsAll: true,
+    isAway: true,
+    async goWrong(fleet, us) {
+      const { machine, members, world } = fleet
+      const counts = members.map(countedBy)
+      machine.redis.beatReply = () => rubbish(world.random)
+      await world.runFor(RUBBISH_US)
+      members.forEach((member, i) => {
+        const what = `${member.host.name} counts ${countedBy(member)} processes of ${counts[i]}`
+        fleet.must(countedBy(member) === counts[i], what)
+      })
+      await restart(fleet, us)
+      machine.redis.beatReply = undefined
+    },
+  },
+}
+
+/** Some processes hear nothing of what they give back, nor of what else they ask for. */
+async function loseReplies(fleet: Fleet): Promise<void> {
+  const { members, world } = fleet
+  const some = fleet.some(0.4)
+  fleet.lose(some)
+  for (const i of some) {
+    const member = members[i] as Member
+    member.connection.back.cut()
+    for (let times = world.random.whole(1, MOST_BACK); times > 0; times -= 1) {
+      const giveBack = world.random.chance(0.5) ? refund : settle
+      giveBack(fleet, member)
+    }
+  }
+  await world.runFor(world.random.whole(10_000, SILENCE_US))
+  for (const member of members)
+    for (const key of fleet.keys)
+      for (let times = world.random.whole(0, MOST_ASKED); times > 0; times -= 1)
+        member.host.run(world.random.whole(0, RUSH_US), () => consume(fleet, member, key))
+  await world.runFor(RUSH_US)
+  for (const i of some) {
+    const { connection } = members[i] as Member
+    connection.reset()
+    connection.back.heal()
+  }
+}
+
+function countedBy({ store }: Member): number {
+  return store.health().instances
+}
+
+/** What is no count of processes with a rank below it. */
+function rubbish(random: Random): unknown {
+  const single = ['OK', '', 0, -1, 7, null, 'Infinity']
+  const pairs = [[], [3], [0, 0], [-1, 0], [2.5, 1], [2, 2], [3, -1], ['Infinity', 0], ['OK', 0]]
+  return random.pick([...single, ...pairs])
+}
