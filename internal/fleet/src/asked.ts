@@ -2,7 +2,14 @@
 
 import type { Decision } from '../../../packages/core/src/index.js'
 import type { Units } from './charges.js'
-import { checkBound, checkInTime, checkKept, checkLease, checkMemory } from './checks.js'
+import {
+  checkBound,
+  checkInTime,
+  checkKept,
+  checkLease,
+  checkLimits,
+  checkMemory,
+} from './checks.js'
 import type { Counter } from './counter.js'
 import type { Fleet } from './fleet.js'
 import { DEADLINE_MS, type Member } from './member.js'
@@ -78,6 +85,7 @@ export function askFor<Of extends Decision>(
       if (source === 'cache') fleet.must(mayBeCached, `${key} denied by what no longer holds`)
       if (source === 'store' && !allowed) member.denials.denied(key)
       isByLimit?.(decision)
+      checkLimits(fleet, member, decision.policies)
       if (source === 'lease') checkLease(fleet, member, key)
       const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
       fleet.must(isExpected, `${member.host.name} decided ${key} without Redis, which is well`)

@@ -9,6 +9,8 @@ import type { Host } from './world/host.js'
 /** How much later than its deadline a decision may come: a turn of the event loop. */
 const LATE_MS = 2
 
+type Limits = readonly { readonly limit: number }[]
+
 /** A request is made. Returns what checks, when it is answered, that this is in time. */
 export function checkInTime(fleet: Fleet, host: Host, inMs: number): () => void {
   const askedMs = host.time.nowMs()
@@ -50,6 +52,15 @@ export function checkLease(fleet: Fleet, { severalUs, host }: Member, key: strin
   const heldMs = (fleet.world.nowUs - (severalUs.get(key) ?? 0)) / 1_000
   const what = `${host.name} ${key}: a lease hands out what was taken ${heldMs} ms ago`
   fleet.must(heldMs * host.rate <= holdMs, what)
+}
+
+/** What is decided is decided by the limits of the process that was asked. */
+export function checkLimits(fleet: Fleet, { host, policies, limits }: Member, by: Limits): void {
+  // Live ones are checked by the moment.
+  if (limits !== undefined) return
+  if (policies.every(({ limit }, i) => by[i]?.limit === limit)) return
+  const [was, right] = [by, policies].map((all) => all.map(({ limit }) => limit).join())
+  fleet.must(false, `${host.name} decided by the limit ${was} instead of ${right}`)
 }
 
 /** A process keeps no more keys than it may that are yet to be counted in Redis. */

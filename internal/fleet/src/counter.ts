@@ -62,6 +62,8 @@ export class Counter {
   #bornUs: number | undefined
   /** When it was lost first by processes, or by Redis. */
   #lostUs: number | undefined
+  /** How many of the members the story began with. */
+  readonly #first: number
   /** See `Story`. */
   readonly #unseen: (number | undefined)[]
   readonly #left: (number | undefined)[]
@@ -79,6 +81,7 @@ export class Counter {
     this.#members = members
     this.#options = options
     this.#leased = leased
+    this.#first = members.length
     this.#unseen = members.map(() => undefined)
     this.#left = members.map(() => undefined)
   }
@@ -187,20 +190,25 @@ export class Counter {
   /** Redis has run a call about it, of this process. */
   ran(i: number): void {
     if (this.#lost === undefined) return
-    this.#losses[this.#losses.length - 1] = this.#lost[i] as number
+    // One that has started since has seen nothing.
+    this.#losses[this.#losses.length - 1] = this.#lost[i] ?? this.limit
     this.#lost = undefined
   }
 
   get story(): Story {
+    const first = this.#first
     return {
       limit: this.limit,
-      unseen: this.#unseen,
-      left: this.#left,
+      unseen: this.#unseen.slice(0, first),
+      left: this.#left.slice(0, first),
+      started: this.#unseen.slice(first).filter((units) => units !== undefined).length,
       inFlight: this.#inFlightWhenAway,
       mostInFlight: this.#mostInFlight,
       losses: this.#losses,
       behind: this.#behind,
-      noticed: this.#members.map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
+      noticed: this.#members
+        .slice(0, first)
+        .map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
       areRanked: !this.#options.counted,
       mayNotRestore:
         this.refunds + this.resets + this.#leased > 0 || this.#options.kind === 'crowded',

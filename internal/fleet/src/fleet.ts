@@ -2,6 +2,7 @@
 // ask is in traffic.ts, and what must hold in checks.ts.
 
 import { CALL_MODES, type CallMode } from '../../../packages/core/src/algorithms/modes.js'
+import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
 import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
 import type { Decision } from '../../../packages/core/src/limiter/decision.js'
 import type { LiveChange } from '../../../packages/core/src/live/types.js'
@@ -40,9 +41,12 @@ export class Fleet {
   readonly terms: Terms
   readonly options: StoryOptions
   readonly plan: Plan
-  readonly members: readonly Member[]
+  /** Those that the story begins with, and then those that start later. */
+  readonly members: Member[] = []
   readonly servers: Servers
   readonly counters: readonly Counter[]
+  /** Called when a process starts while the story runs. */
+  started: (member: Member) => void = () => {}
   /** Where the limit changes. */
   live: ChangingLimit | undefined = undefined
   readonly broken: string[] = []
@@ -82,23 +86,8 @@ export class Fleet {
     const units = limit * plan.keys.length * demand
     this.gapUs = Math.ceil((count * us * meanUnits(options)) / units)
     this.servers = terms.isOnCluster ? severalMasters(world, masters) : oneServer(world)
-    const { hashTags } = this
-    const changed = (member: Member, change: LiveChange) => this.live?.changed(member, change)
     if (!terms.isOnCluster) this.machine.redis.aheadUs = random.whole(0, MOST_AHEAD_US)
-    this.members = Array.from({ length: count }, (_, rank) => {
-      const leastUs = random.whole(50, 500)
-      const latency = { leastUs, mostUs: leastUs + random.whole(50, 2_000) }
-      const rate = 1 + (random.next() - 0.5) / 5_000
-      return new Member(world, this.servers, {
-        rank,
-        options,
-        plan,
-        hashTags,
-        latency,
-        rate,
-        changed,
-      })
-    })
+    while (this.members.length < count) this.#addMember(plan)
     this.#countersOf = countersOf(options, plan, this.members)
     this.#countersByName = new Map(
       [...this.#countersOf].flatMap(([key, all]) => {
@@ -134,6 +123,30 @@ export class Fleet {
   /** Processes that are alive and whose stores are open. */
   get staying(): readonly Member[] {
     return this.members.filter(({ host, hasLeft }) => !host.isDead && !hasLeft)
+  }
+
+  /** A process starts.
+   *  @param policies default: those of the others */
+  start(policies: readonly Policy[] = this.plan.policies): Member {
+    const member = this.#addMember({ ...this.plan, policies })
+    const limits = policies.map(({ limit }) => limit)
+    this.tell(`${member.host.name} starts, by ${limits.join()}`)
+    this.started(member)
+    return member
+  }
+
+  #addMember(plan: Plan): Member {
+    const { world, options, hashTags, members } = this
+    const { random } = world
+    const leastUs = random.whole(50, 500)
+    const member = new Member(world, this.servers, {
+      ...{ rank: members.length, options, plan, hashTags },
+      latency: { leastUs, mostUs: leastUs + random.whole(50, 2_000) },
+      rate: 1 + (random.next() - 0.5) / 5_000,
+      changed: (self, change) => this.live?.changed(self, change),
+    })
+    members.push(member)
+    return member
   }
 
   /** Processes by chance, each with this probability. */

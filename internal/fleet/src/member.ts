@@ -78,6 +78,8 @@ export class Member {
   readonly charges: Charges
   /** Calls that are not answered yet. */
   pending = 0
+  /** It asks for nothing more, as it is about to end. */
+  isEnding = false
   /** Its store is closed. */
   hasLeft = false
   /** Of each key, the units in use of each policy when it last heard of them from Redis. */
@@ -96,7 +98,8 @@ export class Member {
     this.denials = new Denials(this.host)
     const { time } = this.host
     this.connection = servers.connect(this.host, latency, DEADLINE_MS)
-    const instances = counted ? undefined : { count, rank }
+    // One that starts later has the rank of one that it stands for.
+    const instances = counted ? undefined : { count, rank: rank % count }
     const settings = { denyCache, leases, instances, maxLocalKeys, hashTags: given.hashTags }
     this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...settings })
     this.store.on('breaker', ({ state }) => {

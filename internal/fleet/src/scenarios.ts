@@ -9,6 +9,7 @@ import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster
 import { CROWD_SCENARIOS, type CrowdScenarioName } from './scenarios/crowd.js'
 import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
 import { REPLY_SCENARIOS, type ReplyScenarioName } from './scenarios/replies.js'
+import { START_SCENARIOS, type StartScenarioName } from './scenarios/starts.js'
 import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
 import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
 
@@ -28,6 +29,7 @@ export type ScenarioName =
   | AloneScenarioName
   | ReplicaScenarioName
   | ReplyScenarioName
+  | StartScenarioName
   | CrowdScenarioName
   | ClusterScenarioName
 
@@ -173,6 +175,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   ...ALONE_SCENARIOS,
   ...REPLICA_SCENARIOS,
   ...REPLY_SCENARIOS,
+  ...START_SCENARIOS,
   ...CROWD_SCENARIOS,
   ...CLUSTER_SCENARIOS,
 }

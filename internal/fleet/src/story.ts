@@ -11,6 +11,7 @@ import {
   partialOutage,
   returnOfProcesses,
   staleView,
+  unknownInstances,
   wholeOutage,
 } from './bounds.js'
 import type { StoryOptions } from './choices.js'
@@ -22,6 +23,8 @@ export interface Story {
   readonly unseen: readonly (number | undefined)[]
   /** Of each process, the units that were left when it lost Redis, as far as it had seen. */
   readonly left: readonly (number | undefined)[]
+  /** How many processes have started while Redis was away. */
+  readonly started: number
   /** Of each process, whether its breaker has opened, or it has not lost Redis. */
   readonly noticed: readonly boolean[]
   /** Requests in flight when processes lost Redis. */
@@ -115,6 +118,11 @@ export const whenRepliesAreLost: Bound = ({ limit, left }) =>
     lostReply(limit),
     left.map((units = 0) => Math.ceil(units / left.length)),
   )
+
+/** All processes lose Redis, and others start, which take themselves to be alone, so that they have
+ *  no ceiling when they reach it. */
+export const whenProcessesStart: Bound = ({ limit, unseen, started }) =>
+  returnOfProcesses(unknownInstances(limit, started), localQuotas(limit, unseen.length))
 
 /** Redis forgets the key, once or more often. After a refund it is not restored. */
 export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRestore }) =>

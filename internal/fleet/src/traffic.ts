@@ -1,6 +1,5 @@
 // What processes ask, and when.
 
-import type { Random } from '@weir/testkit/virtual-time'
 import type { Decision, PartialDecision } from '../../../packages/core/src/index.js'
 import { ask, askFor } from './asked.js'
 import type { Units } from './charges.js'
@@ -21,13 +20,13 @@ export function introduce(fleet: Fleet): void {
   for (const member of fleet.members) peek(fleet, member, fleet.keys[0] as string)
 }
 
-/** Lets all processes ask, again and again. Returns what ends it. */
+/** Lets all processes ask, again and again, also those that start later. Returns what ends it. */
 export function keepAsking(fleet: Fleet): () => void {
   let isAsking = true
-  for (const member of fleet.members) {
+  const start = (member: Member): void => {
     const { host } = member
     const next = (): void => {
-      if (!isAsking || member.hasLeft) return
+      if (!isAsking || member.isEnding || member.hasLeft) return
       const key = host.random.pick(fleet.keys)
       const times = host.random.chance(BURST_CHANCE)
         ? host.random.whole(1, fleet.options.mostAtOnce)
@@ -39,6 +38,8 @@ export function keepAsking(fleet: Fleet): () => void {
     }
     host.run(host.random.whole(0, fleet.gapUs), next)
   }
+  fleet.members.forEach(start)
+  fleet.started = start
   return () => {
     isAsking = false
   }
@@ -84,14 +85,14 @@ export function consume(fleet: Fleet, member: Member, key: string): void {
 
 /** Several units, of each policy the same or its own, and maybe of a class. */
 function consumeWeighted(fleet: Fleet, member: Member, key: string): void {
-  const { policies } = fleet.plan
+  const { policies } = member
   const { random } = member.host
   const isNamed = random.chance(0.3)
   const units = random.whole(0, fleet.options.mostUnits)
   const costs = policies.map(() => (isNamed ? random.whole(0, fleet.options.mostUnits) : units))
   const byName = Object.fromEntries(policies.map(({ name }, i) => [name, costs[i] as number]))
   const cost = isNamed ? byName : units
-  const { priority, keep } = classOf(fleet, random)
+  const { priority, keep } = classOf(fleet, member)
   const none = policies.map(() => 0)
   const call = () => member.limiter.consume(key, { cost, priority })
   const granted = ({ allowed }: Decision) => (allowed ? costs : none)
@@ -100,8 +101,8 @@ function consumeWeighted(fleet: Fleet, member: Member, key: string): void {
 
 /** A class by chance, and what it leaves to others. */
 function classOf(
-  { plan: { reserve, policies } }: Fleet,
-  random: Random,
+  { plan: { reserve } }: Fleet,
+  { host: { random }, policies }: Member,
 ): { priority?: string; keep?: Units } {
   if (reserve === undefined || random.chance(0.4)) return {}
   const priority = random.pick(Object.keys(reserve))

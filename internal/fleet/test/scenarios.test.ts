@@ -131,7 +131,7 @@ const FOUND: readonly FoundStory[] = [
 ]
 
 beforeEach(() => {
-  // Of what is wrong in a story, such as replies that mean nothing, the product warns.
+  // Of what is wrong in a story, such as algorithms that change, the product warns.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
 })
 
@@ -174,11 +174,12 @@ test('where Redis cannot be reached, processes decide without it, and only there
   const away: ScenarioName[] = [
     ...(['frozen', 'restart', 'restart, empty', 'partition', 'crash', 'replica'] as const),
     ...(['cluster, frozen', 'cluster, down', 'cluster, replica', 'cluster, partition'] as const),
-    ...(['lost replies', 'rubbish', 'crowd'] as const),
+    ...(['lost replies', 'rubbish', 'starts', 'crowd'] as const),
   ]
   const there: ScenarioName[] = [
     ...(['well', 'forgets', 'evicts', 'cluster'] as const),
     ...(['cluster, resharding', 'cluster, hand-over', 'cluster, evicts'] as const),
+    ...(['deploy', 'deploy, another algorithm'] as const),
   ]
   for (const scenario of SCENARIO_NAMES) {
     const outcomes = await storiesOf(scenario)
@@ -202,7 +203,7 @@ test('processes ask for all that a limiter does, and mostly for units', async ()
 test('limits are passed where the formulas say that they may be, so that the bounds are no idle ones', async () => {
   const scenarios = [
     ...(['restart, empty', 'partition', 'crash', 'forgets', 'evicts', 'replica'] as const),
-    ...(['cluster, replica', 'cluster, evicts', 'cluster, partition'] as const),
+    ...(['cluster, replica', 'cluster, evicts', 'cluster, partition', 'starts'] as const),
   ]
   for (const scenario of scenarios) {
     const over = (await storiesOf(scenario)).map((outcome) => outcome.over)

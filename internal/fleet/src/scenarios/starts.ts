@@ -1,0 +1,107 @@
+// Processes start while others run: while Redis is away, or to take the place of those that end.
+
+import {
+  counterOf,
+  type Policy,
+  withName,
+} from '../../../../packages/core/src/algorithms/policy.js'
+import { PLAIN } from '../choices.js'
+import type { Scenario } from '../course.js'
+import { type Fleet, SECOND_US } from '../fleet.js'
+import { ALGORITHMS, makersOf } from '../policies.js'
+import { whenProcessesStart, whenWell } from '../story.js'
+import { everyoneIn, nowAndThen } from './steps.js'
+
+export type StartScenarioName = 'starts' | 'deploy' | 'deploy, another algorithm'
+
+/** A process that ends asks for nothing more, and answers what it was asked before. */
+const DRAIN_US = 500_000
+
+export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
+  /** Redis goes down; processes start, which know of no others; it comes back. */
+  starts: {
+    least: 1,
+    options: { kind: 'plain', counted: true },
+    bound: whenProcessesStart,
+    // Of what passed beyond its limit a bucket counts nothing, so that what is given back then passes
+    // again.
+    countsAll: false,
+    isAway: true,
+    async goWrong(fleet, us) {
+      const { machine, members, world } = fleet
+      fleet.lose(everyoneIn(fleet))
+      machine.isDown = true
+      for (const { connection } of members) connection.reset()
+      machine.redis.forgetScripts()
+      await nowAndThen(fleet, () => {
+        fleet.lose([fleet.start().rank])
+      })
+      await world.runFor(us)
+      machine.isDown = false
+    },
+  },
+
+  /** All is well. Processes with other limits take the place of all others, one by one. They share
+   *  their counters with them. */
+  deploy: {
+    least: 1,
+    options: { kind: 'plain' },
+    bound: whenWell,
+    countsAll: true,
+    isAway: false,
+    goWrong(fleet) {
+      const { algorithm, policies: count } = fleet.options
+      const policies = otherPolicies(fleet, makersOf(algorithm, count))
+      for (const counter of fleet.counters)
+        counter.limit = Math.max(counter.limit, limitOf(policies, counter.place))
+      return replaceAll(fleet, policies)
+    },
+  },
+
+  /** The same with a policy of another algorithm under the same name, which counts anew: what passes
+   *  by both adds up. */
+  'deploy, another algorithm': {
+    least: 1,
+    options: PLAIN,
+    bound: whenWell,
+    countsAll: true,
+    isAway: false,
+    goWrong(fleet) {
+      const [policy] = fleet.plan.policies as [Policy]
+      const makers = ALGORITHMS.flatMap((algorithm) => makersOf(algorithm, 1)).filter(
+        (make) => counterOf(make(policy.limit)) !== counterOf(policy),
+      )
+      const other = fleet.world.random.pick(makers)
+      const policies = otherPolicies(fleet, [(limit) => withName(other(limit), policy.name)])
+      for (const counter of fleet.counters) counter.limit += limitOf(policies, counter.place)
+      return replaceAll(fleet, policies)
+    },
+  },
+}
+
+/** With another limit, or the same one by chance. */
+function otherPolicies(
+  { options: { limit }, world }: Fleet,
+  makers: readonly ((limit: number) => Policy)[],
+): readonly Policy[] {
+  const other = world.random.whole(Math.ceil(limit / 2), 2 * limit)
+  return makers.map((make) => make(other))
+}
+
+function limitOf(policies: readonly Policy[], place: number): number {
+  return policies[place]?.limit as number
+}
+
+/** For each process another one starts, before it ends or afterwards. */
+async function replaceAll(fleet: Fleet, policies: readonly Policy[]): Promise<void> {
+  const { members, world } = fleet
+  for (const member of [...members]) {
+    const isFirst = world.random.chance(0.5)
+    if (isFirst) fleet.start(policies)
+    await world.runFor(world.random.whole(0, SECOND_US))
+    member.isEnding = true
+    await world.runFor(DRAIN_US)
+    fleet.leave(member)
+    if (!isFirst) fleet.start(policies)
+  }
+}
