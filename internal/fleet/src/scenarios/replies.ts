@@ -12,7 +12,8 @@ import { nowAndThen, restart } from './steps.js'
 
 export type ReplyScenarioName = 'lost replies' | 'rubbish'
 
-/** The longest time without a reply, until all ask for what was given back, and how long they do. */
+/** The longest time without a reply, until all ask for what was given back, and how long they
+ *  do. */
 const SILENCE_US = 500_000
 const RUSH_US = 300_000
 /** Requests of each process for each key in that time, at the most. */

@@ -23,8 +23,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     least: 1,
     options: { kind: 'plain', counted: true },
     bound: whenProcessesStart,
-    // Of what passed beyond its limit a bucket counts nothing, so that what is given back then passes
-    // again.
+    // Of what passed beyond its limit a bucket counts nothing, so what is given back passes again.
     countsAll: false,
     isAway: true,
     async goWrong(fleet, us) {
@@ -58,8 +57,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     },
   },
 
-  /** The same with a policy of another algorithm under the same name, which counts anew: what passes
-   *  by both adds up. */
+  /** The same with a policy of another algorithm under the same name, which counts anew: what
+   *  passes by both adds up. */
   'deploy, another algorithm': {
     least: 1,
     options: PLAIN,

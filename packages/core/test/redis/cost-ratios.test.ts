@@ -1,6 +1,6 @@
-// What a decision costs as a multiple of something measured beside it: a regression of half again
-// fails here, on a busy machine too. The figures themselves are in docs/algorithms.md and
-// docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it: a regression of a third fails
+// here, on a busy machine too. From run to run the ratios differ by a tenth, as the floor is short.
+// The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -45,11 +45,11 @@ return count`
   }
 
   test.each<readonly [policy: Policy, batched: number, alone: number]>([
-    [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 1.5, 7.5],
-    [fixedWindow({ limit, window: '10m' }), 1.6, 6.5],
-    [slidingCounter({ limit, window: '10m' }), 1.7, 6.5],
-    [slidingLog({ limit, window: '10m' }), 2.4, 7.5],
-    [slidingWindow({ limit, window: '10m' }), 2.4, 7.5],
+    [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 1.9, 7.5],
+    [fixedWindow({ limit, window: '10m' }), 2.1, 6.5],
+    [slidingCounter({ limit, window: '10m' }), 2.2, 6.5],
+    [slidingLog({ limit, window: '10m' }), 3.1, 7.5],
+    [slidingWindow({ limit, window: '10m' }), 3.1, 7.5],
   ])('of $algorithm', async (policy, batched, alone) => {
     const policySet = makePolicySet('cost', [policy])
     const line = prepareScript(keyFormat('weir'), policySet)
