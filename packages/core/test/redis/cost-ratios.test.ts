@@ -1,6 +1,6 @@
-// What a decision costs as a multiple of something measured beside it: a regression of a third fails
-// here, on a busy machine too. From run to run the ratios differ by a tenth, as the floor is short.
-// The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it: a regression of a third
+// fails here, on a busy machine too. From run to run the ratios differ by a tenth, as the floor is
+// short. The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
