@@ -1,6 +1,5 @@
-// What a decision costs as a multiple of something measured beside it: a regression of a third
-// fails here, on a busy machine too. From run to run the ratios differ by a tenth, as the floor is
-// short. The figures themselves are in docs/algorithms.md and docs/benchmarks.md.
+// What a decision costs as a multiple of something measured beside it, on a busy machine too. The
+// figures themselves are in docs/algorithms.md and docs/benchmarks.md.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -45,11 +44,11 @@ return count`
   }
 
   test.each<readonly [policy: Policy, batched: number, alone: number]>([
-    [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 1.9, 7.5],
-    [fixedWindow({ limit, window: '10m' }), 2.1, 6.5],
-    [slidingCounter({ limit, window: '10m' }), 2.2, 6.5],
-    [slidingLog({ limit, window: '10m' }), 3.1, 7.5],
-    [slidingWindow({ limit, window: '10m' }), 3.1, 7.5],
+    [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 1.5, 7.5],
+    [fixedWindow({ limit, window: '10m' }), 1.6, 6.5],
+    [slidingCounter({ limit, window: '10m' }), 1.7, 6.5],
+    [slidingLog({ limit, window: '10m' }), 2.4, 7.5],
+    [slidingWindow({ limit, window: '10m' }), 2.4, 7.5],
   ])('of $algorithm', async (policy, batched, alone) => {
     const policySet = makePolicySet('cost', [policy])
     const line = prepareScript(keyFormat('weir'), policySet)
@@ -62,24 +61,23 @@ return count`
     const minimal = await client.script('LOAD', MINIMAL)
     const ask = (some: typeof groups) => verdictsOf(client, line, 'consume', some, undefined)
     await ask(groups)
-    const least = {
-      minimal: Number.POSITIVE_INFINITY,
-      batched: Number.POSITIVE_INFINITY,
-      alone: Number.POSITIVE_INFINITY,
-    }
+    const ratios: { readonly batched: number; readonly alone: number }[] = []
     for (let round = 0; round < ROUNDS; round += 1) {
-      // Whatever else the machine does only adds to a time: the least of the rounds is compared.
+      // Whatever else the machine does, it does to all three of a round: their ratios are compared.
       let i = 0
       const floorUs = await scriptUs(500, () =>
         client.evalsha(minimal as string, 1, `minimal${i++ % KEYS}`, 600_000),
       )
       const batchUs = await scriptUs(20, () => ask(groups))
       const aloneUs = await scriptUs(200, () => ask(groups.slice(0, 1)))
-      least.minimal = Math.min(least.minimal, floorUs)
-      least.batched = Math.min(least.batched, batchUs / KEYS)
-      least.alone = Math.min(least.alone, aloneUs)
+      ratios.push({ batched: batchUs / KEYS / floorUs, alone: aloneUs / floorUs })
     }
-    expect(least.batched / least.minimal, 'in a call of 64').toBeLessThan(batched)
-    expect(least.alone / least.minimal, 'alone').toBeLessThan(alone)
+    expect(median(ratios.map((each) => each.batched)), 'in a call of 64').toBeLessThan(batched)
+    expect(median(ratios.map((each) => each.alone)), 'alone').toBeLessThan(alone)
   })
 })
+
+/** Of an odd number of them. */
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[(values.length - 1) / 2] as number
+}

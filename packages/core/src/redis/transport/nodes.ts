@@ -36,6 +36,7 @@ export class Nodes {
 
   /** Those that the client knows; before it knows any, the one that stands for them. */
   get all(): readonly RedisNode[] {
+    // Asking for a slot makes its master known, though no key has led there yet.
     for (let slot = 0; slot < this.slots; slot += 1) this.ofSlot(slot)
     const all = [...this.#nodes.values()]
     const known = all.filter(({ name }) => name !== UNKNOWN)
