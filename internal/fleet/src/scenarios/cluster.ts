@@ -41,15 +41,16 @@ const STEP_US = 300_000
 /** Longer than nodes are half-open. */
 const CALM_US = 6_000_000
 
+/** Calls of any process may fail, as a node of it may be away. */
+const ON_CLUSTER = { isOnCluster: true, options: PLAIN, isAway: true } as const
+
 export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> = {
   /** It is well; its nodes forget their scripts now and then. */
   cluster: {
     least: 1,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenWell,
     countsAll: true,
-    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         fleet.world.random.pick(fleet.servers.machines).redis.forgetScripts()
@@ -59,22 +60,18 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** Slots move to another master, key by key. */
   'cluster, resharding': {
     least: 1,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenWell,
     countsAll: true,
-    isAway: true,
     goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
   },
 
   /** A replica takes over from a master that hands it all that it has. */
   'cluster, hand-over': {
     least: 1,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenWell,
     countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const replica = clusterOf(fleet).takeOver(master)
@@ -86,11 +83,9 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** A shard freezes, then continues. */
   'cluster, frozen': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenAllAreAway,
     countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       loseShard(fleet, master)
@@ -102,11 +97,9 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** A shard is down, then back with its data. */
   'cluster, down': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenAllAreAway,
     countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       goesDown(fleet, master)
@@ -118,11 +111,9 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** A shard goes down, and its replica takes over, which lags. */
   'cluster, replica': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
-    isAway: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const heard = await heardBy(fleet, master)
@@ -139,11 +130,9 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** A replica takes over, and later the old master from it. */
   'cluster, there and back': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenBoth(whenAllAreAway, whenBackWithoutCeiling),
     countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const replica = await fails(fleet, someMaster(fleet), us)
       await fleet.world.runFor(CALM_US)
@@ -154,33 +143,27 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** Its nodes evict keys by chance. */
   'cluster, evicts': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenKeysAreLost,
     countsAll: false,
-    isAway: true,
     goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
   },
 
   /** Some processes cannot reach it. */
   'cluster, partition': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenSomeAreAway,
     countsAll: true,
-    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
   /** Connections to its nodes break. */
   'cluster, resets': {
     least: 2,
-    isOnCluster: true,
-    options: PLAIN,
+    ...ON_CLUSTER,
     bound: whenSomeAreAway,
     countsAll: true,
-    isAway: true,
     goWrong: resets,
   },
 }
