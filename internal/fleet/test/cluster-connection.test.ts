@@ -44,7 +44,7 @@ const openSimulated: OpenCluster = async ({ deadlineMs, isDown = false }) => {
   const host = new Host(world, 'p0')
   const latency = { leastUs: 50, mostUs: 2_000 }
   const connection = clusterConnection(host, cluster, latency, deadlineMs)
-  let held: string | undefined
+  const held: string[] = []
 
   async function until(isSo: () => boolean): Promise<void> {
     await world.runUntil(world.nowUs + MINUTE_US, isSo)
@@ -78,11 +78,11 @@ const openSimulated: OpenCluster = async ({ deadlineMs, isDown = false }) => {
       for (const key of keys()) moveKey(key)
     },
     holdUp(node) {
-      held = node
+      held.push(node)
       cluster.named(node).freeze(MINUTE_US)
     },
     async release() {
-      if (held !== undefined) cluster.named(held).thaw()
+      for (const node of held.splice(0)) cluster.named(node).thaw()
     },
     breakConnection: async (node) => connection.reset(node),
     close() {},
@@ -163,7 +163,10 @@ const openWith =
     client.on('error', () => {})
     let nowMs = 0
     const time = { ...processTime, nowMs: () => nowMs }
-    let held: string | undefined
+    const held: string[] = []
+    const release = () => {
+      for (const node of held.splice(0)) serverOf(node).kill('SIGCONT')
+    }
     let unfinished: (() => Promise<void>) | undefined
     return {
       connection: ioredisConnection(client, { deadlineMs, time }),
@@ -182,12 +185,11 @@ const openWith =
         unfinished = (await beginMove(slot)).end
       },
       holdUp(node) {
-        held = node
+        held.push(node)
         serverOf(node).kill('SIGSTOP')
       },
       async release() {
-        if (held !== undefined) serverOf(held).kill('SIGCONT')
-        held = undefined
+        release()
       },
       breakConnection(node) {
         const noticed = new Promise<void>((resolve) => {
@@ -198,7 +200,7 @@ const openWith =
         return noticed
       },
       async close() {
-        if (held !== undefined) serverOf(held).kill('SIGCONT')
+        release()
         await unfinished?.()
         client.disconnect()
       },

@@ -20,7 +20,7 @@ export interface ClusterSubject {
   move(slot: number): Promise<string>
   /** Begins to move a slot, with all of its keys, and does not end it. */
   beginMove(slot: number): Promise<void>
-  /** Stops a node until `release`; its network goes on. */
+  /** Stops a node, beside others, until `release`; its network goes on. */
   holdUp(node: string): void
   release(): Promise<void>
   /** Breaks the connection to a node. Resolves once the client has noticed. */
@@ -137,6 +137,24 @@ export function clusterContract(name: string, open: OpenCluster): void {
           replies.push(take(send, key)),
         )
         expect(await settle(Promise.all(replies))).toEqual([1, 1, 1, 1])
+      })
+
+      test('to a node that is just being connected wait for that, whatever other nodes do', async () => {
+        // The client has asked one node whether the Cluster is well, and the others nothing.
+        for (const key of ['a', 'b', 'c']) {
+          const subject = await begun()
+          const { connection, settle, until } = subject
+          await until(() => isReady(subject))
+          const node = nodeOf(subject, key)
+          const others = new Set(upTo(100).map((i) => nodeOf(subject, `k${i}`)))
+          others.delete(node)
+          for (const other of others) subject.holdUp(other)
+          const replies: Promise<unknown>[] = []
+          for (const items of [upTo(2), upTo(2)])
+            connection.inOneWrite(node, items, (_, send) => replies.push(teach(send, key)))
+          await settle(Promise.all(replies))
+          await subject.release()
+        }
       })
 
       test('that name a script which only another node knows are refused', async () => {

@@ -79,6 +79,25 @@ const FOUND: readonly FoundStory[] = [
       mostUnits: 1,
     },
   },
+  // A request to a node whose connection was just being made went to another one, which was frozen.
+  {
+    found: 'p1 decided user-2 without Redis, which is well',
+    seed: 5075,
+    scenario: 'cluster, frozen',
+    options: {
+      processes: 6,
+      limit: 9,
+      keys: 3,
+      algorithm: 'fixed-window',
+      denyCache: false,
+      demand: 1.82,
+      mostAtOnce: 1,
+      faultMs: 2367,
+      faults: 1,
+      masters: 2,
+      hashTags: 2,
+    },
+  },
   // Faults that sabotage.mjs puts in: 4, 9 and 6.
   {
     found: 'user-0: 4 admitted, 3 may be',

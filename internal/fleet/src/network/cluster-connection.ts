@@ -1,7 +1,8 @@
 // A simulated Cluster client: a Connection to the nodes of a simulated Cluster, with the behaviour
 // of ioredis's Cluster that has Weir's recommended options, under Weir's adapter: what is sent to a
-// node that is connected goes there directly, and what that refers elsewhere, or has no connection,
-// goes through the client, which follows redirections (redirects.ts).
+// node that is connected, or is just being connected, goes there directly, and what that refers
+// elsewhere, or has no connection, goes through the client, which follows redirections
+// (redirects.ts).
 
 import { silenceWatch } from '../../../../packages/core/src/redis/clients/ioredis/silence.js'
 import type { Send } from '../../../../packages/core/src/redis/connection.js'
@@ -43,10 +44,12 @@ export function clusterConnection(
     call,
     inOneWrite(node, items, ask) {
       const link = pool.get(node)
-      const isConnected = link?.status === 'ready'
-      if (isConnected) watch(link)
-      const way = isConnected ? directlyTo(link) : call
-      for (const item of items) ask(item, way)
+      if (link?.status === 'ready') watch(link)
+      for (const item of items) {
+        // The first of them may let the connection begin.
+        const hasBegun = link !== undefined && link.status !== 'wait'
+        ask(item, hasBegun ? directlyTo(link) : call)
+      }
     },
     unready: () => (isReady() ? undefined : `the client is ${client.status}`),
     attempt: () => client.attempt,

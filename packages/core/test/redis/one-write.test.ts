@@ -9,7 +9,17 @@ import {
   waitUntil,
 } from '@weir/testkit'
 import { Cluster } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import {
   fixedWindow,
   RateLimiter,
@@ -64,6 +74,23 @@ describe('calls of a turn', () => {
       expect(decisions.every(({ degraded }) => !degraded)).toBe(true)
     })
     expect(writes).toEqual([1, 1, 1])
+  })
+
+  test('to nodes of a Cluster wait for connections that are being made, and go nowhere else', async () => {
+    const fresh = clusterClient().duplicate()
+    onTestFinished(() => fresh.disconnect())
+    await new Promise((resolve) => fresh.once('ready', resolve))
+    // A Cluster asks for the slots again where it cannot send a command.
+    const refresh = vi.spyOn(fresh, 'refreshSlotsCache')
+    const limiter = new RateLimiter({
+      name: 'fresh',
+      store: strictStore(fresh, { instances: 1 }),
+      policy,
+    })
+    const consumeAll = () => Promise.all(keys(100).map((key) => limiter.consume(key)))
+    await Promise.all([consumeAll(), new Promise(setImmediate).then(consumeAll)])
+    expect(fresh.nodes('master').map(({ status }) => status)).toEqual(['ready', 'ready', 'ready'])
+    expect(refresh).not.toHaveBeenCalled()
   })
 
   test('to a single server leave in writes of 32', async () => {

@@ -19,6 +19,15 @@ interface Pool {
   }
 }
 
+/**
+ * Whether a connection sends what it is asked, at the latest once it is made. A Cluster refuses
+ * commands to a node whose connection is being made: it waits, asks for the slots again and tries
+ * any node, which may be one that does not answer.
+ */
+function hasBegun({ status }: NodeConnection): boolean {
+  return status === 'ready' || status === 'connecting' || status === 'connect'
+}
+
 export interface IoredisOptions {
   /** How long a reply may take. A connection is not given up as silent before. */
   readonly deadlineMs: number
@@ -77,10 +86,14 @@ export function ioredisConnection(
         return
       }
       const stream = isReady && items.length > 1 ? to.stream : undefined
-      const way = isReady && isCluster ? directly(to) : send
+      const direct = isCluster && to !== undefined ? directly(to) : send
       stream?.cork?.()
       try {
-        for (let i = 0; i < items.length; i += 1) ask(items[i] as (typeof items)[number], way)
+        for (let i = 0; i < items.length; i += 1) {
+          // The first of them may let the connection begin.
+          const way = to !== undefined && hasBegun(to) ? direct : send
+          ask(items[i] as (typeof items)[number], way)
+        }
       } finally {
         stream?.uncork?.()
       }

@@ -33,8 +33,8 @@ export function pipelines({ options }: RedisLike): boolean {
 export interface Sending {
   /** Through the client. */
   readonly send: Send
-  /** To a node of a Cluster, past the Cluster, which would write each command by itself. A command
-   *  that the node redirects goes through the client. */
+  /** To a node of a Cluster whose connection is made or being made, past the Cluster, which would
+   *  write each command by itself. A command that the node redirects goes through the client. */
   readonly directly: (to: NodeConnection) => Send
 }
 
