@@ -233,6 +233,12 @@ export const FAULTS = [
     'well',
   ],
   [
+    'another algorithm of a policy is the same counter',
+    'redis/transport/keys.ts',
+    '    const counter = encodePart(counterOf(policy))\n',
+    '    const counter = encodePart(policy.timeScale)\n',
+  ],
+  [
     'the nodes of a Cluster share a breaker',
     `${RESILIENCE}/recovery.ts`,
     '  readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {\n',

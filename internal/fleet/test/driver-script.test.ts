@@ -5,6 +5,16 @@ import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
+import {
+  argumentsOf,
+  JoinedEntry,
+  OpenCall,
+  prepareScript,
+} from '../../../packages/core/src/redis/transport/call.js'
+import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
+import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
+import { makePolicySet } from '../../../packages/core/src/request.js'
 import {
   kernelNames,
   type WalkRecipe,
@@ -13,6 +23,7 @@ import {
 import { replay } from '../../../packages/core/test/redis/differential/replay.js'
 import { takeWalk } from '../../../packages/core/test/redis/differential/walk.js'
 import { patientClient } from '../../../packages/core/test/redis/patient.js'
+import { makersOf } from '../src/policies.js'
 import { SimulatedRedis } from '../src/redis/server.js'
 
 let server: RedisServer
@@ -53,4 +64,35 @@ async function check(recipe: WalkRecipe): Promise<void> {
 test.each(kernelNames)('replies to random calls of %s as the real one does', async (kernel) => {
   await fc.assert(fc.asyncProperty(walks(kernel), check), { numRuns: 40, seed: 1 })
   expect(walked).toBeGreaterThan(0)
+})
+
+const ALGORITHMS = ['token-bucket', 'fixed-window', 'sliding-counter', 'sliding-log'] as const
+
+/** Takes 1 of a key by an algorithm, and returns the reply. */
+async function takeBy(client: Redis, algorithm: (typeof ALGORITHMS)[number], key: string) {
+  const policySet = makePolicySet('foreign', [makersOf(algorithm, 1)[0]?.(10) as never])
+  const prepared = prepareScript(keyFormat('foreign'), policySet)
+  const request = { mode: 'consume', target: { policySet, key }, costs: [1], count: 1 }
+  const entry = new JoinedEntry(request as LayerRequest, IGNORED)
+  const nowUs = Date.UTC(2026, 2, 1) * 1_000
+  const args = argumentsOf(new OpenCall(prepared, 0, 'consume', nowUs, entry, undefined))
+  await client.script('LOAD', prepared.script.source)
+  const reply = await client.callBuffer('evalsha', args.with(2, key))
+  return unpackNumbers(reply as Buffer)
+}
+
+test('what another algorithm has left under a key is foreign, and is left alone, as on the real one', async () => {
+  for (const redis of [client, clientOf(new SimulatedRedis(() => Date.now() * 1_000))]) {
+    for (const first of ALGORITHMS) {
+      for (const second of ALGORITHMS) {
+        const key = `{foreign}:${first}-${second}`
+        await takeBy(redis, first, key)
+        const [, granted, ...others] = await takeBy(redis, second, key)
+        const [, , left] = await takeBy(redis, first, key)
+        const isSame = first === second
+        expect([key, granted, left]).toEqual([key, isSame ? 1 : -1, isSame ? 7 : 8])
+        if (!isSame) expect(others).toEqual([0, 0, 0])
+      }
+    }
+  }
 })

@@ -100,6 +100,13 @@ export function runDriver(
   const readings = counters.map((): Reading => ({ left: 0, waitMs: 0, resetUs: 0 }))
   const reply = [nowUs]
   for (const request of requestsOf(mode, counters.length, keys, args.slice(at + 2))) {
+    const foreign = counters.findIndex(({ kernel }, i) =>
+      keyspace.isForeign(request.keys[i] as string, kernel),
+    )
+    if (foreign >= 0) {
+      reply.push(-1 - foreign, ...readings.flatMap(() => [0, 0, 0]))
+      continue
+    }
     const granted =
       mode === 'reset'
         ? reset(counters, request, keyspace, nowUs, readings)

@@ -7,6 +7,8 @@ import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithm
 interface Entry {
   readonly value: Cells | Mark | ReadonlyMap<string, number>
   readonly endMs: number
+  /** The id of the kernel whose state it is. */
+  readonly kernel?: string | undefined
 }
 
 export class Keyspace {
@@ -28,9 +30,9 @@ export class Keyspace {
     return undefined
   }
 
-  set(key: string, value: Entry['value'], ttlMs: number): void {
+  set(key: string, value: Entry['value'], ttlMs: number, kernel?: string): void {
     this.changes += 1
-    this.#entries.set(key, { value, endMs: this.#nowMs() + ttlMs })
+    this.#entries.set(key, { value, endMs: this.#nowMs() + ttlMs, kernel })
   }
 
   /** How long a key has still to live, in ms; below 0: it is not there. */
@@ -49,6 +51,11 @@ export class Keyspace {
 
   has(key: string): boolean {
     return this.get(key) !== undefined
+  }
+
+  /** Whether a key holds something else than a state of a kernel. */
+  isForeign(key: string, { id }: Kernel): boolean {
+    return this.has(key) && this.#entries.get(key)?.kernel !== id
   }
 
   /** All that are there. */
@@ -90,7 +97,7 @@ export class Keyspace {
         // A copy: a log's own array is written in place, and others may still read the old one.
         const old = this.get<Cells>(key)
         const room = old === undefined ? new Float64Array(kernel.width) : Float64Array.from(old)
-        this.set(key, kernel.write(scratch, room, 0), resetMs + slackMs)
+        this.set(key, kernel.write(scratch, room, 0), resetMs + slackMs, kernel.id)
       },
       remove: (key) => this.delete(key),
     }
