@@ -9,7 +9,8 @@ import {
   type SettingsVersion,
 } from '../settings.js'
 
-interface Kept extends SettingsVersion {
+/** All settings of a name. */
+export interface Kept extends SettingsVersion {
   readonly restored: number
   readonly fields: Map<string, string>
   readonly changes: readonly SettingChange[]
@@ -17,8 +18,13 @@ interface Kept extends SettingsVersion {
 
 const NONE: Kept = { id: '', version: 0, restored: 0, fields: new Map(), changes: [] }
 
-export function memorySettings(clock: Clock): Settings {
-  const all = new Map<string, Kept>()
+/** Where settings are kept, by name. */
+export interface KeptByName {
+  get(name: string): Kept | undefined
+  set(name: string, kept: Kept): unknown
+}
+
+export function memorySettings(clock: Clock, all: KeptByName = new Map()): Settings {
   const keptOf = (name: string): Kept => all.get(name) ?? NONE
 
   return {

@@ -176,8 +176,8 @@ export class Recovery {
   async #countAll(guard: Guard): Promise<void> {
     guard.isOwed = false
     // A key is counted with its node; or, if it moved to a node that is well, with the next one.
-    const isOfGuard = ({ target }: Admitted): boolean => {
-      const home = this.guardOf(this.#backend.nodes.of(target))
+    const isOfGuard = (admitted: Admitted): boolean => {
+      const home = this.#homeOf(admitted)
       return home === guard || home.breaker.state !== 'open'
     }
     for (const due of await this.#ledger.due(isOfGuard, this.#pause)) {
@@ -186,6 +186,10 @@ export class Recovery {
     const { node, counted } = guard
     guard.counted = 0
     if (counted > 0) this.#options.events.emit('reconciled', { node: node.name, keys: counted })
+  }
+
+  #homeOf({ target }: Admitted): Guard {
+    return this.guardOf(this.#backend.nodes.of(target))
   }
 
   /** Counts one chunk after the other. Returns whether the node can count more. */
@@ -222,7 +226,7 @@ export class Recovery {
       const failure = failures[i]
       each.waiting = undefined
       // Else it is a failure of each of those.
-      if (failure !== undefined && waiting.length === 0) this.failed(guard, failure)
+      if (failure !== undefined && waiting.length === 0) this.failed(this.#homeOf(each), failure)
       for (const one of waiting) one.counted(failure)
     })
     const failure = failures.find((each) => each !== undefined)

@@ -1,4 +1,5 @@
-// Keys that get another node while theirs is away, as when a replica of a Cluster takes over.
+// Several nodes of which one is away: its keys get another node, as when a replica of a Cluster
+// takes over, and the others go on.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
@@ -18,16 +19,16 @@ const OWN_PART = (LIMIT - SEEN) / COUNT
 const policySet = makePolicySet('p', [fixedWindow({ limit: LIMIT, window: '1h' })])
 
 /** One of four processes, and nodes of one memory; keys that begin with `other` lie on `b`. */
-function worldOf() {
-  const time = virtualTime()
+function worldOf(seed = 1) {
+  const time = virtualTime(seed)
   const memory = memoryIn(time)
   const nodes = { a: { name: 'a' }, b: { name: 'b' }, replica: { name: 'replica' } }
-  const world = { owner: 'a' as 'a' | 'replica', isAway: false }
+  const world = { owner: 'a' as 'a' | 'replica', isAway: false, isBlip: false }
   const nodeOf = (key: string) => nodes[key.startsWith('other') ? 'b' : world.owner]
   const next: Layer = {
     ask(request, pending) {
       const { key } = request.target
-      if (world.isAway && nodeOf(key) === nodes.a)
+      if (world.isBlip || (world.isAway && nodeOf(key) === nodes.a))
         pending.failed(new Error('Connection is closed.'))
       else pending.decided(memory.decide(request as never))
     },
@@ -102,6 +103,22 @@ test('a node that is well has no ceiling, though it is asked for the first time'
   expect(resilience.status.health().state).toBe('open')
   expect(await granted('other', LIMIT)).toBe(LIMIT)
   resilience.close()
+})
+
+test('what cannot be counted in a node that is away is no failure of one that is well', async () => {
+  // Whose turn it is to count what is owed to both is up to chance.
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const { world, time, resilience, granted } = worldOf(seed)
+    const states = () => resilience.status.health().nodes.map(({ state }) => state)
+    world.isBlip = true
+    await granted('other', 1)
+    Object.assign(world, { isBlip: false, isAway: true })
+    for (const key of ['one', 'two', 'three', 'four']) await granted(key, 1)
+    expect(states()).toEqual(['closed', 'closed'])
+    await time.advance(1_000)
+    expect([seed, ...states()]).toEqual([seed, 'open', 'closed'])
+    resilience.close()
+  }
 })
 
 test('all masters that a client of a Cluster knows are known before they are asked', () => {
