@@ -326,4 +326,11 @@ export const FAULTS = [
     '    let victim = -1\n    let most = 1e9\n',
     'crowd',
   ],
+  [
+    'what is last seen of a limit that is used up makes room for others',
+    `${RESILIENCE}/last-seen.ts`,
+    '      const stays = this.#isExhausted(nowUs)\n',
+    '      const stays = this.#isExhausted(nowUs) && step > 99\n',
+    'crowd',
+  ],
 ]

@@ -157,12 +157,3 @@ export function checkStats(fleet: Fleet): void {
     })
   }
 }
-
-/** Each process has followed all changes of the limit. */
-export function checkFollowed(fleet: Fleet): void {
-  for (const { host, limits } of fleet.staying) {
-    const version = limits?.status().version
-    const most = fleet.live?.version
-    fleet.must(version === most, `${host.name} is at version ${version} of ${most} of the limit`)
-  }
-}

@@ -41,7 +41,7 @@ export interface StoryOptions {
   readonly shared: boolean
   /** Processes are counted by their heartbeats; else they are told how many they are. */
   readonly counted: boolean
-  /** The limit changes while the story runs, if nothing goes wrong in it. */
+  /** The limit changes while the story runs. */
   readonly live: boolean
   /** The per cent of each limit that a class leaves to others; 0: there are no classes. */
   readonly batch: number
@@ -113,7 +113,7 @@ function requestsOf(random: Random, limit: number) {
     ownLimit: 0,
     shared: random.chance(0.3),
     counted: random.chance(0.25),
-    live: random.chance(0.5),
+    live: random.chance(0.3),
     batch: sometimes(0.15, 99),
     weighted: sometimes(0.4, 99),
     mostUnits: random.whole(2, Math.max(2, Math.ceil(limit / 5))),

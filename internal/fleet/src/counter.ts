@@ -26,6 +26,8 @@ export interface CounterOptions {
   readonly options: StoryOptions
   /** Units that processes may hold in leases. */
   readonly leased: number
+  /** Its limit changes while the story runs. */
+  readonly isLive: boolean
 }
 
 export class Counter {
@@ -58,6 +60,8 @@ export class Counter {
   readonly #members: readonly Member[]
   readonly #options: StoryOptions
   readonly #leased: number
+  /** Its limit changes while the story runs. */
+  readonly #isLive: boolean
   /** When it was asked first. */
   #bornUs: number | undefined
   /** When it was lost first by processes, or by Redis. */
@@ -71,7 +75,7 @@ export class Counter {
   /** After Redis has forgotten it, until a process asks: what each had not seen. */
   #lost: readonly number[] | undefined = undefined
 
-  constructor({ who, policy, place, keys, members, options, leased }: CounterOptions) {
+  constructor({ who, policy, place, keys, members, options, ...more }: CounterOptions) {
     this.who = who
     this.#names = namesInRedis(who)
     this.policy = policy
@@ -80,7 +84,8 @@ export class Counter {
     this.keys = keys
     this.#members = members
     this.#options = options
-    this.#leased = leased
+    this.#leased = more.leased
+    this.#isLive = more.isLive
     this.#first = members.length
     this.#unseen = members.map(() => undefined)
     this.#left = members.map(() => undefined)
@@ -229,6 +234,8 @@ export class Counter {
   /** Units in use that a process has seen. */
   #seenBy(i: number): number {
     if (this.resets > 0 || this.flows) return 0
+    // What was seen before the limit changed is not looked for after that.
+    if (this.#isLive) return 0
     const { seen } = this.#members[i] as Member
     return Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
   }
@@ -246,7 +253,8 @@ export function countersOf(
   const leased = leases === undefined ? 0 : members.length * Math.min(leases.units, tenth)
   const made = (place: number, who: string, of: readonly string[]): Counter => {
     const policy = policies[place] as Policy
-    return new Counter({ who, policy, place, keys: of, members, options, leased })
+    const isLive = plan.live !== undefined
+    return new Counter({ who, policy, place, keys: of, members, options, leased, isLive })
   }
   const ofAll = policyKeys.map((who, place) => (who === undefined ? who : made(place, who, keys)))
   return new Map(keys.map((key) => [key, policies.map((_, i) => ofAll[i] ?? made(i, key, [key]))]))

@@ -1,7 +1,7 @@
 // The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
 // any more.
 
-import { checkCounted, checkFollowed, checkRecovered, checkStats } from './checks.js'
+import { checkCounted, checkRecovered, checkStats } from './checks.js'
 import { type Fleet, SECOND_US } from './fleet.js'
 import { keepChanging } from './live-limits.js'
 import type { Terms } from './story.js'
@@ -40,7 +40,7 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   checkRecovered(fleet)
   await checkCounted(fleet)
   checkStats(fleet)
-  checkFollowed(fleet)
+  fleet.live?.checkFollowed()
   for (const member of fleet.staying) fleet.leave(member)
   await world.runFor(2 * SECOND_US)
 }

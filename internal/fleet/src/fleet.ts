@@ -21,6 +21,8 @@ export const SECOND_US = 1_000_000
 /** How far the clock of Redis may be ahead of the true time: less than the windows of policies, of
  *  which those that are aligned begin with the story. */
 export const MOST_AHEAD_US: number = 3_000 * SECOND_US
+/** How long a process may take to end: a call about live limits takes a second at most. */
+const CLOSING_US = 1_100_000
 /** Broken promises that a story reports, at the most. */
 const REPORTED = 20
 
@@ -28,12 +30,12 @@ const REPORTED = 20
 export interface ChangingLimit {
   /** What holds now. */
   readonly limit: number
-  /** How often it was changed. */
-  readonly version: number
   /** A change holds in a process. */
   changed(member: Member, change: LiveChange): void
   /** Returns what checks a decision that is asked for now. */
   check(): (decision: Decision) => void
+  /** At the end: each process has followed all changes. */
+  checkFollowed(): void
 }
 
 export class Fleet {
@@ -171,14 +173,14 @@ export class Fleet {
     this.tell(`the clock of Redis is ${(aheadUs / SECOND_US).toFixed(3)} s ahead`)
   }
 
-  /** Closes the store of a process, which must have no timer left a second later. */
+  /** Closes the store of a process, which must soon have no timer left. */
   leave(member: Member): void {
     const { limiter, store, host, limits } = member
     member.hasLeft = true
     limits?.close()
     limiter.close()
     void store.close()
-    this.world.after(SECOND_US, () => {
+    this.world.after(CLOSING_US, () => {
       this.must(host.timers === 0, `${host.name}: ${host.timers} timers after its end`)
     })
   }

@@ -1,5 +1,7 @@
 // A limit that changes while a story runs: processes set it, and all follow, each change at its
-// instant.
+// instant. Where something goes wrong, a process that does not hear of a change goes on with the
+// limit that it has, and changes over later, but never sooner; a change may be lost with all other
+// keys; and in the end all have the same limit.
 
 import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
 import type { Decision } from '../../../packages/core/src/index.js'
@@ -30,6 +32,10 @@ class LiveLimit implements ChangingLimit {
   readonly #make: (limit: number) => Policy
   /** In the order of their instants. */
   readonly #changes: Change[]
+  /** All limits that were ever asked for. */
+  readonly #asked: Set<number>
+  /** All processes hear of each change in time. */
+  readonly #isExact: boolean
 
   /** @param make the policy, of another limit */
   constructor(fleet: Fleet, make: (limit: number) => Policy) {
@@ -37,26 +43,40 @@ class LiveLimit implements ChangingLimit {
     this.#fleet = fleet
     this.#make = make
     this.#changes = [{ activeUs: 0, limit }]
-  }
-
-  get version(): number {
-    return this.#changes.length - 1
+    this.#asked = new Set([limit])
+    this.#isExact = fleet.terms.isExact === true
   }
 
   get limit(): number {
-    return this.#limitIn(0)
+    const [first] = this.#fleet.staying
+    return this.#isExact || first === undefined ? this.#limitIn(0) : limitOf(first)
+  }
+
+  checkFollowed(): void {
+    const { staying } = this.#fleet
+    const right = this.#isExact ? this.#changes.length - 1 : versionOf(staying[0])
+    for (const member of staying) {
+      const { name } = member.host
+      const version = versionOf(member)
+      const what = `${name} is at version ${version} of ${right} of the limit`
+      this.#fleet.must(version === right, what)
+      const limit = limitOf(member)
+      const isRight = limit === this.limit && this.#asked.has(limit)
+      this.#fleet.must(isRight, `${name} has the limit ${limit} in place of ${this.limit}`)
+    }
   }
 
   /** A process sets another limit now and then. Returns what ends that. */
   keepChanging(): () => void {
-    const { world, staying } = this.#fleet
+    const { world, staying, members } = this.#fleet
     const { random } = world
     let isOver = false
     const next = (): void => {
       if (isOver) return
       const [{ limit: first }] = this.#changes as [Change]
-      const limit = random.whole(Math.ceil(first / 2), 2 * first)
-      this.#set(random.pick(staying), limit)
+      // A process with a quota of 0 has another bound.
+      const least = Math.max(Math.ceil(first / 2), members.length)
+      this.#set(random.pick(staying), random.whole(least, Math.max(least, 2 * first)))
       world.after(random.whole(500_000, 4_000_000), next)
     }
     world.after(random.whole(0, 2_000_000), next)
@@ -68,13 +88,17 @@ class LiveLimit implements ChangingLimit {
   #set(member: Member, limit: number): void {
     const fleet = this.#fleet
     fleet.tell(`${member.host.name} sets the limit to ${limit}`)
+    this.#asked.add(limit)
     // What passed by a lower limit before counts as well.
     for (const counter of fleet.counters) counter.limit = Math.max(counter.limit, limit)
     member.limits?.set('plan', this.#make(limit)).then(
       ({ isChanged, activeAtMs }) => {
         if (isChanged) this.#changes.push({ activeUs: activeAtMs * 1_000, limit })
       },
-      (error) => fleet.must(false, `${member.host.name} could not set a limit: ${error}`),
+      (error) => {
+        const what = `${member.host.name} could not set a limit: ${error}`
+        fleet.must(fleet.terms.isAway || member.hasLeft, what)
+      },
     )
   }
 
@@ -83,11 +107,15 @@ class LiveLimit implements ChangingLimit {
     const mostUs = APART_US + 2 * mostUsOf(member)
     const { host } = member
     this.#fleet.tell(`${host.name} changes over`)
-    this.#fleet.must(Math.abs(apartUs) <= mostUs, `${host.name} changed ${apartUs} us too late`)
+    const isInTime = apartUs >= -mostUs && (apartUs <= mostUs || !this.#isExact)
+    this.#fleet.must(isInTime, `${host.name} changed ${apartUs} us too late`)
   }
 
   /** It must be by a limit that holds. */
   check(): (decision: Decision) => void {
+    if (!this.#isExact)
+      return ({ limit }) =>
+        this.#fleet.must(this.#asked.has(limit), `decided by ${limit}, which nobody has set`)
     const mostUs = 2 * Math.max(...this.#fleet.members.map((each) => mostUsOf(each))) + APART_US
     const limits = [this.#limitIn(-mostUs), this.#limitIn(mostUs)]
     return ({ limit }) =>
@@ -99,6 +127,14 @@ class LiveLimit implements ChangingLimit {
     const atUs = this.#fleet.machine.redis.nowUs + us
     return (this.#changes.findLast(({ activeUs }) => activeUs <= atUs) as Change).limit
   }
+}
+
+function limitOf({ limits, policies }: Member): number {
+  return limits?.for('plan').limit ?? (policies[0] as Policy).limit
+}
+
+function versionOf(member: Member | undefined): number | undefined {
+  return member?.limits?.status().version
 }
 
 function mostUsOf({ connection }: Member): number {

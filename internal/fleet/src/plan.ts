@@ -24,7 +24,7 @@ export interface Plan {
   readonly live: ((limit: number) => Policy) | undefined
 }
 
-export function planOf(options: StoryOptions, { isExact, isOnCluster }: Terms): Plan {
+export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
   const {
     kind,
     policies: count,
@@ -35,7 +35,7 @@ export function planOf(options: StoryOptions, { isExact, isOnCluster }: Terms): 
     holdMs,
     ownLimit,
   } = options
-  const isLive = options.live && kind === 'plain' && isExact === true
+  const isLive = options.live && kind === 'plain'
   const makers =
     kind === 'flows' ? flowsOf(count, options.refillMs) : makersOf(algorithm, isLive ? 1 : count)
   const isShared = options.shared && makers.length > 1

@@ -18,7 +18,12 @@ import { type Outcome, runScenario, smallestOf } from './scenarios.js'
 import { promiseOf, shrink } from './shrink.js'
 
 /** What stories do on purpose. */
-const EXPECTED = ['WEIR_CHANGED_ALGORITHM', 'WEIR_PEERS_UNKNOWN']
+const EXPECTED = [
+  'WEIR_CHANGED_ALGORITHM',
+  'WEIR_PEERS_UNKNOWN',
+  'WEIR_SETTINGS_LOST',
+  'WEIR_SETTINGS_UNREAD',
+]
 
 const emitWarning = process.emitWarning.bind(process) as (...given: unknown[]) => void
 process.emitWarning = (...given: unknown[]) => {

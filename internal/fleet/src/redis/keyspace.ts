@@ -1,11 +1,13 @@
-// The keys of a simulated server: states and marks of counters, with their TTLs. A state is kept
-// as the TypeScript kernels have it; what a real server keeps is a text that means the same.
+// The keys of a simulated server: states and marks of counters, with their TTLs, and settings. A
+// state is kept as the TypeScript kernels have it; what a real server keeps is a text that means
+// the same.
 
 import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
+import type { Kept } from '../../../../packages/core/src/memory/settings.js'
 
 interface Entry {
-  readonly value: Cells | Mark | ReadonlyMap<string, number>
+  readonly value: Cells | Mark | Kept | ReadonlyMap<string, number>
   readonly endMs: number
   /** The id of the kernel whose state it is. */
   readonly kernel?: string | undefined

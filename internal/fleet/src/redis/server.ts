@@ -9,8 +9,10 @@ import { isOfSettings, SettingsScripts } from './settings-scripts.js'
 
 type Script = (keys: readonly string[], args: readonly string[]) => unknown
 
-/** What a command is refused with, as a client tells it. */
-export class RefusedError extends Error {}
+/** What a command is refused with, as ioredis tells it. */
+export class RefusedError extends Error {
+  override readonly name = 'ReplyError'
+}
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
@@ -22,12 +24,13 @@ export class SimulatedRedis {
   aheadUs = 0
   readonly #now: () => number
   readonly #scripts: Map<string, Script> = new Map()
-  #settings = new SettingsScripts()
+  readonly #settings: SettingsScripts
 
   /** @param now its clock, in us since 1970 */
   constructor(now: () => number) {
     this.#now = now
     this.keyspace = new Keyspace(() => this.nowUs / 1_000)
+    this.#settings = new SettingsScripts(this.keyspace)
   }
 
   get nowUs(): number {
@@ -42,7 +45,6 @@ export class SimulatedRedis {
   /** FLUSHALL. */
   forgetKeys(): void {
     this.keyspace.clear()
-    this.#settings = new SettingsScripts()
   }
 
   /** SCRIPT LOAD. */

@@ -1,11 +1,17 @@
 // The scripts of settings, by which live limits are kept: what they do is that of the memory store,
-// and the arguments and replies are those of a real server. test/settings-scripts.test.ts holds
-// them to the cases that a real server is held to. What processes report is not kept.
+// over the keys of the server, and the arguments and replies are those of a real one.
+// test/settings-scripts.test.ts holds them to the cases that a real server is held to. What
+// processes report is not kept.
 
-import { memorySettings } from '../../../../packages/core/src/memory/settings.js'
+import {
+  type Kept,
+  type KeptByName,
+  memorySettings,
+} from '../../../../packages/core/src/memory/settings.js'
 import { pairsIn, REPORT } from '../../../../packages/core/src/redis/reports.js'
 import { SETTINGS_SCRIPTS } from '../../../../packages/core/src/redis/settings.js'
 import type { SettingChange, Settings } from '../../../../packages/core/src/settings.js'
+import type { Keyspace } from './keyspace.js'
 
 type Args = readonly string[]
 type Reply = number | readonly unknown[]
@@ -14,8 +20,16 @@ export class SettingsScripts {
   readonly #settings: Settings
   #nowUs = 0
 
-  constructor() {
-    this.#settings = memorySettings({ nowUs: () => this.#nowUs })
+  constructor(keyspace: Keyspace) {
+    const keys: KeptByName = {
+      get(key) {
+        const kept = keyspace.get<Kept>(key)
+        // A copy, as it is written in place.
+        return kept && { ...kept, fields: new Map(kept.fields) }
+      },
+      set: (key, kept) => keyspace.set(key, kept, Number.POSITIVE_INFINITY),
+    }
+    this.#settings = memorySettings({ nowUs: () => this.#nowUs }, keys)
   }
 
   /** Runs a script, by the server's clock. What it changes is changed at once. */

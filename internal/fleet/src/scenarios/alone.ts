@@ -1,6 +1,5 @@
 // Processes that have no others, or take no account of them.
 
-import { PLAIN } from '../choices.js'
 import type { Scenario } from '../course.js'
 import type { Member } from '../member.js'
 import { whenEachIsAlone, whenOneIsAway, whenWell } from '../story.js'
@@ -8,7 +7,7 @@ import { forWays, nowAndThen, restart } from './steps.js'
 
 export type AloneScenarioName = 'blips' | 'alone' | 'own policy'
 
-const ONE = { ...PLAIN, processes: 1, weighted: 50 }
+const ONE = { processes: 1 }
 
 export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
   /** The connection of the only process breaks: nothing is in flight then. */
@@ -50,7 +49,7 @@ export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
   /** Redis restarts, and until then each process decides by a policy of its own. */
   'own policy': {
     least: 1,
-    options: { ...PLAIN, ownLimit: 5 },
+    options: { ownLimit: 5 },
     bound: whenEachIsAlone,
     countsAll: true,
     isAway: true,

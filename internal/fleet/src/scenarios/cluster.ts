@@ -1,4 +1,5 @@
-// A Cluster: one of its shards fails, or slots get another master while they are in use.
+// A Cluster: one of its shards fails, or slots get another master while they are in use. Requests
+// are of all kinds, and bounds are those of a single server.
 
 import { nameOfKey } from '../../../../packages/core/src/base/key-name.js'
 import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
@@ -7,7 +8,6 @@ import {
   keyFormat,
   spreadHashTags,
 } from '../../../../packages/core/src/redis/transport/keys.js'
-import { PLAIN } from '../choices.js'
 import type { Counter } from '../counter.js'
 import type { Scenario } from '../course.js'
 import type { Fleet } from '../fleet.js'
@@ -42,7 +42,7 @@ const STEP_US = 300_000
 const CALM_US = 6_000_000
 
 /** Calls of any process may fail, as a node of it may be away. */
-const ON_CLUSTER = { isOnCluster: true, options: PLAIN, isAway: true } as const
+const ON_CLUSTER = { isOnCluster: true, isAway: true } as const
 
 export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> = {
   /** It is well; its nodes forget their scripts now and then. */
@@ -51,17 +51,20 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     ...ON_CLUSTER,
     bound: whenWell,
     countsAll: true,
+    isAway: false,
+    isExact: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         fleet.world.random.pick(fleet.servers.machines).redis.forgetScripts()
       }),
   },
 
-  /** Slots move to another master, key by key. */
+  /** Slots move to another master, key by key. What needs several keys at once is decided by the
+   *  processes alone meanwhile. */
   'cluster, resharding': {
     least: 1,
     ...ON_CLUSTER,
-    bound: whenWell,
+    bound: whenSomeAreAway,
     countsAll: true,
     goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
   },
@@ -72,6 +75,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     ...ON_CLUSTER,
     bound: whenWell,
     countsAll: true,
+    isAway: false,
+    isExact: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const replica = clusterOf(fleet).takeOver(master)
@@ -223,5 +228,16 @@ async function reshard(fleet: Fleet): Promise<void> {
     ? slotOfCounter(fleet, random.pick(counters))
     : random.whole(0, SLOTS - 1)
   const stepUs = random.whole(0, STEP_US)
+  // Such a call is refused while one of its keys has moved and another has not.
+  if (needsSeveralKeys(fleet))
+    for (const counter of counters)
+      if (slotOfCounter(fleet, counter) === slot) counter.lose(everyoneIn(fleet), world.nowUs)
   await cluster.move(slot, random.pick(cluster.masters), () => random.whole(0, stepUs))
+}
+
+/** Whether requests need several keys of Redis at once: those of several policies, or a counter and
+ *  its mark. */
+function needsSeveralKeys({ options, plan: { policies, leases } }: Fleet): boolean {
+  const { refund, settle, reset, wait } = options
+  return policies.length > 1 || leases !== undefined || refund + settle + reset + wait > 0
 }

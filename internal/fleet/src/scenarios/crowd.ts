@@ -1,4 +1,8 @@
-// More users come in an outage than a process remembers.
+// More users come in an outage than a process remembers. Those who ask for less than a local quota
+// are not refused, and who has used up a limit stays refused. In between there is no bound: how
+// often a process forgets a user depends on the keys that it happens to look at where one must make
+// room, so of other keys nothing is checked but that they are counted. Requests are plain, as what
+// is forgotten would have to be known of the others.
 
 import { ask } from '../asked.js'
 import { checkMemory } from '../checks.js'
@@ -13,10 +17,16 @@ export type CrowdScenarioName = 'crowd'
 
 /** Users who come to each process: more than it remembers. */
 const USERS = 1_400
+/** Who has used up their limit before, and how often they then ask each process. */
+const SPENT = 'spent'
+const TIMES = 20
+/** The time in which the limit is used up, and in which others come before the outage. */
+const BEFORE_US = 300_000
 
 export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
   /** Redis restarts, and until then users come whom nobody has seen before. Each asks a process
-   *  once or twice, for less than its local quota, and none is refused. */
+   *  once or twice, for less than its local quota, and none is refused. Somebody who had used up
+   *  the limit before is. */
   crowd: {
     least: 2,
     options: { ...PLAIN, kind: 'crowded', processes: 2, keys: 2, limit: 12 },
@@ -25,18 +35,37 @@ export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
     isAway: true,
     async goWrong(fleet, us) {
       const { members, world, options } = fleet
+      await spend(fleet)
       // Who has used up their local quota is not forgotten, and would leave others no place.
       const most = Math.min(2, Math.floor(options.limit / members.length) - 1)
       for (const member of members)
         for (let i = 0; i < USERS; i += 1)
           for (let times = world.random.whole(Math.min(1, most), most); times > 0; times -= 1)
             member.host.run(world.random.whole(0, us), () => visit(fleet, member, `guest-${i}`))
+      for (const member of members)
+        for (let i = 0; i < TIMES; i += 1)
+          member.host.run(world.random.whole(0, us), () => visit(fleet, member, SPENT, false))
       await restart(fleet, us)
     },
   },
 }
 
-function visit(fleet: Fleet, member: Member, key: string): void {
+/** Somebody uses up their limit, of which all processes hear. Then more users ask a process than it
+ *  remembers. */
+async function spend(fleet: Fleet): Promise<void> {
+  const { members, world, options } = fleet
+  const [first] = members as [Member]
+  for (let i = 0; i < options.limit; i += 1) visit(fleet, first, SPENT)
+  await world.runFor(BEFORE_US)
+  for (const member of members) visit(fleet, member, SPENT, false)
+  await world.runFor(BEFORE_US)
+  for (let i = 0; i < USERS; i += 1)
+    first.host.run(world.random.whole(0, BEFORE_US), () => visit(fleet, first, `earlier-${i}`))
+  await world.runFor(2 * BEFORE_US)
+}
+
+/** @param isRight whether it is allowed */
+function visit(fleet: Fleet, member: Member, key: string, isRight: boolean = true): void {
   const costs = member.policies.map(() => 1)
   const none = costs.map(() => 0)
   ask(fleet, member, {
@@ -45,7 +74,9 @@ function visit(fleet: Fleet, member: Member, key: string): void {
       const { allowed, source } = decision
       member.heard(key, decision, costs, allowed ? costs : none)
       fleet.sources[source] = (fleet.sources[source] ?? 0) + 1
-      fleet.must(allowed, `${member.host.name} refused ${key}, who asked for less than its quota`)
+      const { name } = member.host
+      if (isRight) fleet.must(allowed, `${name} refused ${key}, who asked for less than its quota`)
+      else fleet.must(!allowed, `${name} allowed ${key}, whose limit is used up`)
       checkMemory(fleet, member)
     },
   })

@@ -1,6 +1,5 @@
-// One server: a replica takes over from it, and keys are evicted.
+// One server: a replica takes over from it, and keys are evicted. Requests are of all kinds.
 
-import { PLAIN } from '../choices.js'
 import type { Counter } from '../counter.js'
 import type { Scenario } from '../course.js'
 import type { Fleet } from '../fleet.js'
@@ -18,7 +17,6 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   /** Redis goes down, and a replica that lags takes its place, at the same address. */
   replica: {
     least: 2,
-    options: PLAIN,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
     isAway: true,
@@ -32,7 +30,6 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   /** Redis evicts keys by chance. */
   evicts: {
     least: 2,
-    options: PLAIN,
     bound: whenKeysAreLost,
     countsAll: false,
     isAway: false,

@@ -1,4 +1,7 @@
-// Redis does what it is asked, and its replies are lost, or others come in their place.
+// Redis does what it is asked, and its replies are lost, or others come in their place. Where
+// replies are lost, requests only consume, give back and settle: the bound is close, as it follows
+// from what each process has seen, of which a reset, a live change and a bucket that drains leave
+// nothing.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import { PLAIN } from '../choices.js'

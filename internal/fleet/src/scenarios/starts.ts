@@ -1,11 +1,14 @@
-// Processes start while others run: while Redis is away, or to take the place of those that end.
+// Processes start while others run: while Redis is away, or to take the place of those that end. A
+// deploy brings other limits, so none of its stories has live ones. Where it brings another
+// algorithm, there are two counters in place of one, of which the story knows what passes by both
+// together. So there is one policy, and nothing is charged beyond a limit (by penalties and
+// settlements), which would leave less of one of the two than of the other.
 
 import {
   counterOf,
   type Policy,
   withName,
 } from '../../../../packages/core/src/algorithms/policy.js'
-import { PLAIN } from '../choices.js'
 import type { Scenario } from '../course.js'
 import { type Fleet, SECOND_US } from '../fleet.js'
 import { ALGORITHMS, makersOf } from '../policies.js'
@@ -14,6 +17,8 @@ import { everyoneIn, nowAndThen } from './steps.js'
 
 export type StartScenarioName = 'starts' | 'deploy' | 'deploy, another algorithm'
 
+/** Of each process, for as long as it runs. */
+const ONE_LIMIT = { kind: 'plain', live: false } as const
 /** A process that ends asks for nothing more, and answers what it was asked before. */
 const DRAIN_US = 500_000
 
@@ -44,7 +49,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
    *  their counters with them. */
   deploy: {
     least: 1,
-    options: { kind: 'plain' },
+    options: ONE_LIMIT,
     bound: whenWell,
     countsAll: true,
     isAway: false,
@@ -61,7 +66,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
    *  passes by both adds up. */
   'deploy, another algorithm': {
     least: 1,
-    options: PLAIN,
+    options: { ...ONE_LIMIT, policies: 1, penalty: 0, settle: 0 },
     bound: whenWell,
     countsAll: true,
     isAway: false,
