@@ -1,8 +1,8 @@
 // The arguments of the command, checked.
 
 import { parseArgs } from 'node:util'
-import { problemOf, type StoryOptions } from './choices.js'
-import { SCENARIO_NAMES, type ScenarioName, scenarioOf, smallestOf } from './scenarios.js'
+import { problemOf, type StoryOptions } from './fleet/choices.js'
+import { SCENARIO_NAMES, type ScenarioName, scenarioOf, smallestOf } from './stories/scenarios.js'
 
 export interface Command {
   /** Writes the tables of the documents, and runs no story. */

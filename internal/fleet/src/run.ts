@@ -5,17 +5,17 @@
 //   pnpm fleet --write
 //
 // A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
-// there were as many requests or minutes. Options (see choices.ts) take the place of what a seed
-// says. A story that breaks a promise is made as small as it gets. Ends with 1 if a promise
-// was broken. `--each` prints a line for each story. `--write` writes the tables of bounds into the
+// there were as many requests or minutes. Options (see fleet/choices.ts) take the place of what a
+// seed says. A story that breaks a promise is made as small as it gets. Ends with 1 if a promise was
+// broken. `--each` prints a line for each story. `--write` writes the tables of bounds into the
 // documents.
 
-import { writePages } from './bound-pages.js'
 import { type Command, commandOf } from './command.js'
-import { foundText } from './found.js'
 import { progressLine } from './progress.js'
-import { type Outcome, runScenario, smallestOf } from './scenarios.js'
-import { promiseOf, shrink } from './shrink.js'
+import { writePages } from './promises/bound-pages.js'
+import { foundText } from './stories/found.js'
+import { type Outcome, runScenario, smallestOf } from './stories/scenarios.js'
+import { promiseOf, shrink } from './stories/shrink.js'
 
 /** What stories do on purpose. */
 const EXPECTED = [

@@ -1,11 +1,11 @@
 // The formulas, and the tables of the documents that are written from them.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { algorithmRows } from '../src/algorithm-rows.js'
-import { withPart, writtenParts } from '../src/bound-pages.js'
-import { type BoundRow, textOf } from '../src/bound-row.js'
-import * as bounds from '../src/bounds.js'
-import { lossRows } from '../src/loss-rows.js'
+import { algorithmRows } from '../src/promises/algorithm-rows.js'
+import { withPart, writtenParts } from '../src/promises/bound-pages.js'
+import { type BoundRow, textOf } from '../src/promises/bound-row.js'
+import * as bounds from '../src/promises/bounds.js'
+import { lossRows } from '../src/promises/loss-rows.js'
 
 /** Of `100 + 2 × 50`, `100 + (5 + 20)` and the like. Brackets group only what is added. */
 function sumOf(terms: string): number {

@@ -30,7 +30,7 @@ import type { RedisLike } from '../../../packages/core/src/redis/clients/ioredis
 import { ioredisConnection } from '../../../packages/core/src/redis/clients/ioredis.js'
 import { patientOptions } from '../../../packages/core/test/redis/patient.js'
 import { simulatedConnection } from '../src/network/connection.js'
-import { Machine } from '../src/network/machine.js'
+import { Machine } from '../src/redis/machine.js'
 import { SimulatedRedis } from '../src/redis/server.js'
 import { Host } from '../src/world/host.js'
 import { World } from '../src/world/world.js'

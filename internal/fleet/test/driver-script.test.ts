@@ -23,7 +23,7 @@ import {
 import { replay } from '../../../packages/core/test/redis/differential/replay.js'
 import { takeWalk } from '../../../packages/core/test/redis/differential/walk.js'
 import { patientClient } from '../../../packages/core/test/redis/patient.js'
-import { makersOf } from '../src/policies.js'
+import { makersOf } from '../src/fleet/policies.js'
 import { SimulatedRedis } from '../src/redis/server.js'
 
 let server: RedisServer

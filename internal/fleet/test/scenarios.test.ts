@@ -2,14 +2,14 @@
 // all bounds hold in the stories of some seeds. `pnpm fleet` runs as many as one likes.
 
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { StoryOptions } from '../src/choices.js'
+import type { StoryOptions } from '../src/fleet/choices.js'
 import {
   type Outcome,
   runScenario,
   SCENARIO_NAMES,
   type ScenarioName,
   smallestOf,
-} from '../src/scenarios.js'
+} from '../src/stories/scenarios.js'
 
 const STORIES = 12
 

@@ -1,13 +1,13 @@
 // A story that breaks a promise is made as small as it gets, and printed in a form that can be
 // kept.
 import { expect, test } from 'vitest'
-import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/choices.js'
-import { TOLD_US, tellStory } from '../src/course.js'
-import { Fleet } from '../src/fleet.js'
-import { foundText } from '../src/found.js'
-import type { Outcome } from '../src/scenarios.js'
-import { promiseOf, type Run, shrink, smallerValues } from '../src/shrink.js'
-import type { Terms } from '../src/story.js'
+import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/fleet/choices.js'
+import { Fleet } from '../src/fleet/fleet.js'
+import type { Terms } from '../src/promises/story.js'
+import { TOLD_US, tellStory } from '../src/stories/course.js'
+import { foundText } from '../src/stories/found.js'
+import type { Outcome } from '../src/stories/scenarios.js'
+import { promiseOf, type Run, shrink, smallerValues } from '../src/stories/shrink.js'
 
 const SMALLEST = smallestOptions(2)
 const LARGE = optionsOf(1, 2, { processes: 6, keys: 3, limit: 80, faults: 8, denyCache: true })

@@ -4,9 +4,9 @@
 
 import { silenceWatch } from '../../../../packages/core/src/redis/clients/ioredis/silence.js'
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
+import type { Machine } from '../redis/machine.js'
 import type { Host } from '../world/host.js'
 import { Link } from './link.js'
-import type { Machine } from './machine.js'
 import { type Direction, type Latency, Way } from './wire.js'
 
 /** As the recommended options have it. */

@@ -2,8 +2,8 @@
 // ioredis has it: replies come in the order of the commands, and what has no reply when it ends is
 // rejected. Whether another one follows is for the client that made it.
 
+import type { Machine, Reply } from '../redis/machine.js'
 import type { Host } from '../world/host.js'
-import type { Machine, Reply } from './machine.js'
 import type { Latency, Way } from './wire.js'
 
 /** As the recommended options have it. */

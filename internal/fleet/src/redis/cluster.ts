@@ -2,9 +2,9 @@
 // from one to the other, key by key, and replicas that take over. What one node knows, the others
 // hear of later.
 
-import { Machine } from '../network/machine.js'
 import type { World } from '../world/world.js'
 import { ClusterNode, sharedSlots, slotOfKey } from './cluster-node.js'
+import { Machine } from './machine.js'
 
 /** How long it takes at most until a node has heard of a change. */
 export const GOSSIP_US = 200_000

@@ -4,7 +4,7 @@
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
 import { unpackNumbers } from '../../../../packages/core/src/redis/transport/msgpack.js'
 import { simulatedConnection } from '../../src/network/connection.js'
-import { Machine } from '../../src/network/machine.js'
+import { Machine } from '../../src/redis/machine.js'
 import { SimulatedRedis } from '../../src/redis/server.js'
 import type { Host } from '../../src/world/host.js'
 

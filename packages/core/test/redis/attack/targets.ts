@@ -6,7 +6,7 @@ import {
   anyWindow,
   aroundEdge,
   fromBucket,
-} from '../../../../../internal/fleet/src/bounds.js'
+} from '../../../../../internal/fleet/src/promises/bounds.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import type { Policy } from '../../../src/algorithms/policy.js'

@@ -1,10 +1,10 @@
 // What processes ask for without being judged: penalties, resets, and corrections of what they were
 // charged.
 
+import type { Charge, Units } from '../fleet/charges.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { count, type Member } from '../fleet/member.js'
 import { ask } from './asked.js'
-import type { Charge, Units } from './charges.js'
-import type { Fleet } from './fleet.js'
-import { count, type Member } from './member.js'
 
 /** Takes units whatever is left. */
 export function penalty(fleet: Fleet, member: Member, key: string): void {

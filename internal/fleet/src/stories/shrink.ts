@@ -1,7 +1,7 @@
 // Makes a story that breaks a promise smaller, as long as the smaller one breaks the same promise:
 // fewer processes, keys, requests and faults, and shorter ones. What is left is easier to follow.
 
-import { problemOf, type StoryOptions } from './choices.js'
+import { problemOf, type StoryOptions } from '../fleet/choices.js'
 import type { Outcome } from './scenarios.js'
 
 /** Seeds that are tried with the same options, as other options make other moments of the same

@@ -1,7 +1,7 @@
 // What a process was charged lately, and may give back.
 
 import type { Random } from '@weir/testkit/virtual-time'
-import type { Decision } from '../../../packages/core/src/index.js'
+import type { Decision } from '../../../../packages/core/src/index.js'
 
 /** Of each policy of a decision. */
 export type Units = readonly number[]

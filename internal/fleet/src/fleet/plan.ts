@@ -1,11 +1,11 @@
 // What the processes of a story have in common, as its options say: what limits them, and what is
 // made of their stores.
 
-import { fixedWindow, type Policy } from '../../../packages/core/src/index.js'
-import type { LeaseOptions } from '../../../packages/core/src/layers/leases.js'
+import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
+import type { LeaseOptions } from '../../../../packages/core/src/layers/leases.js'
+import type { Terms } from '../promises/story.js'
 import type { StoryOptions } from './choices.js'
 import { flowsOf, makersOf } from './policies.js'
-import type { Terms } from './story.js'
 
 export interface Plan {
   /** Of one decision. */

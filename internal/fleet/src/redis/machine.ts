@@ -1,8 +1,8 @@
 // The machine that a simulated server runs on: it serves one call after the other, may freeze, and
 // may be down.
 
-import type { SimulatedRedis } from '../redis/server.js'
 import type { World } from '../world/world.js'
+import type { SimulatedRedis } from './server.js'
 
 /** What a call takes the server, and each of its keys: about what is measured of a real one
  *  (docs/benchmarks.md, script time). */

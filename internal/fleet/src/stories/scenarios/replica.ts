@@ -1,11 +1,16 @@
 // One server: a replica takes over from it, and keys are evicted. Requests are of all kinds.
 
-import type { Counter } from '../counter.js'
+import type { Counter } from '../../fleet/counter.js'
+import type { Fleet } from '../../fleet/fleet.js'
+import {
+  whenAllAreAway,
+  whenAReplicaTakesOver,
+  whenBoth,
+  whenKeysAreLost,
+} from '../../promises/story.js'
+import type { Keyspace } from '../../redis/keyspace.js'
+import type { Machine } from '../../redis/machine.js'
 import type { Scenario } from '../course.js'
-import type { Fleet } from '../fleet.js'
-import type { Machine } from '../network/machine.js'
-import type { Keyspace } from '../redis/keyspace.js'
-import { whenAllAreAway, whenAReplicaTakesOver, whenBoth, whenKeysAreLost } from '../story.js'
 import { nowAndThen, restart } from './steps.js'
 
 export type ReplicaScenarioName = 'replica' | 'evicts'

@@ -1,13 +1,13 @@
 // What a fleet counts in: one server, or a Cluster.
 
-import { clusterConnection } from './network/cluster-connection.js'
-import { type SimulatedConnection, simulatedConnection } from './network/connection.js'
-import { Machine } from './network/machine.js'
-import type { Latency } from './network/wire.js'
-import { SimulatedCluster } from './redis/cluster.js'
-import { SimulatedRedis } from './redis/server.js'
-import type { Host } from './world/host.js'
-import type { World } from './world/world.js'
+import { clusterConnection } from '../network/cluster-connection.js'
+import { type SimulatedConnection, simulatedConnection } from '../network/connection.js'
+import type { Latency } from '../network/wire.js'
+import { SimulatedCluster } from '../redis/cluster.js'
+import { Machine } from '../redis/machine.js'
+import { SimulatedRedis } from '../redis/server.js'
+import type { Host } from '../world/host.js'
+import type { World } from '../world/world.js'
 
 export interface Servers {
   readonly machines: readonly Machine[]

@@ -1,20 +1,20 @@
 // A process of the fleet: the real store and limiter, over a simulated connection.
 
-import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
-import type { Decision } from '../../../packages/core/src/limiter/decision.js'
-import { inTime, RateLimiter } from '../../../packages/core/src/limiter/limiter.js'
-import { livePoliciesIn } from '../../../packages/core/src/live/live-policies.js'
-import type { LiveChange, LivePolicies } from '../../../packages/core/src/live/types.js'
-import { type RedisStore, redisStoreIn } from '../../../packages/core/src/redis/store.js'
+import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
+import type { Decision } from '../../../../packages/core/src/limiter/decision.js'
+import { inTime, RateLimiter } from '../../../../packages/core/src/limiter/limiter.js'
+import { livePoliciesIn } from '../../../../packages/core/src/live/live-policies.js'
+import type { LiveChange, LivePolicies } from '../../../../packages/core/src/live/types.js'
+import { type RedisStore, redisStoreIn } from '../../../../packages/core/src/redis/store.js'
+import type { SimulatedConnection } from '../network/connection.js'
+import type { Latency } from '../network/wire.js'
+import { Host } from '../world/host.js'
+import type { World } from '../world/world.js'
 import { Charges, type Units } from './charges.js'
 import type { StoryOptions } from './choices.js'
 import { Denials } from './denials.js'
-import type { SimulatedConnection } from './network/connection.js'
-import type { Latency } from './network/wire.js'
 import type { Plan } from './plan.js'
 import type { Servers } from './servers.js'
-import { Host } from './world/host.js'
-import type { World } from './world/world.js'
 
 export const DEADLINE_MS = 100
 

@@ -3,11 +3,11 @@
 // limit that it has, and changes over later, but never sooner; a change may be lost with all other
 // keys; and in the end all have the same limit.
 
-import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
-import type { Decision } from '../../../packages/core/src/index.js'
-import type { LiveChange } from '../../../packages/core/src/live/types.js'
-import type { ChangingLimit, Fleet } from './fleet.js'
-import type { Member } from './member.js'
+import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
+import type { Decision } from '../../../../packages/core/src/index.js'
+import type { LiveChange } from '../../../../packages/core/src/live/types.js'
+import type { ChangingLimit, Fleet } from '../fleet/fleet.js'
+import type { Member } from '../fleet/member.js'
 
 /** Lets processes change the limit, where it changes. Returns what ends that. */
 export function keepChanging(fleet: Fleet): () => void {

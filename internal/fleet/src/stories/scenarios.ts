@@ -1,9 +1,16 @@
 // What goes wrong in a story, and which bound holds then.
 
-import { type StoryOptions, smallestOptions } from './choices.js'
+import { type StoryOptions, smallestOptions } from '../fleet/choices.js'
+import { Fleet, MOST_AHEAD_US, SECOND_US } from '../fleet/fleet.js'
+import type { Member } from '../fleet/member.js'
+import {
+  whenAllAreAway,
+  whenBoth,
+  whenKeysAreLost,
+  whenSomeAreAway,
+  whenWell,
+} from '../promises/story.js'
 import { type Scenario, TOLD_US, tellStory } from './course.js'
-import { Fleet, MOST_AHEAD_US, SECOND_US } from './fleet.js'
-import type { Member } from './member.js'
 import { ALONE_SCENARIOS, type AloneScenarioName } from './scenarios/alone.js'
 import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
 import { CROWD_SCENARIOS, type CrowdScenarioName } from './scenarios/crowd.js'
@@ -11,7 +18,6 @@ import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica
 import { REPLY_SCENARIOS, type ReplyScenarioName } from './scenarios/replies.js'
 import { START_SCENARIOS, type StartScenarioName } from './scenarios/starts.js'
 import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
-import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway, whenWell } from './story.js'
 
 export type ScenarioName =
   | 'well'

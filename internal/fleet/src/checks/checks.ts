@@ -1,10 +1,10 @@
 // What must hold after each decision, and at the end.
 
-import type { Units } from './charges.js'
-import type { Counter } from './counter.js'
-import { type Fleet, SECOND_US } from './fleet.js'
-import { DEADLINE_MS, type Member } from './member.js'
-import type { Host } from './world/host.js'
+import type { Units } from '../fleet/charges.js'
+import type { Counter } from '../fleet/counter.js'
+import { type Fleet, SECOND_US } from '../fleet/fleet.js'
+import { DEADLINE_MS, type Member } from '../fleet/member.js'
+import type { Host } from '../world/host.js'
 
 /** How much later than its deadline a decision may come: a turn of the event loop. */
 const LATE_MS = 2

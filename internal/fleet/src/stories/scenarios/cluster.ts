@@ -1,17 +1,15 @@
 // A Cluster: one of its shards fails, or slots get another master while they are in use. Requests
 // are of all kinds, and bounds are those of a single server.
 
-import { nameOfKey } from '../../../../packages/core/src/base/key-name.js'
-import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
+import { nameOfKey } from '../../../../../packages/core/src/base/key-name.js'
+import { SLOTS, slotOf } from '../../../../../packages/core/src/redis/transport/hash-slot.js'
 import {
   hashTagOf,
   keyFormat,
   spreadHashTags,
-} from '../../../../packages/core/src/redis/transport/keys.js'
-import type { Counter } from '../counter.js'
-import type { Scenario } from '../course.js'
-import type { Fleet } from '../fleet.js'
-import type { NodeMachine, SimulatedCluster } from '../redis/cluster.js'
+} from '../../../../../packages/core/src/redis/transport/keys.js'
+import type { Counter } from '../../fleet/counter.js'
+import type { Fleet } from '../../fleet/fleet.js'
 import {
   whenAllAreAway,
   whenAReplicaTakesOver,
@@ -20,7 +18,9 @@ import {
   whenKeysAreLost,
   whenSomeAreAway,
   whenWell,
-} from '../story.js'
+} from '../../promises/story.js'
+import type { NodeMachine, SimulatedCluster } from '../../redis/cluster.js'
+import type { Scenario } from '../course.js'
 import { becomes, evict, heardBy } from './replica.js'
 import { everyoneIn, nowAndThen, partition, resets } from './steps.js'
 

@@ -1,7 +1,7 @@
 // What a process has heard of denials, by which an answer of its deny cache can be checked: Redis
 // has denied the key less than a second ago, and this process has given nothing back since.
 
-import type { Host } from './world/host.js'
+import type { Host } from '../world/host.js'
 
 /** As redisStore's option `denyCache` promises. */
 const LONGEST_US = 1_000_000

@@ -1,7 +1,6 @@
 // One call of a limiter by a process, and what must hold of each: it is answered in time.
 
-import type { Decision } from '../../../packages/core/src/index.js'
-import type { Units } from './charges.js'
+import type { Decision } from '../../../../packages/core/src/index.js'
 import {
   checkBound,
   checkInTime,
@@ -9,10 +8,11 @@ import {
   checkLease,
   checkLimits,
   checkMemory,
-} from './checks.js'
-import type { Counter } from './counter.js'
-import type { Fleet } from './fleet.js'
-import { DEADLINE_MS, type Member } from './member.js'
+} from '../checks/checks.js'
+import type { Units } from '../fleet/charges.js'
+import type { Counter } from '../fleet/counter.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { DEADLINE_MS, type Member } from '../fleet/member.js'
 
 interface Asked<Answer> {
   readonly call: () => Promise<Answer>

@@ -8,11 +8,11 @@ import {
   counterOf,
   type Policy,
   withName,
-} from '../../../../packages/core/src/algorithms/policy.js'
+} from '../../../../../packages/core/src/algorithms/policy.js'
+import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
+import { ALGORITHMS, makersOf } from '../../fleet/policies.js'
+import { whenProcessesStart, whenWell } from '../../promises/story.js'
 import type { Scenario } from '../course.js'
-import { type Fleet, SECOND_US } from '../fleet.js'
-import { ALGORITHMS, makersOf } from '../policies.js'
-import { whenProcessesStart, whenWell } from '../story.js'
 import { everyoneIn, nowAndThen } from './steps.js'
 
 export type StartScenarioName = 'starts' | 'deploy' | 'deploy, another algorithm'

@@ -4,13 +4,13 @@
 // room, so of other keys nothing is checked but that they are counted. Requests are plain, as what
 // is forgotten would have to be known of the others.
 
-import { ask } from '../asked.js'
-import { checkMemory } from '../checks.js'
-import { PLAIN } from '../choices.js'
+import { checkMemory } from '../../checks/checks.js'
+import { PLAIN } from '../../fleet/choices.js'
+import type { Fleet } from '../../fleet/fleet.js'
+import type { Member } from '../../fleet/member.js'
+import { whenAllAreAway } from '../../promises/story.js'
+import { ask } from '../../traffic/asked.js'
 import type { Scenario } from '../course.js'
-import type { Fleet } from '../fleet.js'
-import type { Member } from '../member.js'
-import { whenAllAreAway } from '../story.js'
 import { restart } from './steps.js'
 
 export type CrowdScenarioName = 'crowd'

@@ -1,7 +1,7 @@
 // What happens in several scenarios.
 
-import { type Fleet, SECOND_US } from '../fleet.js'
-import type { Member } from '../member.js'
+import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
+import type { Member } from '../../fleet/member.js'
 
 export function everyoneIn({ members }: Fleet): number[] {
   return members.map((_, i) => i)

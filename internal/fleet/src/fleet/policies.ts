@@ -9,7 +9,7 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
-} from '../../../packages/core/src/index.js'
+} from '../../../../packages/core/src/index.js'
 
 /** Longer than any story, so that whatever was admitted still counts. */
 const WINDOW = '1h'

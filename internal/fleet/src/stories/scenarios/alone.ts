@@ -1,8 +1,8 @@
 // Processes that have no others, or take no account of them.
 
+import type { Member } from '../../fleet/member.js'
+import { whenEachIsAlone, whenOneIsAway, whenWell } from '../../promises/story.js'
 import type { Scenario } from '../course.js'
-import type { Member } from '../member.js'
-import { whenEachIsAlone, whenOneIsAway, whenWell } from '../story.js'
 import { forWays, nowAndThen, restart } from './steps.js'
 
 export type AloneScenarioName = 'blips' | 'alone' | 'own policy'

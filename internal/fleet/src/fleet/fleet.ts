@@ -1,21 +1,21 @@
 // The members of a fleet, the world that they live in, and what is known of their keys. What they
 // ask is in traffic.ts, and what must hold in checks.ts.
 
-import { CALL_MODES, type CallMode } from '../../../packages/core/src/algorithms/modes.js'
-import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
-import { seedHashes } from '../../../packages/core/src/base/key-hash.js'
-import type { Decision } from '../../../packages/core/src/limiter/decision.js'
-import type { LiveChange } from '../../../packages/core/src/live/types.js'
+import { CALL_MODES, type CallMode } from '../../../../packages/core/src/algorithms/modes.js'
+import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
+import { seedHashes } from '../../../../packages/core/src/base/key-hash.js'
+import type { Decision } from '../../../../packages/core/src/limiter/decision.js'
+import type { LiveChange } from '../../../../packages/core/src/live/types.js'
+import type { Terms } from '../promises/story.js'
+import type { KeyedRequest } from '../redis/driver-script.js'
+import type { Machine } from '../redis/machine.js'
+import { namesInRedis } from '../redis/names.js'
+import { World } from '../world/world.js'
 import { optionsOf, type StoryOptions } from './choices.js'
 import { type Counter, countersOf } from './counter.js'
 import { Member } from './member.js'
-import type { Machine } from './network/machine.js'
 import { meanUnits, type Plan, planOf } from './plan.js'
-import type { KeyedRequest } from './redis/driver-script.js'
-import { namesInRedis } from './redis/names.js'
 import { oneServer, type Servers, severalMasters } from './servers.js'
-import type { Terms } from './story.js'
-import { World } from './world/world.js'
 
 export const SECOND_US = 1_000_000
 /** How far the clock of Redis may be ahead of the true time: less than the windows of policies, of

@@ -1,12 +1,12 @@
 // What processes ask, and when.
 
-import type { Decision, PartialDecision } from '../../../packages/core/src/index.js'
+import type { Decision, PartialDecision } from '../../../../packages/core/src/index.js'
+import type { Units } from '../fleet/charges.js'
+import type { StoryOptions } from '../fleet/choices.js'
+import type { Fleet } from '../fleet/fleet.js'
+import type { Member } from '../fleet/member.js'
 import { ask, askFor } from './asked.js'
-import type { Units } from './charges.js'
-import type { StoryOptions } from './choices.js'
 import { penalty, refund, reset, settle } from './corrections.js'
-import type { Fleet } from './fleet.js'
-import type { Member } from './member.js'
 import { wait } from './waiting.js'
 
 /** How often a process asks several times in one turn of its event loop. */

@@ -1,6 +1,7 @@
 // What happened to one key in a story, and what may be admitted of it at the most. The formulas are
 // those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
 
+import type { StoryOptions } from '../fleet/choices.js'
 import {
   laggingReplica,
   localQuotas,
@@ -14,7 +15,6 @@ import {
   unknownInstances,
   wholeOutage,
 } from './bounds.js'
-import type { StoryOptions } from './choices.js'
 
 export interface Story {
   readonly limit: number

@@ -1,11 +1,11 @@
 // The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
 // any more.
 
-import { checkCounted, checkRecovered, checkStats } from './checks.js'
-import { type Fleet, SECOND_US } from './fleet.js'
-import { keepChanging } from './live-limits.js'
-import type { Terms } from './story.js'
-import { introduce, keepAsking } from './traffic.js'
+import { checkCounted, checkRecovered, checkStats } from '../checks/checks.js'
+import { type Fleet, SECOND_US } from '../fleet/fleet.js'
+import type { Terms } from '../promises/story.js'
+import { keepChanging } from '../traffic/live-limits.js'
+import { introduce, keepAsking } from '../traffic/traffic.js'
 
 /** Before anything goes wrong, and after all is well again. */
 const BEFORE_US = 3 * SECOND_US

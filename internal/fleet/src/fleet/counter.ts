@@ -2,12 +2,12 @@
 // taken and given back, and how many of them each process had not seen when it lost Redis, or when
 // Redis lost the counter.
 
-import type { Policy } from '../../../packages/core/src/algorithms/policy.js'
+import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
+import type { Story } from '../promises/story.js'
+import { type NamesInRedis, namesInRedis } from '../redis/names.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 import type { Plan } from './plan.js'
-import { type NamesInRedis, namesInRedis } from './redis/names.js'
-import type { Story } from './story.js'
 
 /** Longer than any story. */
 const LONG_MS = 600_000

@@ -1,9 +1,9 @@
 // Processes wait for a turn, and some leave before it comes.
 
-import type { WaitDecision } from '../../../packages/core/src/index.js'
+import type { WaitDecision } from '../../../../packages/core/src/index.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { DEADLINE_MS, type Member, type Waiter } from '../fleet/member.js'
 import { askFor } from './asked.js'
-import type { Fleet } from './fleet.js'
-import { DEADLINE_MS, type Member, type Waiter } from './member.js'
 
 const LONGEST_MS = 2_000
 

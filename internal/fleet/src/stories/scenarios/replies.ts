@@ -4,13 +4,13 @@
 // nothing.
 
 import type { Random } from '@weir/testkit/virtual-time'
-import { PLAIN } from '../choices.js'
-import { refund, settle } from '../corrections.js'
+import { PLAIN } from '../../fleet/choices.js'
+import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
+import type { Member } from '../../fleet/member.js'
+import { whenAllAreAway, whenRepliesAreLost } from '../../promises/story.js'
+import { refund, settle } from '../../traffic/corrections.js'
+import { consume } from '../../traffic/traffic.js'
 import type { Scenario } from '../course.js'
-import { type Fleet, SECOND_US } from '../fleet.js'
-import type { Member } from '../member.js'
-import { whenAllAreAway, whenRepliesAreLost } from '../story.js'
-import { consume } from '../traffic.js'
 import { nowAndThen, restart } from './steps.js'
 
 export type ReplyScenarioName = 'lost replies' | 'rubbish'
