@@ -5,8 +5,8 @@
 //   pnpm fleet --write
 //
 // A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
-// there were as many requests or minutes. Options (see fleet/choices.ts) take the place of what a
-// seed says. A story that breaks a promise is made as small as it gets. Ends with 1 if a promise was
+// there were as many requests or minutes. Options (fleet/choices.ts) take the place of what a seed
+// says. A story that breaks a promise is made as small as it gets. Ends with 1 if a promise was
 // broken. `--each` prints a line for each story. `--write` writes the tables of bounds into the
 // documents.
 

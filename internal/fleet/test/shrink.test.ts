@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/fleet/choices.js'
 import { Fleet } from '../src/fleet/fleet.js'
-import type { Terms } from '../src/promises/story.js'
+import type { Terms } from '../src/fleet/terms.js'
 import { TOLD_US, tellStory } from '../src/stories/course.js'
 import { foundText } from '../src/stories/found.js'
 import type { Outcome } from '../src/stories/scenarios.js'

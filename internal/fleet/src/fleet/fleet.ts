@@ -6,7 +6,6 @@ import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import { seedHashes } from '../../../../packages/core/src/base/key-hash.js'
 import type { Decision } from '../../../../packages/core/src/limiter/decision.js'
 import type { LiveChange } from '../../../../packages/core/src/live/types.js'
-import type { Terms } from '../promises/story.js'
 import type { KeyedRequest } from '../redis/driver-script.js'
 import type { Machine } from '../redis/machine.js'
 import { namesInRedis } from '../redis/names.js'
@@ -16,6 +15,7 @@ import { type Counter, countersOf } from './counter.js'
 import { Member } from './member.js'
 import { meanUnits, type Plan, planOf } from './plan.js'
 import { oneServer, type Servers, severalMasters } from './servers.js'
+import type { Terms } from './terms.js'
 
 export const SECOND_US = 1_000_000
 /** How far the clock of Redis may be ahead of the true time: less than the windows of policies, of

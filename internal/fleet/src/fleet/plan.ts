@@ -3,9 +3,9 @@
 
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../../packages/core/src/layers/leases.js'
-import type { Terms } from '../promises/story.js'
 import type { StoryOptions } from './choices.js'
 import { flowsOf, makersOf } from './policies.js'
+import type { Terms } from './terms.js'
 
 export interface Plan {
   /** Of one decision. */

@@ -1,7 +1,6 @@
 // What happened to one key in a story, and what may be admitted of it at the most. The formulas are
 // those of docs/resilience.md, "What may be lost"; the simulation checks them after each decision.
 
-import type { StoryOptions } from '../fleet/choices.js'
 import {
   laggingReplica,
   localQuotas,
@@ -48,24 +47,6 @@ export interface Story {
 
 /** What may be admitted of a key. */
 export type Bound = (story: Story) => number
-
-/** What holds in a story. */
-export interface Terms {
-  /** The fewest processes. */
-  readonly least: number
-  /** The processes count in a Cluster. */
-  readonly isOnCluster?: true
-  /** In place of what the seed says: such as plain requests, where its bound is for those. */
-  readonly options?: Partial<StoryOptions>
-  readonly bound: Bound
-  /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
-   *  bound. */
-  readonly countsAll: boolean
-  /** Redis may be away, so that calls fail which only Redis can answer. */
-  readonly isAway: boolean
-  /** And nothing else. Default: it may count what was not admitted. */
-  readonly isExact?: boolean
-}
 
 /** Redis answers in time. */
 export const whenWell: Bound = ({ limit }) => limit

@@ -1,9 +1,9 @@
 // The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
 // any more.
 
-import { checkCounted, checkRecovered, checkStats } from '../checks/checks.js'
+import { checkCounted, checkRecovered, checkStats } from '../checks/at-the-end.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
-import type { Terms } from '../promises/story.js'
+import type { Terms } from '../fleet/terms.js'
 import { keepChanging } from '../traffic/live-limits.js'
 import { introduce, keepAsking } from '../traffic/traffic.js'
 

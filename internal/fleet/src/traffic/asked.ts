@@ -8,7 +8,7 @@ import {
   checkLease,
   checkLimits,
   checkMemory,
-} from '../checks/checks.js'
+} from '../checks/of-decisions.js'
 import type { Units } from '../fleet/charges.js'
 import type { Counter } from '../fleet/counter.js'
 import type { Fleet } from '../fleet/fleet.js'

@@ -4,7 +4,7 @@
 // room, so of other keys nothing is checked but that they are counted. Requests are plain, as what
 // is forgotten would have to be known of the others.
 
-import { checkMemory } from '../../checks/checks.js'
+import { checkMemory } from '../../checks/of-decisions.js'
 import { PLAIN } from '../../fleet/choices.js'
 import type { Fleet } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'

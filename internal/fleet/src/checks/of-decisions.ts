@@ -1,8 +1,8 @@
-// What must hold after each decision, and at the end.
+// What must hold after each decision.
 
 import type { Units } from '../fleet/charges.js'
 import type { Counter } from '../fleet/counter.js'
-import { type Fleet, SECOND_US } from '../fleet/fleet.js'
+import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
 import type { Host } from '../world/host.js'
 
@@ -72,7 +72,7 @@ export function checkMemory(fleet: Fleet, { store, host }: Member): void {
 }
 
 /** Whether processes may have forgotten what they have seen, and decided without Redis. */
-function isForgotten({ plan, terms }: Fleet): boolean {
+export function isForgotten({ plan, terms }: Fleet): boolean {
   return plan.maxLocalKeys !== undefined && terms.isAway
 }
 
@@ -86,74 +86,6 @@ export function checkBound(fleet: Fleet, counter: Counter): void {
 }
 
 /** Without the algorithm, as another one may break the same promise. */
-function nameOf({ who, place }: Counter): string {
+export function nameOf({ who, place }: Counter): string {
   return `${who}, policy ${place}`
-}
-
-/** What passed is not granted again once Redis is back. */
-export async function checkCounted(fleet: Fleet): Promise<void> {
-  const [member] = fleet.staying
-  if (member === undefined) return
-  for (const key of fleet.keys.slice(0, 3)) {
-    let remaining: readonly number[] = []
-    void member.limiter.peek(key).then(({ policies }) => {
-      remaining = policies.map((each) => each.remaining)
-    })
-    await fleet.world.runFor(SECOND_US)
-    fleet.countersOf(key).forEach((counter, i) => {
-      checkRemaining(fleet, counter, remaining[i] ?? Number.POSITIVE_INFINITY)
-    })
-  }
-}
-
-function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void {
-  // The first request after a loss restores what was seen. What flows back may pass again.
-  if (counter.isLost || counter.flows || isForgotten(fleet)) return
-  const { policy, passedSince, charged, inUse, refunds, resets, story } = counter
-  const limit = fleet.live?.limit ?? counter.limit
-  const drains = policy.kernel?.traits.drains
-  // Of a bucket that changes, the part that is used stays.
-  if (drains && fleet.live !== undefined) return
-  const { countsAll, isExact, bound } = fleet.terms
-  const most = countsAll && resets === 0 ? limit - charged : bound(story)
-  const what = `${nameOf(counter)}: ${passedSince} of ${most} passed, and ${remaining} remain`
-  fleet.must(remaining <= Math.max(0, most - passedSince), what)
-  if (isExact !== true) return
-  // A bucket gives back less by what has flowed back since.
-  const slack = drains ? refunds : 0
-  fleet.must(remaining >= limit - inUse - slack, `${what}: more was charged`)
-}
-
-/** Each process has noticed that all is well, and counted in Redis what it admitted without it. */
-export function checkRecovered(fleet: Fleet): void {
-  for (const { host, store } of fleet.staying) {
-    const { state, localKeys } = store.health()
-    // It may not have asked for anything.
-    const isWell = state === 'closed' || state === 'never-connected'
-    fleet.must(isWell, `${host.name}: its store is ${state} at the end`)
-    fleet.must(localKeys === 0, `${host.name}: ${localKeys} keys are not counted at the end`)
-  }
-}
-
-/** Each process has answered all calls, and counted its own decisions and what they took. */
-export function checkStats(fleet: Fleet): void {
-  for (const { limiter, host, decisions, counted, pending } of fleet.staying) {
-    fleet.must(pending === 0, `${host.name}: ${pending} calls were never answered`)
-    const stats = limiter.stats()
-    let answered = 0
-    for (const { outcome, count } of stats.decisions) if (outcome !== 'error') answered += count
-    fleet.must(answered === decisions, `${host.name}: ${decisions} decisions, ${answered} counted`)
-    stats.policies.forEach(({ units }, i) => {
-      const { taken, penalty, refunded, perhapsRefunded } = counted
-      const least = refunded[i] as number
-      const most = least + (perhapsRefunded[i] as number)
-      const holds =
-        units.taken === taken[i] &&
-        units.penalty === penalty[i] &&
-        units.refunded >= least &&
-        units.refunded <= most
-      const right = `${taken[i]} taken, ${penalty[i]} penalty, ${least} to ${most} refunded`
-      fleet.must(holds, `${host.name}, policy ${i}: ${right}; counted ${JSON.stringify(units)}`)
-    })
-  }
 }
