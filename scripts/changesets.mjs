@@ -2,12 +2,13 @@
 // parse, names a package that is not published, or says nothing.
 import { fileURLToPath } from 'node:url'
 import releasePlan from '@changesets/get-release-plan'
+import { publishedPackages } from '../internal/release/packages.mjs'
 
 // A CommonJS module with a default export of its own.
 const getReleasePlan = releasePlan.default ?? releasePlan
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const published = ['@weir/core', '@weir/express', '@weir/koa', '@weir/metrics', '@weir/nest']
+const published = publishedPackages(root).map(({ manifest }) => manifest.name)
 
 try {
   const { changesets, releases } = await getReleasePlan(root)

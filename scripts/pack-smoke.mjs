@@ -1,5 +1,7 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
 // uses them from CommonJS, from ESM and from TypeScript. Needs a build.
+//
+//   node scripts/pack-smoke.mjs [a folder with tarballs, which are used instead]
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -11,9 +13,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pnpmCommand } from './pnpm.mjs'
+import { packPackage } from '../internal/release/pack.mjs'
+import { publishedPackages } from '../internal/release/packages.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
@@ -25,14 +28,12 @@ if (byNpm.status === 0) throw new Error('npm packs, but nothing could install it
 const folder = mkdtempSync(join(tmpdir(), 'weir-pack-'))
 
 try {
-  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
-    const [command, ...args] = pnpmCommand()
-    execFileSync(command, [...args, 'pack', '--pack-destination', folder], {
-      cwd: join(root, 'packages', name),
-    })
-  }
-  const tarballs = readdirSync(folder).filter((file) => file.endsWith('.tgz'))
-  console.log(`packed ${tarballs.join(', ')}`)
+  const given = process.argv[2]
+  if (given === undefined)
+    for (const pack of publishedPackages(root)) packPackage(root, pack, folder)
+  const from = given === undefined ? folder : resolve(given)
+  const tarballs = readdirSync(from).filter((file) => file.endsWith('.tgz'))
+  console.log(`tarballs: ${tarballs.join(', ')}`)
 
   for (const file of readdirSync(consumers)) copyFileSync(join(consumers, file), join(folder, file))
   const typed = readdirSync(consumers).filter((file) => file.endsWith('.mts'))
@@ -69,7 +70,7 @@ try {
     '--no-audit',
     '--no-fund',
     '--loglevel=error',
-    ...tarballs.map((file) => `./${file}`),
+    ...tarballs.map((file) => join(from, file)),
     ...others,
     ...types,
   )
