@@ -36,17 +36,18 @@ export function packPackage(root, { folder }, destination, url = whereItLives(ma
   const work = mkdtempSync(join(tmpdir(), 'weir-pack-'))
   try {
     const [pnpm = 'pnpm', ...args] = pnpmCommand()
-    const quiet = { stdio: /** @type {const} */ (['ignore', 'ignore', 'inherit']) }
+    /** @type {import('node:child_process').StdioOptions} */
+    const stdio = ['ignore', 'ignore', 'inherit']
     execFileSync(pnpm, [...args, 'pack', '--pack-destination', work], {
       cwd: join(root, folder),
-      ...quiet,
+      stdio,
     })
     const [packed = ''] = readdirSync(work)
     execFileSync('tar', ['-xzf', join(work, packed), '-C', work])
     rmSync(join(work, packed))
     complete(root, folder, join(work, 'package'), url)
     const npm = ['pack', '--loglevel=error', '--ignore-scripts', '--pack-destination', work]
-    execFileSync('npm', npm, { cwd: join(work, 'package'), ...quiet })
+    execFileSync('npm', npm, { cwd: join(work, 'package'), stdio })
     mkdirSync(destination, { recursive: true })
     cpSync(join(work, packed), join(destination, packed))
     return join(destination, packed)

@@ -66,7 +66,7 @@ function withoutChangeset(root, base) {
   const version = JSON.parse(fileAt(root, base, VERSIONED) ?? '{}').version
   // The changesets have become a changelog.
   if (version !== manifestIn(join(root, 'packages/core')).version) return []
-  const reports = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', 'packages/*/api')
+  const reports = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', 'packages/*/api/*')
   const named = namedSince(root, base)
   return [...new Set(reports.map((path) => path.split('/')[1] ?? ''))]
     .map((folder) => ({ folder, name: nameOf(root, folder) }))
