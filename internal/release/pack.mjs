@@ -64,7 +64,8 @@ export function packPackage(root, { folder }, destination, url = whereItLives(ma
  * @param {string | undefined} url
  */
 function complete(root, folder, to, url) {
-  const { devDependencies: _, files: __, ...manifest } = /** @type {any} */ (manifestIn(to))
+  const all = /** @type {any} */ (manifestIn(to))
+  const { devDependencies: _, files: __, scripts: ___, ...manifest } = all
   const own = { ...manifest, ...(url !== undefined && originOf(url, folder)) }
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
 
