@@ -2,6 +2,7 @@
 //
 //   title     one line that says what it checks
 //   needs     system packages: for each command that must be there, the package that brings it
+//   service   what it asks of GitHub or of the registry, if it does: it runs in a workflow alone
 //   commands  what it runs, one after the other; each an array, or an object with more about it:
 //     run       the command and its arguments
 //     cwd, env  where, and with which variables besides those of this process
@@ -12,7 +13,24 @@
 // `mutation:3/24`. Nothing here needs an installation: the first step makes it.
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 
-const npm = (...args) => ['npm', 'run', '--silent', ...args]
+/**
+ * @typedef {object} Command
+ * @property {readonly string[]} run
+ * @property {string} [cwd]
+ * @property {Record<string, string> | (() => Record<string, string>)} [env]
+ * @property {boolean} [tests]
+ * @property {boolean} [shown]
+ */
+
+/**
+ * @typedef {object} Step
+ * @property {string} title
+ * @property {Record<string, string>} [needs]
+ * @property {string} [service]
+ * @property {readonly (readonly string[] | Command)[]} commands
+ */
+
+const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
 const redis = { 'redis-server': 'redis-server' }
 /** Fetched before the tests, which wait for a server only so long. */
 const fetched = ['prometheus', 'postgres'].map((name) => [
@@ -20,7 +38,10 @@ const fetched = ['prometheus', 'postgres'].map((name) => [
   `internal/testkit/servers/${name}.mjs`,
 ])
 
-/** What must hold before a change lands, in the order in which `.ci/run` takes them. */
+/**
+ * What must hold before a change lands, in the order in which `.ci/run` takes them.
+ * @type {Record<string, Step>}
+ */
 const change = {
   test: {
     title: 'npm test',
@@ -28,18 +49,23 @@ const change = {
     commands: [...fetched, { run: ['npm', 'test'], tests: true }],
   },
   lint: {
-    title: 'Lint: Biome, knip, luacheck; types',
+    title: 'Lint: Biome, knip, luacheck, actionlint; types',
     needs: { luacheck: 'lua-check' },
     commands: [
       npm('build', '--', '--output-logs=errors-only'),
       npm('lint'),
       ['luacheck', '--quiet', 'packages/core/src'],
+      ['node', 'internal/release/workflows/lint.mjs'],
       npm('typecheck'),
     ],
   },
   packages: {
     title: 'Packages: attw, publint, packed tarballs, changesets',
     commands: [['node', 'scripts/ci/lockfile.mjs'], npm('package:check')],
+  },
+  release: {
+    title: 'Release: a dry run',
+    commands: [{ run: npm('release'), shown: true }],
   },
   fleet: {
     title: 'Fleet: 500,000 simulated requests, and five faults of the list',
@@ -80,7 +106,10 @@ const change = {
   },
 }
 
-/** What takes too long for each change, or needs another machine. */
+/**
+ * What takes too long for each change, needs another machine, or publishes.
+ * @type {Record<string, Step | ((argument: string) => Step)>}
+ */
 const others = {
   'test-valkey': {
     title: 'npm test on Valkey',
@@ -129,6 +158,26 @@ const others = {
       { run: ['node', 'internal/fleet/sabotage.mjs'], shown: true },
     ],
   },
+  'version-pull-request': {
+    title: 'The pull request of the next version',
+    service: 'the right to push a branch and to open a pull request',
+    commands: [{ run: ['node', 'internal/release/version-pull-request.mjs'], shown: true }],
+  },
+  'release-for-publishing': {
+    title: 'Release: what is published',
+    service: 'the tag of a version, in a repository that says where it lives',
+    commands: [{ run: npm('release', '--', '--for-publishing'), shown: true }],
+  },
+  stage: {
+    title: 'Release: its tarballs are staged on the registry',
+    service: 'an identity that the registry trusts (OIDC)',
+    commands: [{ run: ['node', 'internal/release/stage.mjs', 'release'], shown: true }],
+  },
+  'release-assets': {
+    title: 'Release: its page, with tarballs, sums and bill of materials',
+    service: 'the right to make a release',
+    commands: [{ run: ['node', 'internal/release/assets.mjs', 'release'], shown: true }],
+  },
   'mutation:': (shard) => ({
     title: `Mutation of core, part ${shard}`,
     needs: redis,
@@ -146,11 +195,13 @@ export const ALL = [...CHANGE, ...Object.keys(others)]
 
 /**
  * @param {string} name
+ * @returns {Step}
  * @throws {Error} that says which steps there are
  */
 export function stepOf(name) {
-  const [first, ...rest] = name.split(':')
-  const step = { ...change, ...others }[rest.length === 0 ? first : `${first}:`]
+  const [first = '', ...rest] = name.split(':')
+  const all = { ...change, ...others }
+  const step = all[rest.length === 0 ? first : `${first}:`]
   if (step === undefined) throw new Error(`there is no step "${name}"; there are ${ALL.join(', ')}`)
   return typeof step === 'function' ? step(rest.join(':')) : step
 }
