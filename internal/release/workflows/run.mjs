@@ -98,5 +98,7 @@ function tell(outcome, id, what) {
 function newest(major) {
   const args = ['view', `node@${major}`, 'version', '--json']
   const versions = [JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))].flat()
-  return nodeBinary(versions.at(-1))
+  // They come as they were published.
+  const sorted = versions.sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+  return nodeBinary(sorted.at(-1))
 }
