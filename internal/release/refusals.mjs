@@ -21,7 +21,7 @@ const SHOWN = 5
 export function refusals(root, { forPublishing, onto }) {
   if (git(root, 'rev-parse', '--is-shallow-repository') === 'true')
     return ['this clone has no history to compare with: git fetch --unshallow --tags']
-  const bases = [lastRelease(root), ...(onto === undefined ? [] : [mergeBase(root, onto)])]
+  const bases = [...lastRelease(root), ...(onto === undefined ? [] : [mergeBase(root, onto)])]
   const reasons = [
     ...uncommitted(root),
     ...bases.flatMap((base) => withoutChangeset(root, base)),
@@ -34,11 +34,14 @@ export function refusals(root, { forPublishing, onto }) {
 }
 
 /**
- * The commit that gave the packages the version which they have.
+ * The tag of the release before this commit. Before the first one there is nothing to compare with.
  * @param {string} root
+ * @returns {string[]}
  */
 function lastRelease(root) {
-  return git(root, 'log', '-1', '--format=%H', '-G"version":', '--', VERSIONED)
+  const merged = gitLines(root, 'tag', '--merged', 'HEAD^', '--list', 'v[0-9]*')
+  if (merged.length === 0) return []
+  return [git(root, 'describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')]
 }
 
 /**
@@ -69,10 +72,10 @@ function withoutChangeset(root, base) {
   const reports = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', 'packages/*/api/*')
   const named = namedSince(root, base)
   return [...new Set(reports.map((path) => path.split('/')[1] ?? ''))]
-    .map((folder) => ({ folder, name: nameOf(root, folder) }))
+    .map((folder) => ({ folder, name: packageIn(root, folder) }))
     .filter(({ name }) => name !== undefined && !named.has(name))
     .map(({ folder, name }) => {
-      return `public types of ${name} have changed since ${shortOf(root, base)}, and no changeset says so: look at "git diff ${shortOf(root, base)} -- packages/${folder}/api", and write one: npx pnpm@12 changeset`
+      return `public types of ${name} have changed since ${nameOf(root, base)}, and no changeset says so: look at "git diff ${nameOf(root, base)} -- packages/${folder}/api", and write one: npx pnpm@12 changeset`
     })
 }
 
@@ -80,7 +83,7 @@ function withoutChangeset(root, base) {
  * @param {string} root
  * @param {string} folder
  */
-function nameOf(root, folder) {
+function packageIn(root, folder) {
   const pack = publishedPackages(root).find((each) => each.folder === `packages/${folder}`)
   return pack?.manifest.name
 }
@@ -91,7 +94,7 @@ function nameOf(root, folder) {
  */
 function withoutNewId(root, base) {
   return changedStateForms(root, base).map((label) => {
-    return `what kernel ${label.split(' ')[0]} stores (${label.split(' ').slice(1).join(' ')}) has changed since ${shortOf(root, base)}: give the kernel a new id, which is part of its keys, and record what it stores (packages/core/test/redis/stored-state.test.ts)`
+    return `what kernel ${label.split(' ')[0]} stores (${label.split(' ').slice(1).join(' ')}) has changed since ${nameOf(root, base)}: give the kernel a new id, which is part of its keys, and record what it stores (packages/core/test/redis/stored-state.test.ts)`
   })
 }
 
@@ -142,9 +145,10 @@ function unpublishable(root) {
 }
 
 /**
+ * A tag as it is, a commit by the beginning of its hash.
  * @param {string} root
- * @param {string} commit
+ * @param {string} base
  */
-function shortOf(root, commit) {
-  return git(root, 'rev-parse', '--short', commit)
+function nameOf(root, base) {
+  return base.startsWith('v') ? base : git(root, 'rev-parse', '--short', base)
 }

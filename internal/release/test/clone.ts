@@ -41,7 +41,8 @@ export function releasedClone(): Clone {
   for (const name of readdirSync(join(folder, '.changeset')))
     if (name.endsWith('.md')) rmSync(join(folder, '.changeset', name))
   clone.commit()
-  clone.git('tag', 'released')
+  clone.git('branch', 'released')
+  clone.git('tag', `v${VERSION}`)
   return clone
 }
 
@@ -61,6 +62,7 @@ function cloneIn(folder: string): Clone {
     },
     reset() {
       git('reset', '--quiet', '--hard', 'released')
+      git('tag', '--force', `v${VERSION}`)
       git('clean', '--quiet', '--force', '-d')
     },
     check(...args) {

@@ -67,9 +67,9 @@ describe('a changed public type', () => {
     const { refused, said } = clone.check()
     expect(refused).toBe(true)
     expect(said).toMatch(
-      /^release refused: public types of @weir\/express have changed since \w+, /,
+      /^release refused: public types of @weir\/express have changed since v9.0.0, /,
     )
-    expect(said).toMatch(/git diff \w+ -- packages\/express\/api.*: npx pnpm@12 changeset\n$/)
+    expect(said).toMatch(/git diff v9.0.0 -- packages\/express\/api.*: npx pnpm@12 changeset\n$/)
   })
 
   test('is refused with a changeset of another package alone', () => {
@@ -149,7 +149,6 @@ test('without a section of its version in a changelog it is refused', () => {
 })
 
 test('publishing is refused with changesets that are pending, and off the tag of its version', () => {
-  clone.git('tag', '--force', `v${VERSION}`)
   clone.write('.changeset/own.md', changeset('@weir/express'))
   clone.commit()
   const { said } = clone.check('--for-publishing')
@@ -162,6 +161,25 @@ test('in a clone without history it is refused, and the message says how to get 
   expect(refusals(`${clone.folder}/shallow`, { forPublishing: false, onto: undefined })).toEqual([
     'this clone has no history to compare with: git fetch --unshallow --tags',
   ])
+})
+
+test('before the first release there is nothing to compare with', () => {
+  clone.git('tag', '--delete', `v${VERSION}`)
+  clone.edit(RECORD, () => '')
+  clone.edit(REPORT, () => '')
+  clone.commit()
+  expect(clone.check().said).toBe('release: nothing is in its way\n')
+})
+
+test('what is tagged is compared with the release before it', () => {
+  clone.edit(RECORD, () => '')
+  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
+    clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
+    clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
+  }
+  clone.commit()
+  clone.git('tag', 'v9.1.0')
+  expect(clone.check().said).toContain('what kernel bucket1 stores (gcra) has changed since v9.0.0')
 })
 
 test('this repository has the record of what its kernels store', () => {
