@@ -1,4 +1,4 @@
-// Makes the page of a release on GitHub, of the tag that the workflow runs for: what core's
+// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what core's
 // changelog says of it, and as assets the tarballs, their sums and the bill of materials.
 //
 //   node internal/release/assets.mjs FOLDER
@@ -16,7 +16,18 @@ const notes = notesOf(readFileSync('packages/core/CHANGELOG.md', 'utf8'), tag.sl
 const files = readdirSync(folder).map((file) => join(folder, file))
 execFileSync(
   'gh',
-  ['release', 'create', tag, ...files, '--verify-tag', '--title', tag, '--notes-file', '-'],
+  [
+    'release',
+    'create',
+    tag,
+    ...files,
+    '--verify-tag',
+    '--draft',
+    '--title',
+    tag,
+    '--notes-file',
+    '-',
+  ],
   {
     input: notes,
     stdio: ['pipe', 'inherit', 'inherit'],

@@ -5,7 +5,7 @@
 //
 // With --local it makes the branch here, and pushes and opens nothing.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pnpmCommand } from '../../scripts/pnpm.mjs'
 import { pendingChangesets } from './changesets.mjs'
@@ -13,7 +13,7 @@ import { git } from './git.mjs'
 import { notesOf } from './notes.mjs'
 import { manifestIn } from './packages.mjs'
 
-const BRANCH = 'release/next'
+const BRANCH = 'next-version'
 const AUTHOR = 'github-actions[bot]'
 const EMAIL = '41898282+github-actions[bot]@users.noreply.github.com'
 
@@ -26,10 +26,13 @@ function proposed() {
   if (git(root, 'status', '--porcelain') !== '') throw new Error('commit what is changed first')
   const base = git(root, 'rev-parse', '--abbrev-ref', 'HEAD')
   git(root, 'switch', '--quiet', '--force-create', BRANCH)
-  const [pnpm = 'pnpm', ...before] = pnpmCommand()
-  const quiet = { cwd: root, stdio: /** @type {'inherit'} */ ('inherit') }
-  execFileSync(pnpm, [...before, 'install', '--frozen-lockfile'], quiet)
-  execFileSync(pnpm, [...before, 'exec', 'changeset', 'version'], quiet)
+  /** @type {import('node:child_process').ExecFileSyncOptions} */
+  const here = { cwd: root, stdio: 'inherit' }
+  if (!existsSync(join(root, 'node_modules'))) {
+    const [pnpm = 'pnpm', ...before] = pnpmCommand()
+    execFileSync(pnpm, [...before, 'install', '--frozen-lockfile'], here)
+  }
+  execFileSync(process.execPath, ['node_modules/@changesets/cli/bin.js', 'version'], here)
   const { version } = manifestIn(join(root, 'packages/core'))
   const title = `release: ${version}`
   git(root, 'add', '--all')
