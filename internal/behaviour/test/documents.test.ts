@@ -47,6 +47,7 @@ test("the README's figures are those of docs/benchmarks.md", () => {
 test.each([
   ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
   ['docs/images', 'what runs show', 'pictures.mjs'],
+  ['docs/images/architecture.svg', 'what the tree has', 'architecture.mjs'],
   ['docs/images of overload', 'what the simulation shows', 'load-pictures.mjs'],
 ])('%s is %s', (_, __, tool) => {
   const args = [join(root, 'tools/docs', tool), '--check']
