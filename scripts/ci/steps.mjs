@@ -60,11 +60,11 @@ const change = {
     ],
   },
   packages: {
-    title: 'Packages: attw, publint, packed tarballs, changesets',
+    title: 'Packages: attw, publint, changesets',
     commands: [['node', 'scripts/ci/lockfile.mjs'], npm('package:check')],
   },
   release: {
-    title: 'Release: a dry run',
+    title: 'Release: a dry run, and consumers of the tarballs',
     commands: [{ run: npm('release'), shown: true }],
   },
   fleet: {
