@@ -1,5 +1,5 @@
-// Runs the steps of the workflows here, one by one, as GitHub would: a fresh clone for each job, its
-// Node first in PATH, each `run:` in a bash of its own that stops at the first failure. Steps that
+// Runs the steps of the workflows here, one by one, as GitHub would: each job has a fresh clone and
+// its Node first in PATH, each `run:` a bash of its own that stops at the first failure. Steps that
 // need a service, and actions, are listed as not run.
 //
 //   node internal/release/workflows/run.mjs [--list] [--keep-going] [JOB...]
