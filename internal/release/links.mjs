@@ -30,13 +30,15 @@ export function pagesNamedIn(text) {
 }
 
 /**
- * A text of code or configuration, whose pages can be opened by whoever reads it.
+ * A text of code or configuration, whose pages can be opened by whoever reads it. While nobody has
+ * said where the repository is, those that the package does not hold stay names.
  * @param {string} text
  * @param {Place} place
  */
-export function withPages(text, { url, version, name }) {
+export function withPages(text, { url, version, name, held }) {
   return text.replace(NAMED, (page) => {
-    return url === undefined ? `node_modules/${name}/${page}` : pageAt(url, version, page)
+    if (url !== undefined) return pageAt(url, version, page)
+    return held.has(page) ? `node_modules/${name}/${page}` : page
   })
 }
 

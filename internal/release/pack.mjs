@@ -21,6 +21,8 @@ import { originOf, whereItLives } from './where.mjs'
 
 /** What users and their tools read, besides documents: messages, types, alerts, the board. */
 const READ = /^(dist|alerts|dashboards)\/.*\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
+/** What names a page while nobody has a browser open: its pages are in the package. */
+const SPEAKS = /(?<!\.d)\.([cm]?js|ya?ml|json)$/
 const DOCUMENTS = ['README.md', 'CHANGELOG.md']
 
 /** @typedef {import('./packages.mjs').Package} Package */
@@ -70,8 +72,9 @@ function complete(root, folder, to, url) {
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
 
   const read = filesIn(to).filter((path) => READ.test(path))
-  const pages = new Set(read.flatMap((path) => pagesNamedIn(readFileSync(join(to, path), 'utf8'))))
-  for (const page of pages) {
+  const pagesOf = (/** @type {string} */ path) => pagesNamedIn(readFileSync(join(to, path), 'utf8'))
+  const pages = new Set(read.filter((path) => SPEAKS.test(path)).flatMap(pagesOf))
+  for (const page of read.flatMap(pagesOf)) {
     if (!existsSync(join(root, page)))
       throw new Error(`${folder} names ${page}, which is not there: name another page, or write it`)
   }
