@@ -1,5 +1,5 @@
-// What an earlier version is known to do in another way, on purpose, and why: by its commit. What is
-// not listed for a release has to agree. README.md has the same list, and a test compares them.
+// What an earlier version is known to do in another way, on purpose, and why: by its commit. What
+// is not listed for a release has to agree. README.md has the same list, and a test compares them.
 
 interface Difference {
   /** Of the check that finds it. */
@@ -10,6 +10,11 @@ interface Difference {
 
 export const DIFFERENCES: Readonly<Record<string, readonly Difference[]>> = {
   '2d54f0d': [
+    {
+      check: 'walks',
+      problem: /:mark:\n {4}earlier: \["string","0:\d+","ends"\]\n {4}present: nothing/,
+      why: 'Where the clock has stepped back, a refund that gave nothing back leaves no mark.',
+    },
     {
       check: 'names of keys',
       // The key of 257 characters, by its hash as a text, or by the secret hash of that.
@@ -30,14 +35,8 @@ export const DIFFERENCES: Readonly<Record<string, readonly Difference[]>> = {
   ],
 }
 
-export function knownOf(
-  commit: string,
-  check: string,
-  problems: readonly string[],
-): { readonly known: number; readonly unknown: readonly string[] } {
+/** Whether it is known of a version that a check finds this. */
+export function isKnown(commit: string, check: string, problem: string): boolean {
   const listed = Object.entries(DIFFERENCES).find(([of]) => commit.startsWith(of))?.[1] ?? []
-  const isKnown = (text: string) =>
-    listed.some((each) => each.check === check && each.problem.test(text))
-  const unknown = problems.filter((problem) => !isKnown(problem))
-  return { known: problems.length - unknown.length, unknown }
+  return listed.some((each) => each.check === check && each.problem.test(problem))
 }

@@ -17,8 +17,9 @@ export interface Walk {
   readonly isShared: readonly boolean[]
   readonly startMs: number
   /**
-   * The clock steps back, and something is given back. Then a process may take for lost what another
-   * one has given back, also one of the same version: only what each version says alone is compared.
+   * The clock steps back. Then a process may take for lost what another one has given back or has
+   * counted in another window, also one of the same version: only worlds of one version are
+   * compared.
    */
   readonly isApart: boolean
   readonly steps: readonly Step[]
@@ -95,8 +96,7 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
   const times = random.chance(0.4) ? [1, random.whole(2, 4)] : [1]
   const keys = [random.pick(KEYS), random.pick(KEYS)]
   const goesBack = random.chance(0.2)
-  const gives = !goesBack || random.chance(0.5)
-  const choices = { keys, sets: times.length, policies: places.length, goesBack, gives }
+  const choices = { keys, sets: times.length, policies: places.length, goesBack }
   return {
     seed,
     kind,
@@ -104,7 +104,7 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
     sets: times.map((n) => scaled.map((make) => make(n))),
     isShared: places.map((_, i) => i > 0 && random.chance(0.2)),
     startMs: START_MS + random.whole(0, START_RANGE_S) * 1_000 + random.whole(0, 1),
-    isApart: goesBack && gives,
+    isApart: goesBack,
     steps: Array.from({ length: STEPS_OF_WALK }, () => stepFrom(random, choices)),
   }
 }
@@ -114,7 +114,6 @@ interface Choices {
   readonly sets: number
   readonly policies: number
   readonly goesBack: boolean
-  readonly gives: boolean
 }
 
 function stepFrom(random: Random, choices: Choices): Step {
@@ -154,12 +153,10 @@ const MODES: readonly [AskMode, number][] = [
   ['reset', 2],
 ]
 
-const TAKING = MODES.filter(([mode]) => takes(mode))
-
 const COSTS = [0, 1, 1, 1, 1, 2, 3, 7, -1, -2, -5]
 
-function askFrom(random: Random, key: string, { sets, policies, gives }: Choices): Ask {
-  const mode = weighted(random, gives ? MODES : TAKING)
+function askFrom(random: Random, key: string, { sets, policies }: Choices): Ask {
+  const mode = weighted(random, MODES)
   const set = random.whole(0, sets - 1)
   const each = <Value>(make: () => Value): Value[] => Array.from({ length: policies }, make)
   const count = random.chance(0.2) ? random.whole(2, 6) : 1

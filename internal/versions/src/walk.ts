@@ -9,7 +9,7 @@ export interface Difference {
   readonly walk: Walk
   /** Where in the walk. */
   readonly at: number
-  /** The request that is not answered alike; undefined: what is left in Redis at the end differs. */
+  /** The request that is not answered alike; undefined: what is left in Redis differs. */
   readonly asked: Asked | undefined
   /** What each world says. */
   readonly said: readonly string[]

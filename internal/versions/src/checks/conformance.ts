@@ -1,5 +1,5 @@
-// The conformance suite over a store whose requests either version decides, by chance: the traces of
-// all algorithms, the contract's letters, keys, turns, settings.
+// The conformance suite over a store whose requests either version decides, by chance: the traces
+// of all algorithms, the contract's letters, keys, turns, settings.
 
 import { storeConformance } from '@weir/core/testing'
 import { randomOf } from '@weir/testkit/virtual-time'

@@ -1,5 +1,5 @@
-// A kernel's id is the version of its state, and part of each key: with a new id, counts begin anew.
-// A changeset has to say so, and only then.
+// A kernel's id is the version of its state, and part of each key: with a new id, counts begin
+// anew. A changeset has to say so, and only then.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
