@@ -33,7 +33,7 @@ export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
 }
 
 /** A new id, which says that the state has another form. */
-export const NEW_ID: readonly Replacement[] = [[/'bucket1'/g, "'bucket2'"]]
+export const NEW_ID: readonly Replacement[] = [[/(['"])bucket1\1/g, '$1bucket2$1']]
 
 /** @throws {Error} where one of the texts is not in the present version */
 export async function changedVersion(changes: readonly Replacement[]): Promise<Version> {
@@ -44,7 +44,7 @@ export async function changedVersion(changes: readonly Replacement[]): Promise<V
   cpSync(dist, join(folder, 'dist'), { recursive: true, filter: isCode })
   const files = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })
   const code = files
-    .filter((file) => file.endsWith('.js'))
+    .filter((file) => /\.c?js$/.test(file))
     .map((file) => join(folder, 'dist', file))
   for (const [from, to] of changes) {
     const changed = code.filter((file) => {

@@ -12,16 +12,21 @@ export interface Version {
   readonly core: typeof import('@weir/core')
 }
 
-interface Manifest {
-  readonly exports: { readonly '.': { readonly import: { readonly default: string } } }
-}
+/** What a package exports under conditions, and in the end a path. */
+type Exported = string | { readonly [condition: string]: Exported }
 
-/** Loads the @weir/core in a folder. */
+/** Loads the @weir/core in a folder, as Node's `import` would. */
 export async function versionIn(folder: string, name: string): Promise<Version> {
   const text = readFileSync(join(folder, 'package.json'), 'utf8')
-  const entry = (JSON.parse(text) as Manifest).exports['.'].import.default
-  const core = (await import(pathToFileURL(join(folder, entry)).href)) as Version['core']
-  return { name, core }
+  const { exports } = JSON.parse(text) as { readonly exports: Exported }
+  const entry = join(folder, pathIn((exports as Record<string, Exported>)['.'] as Exported))
+  return { name, core: (await import(pathToFileURL(entry).href)) as Version['core'] }
+}
+
+function pathIn(exported: Exported): string {
+  if (typeof exported === 'string') return exported
+  const { node, import: imported, default: otherwise } = exported
+  return pathIn((node ?? imported ?? otherwise) as Exported)
 }
 
 /** Where the present one is built. */
