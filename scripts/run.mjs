@@ -74,7 +74,7 @@ async function testChanged(base) {
           code,
           await vitest(join(root, folder), args, (line) => read(`${name}:test: ${line}`)),
         )
-    say('this was what the change reaches at once; for all tests: npm test')
+    say('these were the tests that a change reaches at once; for all of them: npm test')
     return code
   })
 }
