@@ -17,8 +17,8 @@ import { droppable } from './droppable.mjs'
 import { bundleTypes } from './types.mjs'
 
 /**
- * @param {readonly (readonly [name: string, source: string])[]} entries the name of a file in dist/,
- * and that of its source in build/
+ * @param {readonly (readonly [name: string, source: string])[]} entries each the name of a file in
+ * dist/, and that of its source in build/
  */
 export async function bundle(entries) {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))

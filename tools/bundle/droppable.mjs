@@ -1,6 +1,6 @@
 // `sideEffects: false` lets a bundler leave out a file, but not a part of one; and a constant that
-// is made by a call might do something. So that a bundle of what is bundled is no larger than one of
-// the sources, each such constant of a module is marked as one that may be left out.
+// a call makes might do something. So each such constant of a module is marked as one that may be
+// left out, and an application's bundle is as large as of separate files.
 
 /** A plugin of rolldown. */
 export const droppable = {
