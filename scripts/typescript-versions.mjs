@@ -1,6 +1,6 @@
 // Compiles the consumers with each TypeScript that the packages support, as strictly as it can, and
-// with declarations checked (`skipLibCheck: false`). Frameworks and @types/node are the newest whose
-// types that compiler reads; errors in those are not ours. Needs a build.
+// checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are the newest
+// whose types that compiler reads; errors in those are not ours. Needs a build.
 //
 //   node scripts/typescript-versions.mjs [--short]     --short: only the oldest and the newest
 import { execFileSync, spawnSync } from 'node:child_process'
