@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import typescript from 'typescript-6'
+import typescript from '@typescript/typescript6'
 import { pages } from './pages.mjs'
 import { openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
