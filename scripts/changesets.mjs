@@ -1,13 +1,18 @@
 // Reads .changeset/*.md as a release would, and prints what comes of them. Fails if one does not
-// parse, names a package that is not published, or says nothing.
+// parse, names a package that is not published, says nothing, or names new counters of an algorithm
+// that there is not.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import releasePlan from '@changesets/get-release-plan'
+import { publishedPackages } from '../internal/release/packages.mjs'
+import { newCountersIn } from './new-counters.mjs'
 
 // A CommonJS module with a default export of its own.
 const getReleasePlan = releasePlan.default ?? releasePlan
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const published = ['@weir/core', '@weir/express', '@weir/koa', '@weir/metrics', '@weir/nest']
+const published = publishedPackages(root).map(({ manifest }) => manifest.name)
 
 try {
   const { changesets, releases } = await getReleasePlan(root)
@@ -15,6 +20,8 @@ try {
     if (summary.trim() === '') throw new Error(`.changeset/${id}.md does not say what changes`)
     const other = named.find(({ name }) => !published.includes(name))
     if (other) throw new Error(`.changeset/${id}.md names ${other.name}, which is not published`)
+    const unknown = newCountersIn(summary).find((name) => !isAlgorithm(name))
+    if (unknown) throw new Error(`.changeset/${id}.md names ${unknown}, which is no algorithm`)
   }
   const next = releases
     .filter(({ type }) => type !== 'none')
@@ -23,4 +30,8 @@ try {
 } catch (error) {
   console.error(`changesets: ${error.message}`)
   process.exitCode = 1
+}
+
+function isAlgorithm(name) {
+  return existsSync(join(root, 'packages/core/src/algorithms', name, 'kernel.lua'))
 }

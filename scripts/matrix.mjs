@@ -14,6 +14,7 @@ import {
   version,
 } from '../internal/testkit/servers/redis.mjs'
 import { sameHistories } from './same-history.mjs'
+import { IOREDIS } from './supported.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const core = join(root, 'packages', 'core')
@@ -25,7 +26,7 @@ const newest = nodeBinary(newestNode())
 const redis = redisServerBinary()
 const valkey = valkeyServerBinary()
 const all = [present, newest].flatMap((node) =>
-  [redis, valkey].flatMap((server) => ['6', '5'].map((ioredis) => ({ node, server, ioredis }))),
+  [redis, valkey].flatMap((server) => IOREDIS.map((ioredis) => ({ node, server, ioredis }))),
 )
 /** Of test/redis. */
 const SHORT = [

@@ -16,6 +16,7 @@ export function pnpmCommand() {
   return ['npx', '--yes', `pnpm@${pinned}`]
 }
 
+/** @param {string} version */
 function major(version) {
   return version.trim().split('.')[0]
 }

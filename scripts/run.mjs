@@ -3,13 +3,19 @@
 // the example or runs turbo.
 //
 //   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
+//   node scripts/run.mjs test --changed [COMMIT]    the tests of what has changed: changed.mjs
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { availableParallelism, constants } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
+import { changedFiles, testsOf } from './changed.mjs'
+import { workspacePackages } from './packages.mjs'
 import { pnpmCommand } from './pnpm.mjs'
+import { newSummary } from './summary.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const windows = process.platform === 'win32'
@@ -38,8 +44,61 @@ async function main() {
   env.REDIS_SERVER_BIN = redisServerBinary()
   // More at once would keep each other from the CPU, and deadlines are real.
   env.TURBO_CONCURRENCY ??= String(availableParallelism() + 1)
+  const [option, base = rest[1]] = (rest[0] ?? '').split('=')
+  return option === '--changed' ? testChanged(base) : testAll()
+}
+
+async function testAll() {
   say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
-  return turbo('build', 'test', '--continue=dependencies-successful', ...rest)
+  const args = ['build', 'test', '--continue=dependencies-successful', ...rest]
+  const [command, ...before] = pnpm
+  return summed((read) => run(command, [...before, 'exec', 'turbo', 'run', ...args], root, read))
+}
+
+/** @param base a commit; undefined: where this branch left main */
+async function testChanged(base) {
+  const wanted = testsOf(changedFiles(base))
+  if (wanted.length === 0) {
+    say('nothing has changed; for all tests: npm test')
+    return 0
+  }
+  say(`building, and testing what has changed on ${env.REDIS_SERVER_BIN}`)
+  const filters = wanted.map(({ name }) => `--filter=${name}`)
+  const built = await turbo('build', '--output-logs=errors-only', ...filters)
+  if (built !== 0) return built
+  return summed(async (read) => {
+    let code = 0
+    for (const { name, folder, runs } of wanted)
+      for (const args of runs)
+        code = Math.max(
+          code,
+          await vitest(join(root, folder), args, (line) => read(`${name}:test: ${line}`)),
+        )
+    say('these were the tests that a change reaches at once; for all of them: npm test')
+    return code
+  })
+}
+
+function vitest(folder, args, read) {
+  const path = createRequire(join(folder, 'package.json')).resolve('vitest/package.json')
+  const command = join(dirname(path), 'vitest.mjs')
+  return run(process.execPath, [command, ...args, '--passWithNoTests'], folder, read)
+}
+
+/** Runs tests whose lines are shown and read, and ends with what they came to. */
+async function summed(start) {
+  const begun = performance.now()
+  const summary = newSummary()
+  const code = await start((line) => {
+    console.log(line)
+    summary.read(line)
+  })
+  const folders = workspacePackages()
+  const folderOf = (name) => folders.get(name) ?? '.'
+  const tookMs = performance.now() - begun
+  console.log()
+  for (const line of summary.lines({ code, tookMs, folderOf })) say(line)
+  return code
 }
 
 async function start() {
@@ -73,11 +132,20 @@ function isInstalled() {
 }
 
 /**
- * Runs to the end on this terminal, and resolves with the exit code: 128 + its number for a signal,
- * as shells do.
+ * Runs to the end, and resolves with the exit code: 128 + its number for a signal, as shells do.
+ * @param read takes each line that it prints; without it they go to this terminal
  */
-function run(command, args, cwd = root) {
-  const child = spawn(command, args, { cwd, env, stdio: 'inherit', shell: windows })
+function run(command, args, cwd = root, read = undefined) {
+  const out = read === undefined ? 'inherit' : 'pipe'
+  const colours = process.stdout.isTTY && read !== undefined ? { FORCE_COLOR: '1' } : {}
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...env, ...colours },
+    stdio: ['inherit', out, out],
+    shell: windows,
+  })
+  for (const stream of read === undefined ? [] : [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', read)
   process.on('SIGTERM', () => child.kill())
   return new Promise((resolve, reject) => {
     child.on('error', reject)

@@ -3,10 +3,10 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const fleet = fileURLToPath(
-  new URL('../internal/fleet/dist/internal/fleet/src/run.js', import.meta.url),
-)
-const calendar = new URL('../packages/core/dist/esm/base/calendar.js', import.meta.url)
+// The fleet is built from the sources of packages/core.
+const built = new URL('../internal/fleet/dist/', import.meta.url)
+const fleet = fileURLToPath(new URL('internal/fleet/src/run.js', built))
+const calendar = new URL('packages/core/src/base/calendar.js', built)
 
 const REQUESTS = 50_000
 /** Differences that are printed of each program. */

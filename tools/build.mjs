@@ -1,20 +1,24 @@
-// Builds the package in the current folder with plain tsc: ESM always, CommonJS beside it when the
-// package has a tsconfig.cjs.json. Two formats because Jest and older TypeScript settings cannot
-// load an ESM-only package.
+// Builds the package in the current folder. TypeScript's compiler checks and translates it; what is
+// published is then bundled.
+//
+//   node ../../tools/build.mjs                        into dist, a file for each source
+//   node ../../tools/build.mjs index http=http/index  into build, and from there these entries,
+//                                                     bundled, into dist
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-rmSync('dist', { recursive: true, force: true })
+const entries = process.argv.slice(2).map((entry) => {
+  const [name, source = name] = entry.split('=')
+  return [name, source]
+})
 
-const builds = [tsc('tsconfig.build.json')]
-if (existsSync('tsconfig.cjs.json')) {
-  mkdirSync('dist/cjs', { recursive: true })
-  writeFileSync('dist/cjs/package.json', '{"type":"commonjs"}\n')
-  builds.push(tsc('tsconfig.cjs.json'))
+for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true })
+process.exitCode = await tsc('tsconfig.build.json')
+if (process.exitCode === 0 && entries.length > 0) {
+  const { bundle } = await import('./bundle/bundle.mjs')
+  await bundle(entries)
 }
-const codes = await Promise.all(builds)
-process.exitCode = Math.max(...codes)
 
 /** @param {string} project */
 function tsc(project) {

@@ -1,19 +1,25 @@
 // Checks the package in the current folder as it would be published: its types as every kind of
-// importer resolves them, and its package.json. Needs a build.
+// importer resolves them, its package.json, and its size. Needs a build.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pnpmCommand } from '../scripts/pnpm.mjs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { packPackage } from '../internal/release/pack.mjs'
+import { manifestIn } from '../internal/release/packages.mjs'
+import { judgeSize, sizeOf } from './package-size.mjs'
 
+const root = fileURLToPath(new URL('..', import.meta.url))
+const pack = { folder: relative(root, process.cwd()), manifest: manifestIn(process.cwd()) }
 const folder = mkdtempSync(join(tmpdir(), 'weir-check-'))
 try {
-  const [pnpm, ...args] = pnpmCommand()
-  execFileSync(pnpm, [...args, 'pack', '--pack-destination', folder])
-  const [name] = readdirSync(folder)
-  const tarball = join(folder, name)
+  const tarball = packPackage(root, pack, folder)
   execFileSync('attw', [tarball], { stdio: 'inherit' })
   execFileSync('publint', [tarball, '--strict'], { stdio: 'inherit' })
+  console.log(judgeSize(pack.manifest.name, sizeOf(tarball)))
+} catch (error) {
+  console.error(error.message)
+  process.exitCode = 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

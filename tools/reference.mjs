@@ -53,12 +53,12 @@ function build(commit, folder) {
       maxBuffer: 2 ** 28,
     })
     execFileSync('tar', ['-x', '-C', work], { input: archive })
-    link(join(root, 'node_modules/typescript'), join(work, 'node_modules/typescript'))
+    // Whatever that commit builds with.
+    link(join(root, 'node_modules'), join(work, 'node_modules'))
     for (const name of [...PACKAGES, 'benchmarks']) linkDependencies(name, work)
     for (const name of PACKAGES) {
       const cwd = join(work, 'packages', name)
-      if (name === 'core') run(cwd, '../../tools/embed.mjs')
-      run(cwd, '../../tools/build.mjs')
+      execFileSync('npm', ['run', '--silent', 'build'], { cwd, stdio: ['ignore', 2, 2] })
     }
     renameSync(work, folder)
   } catch (error) {
@@ -88,8 +88,4 @@ function linkDependencies(name, work) {
 function link(target, path) {
   mkdirSync(dirname(path), { recursive: true })
   symlinkSync(target, path, 'junction')
-}
-
-function run(cwd, script) {
-  execFileSync(process.execPath, [script], { cwd, stdio: ['ignore', 2, 2] })
 }

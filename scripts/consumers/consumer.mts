@@ -8,6 +8,9 @@ import {
   redisStore,
   tokenBucket,
 } from '@weir/core'
+import { isPromise } from '@weir/core/http'
+import type { Store, StoreRequest, StoreResult } from '@weir/core/store'
+import { fakeClock, storeConformance } from '@weir/core/testing'
 import { Cluster, Redis } from 'ioredis'
 
 const limiter = new RateLimiter({
@@ -26,6 +29,25 @@ export async function wait(key: string): Promise<number> {
 
 // @ts-expect-error a limit is a number
 fixedWindow({ limit: 'many', window: '1m' })
+
+/** A store under another one. */
+class Counting implements Store {
+  asked = 0
+  readonly #store: Store = memoryStore({ clock: fakeClock() })
+  decide(request: StoreRequest): StoreResult | Promise<StoreResult> {
+    this.asked += 1
+    const result = this.#store.decide(request)
+    return isPromise(result) ? result.then((settled) => settled) : result
+  }
+  reset(...target: Parameters<Store['reset']>): void | Promise<void> {
+    return this.#store.reset(...target)
+  }
+}
+export const counting = new RateLimiter({
+  store: new Counting(),
+  policy: fixedWindow({ limit: 1, window: '1m' }),
+})
+export const suite: typeof storeConformance = storeConformance
 
 export const stores = [
   redisStore(new Redis({ lazyConnect: true })),

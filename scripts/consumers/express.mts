@@ -46,6 +46,9 @@ app.use(
   }),
 )
 
+rateLimit({ policy: daily, reserve: { batch: 0.5 }, priority: () => 'batch' })
+// @ts-expect-error no such class
+rateLimit({ policy: daily, reserve: { batch: 0.5 }, priority: () => 'bach' })
 // @ts-expect-error no window
 rateLimit({ limit: 1 })
 // @ts-expect-error either a policy or a limit

@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import typescript from 'typescript-6'
+import typescript from '@typescript/typescript6'
 import { pages } from './pages.mjs'
 import { openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
@@ -114,8 +114,14 @@ function sectionOf({ name, title = name, from = 'core', members = true, omit = [
     : members && call === undefined
       ? bodyOf(symbol, name, shown)
       : [call === undefined ? '' : code(call)]
-  const parts = [`## ${title}`, prose(commentOf(symbol, name)), before, endOf(symbol, from), after]
+  const comment = prose(commentOf(symbol, name))
+  const parts = [`## ${title}`, stageOf(symbol), comment, before, endOf(symbol, from), after]
   return parts.filter((part) => part !== '').join('\n\n')
+}
+
+function stageOf(symbol) {
+  const isExperimental = symbol.getJsDocTags(checker).some(({ name }) => name === 'experimental')
+  return isExperimental ? '[Experimental](../versions.md#what-is-experimental).' : ''
 }
 
 /** What goes before the errors and examples of an export, and what goes after them. */

@@ -1,7 +1,7 @@
 // The packages as TypeScript's compiler sees them, from their sources: nothing has to be built.
 // TypeScript 6 is the last version so far with a stable API for this.
 import { join } from 'node:path'
-import typescript from 'typescript-6'
+import typescript from '@typescript/typescript6'
 
 const { convertCompilerOptionsFromJson, createProgram, readConfigFile, SymbolFlags, sys } =
   typescript

@@ -1,7 +1,8 @@
 // A mutation run of the TypeScript of packages/core by Stryker (stryker.config.json).
 //
-//   node tools/stryker/run.mjs [part of a file name] [--tests parts,of,names,of,tests]
+//   node tools/stryker/run.mjs [part of a file name] [--tests parts,of,names] [--shard 3/24]
 //
+// A shard is every 24th file, from the third on: together they are a whole run.
 // Mutants of layers/ and redis/ meet the tests on a redis-server, too. That takes long, so name the
 // tests when you look at one file: `deny-cache --tests deny-cache,denials`. Needs a build.
 import { spawnSync } from 'node:child_process'
@@ -12,15 +13,20 @@ import { parseArgs } from 'node:util'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { tests: { type: 'string' } },
+  options: { tests: { type: 'string' }, shard: { type: 'string', default: '1/1' } },
 })
 const [part = ''] = positionals
+const shard = /^([1-9]\d*)\/([1-9]\d*)$/.exec(values.shard)
+if (shard === null) throw new Error(`--shard is "${values.shard}"; give one such as 3/24`)
+const [first, shards] = shard.slice(1).map(Number)
 const parts = values.tests?.split(',')
 const tests = filesIn('packages/core/test').filter((file) => {
   return file.endsWith('.test.ts') && parts?.some((each) => file.includes(each))
 })
 const files = filesIn('packages/core/src').filter((file) => file.includes(part))
-const mutable = files.filter((file) => file.endsWith('.ts') && !file.includes('.generated.'))
+const mutable = files
+  .filter((file) => file.endsWith('.ts') && !file.includes('.generated.'))
+  .filter((_, i) => i % shards === first - 1)
 const [ofRedis, ofUnits] = [true, false].map((onRedis) => {
   return mutable.filter((file) => /\/src\/(layers|redis)\//.test(file) === onRedis)
 })

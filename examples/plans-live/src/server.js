@@ -73,7 +73,7 @@ const server = app.listen(Number(process.env.PORT ?? 3_000), '127.0.0.1', () => 
 
 In this folder (in a project that has installed @weir/core it is npx weir):
 
-  weir='node ../../packages/core/dist/esm/cli/bin.js'
+  weir='node ../../packages/core/dist/cli.cjs'
   $weir limits set free '{"algorithm":"sliding-window","name":"calls","limit":50,"window":"1m"}' --name plans
   $weir limits override ann '{"algorithm":"sliding-window","name":"calls","limit":9,"window":"1m"}' --name plans
   $weir limits history --name plans`)

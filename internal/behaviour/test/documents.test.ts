@@ -1,34 +1,10 @@
-// Documents lead where they say, and the reference is what the source says.
+// Documents say what is there and what was measured, and the reference is what the source says.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { documents, root } from './documents.js'
-
-function textOf(document: string): string {
-  const text = readFileSync(join(root, document), 'utf8')
-  // Code is not read for links.
-  return text
-    .replace(/^```.*?^```$/gms, '')
-    .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]]/g, ''))
-}
-
-/** The anchors of headings, as GitHub makes them: a repeated one gets a number. */
-function anchorsOf(document: string): Set<string> {
-  const anchors = new Set<string>()
-  for (const [, heading = ''] of textOf(document).matchAll(/^#+ (.*)$/gm)) {
-    const anchor = heading
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
-      .replaceAll(' ', '-')
-    let name = anchor
-    for (let i = 1; anchors.has(name); i += 1) name = `${anchor}-${i}`
-    anchors.add(name)
-  }
-  return anchors
-}
+import { root } from './documents.js'
 
 test('the tests that SECURITY.md names are there', () => {
   const named = [...readFileSync(join(root, 'SECURITY.md'), 'utf8').matchAll(/`([\w.-]+\.ts)`/g)]
@@ -37,24 +13,6 @@ test('the tests that SECURITY.md names are there', () => {
   expect(named.length).toBeGreaterThan(4)
   for (const [, name] of named)
     expect([name, files.some((file) => file.endsWith(`/${name}`))]).toEqual([name, true])
-})
-
-/** Links that lead nowhere. */
-function brokenIn(document: string): string[] {
-  const links = [...textOf(document).matchAll(/(?:\]\(|(?:src|srcset|href)=")([^)\s"]+)/g)]
-  return links
-    .map(([, target = '']) => target)
-    .filter((target) => !/^[a-z]+:/.test(target))
-    .filter((target) => {
-      const [path = '', anchor] = target.split('#')
-      const found = path === '' ? document : relative(root, join(root, dirname(document), path))
-      if (!existsSync(join(root, found))) return true
-      return anchor !== undefined && found.endsWith('.md') && !anchorsOf(found).has(anchor)
-    })
-}
-
-test.each(documents)('the links of %s lead somewhere', (document) => {
-  expect(brokenIn(document)).toEqual([])
 })
 
 test("the README's figures are those of docs/benchmarks.md", () => {
@@ -89,6 +47,7 @@ test("the README's figures are those of docs/benchmarks.md", () => {
 test.each([
   ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
   ['docs/images', 'what runs show', 'pictures.mjs'],
+  ['docs/images/architecture.svg', 'what the tree has', 'architecture.mjs'],
   ['docs/images of overload', 'what the simulation shows', 'load-pictures.mjs'],
 ])('%s is %s', (_, __, tool) => {
   const args = [join(root, 'tools/docs', tool), '--check']

@@ -14,7 +14,7 @@ function markdownIn(folder: string): string[] {
   })
 }
 
-const INTERNAL = /^(internal|packages\/\w+\/api|.*CHANGELOG)/
+const INTERNAL = /^(internal|packages\/\w+\/api)/
 
 /** Paths from the root of the repository. */
 export const documents: readonly string[] = markdownIn('.').filter((path) => !INTERNAL.test(path))

@@ -3,6 +3,7 @@
 import type { Scenario } from './scenario.js'
 import { alone } from './scenarios/alone.js'
 import { cluster } from './scenarios/cluster.js'
+import { imports } from './scenarios/imports.js'
 import { distinctKeysLoad, hotKeyLoad, leasesLoad } from './scenarios/load.js'
 import { memoryChurn, memoryExpiry, memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
 import { middlewareAlone } from './scenarios/middleware.js'
@@ -16,5 +17,5 @@ export const scenarios: readonly Scenario[] = [
   ...[distinctKeysLoad, hotKeyLoad, alone, refused, cluster, waiting],
   ...[scriptTimes, redisBytes, leasesLoad],
   ...[memoryOneKey, memoryManyKeys, memoryExpiry, memoryChurn],
-  ...[middlewareAlone, servers],
+  ...[middlewareAlone, servers, imports],
 ]

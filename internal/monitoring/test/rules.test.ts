@@ -31,7 +31,8 @@ test('each alert has a case in which it fires', () => {
 
 describe.each(alerts)('%s', (name) => {
   test('names its section of docs/operating.md, which is there', () => {
-    const [, runbook] = new RegExp(`alert: ${name}\\n[\\s\\S]*?runbook: (\\S+)`).exec(rules) ?? []
+    const [, runbook] =
+      new RegExp(`alert: ${name}\\n[\\s\\S]*?runbook_url: (\\S+)`).exec(rules) ?? []
     expect(runbook).toBe(`docs/operating.md#${name.toLowerCase()}`)
     expect(runbooks).toMatch(new RegExp(`^#+ ${name}$`, 'm'))
   })

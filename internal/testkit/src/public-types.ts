@@ -9,10 +9,10 @@ import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-ex
 
 /**
  * @param folder of the package, which has been built
- * @param entry of `dist/esm`, such as `http/index.d.ts`
+ * @param entry such as `http`
  */
-export function publicTypes(folder: string, entry = 'index.d.ts'): string {
-  const file = join(folder, 'dist/esm', entry)
+export function publicTypes(folder: string, entry = 'index'): string {
+  const file = join(folder, 'dist', `${entry}.d.cts`)
   const work = mkdtempSync(join(tmpdir(), 'weir-types-'))
   const silent = { default: { logLevel: ExtractorLogLevel.None } }
   try {

@@ -2,7 +2,10 @@
 // that change while a fleet runs. Stores may have them (`Store.settings`); `storeConformance`
 // checks those that do.
 
-/** Settings of a store, by name: fields with texts, and a version that grows with each change. */
+/**
+ * Settings of a store, by name: fields with texts, and a version that grows with each change.
+ * @experimental
+ */
 export interface Settings {
   /** What has changed since a version; all changes that are remembered where none is given. */
   news(name: string, since?: SettingsVersion): Promise<SettingsNews>

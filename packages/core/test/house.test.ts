@@ -266,6 +266,15 @@ describe('Lua', () => {
   })
 })
 
+test('a message of a code names the page that explains it: errors are made with withPage', () => {
+  const made = sources.flatMap((file) => {
+    const text = readFileSync(join(src, file), 'utf8')
+    const calls = text.match(/Object\.assign\(\s*new \w*Error\([^;]*?code/g) ?? []
+    return calls.filter((call) => !call.includes('withPage(')).map((call) => `${file}: ${call}`)
+  })
+  expect(made).toEqual([])
+})
+
 test('every code of an error or warning has its section in docs/errors.md, and no section is of none', () => {
   const texts = sources.map((file) => readFileSync(join(src, file), 'utf8')).join('\n')
   const codes = new Set([...texts.matchAll(/'(WEIR_[A-Z_]+)'/g)].map((match) => match[1]))

@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../../..')
 const NOT_YET: string[] = []
 
 /** What is built, installed or kept by tools is nobody's prose. */
-const SKIPPED = /^(node_modules|dist|coverage|reports|\.(?!changeset$).+)$/
+const SKIPPED = /^(node_modules|build|dist|coverage|reports|\.(?!changeset$).+)$/
 
 function filesIn(folder: string): string[] {
   return readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {

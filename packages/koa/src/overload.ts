@@ -18,6 +18,7 @@ export type OverloadMiddleware = Middleware<unknown, unknown> & OverloadState
 /**
  * Refuses requests with 503 while more are in flight than the process can serve without a queue.
  * How many that is, it finds out. Use it before all others. In memory: no store is asked.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example new Koa().use(overload())
  */
@@ -37,6 +38,7 @@ export function overload(options: OverloadOptions = {}): OverloadMiddleware {
 /**
  * Tells a signal of each response: how long it took, and whether its status is 500 or above.
  * A client that left before counts as a slow response if it waited for longer than `latency`.
+ * @experimental
  * @example
  * const signal = responses({ latency: '200ms' })
  * app.use(recordResponses(signal))

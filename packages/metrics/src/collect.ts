@@ -28,6 +28,7 @@ interface Failures {
 /**
  * A function that reads the metrics of limiters and of their stores, of overload protection and of
  * live policies, all at once: some 10 us a limiter.
+ * @experimental
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const all = collector([limiter])()
  */

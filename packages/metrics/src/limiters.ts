@@ -94,6 +94,7 @@ function invalid(given: unknown): TypeError {
   const shown = typeof given === 'string' ? JSON.stringify(given) : String(typeof given)
   const right =
     'give limiters, middleware or live policies of @weir: [rateLimit({ ... }), overload()]'
-  const error = new TypeError(`limiters has ${shown}; ${right}`)
+  const page = 'docs/errors.md#weir_invalid_option'
+  const error = new TypeError(`limiters has ${shown}; ${right} (see ${page})`)
   return Object.assign(error, { code: 'WEIR_INVALID_OPTION' })
 }

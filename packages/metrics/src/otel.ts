@@ -104,6 +104,7 @@ function attributesOf({ attributes }: Point): Attributes {
 /**
  * Says of a decision on the active span that it was denied, or made without the store: an
  * `onDecision` for limiters. Others leave no trace, and neither do keys.
+ * @experimental
  * @example rateLimit({ limit: 100, window: '1m', onDecision: noteOnSpan })
  */
 export function noteOnSpan(decision: Decision): void {

@@ -8,7 +8,7 @@ import {
   HttpStatus,
 } from '@nestjs/common'
 import type { Decision, ErrorCode } from '@weir/core'
-import type { Refusal } from '@weir/core/http'
+import { type Refusal, withPage } from '@weir/core/http'
 import { throwError } from 'rxjs'
 import { grpcCallOf } from './message.js'
 import type { NestRequest } from './options.js'
@@ -114,5 +114,5 @@ function reply(response: NestResponse, { status, mediaType, body }: Refusal): vo
 
 /** Misuse that is found at start. */
 export function invalid(message: string, code: ErrorCode = 'WEIR_INVALID_OPTION'): TypeError {
-  return Object.assign(new TypeError(message), { code })
+  return Object.assign(new TypeError(withPage(code, message)), { code })
 }

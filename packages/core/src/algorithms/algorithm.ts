@@ -8,7 +8,7 @@ import type { Period } from '../base/calendar.js'
  * The numbers of one state. A kernel of fixed size shares one array with other keys; the log has an
  * array a key.
  */
-export type Cells = Float64Array<ArrayBufferLike>
+export type Cells = Float64Array
 
 /**
  * What a kernel works on for one policy: the policy's numbers, and a copy of a key's state that

@@ -84,7 +84,7 @@ const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
   reset: traits(false, 'forget'),
 })
 
-const { consume: CONSUME } = MODES
+const CONSUME = MODES.consume
 
 /** What may be asked of a store. */
 export const MODE_NAMES = Object.keys(MODES) as readonly (Mode | 'reset')[]

@@ -26,6 +26,15 @@ export interface CodedError extends Error {
 }
 
 /**
+ * A message, with the page that explains its code unless it names one. Packing makes a link of
+ * every page that a message names: see internal/release/links.mjs.
+ */
+export function withPage(code: string, message: string): string {
+  if (message.includes('docs/')) return message
+  return `${message} (see docs/errors.md#${code.toLowerCase()})`
+}
+
+/**
  * For a value that was handed in: "<what> is <value>; give <right>".
  * @param type what `typeof` says of right values; a value of another type is a TypeError
  */
@@ -42,12 +51,12 @@ export function invalid(
 
 /** A value of the right type but outside its range. Thrown where the value enters. */
 export function rangeError(code: ErrorCode, message: string): RangeError & CodedError {
-  return Object.assign(new RangeError(message), { code })
+  return Object.assign(new RangeError(withPage(code, message)), { code })
 }
 
 /** A value of the wrong type. Thrown where the value enters. */
 export function typeError(code: ErrorCode, message: string): TypeError & CodedError {
-  return Object.assign(new TypeError(message), { code })
+  return Object.assign(new TypeError(withPage(code, message)), { code })
 }
 
 /**
@@ -63,7 +72,7 @@ export class StoreError extends Error implements CodedError {
     message: string,
     options?: { cause: unknown },
   ) {
-    super(message, options)
+    super(withPage(code, message), options)
     this.code = code
   }
 }

@@ -2,7 +2,7 @@
 // warnings, so that `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has
 // a section for each.
 
-import { quote } from './errors.js'
+import { quote, withPage } from './errors.js'
 import { isPromise } from './maybe-async.js'
 
 /** The code of a warning, for `node --disable-warning=<code>`. */
@@ -63,7 +63,8 @@ function warnOfListener(listener: string, topic: string, error: unknown): void {
   warnOnce('WEIR_OBSERVER_FAILED', topic, `${listener} of "${topic}" threw: ${quote(error)}`)
 }
 
-export function warn(code: WarningCode, message: string): void {
+export function warn(code: WarningCode, what: string): void {
+  const message = withPage(code, what)
   const { process } = globalThis as {
     process?: { emitWarning?(text: string, options: object): void }
   }

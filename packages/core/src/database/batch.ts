@@ -49,6 +49,7 @@ export interface BatchOutcome {
  * `keys` under locks, has it decide, writes the `changes`, commits, and hands out the `results`.
  * All algorithms and modes are decided, so such a store has `recovers: true` and `reserves: true`.
  * docs/recipes/write-a-store.md has a whole store.
+ * @experimental
  * @example
  * import { batchOf } from '@weir/core/store'
  *

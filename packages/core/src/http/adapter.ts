@@ -17,6 +17,7 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 /**
  * How to read a framework's request and write its response. The functions are called on their own,
  * so they must not use `this`. `Rest`: the arguments of the options' functions besides the request.
+ * @experimental
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** True: limiters are made at start, and a request passes each of them once. Anything else is

@@ -49,7 +49,7 @@ export type Consume<Req, Res, Rest extends unknown[]> = (
 ) => Consumed | Promise<Consumed>
 
 /** Not that of a limiter by address, which would look for the key once more. */
-const { decide: decideByKey } = RateLimiter.prototype
+const decideByKey = RateLimiter.prototype.decide
 
 /** Decides on requests. */
 export function consumer<Req, Res, Rest extends unknown[]>(

@@ -31,6 +31,7 @@ export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
 
 /**
  * A limiter of requests, for adapters of frameworks.
+ * @experimental
  * @param shown what clients are shown for its name, where that is not for them
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
  */

@@ -1,7 +1,7 @@
 // For adapters of frameworks, and for those who want a part of it: what a limit means over HTTP.
 
 export { policyNamed } from '../algorithms/policy.js'
-export { quote } from '../base/errors.js'
+export { quote, withPage } from '../base/errors.js'
 export { type Awaitable, isPromise } from '../base/maybe-async.js'
 export type { Check, HttpAdapter, Trust, Verdict } from './adapter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'

@@ -42,6 +42,7 @@ const LONGEST_RETRY_MS = 3_000
 
 /**
  * The limit of what is in flight, for adapters of frameworks.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
 export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
@@ -103,6 +104,7 @@ export interface Overload extends NodeMiddleware, OverloadState {}
 /**
  * Refuses requests with 503 while more are in flight than the process can serve without a queue.
  * How many that is, it finds out. Mount it before all others. In memory: no store is asked.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example app.use(overload())
  */
@@ -146,6 +148,7 @@ export function overloadHeaders(refusal: Refusal): Readonly<Record<string, strin
 /**
  * Tells a signal of each response: how long it took, and whether its status is 500 or above.
  * A client that left before counts as a slow response if it waited for longer than `latency`.
+ * @experimental
  * @example
  * const signal = responses({ latency: '200ms' })
  * app.use(recordResponses(signal))
@@ -157,7 +160,10 @@ export function recordResponses(signal: ResponseSignal): NodeMiddleware {
   }
 }
 
-/** Tells a signal of one response, once it has ended. For adapters. */
+/**
+ * Tells a signal of one response, once it has ended. For adapters.
+ * @experimental
+ */
 export function recordResponse(signal: ResponseSignal, response: NodeResponse): void {
   recordResponseIn(processTime, signal, response)
 }

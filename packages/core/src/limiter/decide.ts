@@ -3,6 +3,7 @@
 import { MAX_UNITS } from '../algorithms/algorithm.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { durationMs } from '../base/duration.js'
+import { withPage } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
@@ -187,5 +188,6 @@ function switchedOff(
 
 export function closedError({ name }: LimiterParts): Error {
   const what = `limiter "${name}" is closed, so nobody waits for it; make a new one`
-  return Object.assign(new Error(what), { code: 'WEIR_CLOSED' })
+  const code = 'WEIR_CLOSED'
+  return Object.assign(new Error(withPage(code, what)), { code })
 }

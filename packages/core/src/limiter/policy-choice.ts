@@ -4,7 +4,7 @@
 import { traitsOf } from '../algorithms/modes.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { Recent } from '../base/cache.js'
-import { quote, typeError } from '../base/errors.js'
+import { quote, typeError, withPage } from '../base/errors.js'
 import { nameOfKey } from '../base/key-name.js'
 import { isPromise, whenKnown } from '../base/maybe-async.js'
 import { warnOnce } from '../base/warnings.js'
@@ -68,7 +68,8 @@ export function policyChoice(options: Choosing): PolicyChoice {
     if (judges && takes) counters.count(FAILED)
     const right = 'fix it, or say with whenPolicyFails what holds meanwhile'
     const message = `${problem}, and never chose a policy for this key; ${right}`
-    throw Object.assign(new Error(message, { cause }), { code: 'WEIR_POLICY_FAILED' })
+    const code = 'WEIR_POLICY_FAILED'
+    throw Object.assign(new Error(withPage(code, message), { cause }), { code })
   }
 
   return (mode, key, own, method = mode) => {

@@ -53,6 +53,7 @@ const PAUSE_MS = 2_000
  * factor of its own.
  *
  * A signal that throws, or gives no number, changes nothing, with a warning.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
  * const policy = adaptive(tokenBucket({ capacity: 100, refill: 100, every: '1s' }), {

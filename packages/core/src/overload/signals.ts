@@ -60,6 +60,7 @@ const RESOLUTION_MS = 10
 /**
  * How late timers are called, at the 90th percentile: the signal for work that holds the event loop
  * up. Only in Node.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
  * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
@@ -80,6 +81,7 @@ export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
 
 /**
  * The part of the time in which the event loop was busy. Only in Node.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example
  * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
@@ -102,6 +104,7 @@ export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}):
 /**
  * How long responses take, how many fail, or both: the larger load of the two. Tell it of responses
  * by `record`, or by the middleware `recordResponses` of an adapter.
+ * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
  * const signal = responses({ latency: '200ms', errors: 0.05 })

@@ -1,8 +1,8 @@
 // What messages show of the values that users hand in.
 
 import { Redis } from 'ioredis'
-import { expect, test } from 'vitest'
-import { quote } from '../../src/base/errors.js'
+import { describe, expect, test } from 'vitest'
+import { invalid, quote, rangeError, StoreError, typeError } from '../../src/base/errors.js'
 import {
   memoryStore,
   RateLimiter,
@@ -79,4 +79,21 @@ test('whatever is quoted is short printable ASCII', () => {
     },
   }
   expect(quote(closed)).toBe('an object')
+})
+
+describe('a message names the page that explains it', () => {
+  test.each([
+    rangeError('WEIR_INVALID_COST', 'cost is -1'),
+    typeError('WEIR_INVALID_COST', 'cost is "x"'),
+    invalid('WEIR_INVALID_COST', 'cost', -1, 'a whole number', 'number'),
+    new StoreError('WEIR_STORE_FAILED', 'the store is closed'),
+  ])('$name', ({ message, code }) => {
+    expect(message.split(' (see ')[1]).toBe(`docs/errors.md#${code.toLowerCase()})`)
+  })
+
+  test('once: not where it says which page to read', () => {
+    expect(typeError('WEIR_INVALID_OPTION', 'see docs/migrating.md').message).toBe(
+      'see docs/migrating.md',
+    )
+  })
 })

@@ -155,7 +155,8 @@ describe('an option that a call does not have is refused with a code, before the
     expect(() => limiter.decide('k', { timeout: 5 } as never)).toThrow(
       expect.objectContaining({
         code: 'WEIR_INVALID_OPTION',
-        message: 'consume() does not know the option "timeout"; it knows cost, policy, priority',
+        message:
+          'consume() does not know the option "timeout"; it knows cost, policy, priority (see docs/errors.md#weir_invalid_option)',
       }),
     )
   })

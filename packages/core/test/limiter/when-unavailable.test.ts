@@ -24,7 +24,7 @@ const GIVEN: [string, Pick<RateLimiterOptions, 'policy' | 'whenUnavailable'>][] 
 describe.each(GIVEN)('%s', (_, options) => {
   test('on a store that takes no notice of it, it is refused, and resilient is named', () => {
     const make = () => new RateLimiter({ name: 'log-in', store: failing, ...options })
-    const message = /limiter "log-in" is "deny", .*; give it store: resilient\(store\)$/
+    const message = /limiter "log-in" is "deny", .*; give it store: resilient\(store\) \(see /
     expect(make).toThrow(
       expect.objectContaining({
         code: 'WEIR_INVALID_OPTION',

@@ -258,7 +258,9 @@ describe('what is missing is warned of, once, with the remedy', () => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const [text, ...others] = warnings()
     expect(others).toEqual([])
-    expect(text).toMatch(/; run: ACL SETUSER <user> ~weir:\* \+evalsha \+eval \+time .*\+zrem$/)
+    expect(text).toMatch(
+      /; run: ACL SETUSER <user> ~weir:\* \+evalsha \+eval \+time .*\+zrem \(see /,
+    )
     return text as string
   }
 

@@ -403,7 +403,7 @@ test('a user that may not is told what to permit, and that is enough', async () 
   const own = await clientOf(server.port, { username: 'live', password: 'word' })
   const live = fleet.join(own)
   const error = await live.set('free', api(20)).catch((failure: Error) => failure)
-  const [, rules = ''] = /ACL SETUSER <user> (.*)$/.exec((error as Error).message) ?? []
+  const [, rules = ''] = /ACL SETUSER <user> (.*) \(see /.exec((error as Error).message) ?? []
   await client.call('ACL', 'SETUSER', 'live', ...rules.split(' '))
   expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
   await live.override('u1', api(1))
@@ -463,7 +463,7 @@ test('in another database a user is told to permit what selects it', async () =>
   onTestFinished(() => own.disconnect())
   const live = fleet.join(own)
   const error = await live.set('free', api(20)).catch((failure: Error) => failure)
-  const [, told = ''] = /ACL SETUSER <user> (.*)$/.exec((error as Error).message) ?? []
+  const [, told = ''] = /ACL SETUSER <user> (.*) \(see /.exec((error as Error).message) ?? []
   expect(told).toContain('+select')
   await client.call('ACL', 'SETUSER', 'other', ...told.split(' '))
   // What was refused before has been answered when this is.

@@ -404,7 +404,9 @@ describe('in virtual time', () => {
     await world.time.advance(60_000)
     expect(warn).toHaveBeenCalledTimes(1)
     expect(warn.mock.calls[0]).toEqual([
-      expect.stringMatching(/^the store \(node "store"\) has decided nothing for 10 s: .*"allow"$/),
+      expect.stringMatching(
+        /^the store \(node "store"\) has decided nothing for 10 s: .*"allow" \(see docs\/errors.md#weir_store_degraded\)$/,
+      ),
       expect.objectContaining({ code: 'WEIR_STORE_DEGRADED' }),
     ])
   })

@@ -32,7 +32,7 @@ export function checkClient(client: RedisLike): void {
   if (unsafe.length === 0) return
   const what = `the Redis client has unsafe options: ${unsafe.join(', ')}`
   const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options`
-  warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy} (why: docs/errors.md)`)
+  warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy}`)
 }
 
 function refuse(option: string, value: unknown, why: string): never {

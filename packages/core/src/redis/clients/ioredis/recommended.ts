@@ -1,6 +1,14 @@
 // How an ioredis client should be set up so that a failure of Redis is noticed in time, and never
 // counted twice.
 
+/** For connections to the nodes of a Cluster, which queues and connects again by itself. */
+const OF_NODES = {
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: 500,
+  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
+} as const
+
 /**
  * Options for `new Redis(url, recommendedRedisOptions)`.
  *
@@ -23,15 +31,9 @@ export const recommendedRedisOptions: {
   readonly reconnectOnError: (error: Error) => 1 | false
 } = {
   enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  autoResendUnfulfilledCommands: false,
-  connectTimeout: 500,
   retryStrategy: backOffMs,
-  reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+  ...OF_NODES,
 }
-
-// A Cluster queues and connects again by itself.
-const { enableOfflineQueue, retryStrategy, ...ofNodes } = recommendedRedisOptions
 
 /**
  * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same options, at both levels of
@@ -51,14 +53,14 @@ export const recommendedClusterOptions: {
     'retryStrategy' | 'enableOfflineQueue'
   >
 } = {
-  enableOfflineQueue,
-  clusterRetryStrategy: retryStrategy,
+  enableOfflineQueue: false,
+  clusterRetryStrategy: backOffMs,
   slotsRefreshTimeout: 1_000,
   retryDelayOnFailover: 10,
   retryDelayOnClusterDown: 10,
   retryDelayOnTryAgain: 10,
   maxRedirections: 4,
-  redisOptions: ofNodes,
+  redisOptions: OF_NODES,
 }
 
 function backOffMs(times: number): number {

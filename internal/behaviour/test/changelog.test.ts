@@ -1,0 +1,94 @@
+// What a changelog says of its newest version is there, and the next version will be written.
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { root } from './documents.js'
+
+const packages = ['core', 'express', 'koa', 'metrics', 'nest'] as const
+
+function textOf(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+function newestOf(name: string): { readonly version: string; readonly notes: string } {
+  const [, newest = ''] = textOf(`packages/${name}/CHANGELOG.md`).split(/^## /m)
+  const [version = '', ...lines] = newest.split('\n')
+  return { version, notes: lines.join('\n') }
+}
+
+/** All that users may name: public types, and what READMEs, the reference and the codes say. */
+const known = [
+  ...packages.flatMap((name) =>
+    readdirSync(join(root, `packages/${name}/api`)).map((file) => `packages/${name}/api/${file}`),
+  ),
+  ...readdirSync(join(root, 'docs/reference')).map((file) => `docs/reference/${file}`),
+  ...packages.map((name) => `packages/${name}/README.md`),
+  'docs/errors.md',
+].map(textOf)
+const names = new Set(known.flatMap((text) => text.match(/[\w$]+/g) ?? []))
+
+/** Named only as what breaks; and what others have: Node, ioredis, Nest, the user. */
+const GONE = ['settled']
+const FOREIGN = ['assert', 'deepStrictEqual', 'db', 'overrideProvider', 'MyRequest']
+
+/** Names in code, without the texts that are a user's to choose. */
+function namesIn(notes: string): string[] {
+  const spans = [...notes.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+  return spans.flatMap((code) => {
+    const quoted = [...code.matchAll(/'([a-z][\w-]*)'/g)].map(([, text = '']) => text)
+    const others = code.replace(/'[^']*'/g, '').match(/[A-Za-z_$][\w$]*/g) ?? []
+    return [...others, ...quoted.flatMap((text) => text.split('-'))]
+  })
+}
+
+test.each(packages)('the changelog of %s is of the version in its package.json', (name) => {
+  const manifest = JSON.parse(textOf(`packages/${name}/package.json`)) as { version: string }
+  expect(newestOf(name).version).toBe(manifest.version)
+})
+
+test('all packages have one version', () => {
+  expect(new Set(packages.map((name) => newestOf(name).version)).size).toBe(1)
+})
+
+test.each(packages)('what the newest changelog of %s names is there', (name) => {
+  const named = namesIn(newestOf(name).notes)
+  const unknown = named.filter((each) => ![...GONE, ...FOREIGN].includes(each) && !names.has(each))
+  expect([...new Set(unknown)]).toEqual([])
+  expect(named.length).toBeGreaterThan(5)
+})
+
+test('what a changelog says is gone is gone', () => {
+  expect(GONE.filter((name) => known.some((text) => text.includes(`'${name}'`)))).toEqual([])
+})
+
+test('a changeset becomes a new version of all packages, and its text a note in a changelog', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-changelog-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const own = packages.flatMap((name) =>
+    ['package.json', 'CHANGELOG.md'].map((file) => `packages/${name}/${file}`),
+  )
+  for (const path of ['package.json', 'pnpm-workspace.yaml', 'scripts/changelog.cjs', ...own])
+    cpSync(join(root, path), join(folder, path))
+  cpSync(join(root, '.changeset/config.json'), join(folder, '.changeset/config.json'))
+  const text = '---\n"@weir/koa": minor\n---\n\n**A title.** What is different\nand what to do.\n'
+  writeFileSync(join(folder, '.changeset/some-change.md'), text)
+  const run = (command: string, ...args: string[]) =>
+    execFileSync(command, args, { cwd: folder, stdio: 'pipe' })
+  run('git', 'init', '--quiet')
+  run(process.execPath, join(root, 'node_modules/@changesets/cli/bin.js'), 'version')
+
+  const [major = 0, minor = 0] = newestOf('koa').version.split('.').map(Number)
+  const next = `${major}.${minor + 1}.0`
+  const written = (path: string) => readFileSync(join(folder, path), 'utf8')
+  for (const name of packages)
+    expect(JSON.parse(written(`packages/${name}/package.json`)).version).toBe(next)
+  const note = `### Minor Changes\n\n- **A title.** What is different\n  and what to do.\n`
+  const goesWith = `### Patch Changes\n\n- Goes with @weir/core ${next}.\n`
+  const before = textOf('packages/koa/CHANGELOG.md').replace(/^# .*\n\n/, '')
+  expect(written('packages/koa/CHANGELOG.md')).toBe(
+    `# @weir/koa\n\n## ${next}\n\n${note}\n${goesWith}\n${before}`,
+  )
+})

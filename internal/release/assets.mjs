@@ -1,0 +1,35 @@
+// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what core's
+// changelog says of it, and as assets the tarballs, their sums and the bill of materials.
+//
+//   node internal/release/assets.mjs FOLDER
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { notesOf } from './notes.mjs'
+
+const [folder = 'release'] = process.argv.slice(2)
+const tag = process.env.GITHUB_REF_NAME ?? ''
+if (!/^v\d/.test(tag))
+  throw new Error(`"${tag}" is no tag of a version; this runs for v0.2.0 and such`)
+
+const notes = notesOf(readFileSync('packages/core/CHANGELOG.md', 'utf8'), tag.slice(1))
+const files = readdirSync(folder).map((file) => join(folder, file))
+execFileSync(
+  'gh',
+  [
+    'release',
+    'create',
+    tag,
+    ...files,
+    '--verify-tag',
+    '--draft',
+    '--title',
+    tag,
+    '--notes-file',
+    '-',
+  ],
+  {
+    input: notes,
+    stdio: ['pipe', 'inherit', 'inherit'],
+  },
+)

@@ -1,0 +1,40 @@
+// What git knows of a repository, as values.
+import { spawnSync } from 'node:child_process'
+
+/**
+ * What a command of git prints, without the last line break.
+ * @param {string} root
+ * @param {readonly string[]} args
+ * @returns {string}
+ */
+export function git(root, ...args) {
+  const { status, stdout, stderr } = spawnSync('git', args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  })
+  if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr.trim()}`)
+  return stdout.replace(/\n$/, '')
+}
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} args
+ * @returns {string[]} the lines that a command of git prints
+ */
+export function gitLines(root, ...args) {
+  return git(root, ...args)
+    .split('\n')
+    .filter((line) => line !== '')
+}
+
+/**
+ * A file as it was in a commit; undefined if it was not there.
+ * @param {string} root
+ * @param {string} commit
+ * @param {string} path
+ */
+export function fileAt(root, commit, path) {
+  const there = gitLines(root, 'ls-tree', '--name-only', commit, '--', path)
+  return there.length === 0 ? undefined : git(root, 'show', `${commit}:${path}`)
+}

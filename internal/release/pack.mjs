@@ -1,0 +1,116 @@
+// Packs a published package: what pnpm packs, with its licence, its changelog and the pages that
+// its messages name, with links that lead somewhere, and with where it comes from.
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pnpmCommand } from '../../scripts/pnpm.mjs'
+import { inPackage, pagesNamedIn, withLinks, withPages } from './links.mjs'
+import { manifestIn } from './packages.mjs'
+import { originOf, whereItLives } from './where.mjs'
+
+/** What users and their tools read, besides documents: messages, types, alerts, the board. */
+const READ = /^(dist|alerts|dashboards)\/.*\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
+/** What names a page while nobody has a browser open: its pages are in the package. */
+const SPEAKS = /(?<!\.d)\.([cm]?js|ya?ml|json)$/
+const DOCUMENTS = ['README.md', 'CHANGELOG.md']
+
+/** @typedef {import('./packages.mjs').Package} Package */
+
+/**
+ * @param {string} root
+ * @param {Package} pack which has been built
+ * @param {string} destination a folder
+ * @param {string | undefined} url of the repository; undefined: nobody has said where it is
+ * @returns {string} the path of the tarball
+ */
+export function packPackage(root, { folder }, destination, url = whereItLives(manifestIn(root))) {
+  const work = mkdtempSync(join(tmpdir(), 'weir-pack-'))
+  try {
+    const [pnpm = 'pnpm', ...args] = pnpmCommand()
+    /** @type {import('node:child_process').StdioOptions} */
+    const stdio = ['ignore', 'ignore', 'inherit']
+    execFileSync(pnpm, [...args, 'pack', '--pack-destination', work], {
+      cwd: join(root, folder),
+      stdio,
+    })
+    const [packed = ''] = readdirSync(work)
+    execFileSync('tar', ['-xzf', join(work, packed), '-C', work])
+    rmSync(join(work, packed))
+    complete(root, folder, join(work, 'package'), url)
+    const npm = ['pack', '--loglevel=error', '--ignore-scripts', '--pack-destination', work]
+    execFileSync('npm', npm, { cwd: join(work, 'package'), stdio })
+    mkdirSync(destination, { recursive: true })
+    cpSync(join(work, packed), join(destination, packed))
+    return join(destination, packed)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Makes what pnpm has packed a package.
+ * @param {string} root
+ * @param {string} folder of the package, from the root
+ * @param {string} to where its files are
+ * @param {string | undefined} url
+ */
+function complete(root, folder, to, url) {
+  const all = /** @type {any} */ (manifestIn(to))
+  const { devDependencies: _, files: __, scripts: ___, ...manifest } = all
+  const own = { ...manifest, ...(url !== undefined && originOf(url, folder)) }
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
+
+  const read = filesIn(to).filter((path) => READ.test(path))
+  const pagesOf = (/** @type {string} */ path) => pagesNamedIn(readFileSync(join(to, path), 'utf8'))
+  const pages = new Set(read.filter((path) => SPEAKS.test(path)).flatMap(pagesOf))
+  for (const page of read.flatMap(pagesOf)) {
+    if (!existsSync(join(root, page)))
+      throw new Error(`${folder} names ${page}, which is not there: name another page, or write it`)
+  }
+  const documents = DOCUMENTS.map((name) => `${folder}/${name}`).filter((path) => {
+    return existsSync(join(root, path))
+  })
+  const held = new Set([...documents, ...pages, 'LICENSE'])
+  const isFolder = (/** @type {string} */ path) =>
+    existsSync(join(root, path)) && statSync(join(root, path)).isDirectory()
+  const place = { url, version: manifest.version, name: manifest.name, folder, held, isFolder }
+
+  for (const path of read) {
+    const text = readFileSync(join(to, path), 'utf8')
+    const linked = withPages(text, place)
+    if (linked !== text) writeFileSync(join(to, path), linked)
+  }
+  for (const path of [...documents, ...pages]) {
+    const text = readFileSync(join(root, path), 'utf8')
+    const target = join(to, inPackage(path, place))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, withLinks(text, path, place))
+  }
+  cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]} paths from that folder, with slashes
+ */
+export function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .replaceAll('\\', '/'),
+    )
+    .sort()
+}

@@ -1,0 +1,40 @@
+// The packages that are published: those of packages/ that are not private.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * @typedef {object} Manifest what is read of a package.json
+ * @property {string} name
+ * @property {string} version
+ * @property {string} [description]
+ * @property {string} [license]
+ * @property {boolean} [private]
+ * @property {unknown} [repository]
+ * @property {Record<string, string>} [engines]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
+ * @property {{ access?: string, provenance?: boolean }} [publishConfig]
+ */
+
+/** @typedef {{ folder: string, manifest: Manifest }} Package `folder` is a path from the root */
+
+/**
+ * @param {string} root
+ * @returns {Package[]}
+ */
+export function publishedPackages(root) {
+  return readdirSync(join(root, 'packages'))
+    .map((name) => `packages/${name}`)
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .map((folder) => ({ folder, manifest: manifestIn(join(root, folder)) }))
+    .filter(({ manifest }) => manifest.private !== true)
+}
+
+/**
+ * @param {string} folder
+ * @returns {Manifest}
+ */
+export function manifestIn(folder) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}

@@ -1,0 +1,154 @@
+// Why something is not to be released, each with what to do about it. Nothing is built for this.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { namedSince, pendingChangesets } from './changesets.mjs'
+import { fileAt, git, gitLines } from './git.mjs'
+import { manifestIn, publishedPackages } from './packages.mjs'
+import { changedStateForms } from './state-forms.mjs'
+import { RIGHT, whereItLives } from './where.mjs'
+
+/** The packages have one version, which is core's. */
+const VERSIONED = 'packages/core/package.json'
+const SHOWN = 5
+
+/**
+ * @param {string} root of the repository
+ * @param {{ forPublishing: boolean, onto: string | undefined }} options
+ *   `forPublishing`: also what only a release that is published needs; `onto`: the branch that a
+ *   pull request is for, whose part alone is looked at besides
+ * @returns {string[]}
+ */
+export function refusals(root, { forPublishing, onto }) {
+  if (git(root, 'rev-parse', '--is-shallow-repository') === 'true')
+    return ['this clone has no history to compare with: git fetch --unshallow --tags']
+  const bases = [...lastRelease(root), ...(onto === undefined ? [] : [mergeBase(root, onto)])]
+  const reasons = [
+    ...uncommitted(root),
+    ...bases.flatMap((base) => withoutChangeset(root, base)),
+    ...bases.flatMap((base) => withoutNewId(root, base)),
+    ...withoutChangelog(root),
+    ...whereabouts(root, forPublishing),
+    ...(forPublishing ? unpublishable(root) : []),
+  ]
+  return [...new Set(reasons)]
+}
+
+/**
+ * The tag of the release before this commit. Before the first one there is nothing to compare with.
+ * @param {string} root
+ * @returns {string[]}
+ */
+function lastRelease(root) {
+  const merged = gitLines(root, 'tag', '--merged', 'HEAD^', '--list', 'v[0-9]*')
+  if (merged.length === 0) return []
+  return [git(root, 'describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')]
+}
+
+/**
+ * @param {string} root
+ * @param {string} branch
+ */
+function mergeBase(root, branch) {
+  return git(root, 'merge-base', 'HEAD', branch)
+}
+
+/** @param {string} root */
+function uncommitted(root) {
+  const files = gitLines(root, 'status', '--porcelain').map((line) => line.slice(3))
+  if (files.length === 0) return []
+  const shown = files.slice(0, SHOWN).join(', ')
+  const more = files.length > SHOWN ? ` and ${files.length - SHOWN} more` : ''
+  return [`files are not committed: commit them, or put them away: ${shown}${more}`]
+}
+
+/**
+ * @param {string} root
+ * @param {string} base
+ */
+function withoutChangeset(root, base) {
+  const version = JSON.parse(fileAt(root, base, VERSIONED) ?? '{}').version
+  // The changesets have become a changelog.
+  if (version !== manifestIn(join(root, 'packages/core')).version) return []
+  const reports = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', 'packages/*/api/*')
+  const named = namedSince(root, base)
+  return [...new Set(reports.map((path) => path.split('/')[1] ?? ''))]
+    .map((folder) => ({ folder, name: packageIn(root, folder) }))
+    .filter(({ name }) => name !== undefined && !named.has(name))
+    .map(({ folder, name }) => {
+      return `public types of ${name} have changed since ${nameOf(root, base)}, and no changeset says so: look at "git diff ${nameOf(root, base)} -- packages/${folder}/api", and write one: npx pnpm@12 changeset`
+    })
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder
+ */
+function packageIn(root, folder) {
+  const pack = publishedPackages(root).find((each) => each.folder === `packages/${folder}`)
+  return pack?.manifest.name
+}
+
+/**
+ * @param {string} root
+ * @param {string} base
+ */
+function withoutNewId(root, base) {
+  return changedStateForms(root, base).map((label) => {
+    return `what kernel ${label.split(' ')[0]} stores (${label.split(' ').slice(1).join(' ')}) has changed since ${nameOf(root, base)}: give the kernel a new id, which is part of its keys, and record what it stores (packages/core/test/redis/stored-state.test.ts)`
+  })
+}
+
+/** @param {string} root */
+function withoutChangelog(root) {
+  // What is pending will write it.
+  if (pendingChangesets(root).length > 0) return []
+  return publishedPackages(root)
+    .filter(({ folder, manifest }) => {
+      const file = join(root, folder, 'CHANGELOG.md')
+      if (!existsSync(file)) return true
+      return !readFileSync(file, 'utf8').includes(`\n## ${manifest.version}\n`)
+    })
+    .map(({ folder, manifest }) => {
+      return `${folder}/CHANGELOG.md has no section "## ${manifest.version}": write what has changed, or let npx pnpm@12 changeset version do so`
+    })
+}
+
+/**
+ * @param {string} root
+ * @param {boolean} forPublishing
+ */
+function whereabouts(root, forPublishing) {
+  try {
+    const url = whereItLives(manifestIn(root))
+    if (url !== undefined || !forPublishing) return []
+    return [
+      `nobody has said where the project lives, so links in the packages would lead nowhere and provenance could not be shown: write ${RIGHT}`,
+    ]
+  } catch (error) {
+    return [/** @type {Error} */ (error).message]
+  }
+}
+
+/** @param {string} root */
+function unpublishable(root) {
+  const pending = pendingChangesets(root)
+  const { version } = manifestIn(join(root, 'packages/core'))
+  const tagged = gitLines(root, 'tag', '--points-at', 'HEAD').includes(`v${version}`)
+  return [
+    ...(pending.length > 0
+      ? [`${pending.length} changesets are pending: merge the version pull request first`]
+      : []),
+    ...(tagged
+      ? []
+      : [`links lead to the tag v${version}, which is not this commit: git tag v${version}`]),
+  ]
+}
+
+/**
+ * A tag as it is, a commit by the beginning of its hash.
+ * @param {string} root
+ * @param {string} base
+ */
+function nameOf(root, base) {
+  return base.startsWith('v') ? base : git(root, 'rev-parse', '--short', base)
+}

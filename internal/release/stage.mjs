@@ -1,0 +1,84 @@
+// Stages the tarballs of a release on the registry, from where a maintainer releases them.
+//
+//   node internal/release/stage.mjs FOLDER
+//
+// Runs in the workflow that the registry trusts. A name that was never published is refused: a
+// trusted publisher can be set for a package only once it exists.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The first npm that can stage is 11.15. */
+const NPM = 'npm@11.19.1'
+const BY_HAND = 'docs/releasing.md#the-first-version-of-a-package'
+
+const [folder] = process.argv.slice(2)
+try {
+  if (folder === undefined) throw new Error('give the folder that npm run release has left')
+  stage(folder)
+} catch (error) {
+  console.error(`staging refused: ${/** @type {Error} */ (error).message}`)
+  process.exitCode = 1
+}
+
+/** @param {string} folder */
+function stage(folder) {
+  const tarballs = checkedTarballs(folder).map((path) => ({ path, ...aboutTarball(path) }))
+  const known = tarballs.map((tarball) => ({ ...tarball, versions: versionsOf(tarball.name) }))
+  const never = known.filter(({ versions }) => versions === undefined).map(({ name }) => name)
+  if (never.length > 0)
+    throw new Error(
+      `never published, so that the registry can trust no workflow with it: ${never.join(', ')}. Publish the first version by hand: ${BY_HAND}`,
+    )
+  for (const { path, name, version, versions } of known) {
+    if (versions?.includes(version)) console.log(`${name}@${version} is published already`)
+    else npm('stage', 'publish', path, '--access', 'public')
+  }
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]} tarballs that are as they were when they were packed; core comes first
+ */
+function checkedTarballs(folder) {
+  const sums = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trimEnd().split('\n')
+  return sums.map((line) => {
+    const [sum, file = ''] = line.split('  ')
+    const path = join(folder, file)
+    const found = createHash('sha256').update(readFileSync(path)).digest('hex')
+    if (found !== sum) throw new Error(`${path} is not what was packed: pack it anew`)
+    // Without a folder before it, npm takes a name for that of a package.
+    return path.startsWith('/') ? path : `./${path}`
+  })
+}
+
+/**
+ * @param {string} tarball
+ * @returns {{ name: string, version: string }}
+ */
+function aboutTarball(tarball) {
+  const text = execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' })
+  return JSON.parse(text)
+}
+
+/**
+ * @param {string} name
+ * @returns {string[] | undefined} undefined: there is no such package
+ */
+function versionsOf(name) {
+  const args = ['view', name, 'versions', '--json']
+  const { status, stdout, stderr } = spawnSync('npm', args, { encoding: 'utf8' })
+  if (status === 0) return [JSON.parse(stdout)].flat()
+  if (/E404/.test(stdout + stderr)) return undefined
+  throw new Error(`npm view ${name}: ${(stderr || stdout).trim()}`)
+}
+
+/** @param {readonly string[]} args */
+function npm(...args) {
+  const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim()
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const canStage = major > 11 || (major === 11 && minor >= 15)
+  const [command = 'npm', ...before] = canStage ? ['npm'] : ['npx', '--yes', NPM]
+  execFileSync(command, [...before, ...args], { stdio: 'inherit' })
+}

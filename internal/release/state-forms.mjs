@@ -1,0 +1,58 @@
+// What each kernel stores, as core's tests have recorded it. Processes of two versions count in the
+// same keys while a fleet is updated, and a kernel's id is part of the key: what an id stores stays
+// as it was released.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileAt, gitLines } from './git.mjs'
+
+const RECORD = 'packages/core/test/redis/stored-state.jsonl'
+const KERNELS = 'packages/core/src/algorithms'
+
+/**
+ * The kernels that stored something else in a commit, under the id that they still have.
+ * @param {string} root
+ * @param {string} base
+ * @returns {string[]} each with its algorithm, such as `bucket1 gcra`
+ */
+export function changedStateForms(root, base) {
+  const before = fileAt(root, base, RECORD)
+  if (before === undefined) return []
+  const now = linesByKernel(readFileSync(join(root, RECORD), 'utf8'))
+  const ids = kernelIds(root)
+  return Object.entries(linesByKernel(before))
+    .filter(([label]) => (label.split(' ')[0] ?? '').split('+').every((id) => ids.has(id)))
+    .filter(([label, lines]) => {
+      // A record may become longer: then it still says all that it said before.
+      const same = (now[label] ?? []).slice(0, lines.length)
+      return same.join('\n') !== lines.join('\n')
+    })
+    .map(([label]) => label)
+}
+
+/**
+ * What was asked and what is stored then, without the answers, by ids of kernels and algorithm.
+ * @param {string} text
+ */
+function linesByKernel(text) {
+  /** @type {Record<string, string[]>} */
+  const lines = {}
+  for (const line of text.split('\n').filter((line) => line !== '')) {
+    const [label, mode, cost, atMs, , , stored] = JSON.parse(line)
+    lines[label] ??= []
+    lines[label].push(JSON.stringify([mode, cost, atMs, stored]))
+  }
+  return lines
+}
+
+/**
+ * @param {string} root
+ * @returns {Set<string>} the ids that the sources have now
+ */
+function kernelIds(root) {
+  const files = gitLines(root, 'ls-files', `${KERNELS}/*/kernel.ts`)
+  const ids = files.flatMap((file) => {
+    const [, id] = /^ {2}id: '(\w+)',$/m.exec(readFileSync(join(root, file), 'utf8')) ?? []
+    return id === undefined ? [] : [id]
+  })
+  return new Set(ids)
+}

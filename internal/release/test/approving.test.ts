@@ -1,0 +1,116 @@
+// docs/approving.md says what is so.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { publishedPackages } from '../packages.mjs'
+import { withSizes, wrongSizes } from '../sizes.mjs'
+import { jobsOf, workflowsIn } from '../workflows/read.mjs'
+import { root } from './clone.js'
+
+const page = readFileSync(join(root, 'docs/approving.md'), 'utf8')
+const packages = publishedPackages(root)
+const answers = new Map(
+  [...page.matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)].map(([, question = '', answer = '']) => [
+    question,
+    answer,
+  ]),
+)
+const answer = (question: string): string => answers.get(question) ?? ''
+/** What stands in backticks, in order. */
+const namesIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+
+test('all packages are named', () => {
+  const names = packages.map(({ manifest }) => manifest.name)
+  expect(namesIn(answer('What is it?')).sort()).toEqual(names.sort())
+})
+
+describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
+  test('has the licence', () => {
+    expect(manifest.license).toBe('MIT')
+    expect(answer('Licence')).toMatch(/^MIT;/)
+    expect(readFileSync(join(root, 'LICENSE'), 'utf8')).toMatch(/^MIT License\n/)
+  })
+
+  test('depends on @weir/core alone, which depends on nothing', () => {
+    const expected = manifest.name === '@weir/core' ? [] : ['@weir/core']
+    expect(Object.keys(manifest.dependencies ?? {})).toEqual(expected)
+    expect(manifest).not.toHaveProperty('optionalDependencies')
+  })
+
+  test('has the peers that are named, optional where that is said', () => {
+    const [needed = '', optional = ''] = answer('Peers').split('Optional: ')
+    const named = namesIn(needed)
+    for (const peer of Object.keys(manifest.peerDependencies ?? {})) {
+      const isOptional = manifest.peerDependenciesMeta?.[peer]?.optional === true
+      if (isOptional && peer.startsWith('@nestjs/')) continue
+      if (peer.startsWith('@nestjs/')) expect(needed).toContain('Nest')
+      else expect(isOptional ? namesIn(optional) : named).toContain(peer)
+    }
+  })
+
+  test('runs on the Node that is named, and has no script that an installation runs', () => {
+    const scripts = (manifest as { scripts?: Record<string, string> }).scripts ?? {}
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
+      expect(scripts).not.toHaveProperty(name)
+    expect(manifest.engines?.node).toBe('>=20.19.0')
+    expect(answer('Runs on')).toMatch(/^Node.js 20.19 or newer;/)
+    expect(existsSync(join(root, folder, 'binding.gyp'))).toBe(false)
+  })
+
+  test('asks for provenance', () => {
+    expect(manifest.publishConfig).toEqual({ access: 'public', provenance: true })
+  })
+
+  test('opens no connection, touches no file, starts no process and evaluates no text', () => {
+    const dist = join(root, folder, 'dist')
+    const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => {
+      return /\.[cm]?js$/.test(file)
+    })
+    expect(files.length).toBeGreaterThan(0)
+    const found = files.flatMap((file) => {
+      const text = readFileSync(join(dist, file), 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, '')
+      return [...text.matchAll(FORBIDDEN)].map(([what]) => `${file}: ${what}`)
+    })
+    expect(found).toEqual([])
+  })
+})
+
+/** Ways out of the process. */
+const FORBIDDEN =
+  /(\bfrom|\bimport|\brequire|getBuiltinModule)[\s(?.]*["'](node:)?(fs|fs\/promises|child_process|net|tls|dgram|dns|http|https|http2|vm|worker_threads|inspector)["']|\beval\(|\bnew Function\(|\bfetch\(/g
+
+test('a workflow stages what is published, with the identity by which provenance is signed', () => {
+  const publish = workflowsIn(root).find(({ file }) => file.endsWith('publish.yml'))
+  const jobs = jobsOf(publish?.file ?? '', publish?.workflow)
+  const stage = jobs.find(({ id }) => id === 'publish/stage')
+  expect(stage?.source.permissions).toEqual({ contents: 'read', 'id-token': 'write' })
+  expect(publish?.text).not.toContain('secrets.')
+})
+
+test('the security contact is the one of SECURITY.md', () => {
+  const security = readFileSync(join(root, 'SECURITY.md'), 'utf8').replaceAll('\n', ' ')
+  expect(security).toContain("privately through the repository's security advisories")
+  expect(security).toContain('a reply within a week')
+  expect(answer('Security contact')).toContain('security advisories; a reply within a week')
+})
+
+describe('the table of sizes', () => {
+  const size = { name: '@weir/core', packedBytes: 101_400, unpackedBytes: 900_000, files: 40 }
+
+  test('has a row for each package', () => {
+    for (const { manifest } of packages) expect(page).toContain(`| \`${manifest.name}\` | `)
+  })
+
+  test('is right within 5 %', () => {
+    const written = withSizes(page, [size])
+    expect(written).toContain('| `@weir/core` | 101 | 900 | 40 |\n<!-- sizes:end -->')
+    expect(wrongSizes(written, [size])).toEqual([])
+    expect(wrongSizes(written, [{ ...size, unpackedBytes: 940_000 }])).toEqual([])
+    expect(wrongSizes(written, [{ ...size, unpackedBytes: 960_000 }])).toEqual(['@weir/core'])
+    expect(wrongSizes(written, [{ ...size, files: 45 }])).toEqual(['@weir/core'])
+    expect(wrongSizes(written, [{ ...size, packedBytes: 90_000 }])).toEqual(['@weir/core'])
+    expect(wrongSizes(written, [{ ...size, name: '@weir/new' }])).toEqual(['@weir/new'])
+  })
+})

@@ -1,0 +1,68 @@
+// `.ci/run` runs steps by their names, shows the log of one that fails, and counts tests.
+
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ALL, CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
+import { addTotals, failuresIn, noTotals, warningsIn } from '../../../scripts/ci/vitest-output.mjs'
+import { root } from './clone.js'
+
+function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync('bash', [join(root, '.ci/run'), ...args], { encoding: 'utf8' })
+}
+
+test('it lists its steps, and those of a change come first', () => {
+  const names = run('--list').stdout.trim().split('\n')
+  expect(names).toEqual(ALL)
+  expect(names.slice(0, CHANGE.length)).toEqual(CHANGE)
+})
+
+test('a step that is not there is refused before any step runs, and those that are are named', () => {
+  const { status, stdout, stderr } = run('lint', 'nope')
+  expect(status).toBe(1)
+  expect(stderr).toBe(`there is no step "nope"; there are ${ALL.join(', ')}\n`)
+  expect(stdout).toBe('tests: 0 passed, 0 failed, 0 skipped\n')
+})
+
+test('a step that fails ends it, with its log and what was run', () => {
+  const { status, stdout, stderr } = run('release-assets', 'lint')
+  expect(status).toBe(1)
+  expect(stderr).toContain('is no tag of a version; this runs for v0.2.0 and such')
+  expect(stderr).toContain('node internal/release/assets.mjs release: exit code 1')
+  expect(stdout).not.toContain('Lint')
+  expect(stdout).not.toContain('All passed')
+})
+
+test('a step may be a part of a whole', () => {
+  expect(stepOf('mutation:3/24').commands.at(-1)).toMatchObject({
+    run: ['node', 'tools/stryker/run.mjs', '--shard', '3/24'],
+  })
+  expect(() => stepOf('lint:3')).toThrow('there is no step "lint:3"')
+})
+
+describe('what vitest prints', () => {
+  const ESCAPE = String.fromCharCode(27)
+
+  test('is counted over all runs', () => {
+    const totals = noTotals()
+    addTotals(totals, `${ESCAPE}[2m      Tests ${ESCAPE}[22m 2 failed | 14 passed (16)\n`)
+    addTotals(totals, '      Tests  3 passed | 1 skipped (4)\nTests of nothing: 9 passed\n')
+    expect(totals).toEqual({ passed: 17, failed: 2, skipped: 1 })
+  })
+
+  test('is shown once more where a test failed', () => {
+    const after = Array.from({ length: 30 }, (_, i) => `line ${i}`)
+    const shown = failuresIn(['before', ' FAIL  a.test.ts > a', ...after].join('\n')).split('\n')
+    expect(shown.slice(0, 3)).toEqual([' FAIL  a.test.ts > a', 'line 0', 'line 1'])
+    expect(shown.at(-2)).toBe('line 14')
+  })
+
+  test.each([
+    ['(node:12) Warning: much', 1],
+    ['[ioredis] Unhandled error event', 1],
+    ['stderr | a.test.ts', 1],
+    ['a test about stderr', 0],
+  ])('%s: %i warnings', (line, count) => {
+    expect(warningsIn(`x\n${line}\n`).length).toBe(count)
+  })
+})

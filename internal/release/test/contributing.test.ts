@@ -1,0 +1,123 @@
+// What contributors are told is so: paths are there, commits are in history, lists are complete.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { stepOf } from '../../../scripts/ci/steps.mjs'
+import { git, gitLines } from '../git.mjs'
+import { jobsOf, workflowsIn } from '../workflows/read.mjs'
+import { root } from './clone.js'
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const guide = read('CONTRIBUTING.md')
+const [, touched = ''] = guide.split('\n## What a new part touches\n')
+const sections = Object.fromEntries(
+  (touched.split('\n## ')[0] ?? '')
+    .split('\n### ')
+    .slice(1)
+    .map((section) => [section.split('\n')[0] ?? '', section]),
+)
+/** The paths in the first column of a table. */
+function pathsIn(section: string): string[] {
+  const cells = [...section.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell)
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path))
+}
+
+describe.each(Object.entries(sections))('%s', (_, section) => {
+  test('is shown by commits of this history', () => {
+    const commits = [...section.matchAll(/`([0-9a-f]{8})`/g)].map(([, commit = '']) => commit)
+    expect(commits.length).toBeGreaterThan(0)
+    for (const commit of commits) git(root, 'merge-base', '--is-ancestor', commit, 'HEAD')
+  })
+
+  test('touches files that are there', () => {
+    const paths = pathsIn(section).filter((path) => !path.includes('NAME'))
+    expect(paths.length).toBeGreaterThan(3)
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+})
+
+/** Whether a list of paths has a file; a folder has all its files. */
+function names(paths: readonly string[], file: string): boolean {
+  return paths.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))
+}
+
+test('the list of an algorithm has all sources and documents that name one of today', () => {
+  const naming = gitLines(
+    root,
+    ...[
+      'grep',
+      '--files-with-matches',
+      '--extended-regexp',
+      '--ignore-case',
+      'sliding-?counter',
+      '--',
+    ],
+    ...['packages/*/src', 'internal/*/src', 'tools', ':!internal/benchmarks'],
+  )
+  const paths = pathsIn(sections['An algorithm'] ?? '').map((path) =>
+    path.replace('NAME', 'sliding-counter'),
+  )
+  expect(naming.filter((file) => !names(paths, file))).toEqual([])
+})
+
+test('the list of an adapter has all that names the one for Koa', () => {
+  const naming = gitLines(
+    root,
+    ...['grep', '--files-with-matches', '--extended-regexp', "@weir/koa|packages/koa|'koa'", '--'],
+    ...[':!packages/koa', ':!docs', ':!.changeset', ':!pnpm-lock.yaml', ':!internal/release/test'],
+  )
+  const paths = pathsIn(sections['An adapter'] ?? '').map((path) => path.replace('NAME', 'koa'))
+  const others = ['CONTRIBUTING.md', 'examples/behind-a-proxy/', 'internal/versions/']
+  const missing = naming.filter((file) => !names([...paths, ...others], file))
+  expect(
+    missing.filter((file) => !/CHANGELOG|internal\/benchmarks\/package.json|peers.d.ts/.test(file)),
+  ).toEqual([])
+})
+
+describe('a development machine', () => {
+  const { image, postCreateCommand } = JSON.parse(read('.devcontainer/devcontainer.json'))
+  const node = read('.nvmrc').trim()
+
+  test('has a Node that CI runs, in the container as well', () => {
+    const ci = workflowsIn(root).find(({ file }) => file.endsWith('/ci.yml'))
+    const jobs = jobsOf(ci?.file ?? '', ci?.workflow)
+    const nodes = jobs.map(({ steps }) => String(steps[1]?.with?.['node-version']))
+    expect(nodes).toContain(node)
+    expect(image).toBe(`node:${node}-bookworm`)
+  })
+
+  test('has the packages that steps of CI need', () => {
+    const needed = ['test', 'lint'].flatMap((name) => Object.values(stepOf(name).needs ?? {}))
+    expect(needed.length).toBe(2)
+    for (const name of needed) expect(postCreateCommand).toContain(` ${name} `)
+  })
+})
+
+describe('on GitHub', () => {
+  test('each form of an issue has what GitHub asks for', () => {
+    const folder = '.github/ISSUE_TEMPLATE'
+    const forms = readdirSync(join(root, folder)).filter((file) => file !== 'config.yml')
+    expect(forms.length).toBe(2)
+    for (const file of forms) {
+      const { name, description, body } = parse(read(`${folder}/${file}`))
+      expect([name, description].every((text) => typeof text === 'string')).toBe(true)
+      const ids = body.flatMap(({ id }: { id?: string }) => id ?? [])
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const { type, attributes } of body) {
+        expect(['markdown', 'textarea', 'input', 'dropdown', 'checkboxes']).toContain(type)
+        expect(attributes).toHaveProperty(type === 'markdown' ? 'value' : 'label')
+      }
+    }
+  })
+
+  test('nobody owns code who was not named by an owner', () => {
+    const lines = read('.github/CODEOWNERS').split('\n')
+    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([])
+  })
+
+  test('new versions of dependencies wait for a week', () => {
+    expect(JSON.parse(read('renovate.json')).minimumReleaseAge).toBe('7 days')
+  })
+})

@@ -1,0 +1,116 @@
+// A packed package holds what its messages and documents lead to, before and after its owner has
+// said where the project lives.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { brokenLinks } from '../check-links.mjs'
+import { filesIn, packPackage } from '../pack.mjs'
+import { publishedPackages } from '../packages.mjs'
+import { root } from './clone.js'
+
+const URL = 'https://github.com/owner/name'
+const work = mkdtempSync(join(tmpdir(), 'weir-packed-'))
+afterAll(() => rmSync(work, { recursive: true, force: true }))
+
+/** Packs all packages and unpacks them under a folder of this name. */
+function unpacked(name: string, url: string | undefined): void {
+  for (const pack of publishedPackages(root)) {
+    const tarball = packPackage(root, pack, work, url)
+    const folder = folderOf(name, pack.manifest.name)
+    execFileSync('mkdir', ['-p', folder])
+    execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'])
+  }
+}
+
+const names = publishedPackages(root).map(({ manifest }) => manifest.name)
+const version = publishedPackages(root)[0]?.manifest.version
+const folderOf = (where: string, name: string): string => join(work, where, 'node_modules', name)
+const read = (where: string, name: string, path: string): string =>
+  readFileSync(join(folderOf(where, name), path), 'utf8')
+
+const WHERE = [
+  ['nowhere', undefined],
+  ['somewhere', URL],
+] as const
+
+beforeAll(() => {
+  for (const [where, url] of WHERE) unpacked(where, url)
+}, 300_000)
+
+describe.each(WHERE)('of a project that lives %s', (where, url) => {
+  test.each(names)('%s holds its documents, and all its links lead somewhere', (name) => {
+    const folder = folderOf(where, name)
+    for (const file of ['README.md', 'LICENSE', 'package.json'])
+      expect(existsSync(join(folder, file))).toBe(true)
+    expect(brokenLinks(folder, root, url)).toEqual([])
+  })
+
+  test('a message names a page that whoever reads it can open', () => {
+    const cwd = join(work, where)
+    const code = "require('@weir/core').slidingWindow({ limit: -1, window: '1m' })"
+    const { stderr } = spawnSync('node', ['--eval', code], { cwd, encoding: 'utf8' })
+    const base = url === undefined ? 'node_modules/@weir/core' : `${URL}/blob/v${version}`
+    expect(stderr).toContain(`(see ${base}/docs/errors.md#weir_invalid_policy)`)
+    expect(existsSync(join(folderOf(where, '@weir/core'), 'docs/errors.md'))).toBe(true)
+  })
+
+  test('alerts name the page that says what to do', () => {
+    const rules = read(where, '@weir/metrics', 'alerts/weir.rules.yml')
+    const base = url === undefined ? 'node_modules/@weir/metrics' : `${URL}/blob/v${version}`
+    expect(rules).toContain(`runbook_url: ${base}/docs/operating.md#weirdegraded\n`)
+    expect(rules).not.toMatch(/runbook_url: docs/)
+  })
+
+  test.each(names)('%s says what it needs, and nothing of how it was made', (name) => {
+    const manifest = JSON.parse(read(where, name, 'package.json'))
+    expect(manifest).not.toHaveProperty('devDependencies')
+    expect(manifest).not.toHaveProperty('scripts')
+    expect(JSON.stringify(manifest)).not.toMatch(/workspace:|catalog:/)
+    for (const field of ['repository', 'homepage', 'bugs'])
+      expect(manifest[field] === undefined).toBe(url === undefined)
+  })
+})
+
+test('once it lives somewhere, a README links to the documents of its version', () => {
+  const readme = read('somewhere', '@weir/koa', 'README.md')
+  expect(readme).toContain(`[overload](${URL}/blob/v${version}/docs/overload.md)`)
+  expect(readme).toContain(`(${URL}/blob/v${version}/packages/express/README.md)`)
+  expect(read('somewhere', '@weir/express', 'README.md')).toContain(
+    `[example](${URL}/tree/v${version}/examples/login)`,
+  )
+})
+
+test('before, its documents link to those that the package holds, and to no other', () => {
+  expect(read('nowhere', '@weir/core', 'docs/errors.md')).toContain('](resilience.md#')
+  expect(read('nowhere', '@weir/koa', 'README.md')).not.toContain('](..')
+})
+
+test('a command stays executable', () => {
+  const { bin } = JSON.parse(read('nowhere', '@weir/core', 'package.json'))
+  execFileSync('test', ['-x', join(folderOf('nowhere', '@weir/core'), bin.weir)])
+})
+
+describe('a link of a packed package that leads nowhere is found', () => {
+  const folder = () => folderOf('somewhere', '@weir/metrics')
+
+  test.each([
+    ['README.md', '[a](docs/nope.md)', 'docs/nope.md'],
+    ['README.md', '[a](docs/metrics.md#nope)', 'docs/metrics.md#nope'],
+    ['README.md', '[a](#nope)', '#nope'],
+    ['README.md', `[a](${URL}/blob/v${version}/nope.md)`, `${URL}/blob/v${version}/nope.md`],
+    ['alerts/a.yml', 'a: node_modules/@weir/metrics/docs/nope.md', 'docs/nope.md'],
+    [
+      'a.js',
+      `'${URL}/blob/v${version}/docs/errors.md#nope'`,
+      `${URL}/blob/v${version}/docs/errors.md#nope`,
+    ],
+  ])('in %s: %s', (path, text, found) => {
+    const before = filesIn(folder()).includes(path) ? read('somewhere', '@weir/metrics', path) : ''
+    writeFileSync(join(folder(), path), `${before}\n${text}\n`)
+    expect(brokenLinks(folder(), root, URL)).toEqual([`${path}: ${found}`])
+    writeFileSync(join(folder(), path), before)
+  })
+})

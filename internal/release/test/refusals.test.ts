@@ -1,0 +1,187 @@
+// A release is refused, with what to do about it, while something is in its way.
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import { refusals } from '../refusals.mjs'
+import { releasedClone, root, VERSION } from './clone.js'
+
+const REPORT = 'packages/express/api/express.api.md'
+const RECORD = 'packages/core/test/redis/stored-state.jsonl'
+const clone = releasedClone()
+beforeEach(() => clone.reset())
+
+const changeset = (name: string) => `---\n"${name}": minor\n---\n\nWhat is new.\n`
+
+test('a release of a committed tree, with a changelog and nothing pending, is not refused', () => {
+  expect(clone.check()).toEqual({
+    refused: false,
+    said: 'release: nothing is in its way\n',
+  })
+})
+
+test('with files that are not committed it is refused, and they are named', () => {
+  clone.write('README.md', 'changed')
+  clone.write('new.txt', 'new')
+  const { refused, said } = clone.check()
+  expect(refused).toBe(true)
+  expect(said).toBe(
+    'release refused: files are not committed: commit them, or put them away: README.md, new.txt\n',
+  )
+})
+
+describe('where nobody has said where the project lives', () => {
+  test('publishing is refused, and the message says what to write where', () => {
+    clone.git('tag', '--force', `v${VERSION}`)
+    const { refused, said } = clone.check('--for-publishing')
+    expect(refused).toBe(true)
+    expect(said).toMatch(/^release refused: nobody has said where the project lives, .*\n$/)
+    expect(said).toContain(
+      'write "repository": "github:OWNER/NAME" in the package.json of the root',
+    )
+  })
+
+  test('with what the message asks for, it is not', () => {
+    clone.edit('package.json', (text) =>
+      text.replace('"private"', '"repository": "github:owner/name",\n  "private"'),
+    )
+    clone.commit()
+    clone.git('tag', '--force', `v${VERSION}`)
+    expect(clone.check('--for-publishing').said).toBe('release: nothing is in its way\n')
+  })
+
+  test.each(['https://example.org/weir', 'weir', 'gitlab:owner/name'])(
+    '%s is no answer',
+    (given) => {
+      clone.edit('package.json', (text) =>
+        text.replace('"private"', `"repository": "${given}",\n  "private"`),
+      )
+      clone.commit()
+      expect(clone.check().said).toContain(`repository is "${given}"; write "repository": "github:`)
+    },
+  )
+})
+
+describe('a changed public type', () => {
+  test('without a changeset is refused, and the message names the package and the commands', () => {
+    clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
+    clone.commit()
+    const { refused, said } = clone.check()
+    expect(refused).toBe(true)
+    expect(said).toMatch(
+      /^release refused: public types of @weir\/express have changed since v9.0.0, /,
+    )
+    expect(said).toMatch(/git diff v9.0.0 -- packages\/express\/api.*: npx pnpm@12 changeset\n$/)
+  })
+
+  test('is refused with a changeset of another package alone', () => {
+    clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
+    clone.write('.changeset/other.md', changeset('@weir/koa'))
+    clone.commit()
+    expect(clone.check().refused).toBe(true)
+  })
+
+  test('with a changeset of its package is not', () => {
+    clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
+    clone.write('.changeset/own.md', changeset('@weir/express'))
+    clone.commit()
+    expect(clone.check().said).toBe('release: nothing is in its way\n')
+  })
+
+  test('in a pull request needs one of that pull request, whatever else is pending', () => {
+    clone.write('.changeset/earlier.md', changeset('@weir/express'))
+    clone.commit()
+    clone.git('branch', '--force', 'target')
+    clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
+    clone.commit()
+    const ask = () => refusals(clone.folder, { forPublishing: false, onto: 'target' })
+    expect(ask()).toEqual([expect.stringMatching(/^public types of @weir\/express have changed/)])
+    clone.write('.changeset/own.md', changeset('@weir/express'))
+    clone.commit()
+    expect(ask()).toEqual([])
+  })
+})
+
+describe('what a kernel stores', () => {
+  const stored = (text: string) => text.replace(/\["691200003436572"\]/, '["7"]')
+
+  test('may not change while its id stays, and the message says to give it a new one', () => {
+    clone.edit(RECORD, stored)
+    clone.commit()
+    const { refused, said } = clone.check()
+    expect(refused).toBe(true)
+    expect(said).toMatch(
+      /^release refused: what kernel bucket1 stores \(token bucket\) has changed/,
+    )
+    expect(said).toContain('give the kernel a new id')
+  })
+
+  test('may change with its id', () => {
+    clone.edit(RECORD, (text) => stored(text).replaceAll('"bucket1 ', '"bucket2 '))
+    clone.edit('packages/core/src/algorithms/bucket/kernel.ts', (text) => {
+      return text.replace("id: 'bucket1'", "id: 'bucket2'")
+    })
+    clone.commit()
+    expect(clone.check().said).toBe('release: nothing is in its way\n')
+  })
+
+  test('may not leave the record while its id stays', () => {
+    clone.edit(RECORD, (text) => text.replaceAll(/^\["log1 .*\n/gm, ''))
+    clone.commit()
+    expect(clone.check().said).toContain('what kernel log1 stores (sliding log) has changed')
+  })
+
+  test('may be recorded at more length, and answer otherwise', () => {
+    clone.edit(RECORD, (text) => {
+      const [first = ''] = text.split('\n')
+      const [label, mode, cost, atMs, , , held] = JSON.parse(first)
+      return text.replace(first, JSON.stringify([label, mode, cost, atMs, 0, [], held])) + first
+    })
+    clone.commit()
+    expect(clone.check().said).toBe('release: nothing is in its way\n')
+  })
+})
+
+test('without a section of its version in a changelog it is refused', () => {
+  clone.write('packages/koa/CHANGELOG.md', '# @weir/koa\n\n## 8.0.0\n')
+  clone.commit()
+  expect(clone.check().said).toMatch(
+    /^release refused: packages\/koa\/CHANGELOG.md has no section "## 9.0.0": write what has changed/,
+  )
+})
+
+test('publishing is refused with changesets that are pending, and off the tag of its version', () => {
+  clone.write('.changeset/own.md', changeset('@weir/express'))
+  clone.commit()
+  const { said } = clone.check('--for-publishing')
+  expect(said).toContain('1 changesets are pending: merge the version pull request first')
+  expect(said).toContain('links lead to the tag v9.0.0, which is not this commit: git tag v9.0.0')
+})
+
+test('in a clone without history it is refused, and the message says how to get it', () => {
+  clone.git('clone', '--quiet', '--depth', '1', `file://${clone.folder}`, 'shallow')
+  expect(refusals(`${clone.folder}/shallow`, { forPublishing: false, onto: undefined })).toEqual([
+    'this clone has no history to compare with: git fetch --unshallow --tags',
+  ])
+})
+
+test('before the first release there is nothing to compare with', () => {
+  clone.git('tag', '--delete', `v${VERSION}`)
+  clone.edit(RECORD, () => '')
+  clone.edit(REPORT, () => '')
+  clone.commit()
+  expect(clone.check().said).toBe('release: nothing is in its way\n')
+})
+
+test('what is tagged is compared with the release before it', () => {
+  clone.edit(RECORD, () => '')
+  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
+    clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
+    clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
+  }
+  clone.commit()
+  clone.git('tag', 'v9.1.0')
+  expect(clone.check().said).toContain('what kernel bucket1 stores (gcra) has changed since v9.0.0')
+})
+
+test('this repository has the record of what its kernels store', () => {
+  expect(refusals(root, { forPublishing: false, onto: undefined }).join()).not.toContain('kernel')
+})

@@ -1,0 +1,50 @@
+// Where the project lives. It is said once, as `repository` of the root's package.json; until its
+// owner has done so, packages lead to the pages that they hold themselves.
+
+/** What the owner is to write, where a message asks for it. */
+export const RIGHT = `"repository": "github:OWNER/NAME" in the package.json of the root`
+
+/** The workflows, trusted publishing and provenance are those of GitHub. */
+const SHORT = /^(?:github:)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/
+const URL =
+  /^(?:git\+)?(?:https|ssh|git):\/\/(?:git@)?github\.com\/([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/
+
+/**
+ * @param {{ repository?: unknown }} manifest of the root
+ * @returns {string | undefined} such as `https://github.com/OWNER/NAME`; undefined: nobody has said
+ * @throws {Error} that says what to write instead
+ */
+export function whereItLives({ repository }) {
+  if (repository === undefined) return undefined
+  const given =
+    typeof repository === 'object' && repository !== null && 'url' in repository
+      ? repository.url
+      : repository
+  const [, owner, name] = SHORT.exec(String(given)) ?? URL.exec(String(given)) ?? []
+  if (owner !== undefined) return `https://github.com/${owner}/${name}`
+  throw new Error(`repository is ${JSON.stringify(repository)}; write ${RIGHT}`)
+}
+
+/**
+ * What a package says of where it comes from.
+ * @param {string} url
+ * @param {string} folder of the package, from the root
+ */
+export function originOf(url, folder) {
+  return {
+    repository: { type: 'git', url: `git+${url}.git`, directory: folder },
+    homepage: `${url}/tree/HEAD/${folder}#readme`,
+    bugs: { url: `${url}/issues` },
+  }
+}
+
+/**
+ * The page that shows a file or folder of the repository at a version.
+ * @param {string} url
+ * @param {string} version
+ * @param {string} path from the root, with its anchor if it has one
+ * @param {'blob' | 'tree' | 'raw'} kind a file's page, a folder's page, or a file itself
+ */
+export function pageAt(url, version, path, kind = 'blob') {
+  return `${url}/${kind}/v${version}/${path}`
+}

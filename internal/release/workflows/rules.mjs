@@ -1,0 +1,52 @@
+// What holds for every workflow of this repository, beside what actionlint says.
+import { stepOf } from '../../../scripts/ci/steps.mjs'
+import { jobsOf } from './read.mjs'
+
+const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
+
+/**
+ * @param {string} file
+ * @param {string} text
+ * @param {any} workflow
+ * @returns {string[]} what is wrong
+ */
+export function brokenRules(file, text, workflow) {
+  const used = [...text.matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, action = '']) => action)
+  const jobs = jobsOf(file, workflow)
+  return [
+    ...used
+      .filter((action) => !PINNED.test(action))
+      .map((action) => `${action}: pin it as OWNER/NAME@COMMIT # vX.Y.Z`),
+    ...(Object.keys(workflow.permissions ?? { all: '' }).length > 0
+      ? ['permissions: {} at the top, and what a job needs in the job']
+      : []),
+    ...(JSON.stringify(workflow.on).includes('pull_request_target')
+      ? ['pull_request_target runs what others wrote']
+      : []),
+    ...Object.entries(workflow.jobs).flatMap(([id, { permissions, 'timeout-minutes': limit }]) => [
+      ...(permissions === undefined ? [`job ${id} has no permissions of its own`] : []),
+      ...(limit === undefined ? [`job ${id} has no timeout-minutes`] : []),
+    ]),
+    ...jobs.flatMap(({ id, steps }) => steps.flatMap((step) => brokenIn(id, step))),
+  ].map((what) => `${file}: ${what}`)
+}
+
+/**
+ * @param {string} id
+ * @param {import('./read.mjs').Step} step
+ * @returns {string[]}
+ */
+function brokenIn(id, step) {
+  if (step.run === undefined) return []
+  const [, names] = /^bash \.ci\/run ([\w:/ -]+)$/.exec(step.run) ?? []
+  if (names === undefined)
+    return [`${id}: "${step.run}" is no step of .ci/run: add one to scripts/ci/steps.mjs`]
+  return names.split(' ').flatMap((name) => {
+    try {
+      stepOf(name)
+      return []
+    } catch (error) {
+      return [`${id}: ${/** @type {Error} */ (error).message}`]
+    }
+  })
+}

@@ -1,0 +1,84 @@
+// Which tests `npm test -- --changed` runs of a change.
+
+import { describe, expect, test } from 'vitest'
+// @ts-expect-error: a script, in JavaScript
+import { testsOf } from '../../../scripts/changed.mjs'
+
+const RULES = 'run --project unit test/prose.test.ts test/house.test.ts'
+
+/** By package, the runs of vitest. */
+function runsOf(...files: readonly string[]): Record<string, string[]> {
+  const wanted = testsOf(files) as { name: string; runs: string[][] }[]
+  return Object.fromEntries(
+    wanted.map(({ name, runs }) => [
+      name.replace('@weir/', ''),
+      runs.map((args) => args.join(' ')),
+    ]),
+  )
+}
+
+test('of a package that changed all tests run, and the rules of all sources', () => {
+  const expected = { core: [RULES], koa: ['run'] }
+  expect(runsOf('packages/koa/src/index.ts')).toEqual(expected)
+  expect(runsOf('packages/koa/package.json')).toEqual(expected)
+  expect(runsOf('internal/nest-versions/nest10/vitest.config.ts')).toEqual({
+    core: [RULES],
+    'nest-versions-10': ['run'],
+  })
+})
+
+test('nothing runs where nothing changed', () => {
+  expect(runsOf()).toEqual({})
+})
+
+test('of documents the links, the changelogs and the prose are checked', () => {
+  const expected = {
+    core: [RULES],
+    behaviour: ['run test/documents.test.ts test/changelog.test.ts'],
+  }
+  expect(runsOf('docs/redis.md')).toEqual(expected)
+  expect(runsOf('packages/nest/README.md')).toEqual(expected)
+})
+
+test('a change of what adapters are written against runs the adapters', () => {
+  expect(runsOf('packages/core/src/http/consume.ts')).toEqual({
+    core: [RULES, 'related --run --project unit src/http/consume.ts'],
+    express: ['run'],
+    koa: ['run'],
+    nest: ['run'],
+  })
+})
+
+describe('of core', () => {
+  const redisOf = (file: string) =>
+    runsOf(file).core?.find((run) => run.includes('--project redis'))
+
+  test.each([
+    ['packages/core/src/redis/transport/batching.ts', ['batching', 'conformance']],
+    ['packages/core/src/layers/leases.ts', ['conformance', 'leases']],
+    ['packages/core/test/redis/leases.test.ts', ['leases']],
+    ['packages/core/test/redis/waiters/policies.ts', ['waiting']],
+    ['packages/core/src/limiter/receipts.ts', undefined],
+  ])('%s: the tests with Redis that are about it run: %j', (file, names) => {
+    const files = names?.map((name) => `test/redis/${name}.test.ts`).join(' ')
+    expect(redisOf(file)).toBe(files && `run --project redis ${files}`)
+  })
+
+  test('a kernel in Lua is tested as its twin and the scripts are', () => {
+    const [, unit, redis] = runsOf('packages/core/src/algorithms/bucket/kernel.lua').core ?? []
+    expect(unit).toContain('src/algorithms/bucket/kernel.ts')
+    for (const name of ['conformance', 'differential'])
+      expect(redis).toContain(`test/redis/${name}.test.ts`)
+  })
+
+  test('a changed report of public types is compared', () => {
+    expect(runsOf('packages/core/api/core.api.md').core).toEqual([
+      RULES,
+      'related --run --project unit test/public-types.test.ts',
+    ])
+  })
+
+  test('where its configuration changed, all tests without Redis run', () => {
+    expect(runsOf('packages/core/package.json').core).toEqual([RULES, 'run --project unit'])
+  })
+})

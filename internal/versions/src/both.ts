@@ -1,0 +1,69 @@
+// One store over two versions, for the conformance suite: each request is asked of either.
+
+import type { Policy, RedisStore } from '@weir/core'
+import type { PolicySet, Settings, Store, StoreRequest, Target } from '@weir/core/store'
+import { policyLike, type Version } from './version.js'
+
+/**
+ * @param stores of the versions, on one Redis
+ * @param choose which of them is asked next
+ */
+export function storeOfBoth(
+  versions: readonly [Version, Version],
+  stores: readonly [RedisStore, RedisStore],
+  choose: () => 0 | 1,
+): Store {
+  const translations = versions.map((version) => translatedFor(version))
+  const translated = (target: Target, which: 0 | 1): Target => {
+    const { policyKeys } = target
+    const policySet = translations[which]?.(target.policySet) as PolicySet
+    // The second name is that of 2d54f0d.
+    return Object.assign({ ...target, policySet }, { ownKeys: policyKeys })
+  }
+  return {
+    reserves: true,
+    recovers: true,
+    settings: settingsOfBoth(stores, choose),
+    decide(request) {
+      const which = choose()
+      const target = translated(request.target, which)
+      return (stores[which] as RedisStore).decide({ ...request, target } as StoreRequest)
+    },
+    reset(target) {
+      const which = choose()
+      return (stores[which] as RedisStore).reset(translated(target, which))
+    },
+    async close() {
+      for (const store of stores) await store.close()
+    },
+  }
+}
+
+/** A policy set as a version has it: with its own kernels. */
+function translatedFor(version: Version): (policySet: PolicySet) => PolicySet {
+  const known = new WeakMap<PolicySet, PolicySet>()
+  const policyOf = (policy: Policy): Policy => {
+    const { numbers, nameWithoutLimit, options } = policy
+    const { kernel, numbers: own } = policyLike(version, policy)
+    // 2d54f0d had three numbers for each kernel, and 0 where it needs fewer.
+    const all = own.map((_, i) => numbers[i] ?? 0)
+    return Object.freeze({ ...policy, kernel, numbers: all, nameWithoutLimit, options })
+  }
+  return (policySet) => {
+    const own = known.get(policySet) ?? { ...policySet, policies: policySet.policies.map(policyOf) }
+    known.set(policySet, own)
+    return own
+  }
+}
+
+function settingsOfBoth(stores: readonly RedisStore[], choose: () => 0 | 1): Settings {
+  const either = (): Settings => stores[choose()]?.settings as Settings
+  return {
+    news: (...given) => either().news(...given),
+    page: (...given) => either().page(...given),
+    change: (...given) => either().change(...given),
+    restore: (...given) => either().restore(...given),
+    report: async (...given) => either().report?.(...given),
+    reports: async (...given) => (await either().reports?.(...given)) ?? [],
+  }
+}

@@ -1,0 +1,31 @@
+// The conformance suite over a store whose requests either version decides, by chance: the traces
+// of all algorithms, the contract's letters, keys, turns, settings.
+
+import { storeConformance } from '@weir/core/testing'
+import { randomOf } from '@weir/testkit/virtual-time'
+import type { Bench, Found } from '../bench.js'
+import { storeOfBoth } from '../both.js'
+import { storeOf } from '../version.js'
+
+export async function checkConformance(bench: Bench, seed: number): Promise<Found> {
+  const client = await bench.newClient()
+  const [earlier, present] = bench.versions
+  const random = randomOf(seed)
+  const cases = storeConformance((clock) => {
+    const prefix = bench.newPrefix()
+    const stores = [
+      storeOf(earlier, client, { prefix, clock }),
+      storeOf(present, client, { prefix, clock }),
+    ] as const
+    return storeOfBoth(bench.versions, stores, () => random.pick([0, 1]))
+  })
+  const problems: string[] = []
+  for (const { name, run } of cases) {
+    try {
+      await run()
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`)
+    }
+  }
+  return { did: `${cases.length} cases`, problems }
+}

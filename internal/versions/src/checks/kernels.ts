@@ -1,0 +1,42 @@
+// A kernel's id is the version of its state, and part of each key: with a new id, counts begin
+// anew. A changeset has to say so, and only then.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+// @ts-expect-error: a tool, in JavaScript
+import { newCountersIn } from '../../../../scripts/new-counters.mjs'
+import type { Bench, Found } from '../bench.js'
+import { root } from '../release.js'
+import { kernelsOf } from '../version.js'
+
+/** The algorithms of which the changesets say that their counts begin anew. */
+export function declaredNewCounters(): readonly string[] {
+  const folder = join(root, '.changeset')
+  const files = readdirSync(folder).filter((name) => name.endsWith('.md'))
+  return files.flatMap(
+    (name) => newCountersIn(readFileSync(join(folder, name), 'utf8')) as string[],
+  )
+}
+
+/** The algorithms whose counts go on. */
+export function continued({ versions }: Pick<Bench, 'versions'>): string[] {
+  const [earlier, present] = versions.map(kernelsOf)
+  return Object.entries(present ?? {})
+    .filter(([name, kernel]) => kernel?.id === earlier?.[name]?.id)
+    .map(([name]) => name)
+}
+
+export function checkKernels({ versions }: Bench, declared: readonly string[]): Found {
+  const [earlier, present] = versions.map(kernelsOf)
+  const problems = Object.entries(present ?? {}).flatMap(([name, kernel]) => {
+    const [was, is] = [earlier?.[name]?.id, kernel?.id]
+    const line = `New counters: ${name}.`
+    if (was !== undefined && was !== is && !declared.includes(name))
+      return [`the kernel ${was} is now ${is}: say "${line}" in a changeset`]
+    if (was === is && declared.includes(name))
+      return [`a changeset says "${line}", and the kernel is ${is} as before: give it a new id`]
+    return []
+  })
+  const ids = Object.values(present ?? {}).map((kernel) => kernel?.id)
+  return { did: `kernels ${ids.join(', ')}`, problems }
+}

@@ -1,0 +1,48 @@
+// An earlier version beside the present, on one Redis.
+//
+//   pnpm versions [--with 2d54f0d] [--steps 100000] [--seed 1] [--only walks]
+//
+// --with is a commit; without it, the last release. Ends with 1 where the present does not count
+// on.
+
+import { parseArgs } from 'node:util'
+import { startRedis } from '@weir/testkit'
+import { benchOn } from './bench.js'
+import { checksOf } from './checks/all.js'
+import { isKnown } from './differences.js'
+import { lastRelease, releaseAt } from './release.js'
+import { presentFolder, versionIn } from './version.js'
+
+const { values } = parseArgs({
+  options: {
+    with: { type: 'string' },
+    steps: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
+  },
+})
+
+const commit = values.with ?? lastRelease()?.commit
+if (commit === undefined)
+  throw new Error('the last release is not in this clone. Fetch it: git fetch --unshallow --tags')
+const release = releaseAt(commit)
+const earlier = await versionIn(release.folder, commit)
+const present = await versionIn(presentFolder, 'present')
+console.log(`${commit} (${release.tarball}) beside the present`)
+
+const server = await startRedis()
+const bench = benchOn(server, [earlier, present])
+const options = { steps: Number(values.steps), seed: Number(values.seed) }
+let wrong = 0
+for (const [name, run] of checksOf(bench, release.commit, options)) {
+  if (values.only !== undefined && values.only !== name) continue
+  const { did, problems } = await run()
+  const unknown = problems.filter((problem) => !isKnown(release.commit, name, problem))
+  const known = problems.length - unknown.length
+  console.log(`${name}: ${did}; ${unknown.length} wrong${known > 0 ? `, ${known} known` : ''}`)
+  for (const problem of unknown) console.log(`- ${problem}`)
+  wrong += unknown.length
+}
+bench.close()
+await server.stop()
+process.exitCode = wrong === 0 ? 0 : 1

@@ -1,0 +1,80 @@
+// A version of Weir that was loaded from a folder, and what of it the harness uses.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Policy, RedisStore, RedisStoreOptions } from '@weir/core'
+import type { Redis } from 'ioredis'
+import { root } from './release.js'
+
+export interface Version {
+  readonly name: string
+  readonly core: typeof import('@weir/core')
+}
+
+/** What a package exports under conditions, and in the end a path. */
+type Exported = string | { readonly [condition: string]: Exported }
+
+/** Loads the @weir/core in a folder, as Node's `import` would. */
+export async function versionIn(folder: string, name: string): Promise<Version> {
+  const text = readFileSync(join(folder, 'package.json'), 'utf8')
+  const { exports } = JSON.parse(text) as { readonly exports: Exported }
+  const entry = join(folder, pathIn((exports as Record<string, Exported>)['.'] as Exported))
+  return { name, core: (await import(pathToFileURL(entry).href)) as Version['core'] }
+}
+
+function pathIn(exported: Exported): string {
+  if (typeof exported === 'string') return exported
+  const { node, import: imported, default: otherwise } = exported
+  return pathIn((node ?? imported ?? otherwise) as Exported)
+}
+
+/** Where the present one is built. */
+export const presentFolder: string = join(root, 'packages/core')
+
+/** A store that asks Redis and nobody else: no deadline to speak of, no denial from memory. */
+export function storeOf(
+  { core }: Version,
+  client: Redis,
+  options: RedisStoreOptions = {},
+): RedisStore {
+  return core.redisStore(client, {
+    deadlineMs: 60_000,
+    whenUnavailable: 'throw',
+    instances: 1,
+    denyCache: false,
+    ...options,
+  })
+}
+
+/** A policy of the version's own, on the kernel of one of another version. */
+export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
+  if (kernel?.periodAt === undefined) return core.policyFrom({ algorithm, ...SMALLEST[algorithm] })
+  const [, window, weekStart, timeZone] = /^(\w+)(?:-(\w+))?@(.+)$/.exec(timeScale) ?? []
+  const week = weekStart === undefined ? {} : { weekStart }
+  return core.policyFrom({ algorithm, limit: 1, window, timeZone, ...week })
+}
+
+const SECOND = { limit: 1, window: '1s' }
+const SMALLEST: Readonly<Record<Policy['algorithm'], object>> = {
+  unlimited: {},
+  'token-bucket': { capacity: 1, refill: 1, every: '1s' },
+  gcra: { limit: 1, period: '1s' },
+  'leaky-bucket': { capacity: 1, leak: 1, every: '1s' },
+  'fixed-window': SECOND,
+  'sliding-window': SECOND,
+  'sliding-log': SECOND,
+  'sliding-counter': SECOND,
+}
+
+/** The kernels of a version, by the names of their folders. */
+export function kernelsOf({ core }: Version): Readonly<Record<string, Policy['kernel']>> {
+  const kernelOf = (algorithm: Policy['algorithm']) =>
+    core.policyFrom({ algorithm, ...SMALLEST[algorithm] }).kernel
+  return {
+    bucket: kernelOf('token-bucket'),
+    'fixed-window': kernelOf('fixed-window'),
+    'sliding-log': kernelOf('sliding-log'),
+    'sliding-counter': kernelOf('sliding-counter'),
+  }
+}

@@ -1,0 +1,28 @@
+// The present counts on from what the last release has written, and the last release from what the
+// present writes. `pnpm versions` takes more steps.
+
+import { expect, test } from 'vitest'
+import { checksOf } from '../src/checks/all.js'
+import { isKnown } from '../src/differences.js'
+import { lastRelease, releaseAt } from '../src/release.js'
+import { versionIn } from '../src/version.js'
+import { benchOf } from './versions.js'
+
+const STEPS = 2_500
+const SEED = Math.floor(Math.random() * 1_000_000)
+
+const release = lastRelease()
+if (release === undefined && process.env.GITHUB_ACTIONS !== undefined)
+  throw new Error('the last release is not in this clone: check out all history and tags')
+
+// In a clone without history there is nothing to compare with.
+if (release !== undefined) {
+  const { folder, commit } = releaseAt(release.commit)
+  const bench = benchOf(await versionIn(folder, release.version))
+  for (const [name, run] of checksOf(bench, commit, { steps: STEPS, seed: SEED })) {
+    test(`${release.version} and the present on one Redis, seed ${SEED}: ${name}`, async () => {
+      const { problems } = await run()
+      expect(problems.filter((problem) => !isKnown(commit, name, problem))).toEqual([])
+    })
+  }
+} else test.skip('the last release and the present on one Redis: not in this clone')

@@ -1,0 +1,207 @@
+// The steps of CI, as data: what `.ci/run` and the workflows in .github run. A step is
+//
+//   title     one line that says what it checks
+//   needs     system packages: for each command that must be there, the package that brings it
+//   service   what it asks of GitHub or of the registry, if it does: it runs in a workflow alone
+//   commands  what it runs, one after the other; each an array, or an object with more about it:
+//     run       the command and its arguments
+//     cwd, env  where, and with which variables besides those of this process
+//     tests     its output is that of vitest: tests are counted, and a warning is a failure
+//     shown     its output is a report, which is printed also when all is well
+//
+// A step whose name ends with a colon is a function of what stands behind the colon, such as
+// `mutation:3/24`. Nothing here needs an installation: the first step makes it.
+import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
+
+/**
+ * @typedef {object} Command
+ * @property {readonly string[]} run
+ * @property {string} [cwd]
+ * @property {Record<string, string> | (() => Record<string, string>)} [env]
+ * @property {boolean} [tests]
+ * @property {boolean} [shown]
+ */
+
+/**
+ * @typedef {object} Step
+ * @property {string} title
+ * @property {Record<string, string>} [needs]
+ * @property {string} [service]
+ * @property {readonly (readonly string[] | Command)[]} commands
+ */
+
+const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
+const redis = { 'redis-server': 'redis-server' }
+/** Fetched before the tests, which wait for a server only so long. */
+const fetched = ['prometheus', 'postgres'].map((name) => [
+  'node',
+  `internal/testkit/servers/${name}.mjs`,
+])
+
+/**
+ * What must hold before a change lands, in the order in which `.ci/run` takes them.
+ * @type {Record<string, Step>}
+ */
+const change = {
+  test: {
+    title: 'npm test',
+    needs: redis,
+    commands: [...fetched, { run: ['npm', 'test'], tests: true }],
+  },
+  lint: {
+    title: 'Lint: Biome, knip, luacheck, actionlint; types',
+    needs: { luacheck: 'lua-check' },
+    commands: [
+      npm('build', '--', '--output-logs=errors-only'),
+      npm('lint'),
+      ['luacheck', '--quiet', 'packages/core/src'],
+      ['node', 'internal/release/workflows/lint.mjs'],
+      npm('typecheck'),
+    ],
+  },
+  packages: {
+    title: 'Packages: attw, publint, changesets',
+    commands: [['node', 'scripts/ci/lockfile.mjs'], npm('package:check')],
+  },
+  release: {
+    title: 'Release: a dry run, and consumers of the tarballs',
+    commands: [{ run: npm('release'), shown: true }],
+  },
+  fleet: {
+    title: 'Fleet: 500,000 simulated requests, and five faults of the list',
+    commands: [
+      npm('fleet', '--', '--requests', '500000'),
+      ['node', 'internal/fleet/sabotage.mjs', '--only', '1,2,4,7,11'],
+    ],
+  },
+  versions: {
+    title: 'Newest Node, Valkey, ioredis 5',
+    needs: redis,
+    commands: [
+      npm('build', '--', '--output-logs=errors-only'),
+      { run: ['node', 'scripts/matrix.mjs', '--short'], tests: true },
+    ],
+  },
+  figures: {
+    title: 'Figures of docs/algorithms.md, not written',
+    needs: redis,
+    commands: [npm('figures', '--', '--short')],
+  },
+  faults: {
+    title: 'Fault matrix, short form',
+    needs: redis,
+    commands: [
+      npm('build', '--', '--filter=@weir/faults', '--output-logs=errors-only'),
+      {
+        run: ['npx', 'vitest', 'run', '--reporter=default'],
+        cwd: 'internal/faults',
+        env: { FAULTS: '1' },
+        tests: true,
+      },
+    ],
+  },
+  clone: {
+    title: 'npm start in a fresh clone with an empty home',
+    commands: [['node', 'scripts/fresh-clone.mjs']],
+  },
+}
+
+/**
+ * What takes too long for each change, needs another machine, or publishes.
+ * @type {Record<string, Step | ((argument: string) => Step)>}
+ */
+const others = {
+  'test-valkey': {
+    title: 'npm test on Valkey',
+    needs: redis,
+    commands: [
+      ...fetched,
+      {
+        run: ['npm', 'test'],
+        env: () => ({ REDIS_SERVER_BIN: valkeyServerBinary() }),
+        tests: true,
+      },
+    ],
+  },
+  memory: {
+    title: 'Tests of core that need no server',
+    commands: [
+      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
+      {
+        run: ['npx', 'vitest', 'run', '--project', 'unit'],
+        cwd: 'packages/core',
+        tests: true,
+      },
+    ],
+  },
+  'all-versions': {
+    title: 'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations',
+    needs: redis,
+    commands: [
+      npm('build', '--', '--output-logs=errors-only'),
+      { run: ['node', 'scripts/matrix.mjs'], tests: true },
+    ],
+  },
+  'all-faults': {
+    title: 'The whole fault matrix',
+    needs: redis,
+    commands: [{ run: npm('faults'), shown: true }],
+  },
+  'long-fleet': {
+    title: 'Fleet: 10,000,000 simulated requests',
+    commands: [{ run: npm('fleet', '--', '--requests', '10000000'), shown: true }],
+  },
+  'all-sabotage': {
+    title: 'Fleet: every fault of the list is found',
+    commands: [
+      npm('build', '--', '--filter=@weir/fleet', '--output-logs=errors-only'),
+      { run: ['node', 'internal/fleet/sabotage.mjs'], shown: true },
+    ],
+  },
+  'version-pull-request': {
+    title: 'The pull request of the next version',
+    service: 'the right to push a branch and to open a pull request',
+    commands: [{ run: ['node', 'internal/release/version-pull-request.mjs'], shown: true }],
+  },
+  'release-for-publishing': {
+    title: 'Release: what is published',
+    service: 'the tag of a version, in a repository that says where it lives',
+    commands: [{ run: npm('release', '--', '--for-publishing'), shown: true }],
+  },
+  stage: {
+    title: 'Release: its tarballs are staged on the registry',
+    service: 'an identity that the registry trusts (OIDC)',
+    commands: [{ run: ['node', 'internal/release/stage.mjs', 'release'], shown: true }],
+  },
+  'release-assets': {
+    title: 'Release: its page, with tarballs, sums and bill of materials',
+    service: 'the right to make a release',
+    commands: [{ run: ['node', 'internal/release/assets.mjs', 'release'], shown: true }],
+  },
+  'mutation:': (shard) => ({
+    title: `Mutation of core, part ${shard}`,
+    needs: redis,
+    commands: [
+      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
+      { run: ['node', 'tools/stryker/run.mjs', '--shard', shard], shown: true },
+    ],
+  }),
+}
+
+/** The names of the steps before a change lands. */
+export const CHANGE = Object.keys(change)
+/** The names of all steps. */
+export const ALL = [...CHANGE, ...Object.keys(others)]
+
+/**
+ * @param {string} name
+ * @returns {Step}
+ * @throws {Error} that says which steps there are
+ */
+export function stepOf(name) {
+  const [first = '', ...rest] = name.split(':')
+  const all = { ...change, ...others }
+  const step = all[rest.length === 0 ? first : `${first}:`]
+  if (step === undefined) throw new Error(`there is no step "${name}"; there are ${ALL.join(', ')}`)
+  return typeof step === 'function' ? step(rest.join(':')) : step
+}

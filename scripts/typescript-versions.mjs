@@ -1,0 +1,133 @@
+// Compiles the consumers with each TypeScript that the packages support, as strictly as it can, and
+// checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are the newest
+// whose types that compiler reads; errors in those are not ours. Needs a build.
+//
+//   node scripts/typescript-versions.mjs [--short]     --short: only the oldest and the newest
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { pnpmCommand } from './pnpm.mjs'
+
+const PACKAGES = ['core', 'express', 'koa', 'metrics', 'nest']
+/** 25.9.2 is the last of @types/node for compilers before 5.6. */
+const COMPILERS = [
+  { typescript: '5.4.5', node: '25.9.2' },
+  { typescript: '5.5.4', node: '25.9.2' },
+  { typescript: '5.6.3', node: '26.6.6' },
+  { typescript: '5.7.3', node: '26.6.6' },
+  { typescript: '5.8.3', node: '26.6.6' },
+  { typescript: '5.9.3', node: '26.6.6' },
+  { typescript: '6.0.3', node: '26.6.6' },
+  { typescript: '7.0.2', node: '26.6.6' },
+]
+const TYPED = [
+  '@types/express@5',
+  '@types/koa@3',
+  '@opentelemetry/api@1.9',
+  'ioredis@6',
+  'reflect-metadata@0.2',
+  'rxjs@7',
+]
+/** Ways in which a compiler finds the types of a package. */
+const NODENEXT = { module: 'nodenext' }
+const NODE16 = { module: 'node16' }
+const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' }
+const NODE10 = { module: 'commonjs', moduleResolution: 'node10' }
+/** Nest 12 is ESM only, and so is what compiles with it by the older ways. */
+const PASSES = [
+  {
+    nest: 12,
+    ways: () => [NODENEXT, NODE16, BUNDLER],
+    takes: (file) => file !== 'nest.cts',
+  },
+  {
+    nest: 11,
+    // TypeScript 6 calls `node10` deprecated, and 7 has it no more.
+    ways: (major) =>
+      major < 6 ? [NODENEXT, NODE16, BUNDLER, NODE10] : [NODENEXT, NODE16, BUNDLER],
+    takes: (file) => file !== 'nest.mts',
+  },
+]
+const STRICT = {
+  target: 'es2022',
+  // Neither `esnext` nor `dom`: an application may have no more.
+  lib: ['es2022'],
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  esModuleInterop: true,
+  skipLibCheck: false,
+  noEmit: true,
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const consumers = join(root, 'scripts/consumers')
+const isShort = process.argv.includes('--short')
+const chosen = isShort ? [COMPILERS[0], COMPILERS.at(-1)] : COMPILERS
+const work = mkdtempSync(join(tmpdir(), 'weir-typescript-'))
+
+try {
+  for (const name of PACKAGES) {
+    const [pnpm, ...args] = pnpmCommand()
+    const cwd = join(root, 'packages', name)
+    execFileSync(pnpm, [...args, 'pack', '--pack-destination', work], { cwd, stdio: 'pipe' })
+  }
+  const tarballs = readdirSync(work).map((file) => join(work, file))
+  const wrong = chosen.flatMap((compiler) => errorsOf(compiler, tarballs))
+  for (const line of wrong) console.error(line)
+  process.exitCode = wrong.length === 0 ? 0 : 1
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+
+/** Errors in files of the packages, or of their consumers. */
+function errorsOf({ typescript, node }, tarballs) {
+  const folder = join(work, typescript)
+  const files = consumersIn(folder)
+  const types = [...TYPED, `typescript@${typescript}`, `@types/node@${node}`]
+  const errors = PASSES.flatMap(({ nest, ways, takes }) => {
+    const frameworks = [`@nestjs/common@${nest}`, `@nestjs/core@${nest}`]
+    install(folder, [...tarballs, ...types, ...frameworks])
+    return ways(Number.parseInt(typescript, 10)).flatMap((way) => {
+      const title = `TypeScript ${typescript}, ${Object.values(way).join(', ')}, Nest ${nest}`
+      return compile(folder, title, { ...STRICT, ...way }, files.filter(takes))
+    })
+  })
+  rmSync(folder, { recursive: true, force: true })
+  return errors
+}
+
+function install(folder, packages) {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  execFileSync('npm', ['install', ...quiet, ...packages], { cwd: folder, stdio: 'pipe' })
+}
+
+function compile(folder, title, compilerOptions, files) {
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  const tsc = join(folder, 'node_modules/typescript/bin/tsc')
+  const { stdout, status } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
+  const lines = stdout.split('\n').filter((line) => line.includes('error TS'))
+  if (status !== 0 && lines.length === 0) throw new Error(`${title}: tsc failed: ${stdout}`)
+  // What is wrong with an option is in no file.
+  const ours = lines.filter((line) => !/^node_modules\/(?!@weir\/)/.test(line))
+  const others = lines.length - ours.length
+  const aside = others === 0 ? '' : `, and ${others} in types of others`
+  console.log(`${title}: ${ours.length} errors${aside}`)
+  return ours.map((line) => `${title}: ${line}`)
+}
+
+/** Copies the consumers there, each as ESM and as CommonJS. */
+function consumersIn(folder) {
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
+  return readdirSync(consumers)
+    .filter((file) => file.endsWith('.mts'))
+    .flatMap((file) => {
+      const both = [file, file.replace('.mts', '.cts')]
+      for (const name of both) copyFileSync(join(consumers, file), join(folder, name))
+      return both
+    })
+}

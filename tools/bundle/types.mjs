@@ -1,0 +1,34 @@
+// The declarations of what is published: a file for each entry, and one for what several share. A
+// class is declared in one place, since TypeScript tells classes with private fields apart by that.
+import { writeFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { rollup } from 'rollup'
+import { dts } from 'rollup-plugin-dts'
+
+/**
+ * @param {readonly (readonly [name: string, source: string])[]} entries
+ * @param {{ hasOneCopy: boolean }} options whether ESM has the classes of CommonJS
+ */
+export async function bundleTypes(entries, { hasOneCopy }) {
+  const build = await rollup({
+    input: Object.fromEntries(entries.map(([name, source]) => [name, `build/${source}.d.ts`])),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.startsWith('build/'),
+    // Which those are is said above; a folder within node_modules would be one otherwise.
+    plugins: [dts({ respectExternal: true })],
+    onwarn({ message }) {
+      throw new Error(message)
+    },
+  })
+  for (const ending of hasOneCopy ? ['.d.cts'] : ['.d.cts', '.d.ts'])
+    await build.write({
+      dir: 'dist',
+      format: 'es',
+      entryFileNames: `[name]${ending}`,
+      chunkFileNames: ({ name }) => `chunks/${name.replace(/\.d$/, '')}${ending}`,
+      minifyInternalExports: false,
+    })
+  await build.close()
+  if (!hasOneCopy) return
+  for (const [name] of entries)
+    writeFileSync(join('dist', `${name}.d.ts`), `export * from './${name}.cjs'\n`)
+}

@@ -1,0 +1,149 @@
+// Draws docs/images/architecture.svg from the tree: the packages, and the rooms of
+// packages/core/src from the ground up, each with what CONTRIBUTING.md says of it. A room that is
+// in one and not in the other is an error.
+//
+//   node tools/docs/architecture.mjs           writes the picture
+//   node tools/docs/architecture.mjs --check   fails if it is not what the tree has
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const target = join(root, 'docs/images/architecture.svg')
+/** Where a request goes, as the numbers in the picture say. */
+const WAY = ['http', 'limiter', 'layers', 'redis', 'algorithms']
+const WIDTH = 760
+const ROOM = { left: 190, lines: 74, line: 16, gap: 6, padding: 9 }
+
+const text = picture(packages(), rooms())
+if (process.argv.includes('--check')) {
+  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
+  if (before !== text) {
+    console.error('docs/images/architecture.svg is not what the tree has: draw it with this tool')
+    process.exitCode = 1
+  }
+} else {
+  writeFileSync(target, text)
+}
+
+/** The published packages besides core. */
+function packages() {
+  return readdirSync(join(root, 'packages')).filter((name) => name !== 'core')
+}
+
+/** From the top down: names, and what each has. */
+function rooms() {
+  const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  const [, table = ''] = guide.split('`packages/core/src`, from the ground up:')
+  const rows = [...table.split('\n\n')[1].matchAll(/^\| (`.*`) \| (.*) \|$/gm)]
+  const named = rows.map(([, names, what]) => ({
+    names: [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    what: what.replaceAll('`', ''),
+  }))
+  const known = named.flatMap(({ names }) => names)
+  const there = readdirSync(join(root, 'packages/core/src'), { withFileTypes: true })
+    .map((entry) => entry.name)
+    .filter((name) => name !== 'index.ts')
+  const wrong = [
+    ...there.filter((name) => !known.includes(name)),
+    ...known.filter((name) => !there.includes(name)),
+  ]
+  if (wrong.length > 0)
+    throw new Error(`CONTRIBUTING.md and packages/core/src differ in ${wrong.join(', ')}`)
+  return named.reverse()
+}
+
+function picture(packages, rooms) {
+  const boxes = []
+  const wide = (WIDTH - 24 - (packages.length - 1) * 8) / packages.length
+  packages.forEach((name, i) => {
+    const left = 12 + i * (wide + 8)
+    boxes.push(box(left, 12, wide, 40, 'package'))
+    boxes.push(label(left + wide / 2, 37, `@weir/${name}`, 'name', 'middle'))
+  })
+  let top = 98
+  boxes.push(arrow(12 + wide / 2, 52, 74), label(24, 92, '@weir/core', 'name'))
+  for (const { names, what } of rooms) {
+    const lines = wrapped(what)
+    const height = 2 * ROOM.padding + lines.length * ROOM.line
+    const step = WAY.indexOf(names[0]) + 1
+    boxes.push(box(24, top, WIDTH - 48, height, step > 0 ? 'way' : 'room'))
+    if (step > 0) boxes.push(number(44, top + height / 2, step))
+    boxes.push(label(64, top + height / 2 + 4.5, names.map(shortened).join(', '), 'name'))
+    lines.forEach((line, i) => {
+      const y = top + ROOM.padding + 12 + i * ROOM.line
+      boxes.push(label(ROOM.left + 40, y, line, 'what'))
+    })
+    top += height + ROOM.gap
+  }
+  const bottom = top + 6
+  const frame = box(12, 74, WIDTH - 24, bottom - 74, 'frame')
+  const redis = [
+    arrow(12 + wide / 2, bottom, bottom + 22),
+    box(12, bottom + 22, WIDTH - 24, 36, 'package'),
+    label(WIDTH / 2, bottom + 45, 'Redis: one script decides, in one step', 'name', 'middle'),
+  ]
+  return svg(bottom + 70, [frame, ...boxes, ...redis])
+}
+
+function svg(height, parts) {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img">
+<title>The packages, the rooms of @weir/core from the ground up, and the way of a request</title>
+<style>
+text { font: 13px system-ui, sans-serif } .name { font-weight: 600 }
+${colours('#fff', '#1f2328', '#59636e', '#d1d9e0', '#ddf4ff', '#0969da')}
+@media (prefers-color-scheme: dark) {
+${colours('#0d1117', '#f0f6fc', '#9198a1', '#3d444d', '#121d2f', '#4493f8')}
+}
+</style>
+<rect class="paper" width="100%" height="100%"/>
+${parts.join('\n')}
+</svg>
+`
+}
+
+function colours(paper, ink, faint, line, way, mark) {
+  return `.paper, .room, .package { fill: ${paper} } text { fill: ${ink} } .what { fill: ${faint} }
+.room, .package, .frame { stroke: ${line} } .frame { fill: none } .way { fill: ${way}; stroke: ${mark} }
+.mark { fill: ${mark} } .digit { fill: ${paper}; font-weight: 600 } .arrow { stroke: ${mark}; fill: ${mark} }`
+}
+
+function box(x, y, width, height, kind) {
+  return `<rect class="${kind}" x="${r(x)}" y="${r(y)}" width="${r(width)}" height="${r(height)}" rx="6"/>`
+}
+
+function label(x, y, text, kind, anchor = 'start') {
+  return `<text class="${kind}" x="${r(x)}" y="${r(y)}" text-anchor="${anchor}">${escaped(text)}</text>`
+}
+
+function number(x, y, digit) {
+  return `<circle class="mark" cx="${x}" cy="${r(y)}" r="10"/><text class="digit" x="${x}" y="${r(y + 4.5)}" text-anchor="middle">${digit}</text>`
+}
+
+function arrow(x, from, to) {
+  const [left, right] = [r(x - 4), r(x + 4)]
+  return `<path class="arrow" d="M${r(x)} ${r(from)}V${r(to - 6)}M${left} ${r(to - 7)}H${right}L${r(x)} ${r(to)}Z"/>`
+}
+
+/** Lines of about so many letters. */
+function wrapped(text) {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    if (`${lines.at(-1)} ${word}`.length > ROOM.lines) lines.push('')
+    lines.push(`${lines.pop()} ${word}`.trim())
+  }
+  return lines
+}
+
+function shortened(name) {
+  return name.replace(/\.ts$/, '')
+}
+
+/** To tenths: a picture need not be more exact. */
+function r(number) {
+  return Math.round(number * 10) / 10
+}
+
+function escaped(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
