@@ -9,6 +9,9 @@ import type { Ask, AskMode, Step, Walk } from './recipe.js'
 import { stateUnder } from './state.js'
 import { storeOf, type Version } from './version.js'
 
+/** A clock counts up to 2045. */
+const LAST_US = Date.UTC(2044, 0) * 1_000
+
 /** What was granted, by which it can be corrected. */
 interface Receipt {
   readonly ask: Ask
@@ -206,7 +209,7 @@ export class Worlds {
       reset: resetMs * 1_000,
       back: -n * 1_000,
     }[to]
-    this.#pair.clock.us += us
+    if (this.#pair.clock.us + us < LAST_US) this.#pair.clock.us += us
   }
 
   /** Until no store waits for what it has sent besides: what it takes to be lost is restored. */
@@ -239,7 +242,8 @@ async function answered(
 /** An answer in words. Nobody waits for a restoration, so its wait says nothing. */
 function shownOf(result: StoreResult | Error | undefined, mode: AskMode): string {
   if (result === undefined) return ''
-  if (result instanceof Error) return `${(result as { code?: string }).code}: ${result.message}`
+  // Texts of messages may change.
+  if (result instanceof Error) return (result as { code?: string }).code ?? result.message
   const { granted, untilUs, policies, nowUs } = result
   const each = policies.map(({ limit, cost, remaining, retryAfterMs, resetAfterMs }, i) => {
     const until = granted > 0 ? `, counts for ${(untilUs[i] as number) - nowUs} us` : ''
