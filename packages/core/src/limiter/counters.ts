@@ -47,6 +47,7 @@ export const REASONS = [
   'cost-exceeds-limit',
   'store-unavailable',
   'policy-failed',
+  'blocked',
 ] as const
 type DenialReason = (typeof REASONS)[number]
 const CELLS: number = DENIALS + REASONS.length

@@ -6,6 +6,8 @@ import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
 import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
+import { lockout as lockoutKernel } from '../algorithms/lockout/kernel.js'
+import { lockout } from '../algorithms/lockout/lockout.js'
 import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter as slidingCounterKernel } from '../algorithms/sliding-counter/kernel.js'
 import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
@@ -162,12 +164,41 @@ const counters: AlgorithmEntry = {
   ],
 }
 
+const lockouts: AlgorithmEntry = {
+  kernel: lockoutKernel,
+  factories: {
+    lockout: {
+      create: lockout,
+      of: (limit, window, name) =>
+        lockout({ name, limit, window, block: [window], forget: window }),
+    },
+  },
+  examples: [
+    {
+      label: 'lock-out',
+      limit: 7,
+      make: (limit, times = 1) => lockoutOf(limit, times, 'limit'),
+    },
+    {
+      label: 'lock-out by the excess',
+      limit: 7,
+      make: (limit, times = 1) => lockoutOf(limit, times, 'excess'),
+    },
+  ],
+}
+
+function lockoutOf(limit: number, times: number, starts: 'limit' | 'excess'): Policy {
+  const block = [1_000, 7_000, 30_000] as const
+  return lockout({ name: 'lockout', limit, window: times * 10_000, block, forget: '1m', starts })
+}
+
 /** By the names of their folders. */
 export const algorithms: Readonly<Record<string, AlgorithmEntry>> = {
   bucket,
   'fixed-window': windows,
   'sliding-log': logs,
   'sliding-counter': counters,
+  lockout: lockouts,
 }
 
 const entries: readonly AlgorithmEntry[] = Object.values(algorithms)
