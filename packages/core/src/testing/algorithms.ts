@@ -30,11 +30,19 @@ export interface PolicyFactory {
   readonly of: (limit: number, window: Duration, name?: string) => Policy
 }
 
+/** Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
+ *  - `a`: the refusal that begins a block writes
+ *  - `d`: after its reset a key has its level still
+ *  - `k`: attempts under several limits may begin fewer blocks than under the most generous alone */
+export type Letter = 'a' | 'd' | 'k'
+
 export interface PolicyExample {
   readonly label: string
   readonly limit: number
   /** The policy with a limit, on a time scale that is so many times the usual one. */
   readonly make: (limit: number, times?: number) => Policy
+  /** What it does not keep. Default: it keeps all. */
+  readonly exempt?: readonly Letter[] | undefined
 }
 
 /** A bucket of capacity 0 has a rate all the same. */
@@ -178,11 +186,13 @@ const lockouts: AlgorithmEntry = {
       label: 'lock-out',
       limit: 7,
       make: (limit, times = 1) => lockoutOf(limit, times, 'limit'),
+      exempt: ['d', 'k'],
     },
     {
       label: 'lock-out by the excess',
       limit: 7,
       make: (limit, times = 1) => lockoutOf(limit, times, 'excess'),
+      exempt: ['a', 'd', 'k'],
     },
   ],
 }

@@ -129,7 +129,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   local function reconcile(units, until_us)
     local until_ms = floor(until_us / 1000)
     if until_ms > now then
-      if count == 0 then began = min(now, until_ms - span) end
+      if count == 0 then began = min(now, max(until_ms - span, finish)) end
       take(units)
     end
   end
@@ -143,18 +143,24 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     local last = held and until_ms or until_ms - span
     if steps > level and last + forget > now then
       level = steps
-      if finish <= now then finish = max(finish, min(last, began)) end
       dirty = true
+      if finish <= now then
+        finish = max(finish, min(last, now))
+        -- Else the count would be one from before that block.
+        began = max(began, finish)
+      end
     end
     if held then
       if until_ms > now and until_ms > finish then hold_until(until_ms) end
-    elseif until_ms > now and finish <= now then
+    elseif until_ms > now and finish <= now and last >= finish then
       -- A later end: the count was lost and began anew. It is the old one again, with what both
       -- have seen.
       local lost = count > 0 and until_ms < began + span
       local missing = lost and units or units - count
-      if lost or count == 0 then began = last end
-      if missing > 0 then take(missing) end
+      if missing > 0 then
+        if lost or count == 0 then began = last end
+        take(missing)
+      end
     end
   end
 

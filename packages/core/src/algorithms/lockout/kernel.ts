@@ -125,15 +125,15 @@ export const lockout: Kernel = {
   },
 
   reconcile(scratch, units, untilUs) {
-    const { nowMs, spanMs } = scratch
+    const { nowMs, spanMs, endMs } = scratch
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs <= nowMs) return
-    if (scratch.count === 0) scratch.beganMs = Math.min(nowMs, untilMs - spanMs)
+    if (scratch.count === 0) scratch.beganMs = Math.min(nowMs, Math.max(untilMs - spanMs, endMs))
     take(scratch, units)
   },
 
   restore(scratch, seen, untilUs) {
-    const { nowMs, beganMs, spanMs, forgetMs } = scratch
+    const { nowMs, spanMs, forgetMs } = scratch
     const { units, level, isBlocked: wasBlocked } = seenIn(seen)
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return
@@ -141,18 +141,23 @@ export const lockout: Kernel = {
     const lastMs = wasBlocked ? untilMs : untilMs - spanMs
     if (level > scratch.level && lastMs + forgetMs > nowMs) {
       scratch.level = level
-      if (!isBlocked(scratch)) scratch.endMs = Math.max(scratch.endMs, Math.min(lastMs, beganMs))
       scratch.dirty = true
+      if (!isBlocked(scratch)) {
+        scratch.endMs = Math.max(scratch.endMs, Math.min(lastMs, nowMs))
+        // Else the count would be one from before that block.
+        scratch.beganMs = Math.max(scratch.beganMs, scratch.endMs)
+      }
     }
     if (wasBlocked) {
       if (untilMs > nowMs && untilMs > scratch.endMs) holdUntil(scratch, untilMs)
-    } else if (untilMs > nowMs && !isBlocked(scratch)) {
+    } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
       // A later end: the count was lost and began anew. It is the old one again, with what both
       // have seen.
       const isLost = scratch.count > 0 && untilMs < endOfCount(scratch)
       const missing = isLost ? units : units - scratch.count
+      if (missing <= 0) return
       if (isLost || scratch.count === 0) scratch.beganMs = lastMs
-      if (missing > 0) take(scratch, missing)
+      take(scratch, missing)
     }
   },
 

@@ -82,8 +82,8 @@ export class Ledger {
     places: readonly number[],
     { granted, untilUs }: StoreResult,
   ): void {
-    const { changes, givesOnly } = traitsOf(mode)
-    if (granted === 0 || !changes) return
+    const { takes, givesOnly } = traitsOf(mode)
+    if (granted === 0 || !(takes || givesOnly)) return
     const sign = givesOnly ? -1 : 1
     for (const place of places) {
       const admitted = this.#admitted.get(this.#idOf(target, place))
