@@ -1,7 +1,7 @@
 -- The driver: many requests of one policy set (one list of policies) and one mode in one call. Twin
 -- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
--- requests of few policies in less time; and `counters`, which has each policy's kernel with the
--- numbers of that policy.
+-- requests of few policies in less time; `counters`, which has each policy's kernel with the numbers
+-- of that policy; and `begins`: whether one of them may begin a block when it refuses a request.
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset or restore,
 --       then their marks
@@ -38,9 +38,6 @@
 local policies = #counters
 
 local stride = marks and 2 * policies or policies
--- Whether one of the policies may begin a block when it refuses a request.
-local begins = false
-for i = 1, policies do begins = begins or counters[i].refuse ~= nil end
 
 -- What a request carries: see ARGV.
 local costs, untils, since = {}, {}, huge

@@ -26,7 +26,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if finish <= now then
       -- The block that it began is over, or the window is.
       if began < finish or began + span <= now then count = 0 end
-      if level == 0 or finish + forget <= now then level, finish = 0, 0 end
+      if finish + forget <= now then level = 0 end
     end
   end
 
@@ -97,7 +97,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   local function life()
-    return max(reset_ms(), level > 0 and finish + forget - now or 0) * 1000
+    -- Also for a window: a count that was seen before the block is not restored after it.
+    return max(reset_ms(), finish + max(forget, span) - now) * 1000
   end
 
   local function write(key)
@@ -122,6 +123,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
         level = max(0, level - 1)
         finish, before = before, 0
         settle()
+        -- After a step of the clock the block before may stand again, which is not of this count.
+        if finish > now then count = 0 end
       end
     end
   end
@@ -159,7 +162,9 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       local missing = lost and units or units - count
       if missing > 0 then
         if lost or count == 0 then began = last end
-        take(missing)
+        -- A block begins with an attempt.
+        count = min(count + missing, MAX_UNITS)
+        dirty = true
       end
     end
   end
@@ -176,8 +181,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
 
   local function unblock()
     if finish > now then
-      count, began = 0, now
-      finish = level > 0 and now or 0
+      count, began, finish = 0, now, now
       dirty = true
     end
   end

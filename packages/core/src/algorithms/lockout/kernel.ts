@@ -122,6 +122,8 @@ export const lockout: Kernel = {
     scratch.endMs = scratch.beforeMs
     scratch.beforeMs = 0
     settle(scratch)
+    // After a step of the clock the block before may stand again, which is not of this count.
+    if (isBlocked(scratch)) scratch.count = 0
   },
 
   reconcile(scratch, units, untilUs) {
@@ -157,7 +159,9 @@ export const lockout: Kernel = {
       const missing = isLost ? units : units - scratch.count
       if (missing <= 0) return
       if (isLost || scratch.count === 0) scratch.beganMs = lastMs
-      take(scratch, missing)
+      // A block begins with an attempt.
+      scratch.count = Math.min(scratch.count + missing, MAX_UNITS)
+      scratch.dirty = true
     }
   },
 
@@ -172,7 +176,7 @@ export const lockout: Kernel = {
     if (!isBlocked(scratch)) return
     scratch.count = 0
     scratch.beganMs = scratch.nowMs
-    scratch.endMs = scratch.level > 0 ? scratch.nowMs : 0
+    scratch.endMs = scratch.nowMs
     scratch.dirty = true
   },
 
@@ -188,9 +192,9 @@ export const lockout: Kernel = {
   },
 
   lifeUs(scratch) {
-    const { level, endMs, forgetMs, nowMs } = scratch
-    const forgottenMs = level > 0 ? endMs + forgetMs - nowMs : 0
-    return Math.max(resetMs(scratch), forgottenMs) * 1_000
+    const { endMs, spanMs, forgetMs, nowMs } = scratch
+    // Also for a window: a count that was seen before the block is not restored after it.
+    return Math.max(resetMs(scratch), endMs + Math.max(forgetMs, spanMs) - nowMs) * 1_000
   },
 
   write({ count, beganMs, endMs, level, beforeMs }, cells, offset) {
@@ -226,9 +230,7 @@ function settle(scratch: LockoutScratch): void {
   if (isBlocked(scratch)) return
   // The block that it began is over, or the window is.
   if (beganMs < endMs || endOfCount(scratch) <= nowMs) scratch.count = 0
-  if (scratch.level > 0 && endMs + forgetMs > nowMs) return
-  scratch.level = 0
-  scratch.endMs = 0
+  if (endMs + forgetMs <= nowMs) scratch.level = 0
 }
 
 /** How long the block lasts that leads to a level. */
