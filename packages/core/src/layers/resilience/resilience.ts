@@ -24,8 +24,9 @@ import {
 } from './failures.js'
 import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } from './fallback.js'
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
-import { restoring, SeenTargets } from './last-seen.js'
+import { restoring } from './last-seen.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
+import { SeenTargets } from './seen-targets.js'
 import { type Status, statusOf } from './status.js'
 import { type UnwantedTurns, unwantedTurns } from './unwanted-turns.js'
 
