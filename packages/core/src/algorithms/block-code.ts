@@ -48,7 +48,10 @@ export function withoutBlock(resetUs: number): number {
 }
 
 /** Units that were seen in use, and the state that was seen with them, to be restored. */
-export function seenUnits(units: number, { level, isBlocked }: BlockState): number {
+export function seenUnits(
+  units: number,
+  { level, isBlocked }: Omit<BlockState, 'hasBegun'>,
+): number {
   return units + (level * LEVEL + (isBlocked ? BLOCKED : 0)) * SEEN
 }
 

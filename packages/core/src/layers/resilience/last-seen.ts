@@ -13,6 +13,7 @@ import { idOf } from '../../base/key-text.js'
 import type { LayerRequest } from '../../layer.js'
 import { States } from '../../memory/states.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
+import type { SeenBlocksOf } from './seen-blocks.js'
 
 type Mode = LayerRequest['mode']
 
@@ -28,6 +29,8 @@ export interface Seen {
   readonly nowUs: number
   readonly remaining: readonly number[]
   readonly untilUs: readonly number[]
+  /** Of lock-outs the last blocks, as far as their levels still matter. */
+  readonly blocks?: SeenBlocksOf | undefined
 }
 
 /** Of targets with this number of policies. */
@@ -217,14 +220,6 @@ const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, gr
   const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back
-}
-
-/** Restores what was last seen of a target. */
-export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): LayerRequest {
-  const costs = target.policySet.policies.map(({ limit }, i) =>
-    Math.max(0, limit - (remaining[i] as number)),
-  )
-  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
 /** Equal sets have the same text, whenever they were made. */

@@ -140,7 +140,7 @@ export const BLOCKS: readonly (Case & { readonly algorithm: Algorithm })[] = [
       await subject.consume('other')
       const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
       const seenUs = clock.nowUs()
-      const units = seenUnits(1, { level: 2, isBlocked: true, hasBegun: false })
+      const units = seenUnits(1, { level: 2, isBlocked: true })
       const restore = { mode: 'restore', target, costs: [units], count: 1, seenUs } as const
       const restored = async (untilMs: number) =>
         (await store.decide({ ...restore, untilUs: [seenUs + untilMs * 1_000] })).granted
