@@ -12,9 +12,12 @@ const { parse } = createRequire(new URL('../packages/core/package.json', import.
 )
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
-/** Functions of modes, in the order of their tests. The first two a kernel need not have. */
-const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore']
-const OPTIONAL = ['within', 'cancel']
+/** Functions of modes, in the order of their tests. */
+const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore', 'block', 'unblock']
+/** Those that a kernel need not have. */
+const OPTIONAL = ['within', 'cancel', 'block', 'unblock']
+/** Functions that the driver calls where a kernel has them. The loop does not know them. */
+const OF_DRIVER = ['may_begin', 'refuse', 'life']
 
 /**
  * @param {string} text of a kernel.lua
@@ -41,6 +44,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
     shared: withoutComments(text.slice(0, last.range[0])),
     kernel: withoutComments(wholeKernel()),
     numbers: numbers.map((name) => `@${name}`),
+    isPlain: !OF_DRIVER.some(has),
     locals: marked(text, locals[0].range[0], locals.at(-1).range[1], places),
     functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
   }
@@ -56,7 +60,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
         .join(' or ')
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
-    const fields = ['limit', ...PASTED].map((name) => `${name} = ${name}`)
+    const fields = ['limit', ...PASTED, ...OF_DRIVER.filter(has)].map((name) => `${name} = ${name}`)
     return `${common}
 local special
 ${made.join('else')}end

@@ -65,6 +65,7 @@ const SMALLEST: Readonly<Record<Policy['algorithm'], object>> = {
   'sliding-window': SECOND,
   'sliding-log': SECOND,
   'sliding-counter': SECOND,
+  lockout: { ...SECOND, block: ['1s'], forget: '1s' },
 }
 
 /** The kernels of a version, by the names of their folders. */

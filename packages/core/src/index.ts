@@ -1,6 +1,7 @@
 // The public surface of @weir/core, in the order of the concepts. `export *`: all that a file has
 // is public.
 
+export type { BlockState } from './algorithms/block-code.js'
 export {
   type GcraOptions,
   gcra,
@@ -10,6 +11,7 @@ export {
   tokenBucket,
 } from './algorithms/bucket/buckets.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
+export { type LockoutOptions, lockout } from './algorithms/lockout/lockout.js'
 export type { Algorithm, Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'

@@ -83,7 +83,7 @@ function checkedUse(input: Policy | PolicyUse, what: string): PolicyUse {
   }
   if (use.key !== undefined) checkedKey(use.key)
   if (use.tag !== undefined) checkedKey(use.tag)
-  if (use.cost !== undefined) checkedCost(use.cost)
+  if (use.cost !== undefined) checkedCostOf(use.policy, use.cost)
   if (use.whenUnavailable !== undefined) checkWhen(use.whenUnavailable)
   return use
 }
@@ -122,4 +122,14 @@ export function checkedCost(cost: number): number {
   if (Number.isSafeInteger(cost) && cost >= 0) return cost
   const hint = typeof cost === 'number' && cost < 0 ? ' (to give units back, use refund)' : ''
   throw invalid('WEIR_INVALID_COST', 'cost', cost, `a whole number, 0 or more${hint}`, 'number')
+}
+
+/**
+ * A cost that is meant for one policy: of a lock-out, which counts attempts, 0 or 1.
+ * @throws {TypeError | RangeError} WEIR_INVALID_COST
+ */
+export function checkedCostOf({ name, kernel }: Policy, cost: number): number {
+  if (checkedCost(cost) <= 1 || kernel?.traits.blocks !== true) return cost
+  const right = '0 or 1: a lock-out counts attempts'
+  throw invalid('WEIR_INVALID_COST', `cost of ${quote(name)}`, cost, right, 'number')
 }

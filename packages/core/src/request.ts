@@ -1,6 +1,7 @@
 // What stores and layers do with requests: make policy sets, name targets, take parts, write
 // results.
 
+import { type BlockState, blockIn, withoutBlock } from './algorithms/block-code.js'
 import type { Reading } from './algorithms/driver.js'
 import { counterOf, isPolicy, type Policy, policyAt } from './algorithms/policy.js'
 import { memoized } from './base/cache.js'
@@ -53,6 +54,11 @@ export function checkStore(store: unknown): void {
 /** What a policy counts under, but for the key. */
 export function counterId({ name }: PolicySet, policy: Policy): string {
   return `${name}:${policy.name}:${counterOf(policy)}`
+}
+
+/** Whether one of a target's policies counts attempts, each of which may begin a block. */
+export function countsAttempts({ policySet }: Pick<Target, 'policySet'>): boolean {
+  return policySet.policies.some(({ kernel }) => kernel?.traits.blocks)
 }
 
 /** Whom the i-th policy limits, as a store in one place tells keys apart. */
@@ -166,6 +172,17 @@ export class MadePolicyResult implements PolicyResult {
   }
 }
 
+/** What a policy that blocks says. Others have no field for it, which would cost them memory. */
+export class MadeBlockResult extends MadePolicyResult {
+  readonly block: BlockState
+
+  constructor(each: PolicyResult, block: BlockState) {
+    const { policy, cost, limit, remaining, retryAfterMs, resetAfterMs } = each
+    super(policy, cost, limit, remaining, retryAfterMs, resetAfterMs)
+    this.block = block
+  }
+}
+
 export class MadeResult implements StoreResult {
   readonly granted: number
   readonly nowUs: number
@@ -207,16 +224,20 @@ export function resultOf(
   const untilUs = new Array<number>(all.length)
   for (let i = 0; i < all.length; i += 1) {
     const policy = all[i] as Policy
-    const { left, waitMs, resetUs } = readings[i] as Reading
+    const { kernel } = policy
+    const { left, waitMs, resetUs: toldUs } = readings[i] as Reading
+    const blocks = kernel?.traits.blocks === true
+    const resetUs = blocks ? withoutBlock(toldUs) : toldUs
     untilUs[i] = nowUs + resetUs
-    policies[i] = new MadePolicyResult(
-      policy.kernel?.periodAt === undefined ? policy : policyAt(policy, nowUs),
+    const result = new MadePolicyResult(
+      kernel?.periodAt === undefined ? policy : policyAt(policy, nowUs),
       costs[i] as number,
       policy.limit,
       left,
       waitMs < 0 ? Number.POSITIVE_INFINITY : waitMs,
       Math.ceil(resetUs / 1_000),
     )
+    policies[i] = blocks ? new MadeBlockResult(result, blockIn(toldUs)) : result
   }
   return new MadeResult(granted, nowUs, untilUs, policies, 'store', sentAtMs)
 }

@@ -2,11 +2,13 @@
 // write one import it from `@weir/core/store` (database/index.ts); `storeConformance` of
 // @weir/core/testing checks a store against it.
 
+import type { BlockState } from './algorithms/block-code.js'
 import type { Mode } from './algorithms/modes.js'
 import type { Policy } from './algorithms/policy.js'
 import type { HistogramStats } from './base/histogram.js'
 import type { Settings } from './settings.js'
 
+export type { BlockState } from './algorithms/block-code.js'
 export type { Mode } from './algorithms/modes.js'
 export type * from './settings.js'
 
@@ -151,6 +153,7 @@ export type StoreRequest =
   | RefundRequest
   | ReconcileRequest
   | RestoreRequest
+  | BlockRequest
 
 /** Takes units where all policies allow it, or (`peek`) says what that would answer. */
 export type ConsumeRequest = RequestOf<'consume' | 'peek', 'atLeast' | 'maxWaitMs' | 'keep'>
@@ -166,6 +169,10 @@ export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 
 /** Restores what was seen before the store lost it. The costs are the units seen in use. */
 export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
+
+/** Blocks by the lock-outs among the policies, or ends their blocks. The costs of lock-outs are, to
+ *  block, ms; to unblock, any above 0. Those of other policies are 0. */
+export type BlockRequest = RequestOf<'block' | 'unblock', never>
 
 /** A request that may have these fields of some modes. The others are undefined. */
 type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> = StoreRequestBase &
@@ -275,4 +282,6 @@ export interface PolicyResult {
   readonly retryAfterMs: number
   /** Ms until the policy has forgotten all that was taken. */
   readonly resetAfterMs: number
+  /** Of a lock-out: its level, and whether it blocks. Of other policies undefined. */
+  readonly block?: BlockState | undefined
 }

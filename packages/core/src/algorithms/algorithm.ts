@@ -56,6 +56,16 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  With `chargedUs`, the instant of the charge, also no more than that after an earlier
    *  refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
+  /** True: a request that was refused by this policy alone begins a block, and is to be told. */
+  mayBegin?(scratch: S): boolean
+  /** A request was refused that all policies but those that may begin a block have granted. */
+  refuse?(scratch: S): void
+  /** Blocks for so many ms, whatever was taken. A longer block stays. */
+  block?(scratch: S, ms: number): void
+  /** Ends a block. */
+  unblock?(scratch: S): void
+  /** The longest time to block for, in ms. Of kernels that `block`. */
+  longestBlockMs?(numbers: PolicyNumbers): number
   /** Gives back units that were reserved and whose turn has not come, unless something that was
    *  taken or reserved later stands on them. Where it is missing nothing can be reserved, and
    *  `refund` does. */
@@ -71,8 +81,12 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  the limit. */
   retryAfterMs(scratch: S, cost: number): number
   /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole
-   *  milliseconds count them from the last whole one. */
+   *  milliseconds count them from the last whole one. Of one that `blocks`, with a code in the
+   *  rest of a millisecond (block-code.ts). */
   resetAfterUs(scratch: S): number
+  /** Microseconds for which the state matters, where that is longer: it is kept, and units of it
+   *  are given back, though what they were told to count until is over. */
+  lifeUs?(scratch: S): number
   /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is
    *  nothing to keep. Returns the cells that hold it, which are new ones when `cells` had no
    *  room. */
@@ -86,6 +100,16 @@ export interface Traits {
   readonly drains: boolean
   /** All that is in use comes back at once: at the reset, and nothing before. */
   readonly hasOneEnd: boolean
+  /** What it takes for a request that others refuse does harm: in several slots it is asked after
+   *  them, and nothing of it is taken ahead. */
+  readonly isAskedLast: boolean
+  /** It counts attempts, whatever they cost, and then blocks: by the arithmetic of `block`. */
+  readonly blocks: boolean
+}
+
+/** Microseconds for which a state matters. */
+export function lifeUsOf<S extends Scratch>(kernel: Kernel<S>, scratch: S): number {
+  return kernel.lifeUs === undefined ? kernel.resetAfterUs(scratch) : kernel.lifeUs(scratch)
 }
 
 /**
@@ -108,10 +132,14 @@ export interface KernelLua {
   readonly shared: string
   /** A function of a policy's numbers, which makes the functions of its kernel and, as
    *  `special`, that of the mode: `within` to reserve, `cancel` (or else `refund`), `refund`, also
-   *  to settle, `reconcile`, `restore`. */
+   *  to settle, `reconcile`, `restore`, `block`, `unblock`. A kernel may have `may_begin`, `refuse`
+   *  and `life`, which are the functions of `Kernel` of these names. */
   readonly kernel: string
   /** What the kernel calls a policy's numbers, and so how many there are; the first is `@limit`. */
   readonly numbers: readonly string[]
+  /** False: the driver alone answers its requests, as it has functions that the loop does not
+   *  call. */
+  readonly isPlain: boolean
   /** The locals of a policy: what is fixed for a call, and the state of a key. */
   readonly locals: string
   /**

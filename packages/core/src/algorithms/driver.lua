@@ -1,7 +1,7 @@
 -- The driver: many requests of one policy set (one list of policies) and one mode in one call. Twin
 -- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
--- requests of few policies in less time; and `counters`, which has each policy's kernel with the
--- numbers of that policy.
+-- requests of few policies in less time; `counters`, which has each policy's kernel with the numbers
+-- of that policy; and `begins`: whether one of them may begin a block when it refuses a request.
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset or restore,
 --       then their marks
@@ -57,7 +57,7 @@ if marks or corrects then
   local forgottens = {}
 
   local function life_of(counter)
-    return ceil(counter.reset_after() / 1000) + 1000
+    return ceil((counter.life or counter.reset_after)() / 1000) + 1000
   end
 
   -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
@@ -71,9 +71,10 @@ if marks or corrects then
     given = tonumber(given) or 0
     if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
     if gives and forgottens[i] >= since then return 0 end
-    if floor(until_us / 1000) <= floor(us / 1000) then return 0 end
+    if floor(until_us / 1000) <= floor(us / 1000) and not counter.life then return 0 end
     lives[i] = life_of(counter)
-    return counter.special(units, until_us, given >= since and since) ~= false and 0
+    local special = counter.special
+    return (not special or special(units, until_us, given >= since and since) ~= false) and 0
   end
 
   -- Lives as long as anything that was seen before may be restored: as long as what was in use
@@ -128,6 +129,17 @@ for base = 0, #KEYS - stride, stride do
       if left < granted * costs[i] then granted = floor(left / costs[i]) end
     end
   end
+  -- What those grant that cannot begin a block.
+  local others = 0
+  if begins and judges and granted >= 0 and granted < count then
+    others = count
+    for i = 1, policies do
+      local counter, cost = counters[i], costs[i]
+      if lefts[i] < others * cost and not (counter.may_begin and counter.may_begin()) then
+        others = floor(lefts[i] / cost)
+      end
+    end
+  end
   if granted >= 0 and granted < least then granted = 0 end
   if not changes and not reserves and granted > 0 then granted = count end
 
@@ -148,6 +160,7 @@ for base = 0, #KEYS - stride, stride do
         local used = counter.used()
         left = used < limit and limit - used or 0
       end
+      if granted < others and cost > 0 and counter.refuse then counter.refuse() end
       local asked = granted < count and cost > 1 and cost or 1
       if granted == 0 and cost > 0 then asked = least * cost end
       if wait == 0 and left < asked then

@@ -1,7 +1,7 @@
 // The driver: one request on the TypeScript kernels. Twin of driver.lua, which does the same for
 // many requests in one call.
 
-import type { Kernel, Scratch } from './algorithm.js'
+import { type Kernel, lifeUsOf, type Scratch } from './algorithm.js'
 import { type Mode, traitsOf } from './modes.js'
 
 /** What is asked of the counters. */
@@ -83,6 +83,7 @@ export function decide(
   const { judges, changes, takes } = traitsOf(mode)
   const keep = judges ? request.keep : undefined
   let granted = count
+  let mayBegin = false
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
     const { kernel, scratch, table } = counter
@@ -94,8 +95,11 @@ export function decide(
     if (!judges || left >= granted * cost) continue
     const within =
       request.maxWaitMs === undefined ? left : reservable(counters, request, left, kept)
-    if (within < granted * cost) granted = Math.floor(within / cost)
+    if (within >= granted * cost) continue
+    granted = Math.floor(within / cost)
+    mayBegin ||= kernel.mayBegin !== undefined
   }
+  const others = mayBegin ? grantedByOthers(counters, costs, readings, count) : 0
   if (atLeast === undefined && keep === undefined) {
     if (!changes && granted > 0) granted = count
   } else if (granted < (atLeast ?? 1)) granted = 0
@@ -113,6 +117,7 @@ export function decide(
         correct(counter, keys[i] as string, request, Math.abs(units), request.untilUs?.[i], nowUs)
       reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     }
+    if (granted < others && cost > 0) kernel.refuse?.(scratch)
     let asked = granted < count && cost > 1 ? cost : 1
     if (granted === 0 && cost > 0 && atLeast !== undefined) asked = atLeast * cost
     reading.waitMs = 0
@@ -126,16 +131,35 @@ export function decide(
   if (!changes) return granted
   let changed = 0
   for (let i = 0; i < counters.length; i += 1) {
-    const { scratch, table, slot } = counters[i] as Counter
+    const { kernel, scratch, table, slot } = counters[i] as Counter
     if (!scratch.dirty || costs[i] === 0) continue
     const key = keys[i] as string
     const { resetUs } = readings[i] as Reading
+    const lifeUs = kernel.lifeUs === undefined ? resetUs : kernel.lifeUs(scratch)
     if (resetUs > 0)
-      table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(resetUs / 1_000))
+      table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(lifeUs / 1_000))
     else if (slot >= 0) table.remove(key, slot)
     changed = 1
   }
   return mode === 'restore' ? changed : granted
+}
+
+/** How many of `count` are granted by those that cannot begin a block. */
+function grantedByOthers(
+  counters: readonly Counter[],
+  costs: readonly number[],
+  readings: readonly Reading[],
+  count: number,
+): number {
+  let granted = count
+  for (let i = 0; i < counters.length; i += 1) {
+    const { kernel, scratch } = counters[i] as Counter
+    const cost = costs[i] as number
+    const { left } = readings[i] as Reading
+    if (left < granted * cost && kernel.mayBegin?.(scratch) !== true)
+      granted = Math.floor(left / cost)
+  }
+  return granted
 }
 
 /** What is left; for a lone counter, what it can promise within the time that a request waits. */
@@ -160,10 +184,15 @@ function correct(
   untilUs: number = Number.POSITIVE_INFINITY,
   nowUs: number,
 ): void {
-  if (Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)) return
+  const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
+  if (isOver && kernel.lifeUs === undefined) return
   const { correction } = traitsOf(mode)
   if (correction === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
+    return
+  }
+  if (correction === 'block') {
+    kernel.block?.(scratch, units)
     return
   }
   const { forgottenUs, gaveUs } = table.marks.of(key)
@@ -174,8 +203,10 @@ function correct(
   }
   // What was charged until a key was forgotten would be the units of others.
   if (forgottenUs >= seenUs) return
-  const lifeMs = Math.ceil(kernel.resetAfterUs(scratch) / 1_000)
-  if (correction === 'cancel' && kernel.cancel !== undefined) kernel.cancel(scratch, units, untilUs)
+  const lifeMs = Math.ceil(lifeUsOf(kernel, scratch) / 1_000)
+  if (correction === 'unblock') kernel.unblock?.(scratch)
+  else if (correction === 'cancel' && kernel.cancel !== undefined)
+    kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
   if (!scratch.dirty) return
   // What is charged in the same instant is charged after it; a reset in it was later.

@@ -13,6 +13,8 @@
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
  * - `restore`: makes the usage at least what was seen before the store lost it; the costs are the
  *   units that were seen in use
+ * - `block`: lets nothing pass for a while; the costs are its milliseconds, of lock-outs
+ * - `unblock`: ends a block
  */
 export type Mode =
   | 'consume'
@@ -23,10 +25,12 @@ export type Mode =
   | 'settle'
   | 'reconcile'
   | 'restore'
+  | 'block'
+  | 'unblock'
 
 /** What units do to a counter: the kernel's function that they are given to, or `forget`, which
  *  deletes the counter. */
-type Effect = 'take' | 'refund' | 'cancel' | 'reconcile' | 'restore' | 'forget'
+type Effect = Exclude<ModeTraits['correction'], undefined> | 'take' | 'forget'
 
 /** What a mode does. All rows have one shape, as every request asks for its own. */
 export interface ModeTraits {
@@ -41,7 +45,14 @@ export interface ModeTraits {
   /** Gives units back and takes none. */
   readonly givesOnly: boolean
   /** The kernel's function for units that are not new ones; undefined: there are none. */
-  readonly correction: 'refund' | 'cancel' | 'reconcile' | 'restore' | undefined
+  readonly correction:
+    | 'refund'
+    | 'cancel'
+    | 'reconcile'
+    | 'restore'
+    | 'block'
+    | 'unblock'
+    | undefined
   /** Reads or writes marks: when a key was forgotten on purpose, and when units were given back. */
   readonly marks: boolean
   /** May leave more than there was, so that a remembered denial may no longer hold. */
@@ -53,7 +64,7 @@ export interface ModeTraits {
 }
 
 function traits(judges: boolean, above?: Effect, below: Effect | undefined = above): ModeTraits {
-  const gives = below === 'refund' || below === 'cancel'
+  const gives = below === 'refund' || below === 'cancel' || below === 'unblock'
   const takes = above === 'take'
   const correction = below === 'take' || below === 'forget' ? undefined : below
   return Object.freeze({
@@ -65,8 +76,9 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     correction,
     marks: gives || below === 'restore' || below === 'forget',
     frees: gives || below === 'forget',
-    isForStore: below === 'reconcile' || below === 'restore' || below === 'forget',
-    merges: judges || (correction !== undefined && !takes),
+    isForStore:
+      below === 'reconcile' || below === 'restore' || below === 'forget' || below === 'unblock',
+    merges: judges || (correction !== undefined && correction !== 'block' && !takes),
   })
 }
 
@@ -81,6 +93,8 @@ const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
   settle: traits(false, 'take', 'refund'),
   reconcile: traits(false, 'reconcile'),
   restore: traits(false, 'restore'),
+  block: traits(false, 'block'),
+  unblock: traits(false, 'unblock'),
   reset: traits(false, 'forget'),
 })
 

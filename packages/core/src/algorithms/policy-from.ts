@@ -4,6 +4,7 @@
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { gcra, leakyBucket, tokenBucket } from './bucket/buckets.js'
 import { fixedWindow } from './fixed-window/fixed-window.js'
+import { lockout } from './lockout/lockout.js'
 import { type Algorithm, checkPolicy, type Policy } from './policy.js'
 import { slidingCounter } from './sliding-counter/sliding-counter.js'
 import { slidingLog, slidingWindow } from './sliding-log/sliding-log.js'
@@ -18,6 +19,7 @@ const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
   'sliding-window': slidingWindow,
   'sliding-log': slidingLog,
   'sliding-counter': slidingCounter,
+  lockout,
 }
 
 const LONGEST_TEXT = 1_000

@@ -13,6 +13,7 @@ export type Algorithm =
   | 'sliding-window'
   | 'sliding-log'
   | 'sliding-counter'
+  | 'lockout'
 
 /**
  * What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by

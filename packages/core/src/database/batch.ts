@@ -1,7 +1,7 @@
 // A batch: requests that a store on a database decides in one transaction, by the driver that the
 // memory store decides by. It does no I/O: the store reads the rows, and writes what changed.
 
-import type { Kernel } from '../algorithms/algorithm.js'
+import { type Kernel, lifeUsOf } from '../algorithms/algorithm.js'
 import { type Counter, decide, FORGOTTEN_MS } from '../algorithms/driver.js'
 import { traitsOf } from '../algorithms/modes.js'
 import { checkedNow } from '../base/clock.js'
@@ -118,7 +118,7 @@ function resultIn(
 
 function forget({ kernel, scratch, table }: Counter, key: string, nowUs: number): void {
   table.read(scratch, key, nowUs)
-  const lifeMs = Math.max(kernel.resetAfterUs(scratch) / 1_000, FORGOTTEN_MS)
+  const lifeMs = Math.max(lifeUsOf(kernel, scratch) / 1_000, FORGOTTEN_MS)
   table.marks.set(key, { forgottenUs: nowUs, gaveUs: 0 }, nowUs / 1_000, lifeMs)
   table.remove(key, 0)
 }

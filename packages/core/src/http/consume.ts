@@ -85,10 +85,10 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
   adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
 ): Consume<Req, Res, Rest> {
   const { cost = 1, shadow = false } = options
-  const names = source.fixed && policyNames(source.fixed, options.name)
+  const uses = source.fixed && usesIn(source.fixed, options.name)
   const { of: policyOf } = source
   const priority = prioritySource(options, limiter.name)
-  if (typeof cost !== 'function') checkCost(cost, names)
+  if (typeof cost !== 'function') checkCost(cost, uses)
   const waitMs = waitMsOf(options)
   // What only watches delays nobody.
   const waits = waitMs > 0 && !shadow
@@ -108,7 +108,7 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
     ofClass: { readonly priority: string } | undefined,
   ): Consumed | Promise<Consumed> {
     return whenKnown<Cost, Consumed>(costOf(request, ...rest), (units) => {
-      const isValid = isCost(units, names)
+      const isValid = isCost(units, uses)
       // A request that makes its own cost invalid must not be free.
       const call: DecideOptions = {
         cost: isValid ? units : 1,
@@ -158,22 +158,28 @@ async function waitForTurn<Res>(
   }
 }
 
-function checkCost(cost: Cost, names: readonly string[] | undefined): void {
-  if (isCost(cost, names)) return
-  const known = names === undefined ? 'policies' : names.join(', ')
+function checkCost(cost: Cost, uses: readonly PolicyUse[] | undefined): void {
+  if (isCost(cost, uses)) return
+  const known = uses === undefined ? 'policies' : uses.map(({ policy }) => policy.name).join(', ')
   const right = `give a whole number, 0 or more, costs by the names of ${known}, or a function`
   throw rangeError('WEIR_INVALID_OPTION', `cost is ${quote(cost)}; ${right}`)
 }
 
-/** @param names of the policies; undefined: they are chosen by each request */
-function isCost(cost: unknown, names: readonly string[] | undefined): cost is Cost {
+/** @param uses the policies; undefined: they are chosen by each request */
+function isCost(cost: unknown, uses: readonly PolicyUse[] | undefined): cost is Cost {
   if (typeof cost !== 'object') return isUnits(cost)
   if (cost === null || Array.isArray(cost)) return false
   const all = Object.entries(cost)
   return (
     all.length > 0 &&
-    all.every(([name, units]) => isUnits(units) && (names?.includes(name) ?? true))
+    all.every(([name, units]) => isUnits(units) && (uses === undefined || isFor(uses, name, units)))
   )
+}
+
+/** Whether one of the policies has this name, and may cost so much. */
+function isFor(uses: readonly PolicyUse[], name: string, units: number): boolean {
+  const use = uses.find(({ policy }) => policy.name === name)
+  return use !== undefined && (units <= 1 || use.policy.kernel?.traits.blocks !== true)
 }
 
 function isUnits(units: unknown): boolean {
@@ -243,8 +249,12 @@ function forRequest<Req, Rest extends unknown[], Value extends string | number>(
 
 /** What a limiter calls its policies. `limiter`: as the user named it. */
 export function policyNames(policies: PolicyInput, limiter: string | undefined): readonly string[] {
-  const owner = { limiter: limiter ?? 'default', isNamed: limiter !== undefined }
-  return usesOf(policies, owner).map(({ policy }) => policy.name)
+  return usesIn(policies, limiter).map(({ policy }) => policy.name)
+}
+
+/** The policies of a limiter, as it calls them. */
+function usesIn(policies: PolicyInput, limiter: string | undefined): readonly PolicyUse[] {
+  return usesOf(policies, { limiter: limiter ?? 'default', isNamed: limiter !== undefined })
 }
 
 const MAX_WINDOWS = 1_000

@@ -79,14 +79,18 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
 }
 
 /** The places of a target's policies, by slot, the smallest limits first: what is refused there
- *  costs nobody else. */
+ *  costs nobody else. Behind them those where an attempt that others refuse would do harm. */
 function partsOf({ policySet }: Target, slots: readonly number[]): readonly number[][] {
   const bySlot = [...new Set(slots)].map((slot) => {
     return slots.flatMap((each, i) => (each === slot ? i : []))
   })
   const smallest = (places: readonly number[]) =>
     Math.min(...places.map((i) => policySet.policies[i]?.limit ?? 0))
-  return bySlot.sort((one, other) => smallest(one) - smallest(other))
+  const turn = (places: readonly number[]) =>
+    places.some((i) => policySet.policies[i]?.kernel?.traits.isAskedLast) ? 1 : 0
+  return bySlot.sort((one, other) => {
+    return turn(one) - turn(other) || smallest(one) - smallest(other)
+  })
 }
 
 interface Part {

@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
-import { MadePolicyResult, MadeResult } from '../request.js'
+import { MadeBlockResult, MadePolicyResult, MadeResult } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 
 const MAX_AGE_US = 1_000_000
@@ -228,10 +228,10 @@ function later({ nowUs, untilUs, policies: before }: StoreResult, us: number): S
 
 /** Written out: a copy by `...` takes a third longer, and floods of refused requests come here. */
 function shorter(
-  { policy, cost, limit, remaining, retryAfterMs, resetAfterMs }: PolicyResult,
+  { policy, cost, limit, remaining, retryAfterMs, resetAfterMs, block }: PolicyResult,
   ms: number,
 ): PolicyResult {
-  return new MadePolicyResult(
+  const result = new MadePolicyResult(
     policy,
     cost,
     limit,
@@ -239,4 +239,6 @@ function shorter(
     retryAfterMs > ms ? retryAfterMs - ms : 0,
     resetAfterMs > ms ? resetAfterMs - ms : 0,
   )
+  // A request before this one began the block.
+  return block === undefined ? result : new MadeBlockResult(result, { ...block, hasBegun: false })
 }

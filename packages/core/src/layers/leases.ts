@@ -9,7 +9,7 @@
 // is as if it had been spent later; a lease is at most a quarter more than was spent of the one
 // before, so few go back.
 //
-// Buckets are not leased. What lies in one drains while units are held, and if others give back
+// Attempts of a lock-out are not leased, since each may begin a block. Nor are buckets. What lies in one drains while units are held, and if others give back
 // what is beneath them, the bucket would have been empty for a while when they are spent: more
 // would pass than its bound says.
 
@@ -258,7 +258,8 @@ function hasOneEnd(of: PolicyResult | undefined): boolean {
 function mostOf({ policies }: PolicySet, holdMs: number): number {
   let most = Number.POSITIVE_INFINITY
   for (const { limit, windowMs, kernel } of policies) {
-    if (kernel?.traits.drains || windowMs < 2 * holdMs) return 0
+    const isNever = kernel?.traits.drains || kernel?.traits.isAskedLast
+    if (isNever || windowMs < 2 * holdMs) return 0
     most = Math.min(most, Math.floor(limit * PART))
   }
   return most

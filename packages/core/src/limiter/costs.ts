@@ -1,8 +1,9 @@
 // Costs by the names of policies, and what a correction of a decision comes to.
 
 import { traitsOf } from '../algorithms/modes.js'
+import type { Policy } from '../algorithms/policy.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import { checkedCost, type PolicyUse } from '../policy-input.js'
+import { checkedCost, checkedCostOf, type PolicyUse } from '../policy-input.js'
 import type { Mode } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 import type { Resolved } from './policy-set.js'
@@ -30,16 +31,17 @@ export function checkedCosts(cost: Cost): Cost {
 
 /**
  * Units for each policy of the set: as named, as its own cost says, or 1. To give back by names:
- * none of one that is not named.
+ * none of one that is not named. A lock-out counts one attempt, whatever it costs.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
   const { policySet, ownCosts, uses } = resolved
   const policies = policySet?.policies ?? []
-  if (typeof cost === 'number') return policies.map((_, i) => ownCosts?.[i] ?? cost)
+  if (typeof cost === 'number')
+    return policies.map((policy, i) => ownCosts?.[i] ?? unitsFor(policy, cost))
   // None where a policy function has failed: its names are not known.
   if (uses.length > 0) mustBeKnown(cost, uses)
-  return policies.map(({ name }, i) => {
-    return named(cost, name) ?? (traitsOf(mode).givesOnly ? 0 : (ownCosts?.[i] ?? 1))
+  return policies.map((policy, i) => {
+    return named(cost, policy) ?? (traitsOf(mode).givesOnly ? 0 : (ownCosts?.[i] ?? 1))
   })
 }
 
@@ -49,7 +51,7 @@ export function refundedCosts({ costs, uses = [], target }: LimiterRequest, cost
   if (typeof cost === 'object') {
     mustBeKnown(cost, uses)
     return costs.map((charged, i) => {
-      const back = named(cost, policies[i]?.name as string) ?? 0
+      const back = named(cost, policies[i] as Policy) ?? 0
       if (back > charged) throw tooMuch(back, charged)
       return back
     })
@@ -57,7 +59,8 @@ export function refundedCosts({ costs, uses = [], target }: LimiterRequest, cost
   // One with a cost of its own may have been charged less than others.
   const most = Math.max(...costs)
   if (cost > most) throw tooMuch(cost, most)
-  return costs.map((each) => Math.min(each, cost))
+  // An attempt of which a part is given back was made all the same.
+  return costs.map((each, i) => (cost < most ? partFor(policies[i] as Policy, each, cost) : each))
 }
 
 /**
@@ -69,15 +72,26 @@ export function settledCosts({ costs, uses = [], target }: LimiterRequest, actua
   const { policies } = target.policySet
   if (typeof actual === 'object') mustBeKnown(actual, uses)
   return costs.map((charged, i) => {
-    const name = policies[i]?.name as string
-    const hasOwn = uses.some(({ policy, cost }) => policy.name === name && cost !== undefined)
-    const otherwise = typeof actual === 'object' || hasOwn ? charged : actual
-    return (named(actual, name) ?? otherwise) - charged
+    const own = policies[i] as Policy
+    const hasOwn = uses.some(({ policy, cost }) => policy.name === own.name && cost !== undefined)
+    const otherwise = typeof actual === 'object' || hasOwn ? charged : unitsFor(own, actual)
+    return (named(actual, own) ?? otherwise) - charged
   })
 }
 
-function named(cost: Cost, name: string): number | undefined {
-  return typeof cost === 'object' && Object.hasOwn(cost, name) ? cost[name] : undefined
+function named(cost: Cost, policy: Policy): number | undefined {
+  const { name } = policy
+  if (typeof cost !== 'object' || !Object.hasOwn(cost, name)) return undefined
+  return checkedCostOf(policy, cost[name] as number)
+}
+
+/** What a cost of all policies is for this one. */
+function unitsFor({ kernel }: Policy, cost: number): number {
+  return kernel?.traits.blocks ? Math.min(cost, 1) : cost
+}
+
+function partFor({ kernel }: Policy, charged: number, back: number): number {
+  return kernel?.traits.blocks ? 0 : Math.min(charged, back)
 }
 
 function mustBeKnown(cost: object, uses: readonly PolicyUse[]): void {

@@ -47,9 +47,13 @@ export const REASONS = [
   'cost-exceeds-limit',
   'store-unavailable',
   'policy-failed',
+  'blocked',
 ] as const
 type DenialReason = (typeof REASONS)[number]
-const CELLS: number = DENIALS + REASONS.length
+/** From here on blocks begun, by level; those of the last one and above together. */
+export const BLOCKS: number = DENIALS + REASONS.length
+export const LEVELS = 8
+const CELLS: number = BLOCKS + LEVELS
 
 /** What is counted of a class. */
 const CLASS_ALLOWED = 0
@@ -61,6 +65,8 @@ export const CLASS_OUTCOMES = ['allowed', 'denied', 'error'] as const
 interface SetCounters extends Pick<LimiterCounters, 'decisions' | 'classes'> {
   /** Of each policy of the set, in its order. */
   readonly policies: readonly Float64Array[]
+  /** One of them may begin a block. */
+  readonly hasBlocks: boolean
 }
 
 /** What is counted of one policy of a limiter. */
@@ -124,7 +130,8 @@ export class LimiterCounters {
   /** The counters of a policy set, for which they are asked once. */
   ofSet(policies: readonly Policy[]): SetCounters {
     const cells = policies.map((policy) => this.#ofPolicy(policy))
-    return { decisions: this.decisions, policies: cells, classes: this.classes }
+    const hasBlocks = policies.some(({ kernel }) => kernel?.traits.blocks)
+    return { decisions: this.decisions, policies: cells, classes: this.classes, hasBlocks }
   }
 
   /** No store was asked. */
@@ -179,6 +186,7 @@ export function countDecision(
   const { mode, target, costs, priority } = request
   const { counters } = target.policySet as CountedSet
   if (counters === undefined) return
+  if (counters.hasBlocks && mode !== 'peek') countBlocks(counters, result)
   if (mode !== 'consume') {
     const { takes, gives } = traitsOf(mode)
     if (takes) addAll(counters.policies, PENALTY, costs)
@@ -200,6 +208,14 @@ export function countDecision(
   }
   if (priority !== undefined)
     countOfClass(counters, priority, isAllowed ? CLASS_ALLOWED : CLASS_DENIED)
+}
+
+/** Counts the blocks that a request has begun. */
+function countBlocks({ policies }: SetCounters, result: StoreResult): void {
+  result.policies.forEach(({ block }, i) => {
+    if (!block?.hasBegun) return
+    add(policies[i] as Float64Array, BLOCKS + Math.min(block.level, LEVELS) - 1, 1)
+  })
 }
 
 /** The place in ROWS of what a store allows; a denial is counted three places further. */
@@ -233,8 +249,13 @@ export function countFailure({ target, priority }: CountedRequest): void {
 }
 
 /** Counts by how many units the charge of a decision grew, or below 0 shrank. */
-export function countCorrection({ target }: StoreRequest, costs: readonly number[]): void {
+export function countCorrection(
+  { target }: StoreRequest,
+  costs: readonly number[],
+  result: StoreResult,
+): void {
   const { counters } = target.policySet as CountedSet
+  if (counters?.hasBlocks) countBlocks(counters, result)
   counters?.policies.forEach((cells, i) => {
     const units = costs[i] as number
     add(cells, units > 0 ? TAKEN : REFUNDED, Math.abs(units))

@@ -3,12 +3,13 @@
 import { MAX_UNITS } from '../algorithms/algorithm.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { durationMs } from '../base/duration.js'
-import { withPage } from '../base/errors.js'
+import { typeError, withPage } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
-import type { Mode, StoreResult } from '../store.js'
+import { countsAttempts } from '../request.js'
+import type { Mode, PolicySet, StoreResult } from '../store.js'
 import { type Cost, checkedCosts, checkUnits, costsOf } from './costs.js'
 import { countFailure, SWITCHED_OFF, UNLIMITED } from './counters.js'
 import {
@@ -91,6 +92,7 @@ export async function decideUpTo(
     const decision = observed(limiter, 'consume', withoutStore(limiter, resolved, key))
     return { ...decision, granted: decision.allowed ? n : 0 }
   }
+  mustCountUnits(limiter, policySet)
   const plain = new MadeRequest('consume', key, costsOfOne, resolved, policySet)
   const one = limiter.priorities.request(plain, priority)
   const asked = promiseOf(limiter.layer, { ...one, count: n, atLeast })
@@ -101,6 +103,13 @@ export async function decideUpTo(
   const { granted } = result
   const decision = decisionOfUnits(one, granted > 0 ? granted : atLeast, result)
   return { ...observed(limiter, 'consume', decision), granted }
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY where a policy counts attempts: of these there is one */
+function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
+  if (!countsAttempts({ policySet })) return
+  const what = `consumeUpTo() of limiter "${name}" takes units, and a lock-out counts attempts`
+  throw typeError('WEIR_INVALID_POLICY', `${what}; use consume()`)
 }
 
 /** The decision about units that one request stood for: it costs that many times as much. */

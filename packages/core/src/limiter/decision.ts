@@ -58,9 +58,15 @@ export interface Denied extends DecisionBase {
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
    *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
    *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
+   *  - `blocked`: by a lock-out, whose block ends after `retryAfterMs`
    *
    *  Later versions may have more: take one that you do not know for `limit`. */
-  readonly reason: 'limit' | 'cost-exceeds-limit' | 'store-unavailable' | 'policy-failed'
+  readonly reason:
+    | 'limit'
+    | 'cost-exceeds-limit'
+    | 'store-unavailable'
+    | 'policy-failed'
+    | 'blocked'
   /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
   readonly retryAfterMs: number
 }
@@ -182,9 +188,9 @@ export function madeOf(
     return new AllowedDecision(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
     return new DeniedDecision(name, binding, key, result, 'store-unavailable', unavailableMs)
-  const { retryAfterMs } = binding
+  const { retryAfterMs, block } = binding
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
-  const reason = isNever ? 'cost-exceeds-limit' : 'limit'
+  const reason = isNever ? 'cost-exceeds-limit' : block?.isBlocked ? 'blocked' : 'limit'
   return new DeniedDecision(name, binding, key, result, reason, retryAfterMs)
 }
 

@@ -1,8 +1,10 @@
+import type { Duration } from '../base/duration.js'
 import { checkedOptions, ofType } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { promiseOf, resetOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
 import type { ConsumeRequest, Store } from '../store.js'
+import { blockKey, unblockKey } from './blocks.js'
 import type { Cost } from './costs.js'
 import { countersOf } from './counters.js'
 import { closedError, decide, decideInTurn, decideUpTo } from './decide.js'
@@ -184,6 +186,32 @@ export class RateLimiter {
     const { policiesFor, layer } = this.#parts
     const target = countersOfKey(await policiesFor('reset', text, options?.policy), text)
     if (target !== undefined) await promiseOf(layer, resetOf(target))
+  }
+
+  /**
+   * Blocks a key by hand, under the lock-outs among the policies: nothing passes until the block
+   * ends, and no refund lifts it. A block that lasts longer stays; levels stay as they are. These
+   * are the lock-outs that have no policy key, and those whose policy key it is, which a policy of
+   * the call names.
+   *
+   * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
+   * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
+   * store is away: the block then holds in this process until it is back.
+   * @example await limiter.block('u42', '1h')
+   * @example await limiter.block('u42', '1h', { policy: [{ policy: byAccount, key: 'u42' }] })
+   */
+  block(key: Key, duration: Duration, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    return blockKey(this.#parts, key, duration, options)
+  }
+
+  /**
+   * Ends the blocks of a key, by hand or not, under the same lock-outs as `block`. Their levels
+   * stay; `reset` forgets these as well. Other processes that remember a denial see it within a
+   * second. Rejects as `block` does.
+   * @example await limiter.unblock('u42')
+   */
+  unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    return unblockKey(this.#parts, key, options)
   }
 
   /** Like an async method, without a second promise where there is one already. */

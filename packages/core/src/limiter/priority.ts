@@ -20,7 +20,11 @@ export class Priorities {
     const reserves = new Map([[CRITICAL, 0], ...Object.entries(reserve)])
     this.#reserves = reserves
     this.#keepsOf = memoized(({ policies }) => {
-      const keepOf = (fraction: number) => policies.map(({ limit }) => unitsOf(fraction, limit))
+      // A lock-out leaves nothing to others: its attempts are those of a key, whatever the class.
+      const keepOf = (fraction: number) =>
+        policies.map(({ limit, kernel }) => {
+          return kernel?.traits.blocks ? 0 : unitsOf(fraction, limit)
+        })
       return new Map([...reserves].map(([name, fraction]) => [name, keepOf(fraction)]))
     })
   }

@@ -32,10 +32,12 @@ export async function refundDecision(
   const { request, result } = charge
   const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
   charge.spent = true
-  await promiseOf(limiter.layer, correctionOf('refund', request.target, costs, result))
+  const correction = correctionOf('refund', request.target, costs, result)
+  const refunded = await promiseOf(limiter.layer, correction)
   countCorrection(
     request,
     costs.map((each) => -each),
+    refunded,
   )
 }
 
@@ -55,7 +57,7 @@ export async function settleDecision(
   if (costs.every((each) => each === 0)) return
   const correction = correctionOf('settle', request.target, costs, result)
   const settled = await promiseOf(limiter.layer, correction)
-  countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs)
+  countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs, settled)
 }
 
 /** While the store is away, nothing is given back. */

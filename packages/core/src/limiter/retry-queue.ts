@@ -5,6 +5,7 @@
 
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
+import { countsAttempts } from '../request.js'
 import type { StoreResult } from '../store.js'
 import {
   Alarm,
@@ -84,10 +85,12 @@ export class RetryQueue implements Queue {
     if (this.size === 0 && !this.#isAsking) this.#ended()
   }
 
-  /** How many waiters at the front have the same costs. */
+  /** How many waiters at the front have the same costs. Attempts are asked for one by one, as each
+   *  may begin a block. */
   #alike(first: Waiter): number {
+    const most = countsAttempts(first.request.target) ? 1 : MAX_TOGETHER
     let count = 0
-    while (count < MAX_TOGETHER && isAlike(this.#waiters[count], first)) count += 1
+    while (count < most && isAlike(this.#waiters[count], first)) count += 1
     return count
   }
 
@@ -107,7 +110,8 @@ export class RetryQueue implements Queue {
   /** Keeps the waiters that were not granted, or denies them. */
   #wait(asked: Waiter, result: StoreResult): void {
     const waitMs = waitMsOf(result)
-    if (result.unavailableMs !== undefined || waitMs === Number.POSITIVE_INFINITY) {
+    const isVain = waitMs === Number.POSITIVE_INFINITY || isBlocked(result)
+    if (result.unavailableMs !== undefined || isVain) {
       const refused = this.#waiters.splice(0, this.#alike(asked))
       for (const waiter of refused) waiter.decided({ ...result, granted: 0 })
       return
@@ -148,6 +152,11 @@ function canWait({ untilMs }: Waiter, atMs: number): boolean {
 function isAlike(one: Waiter | undefined, other: Waiter): boolean {
   const costs = one?.request.costs
   return costs?.every((cost, i) => cost === other.request.costs[i]) === true
+}
+
+/** Nobody waits for the end of a block. */
+function isBlocked({ policies }: StoreResult): boolean {
+  return policies.some(({ block, remaining, cost }) => block?.isBlocked && remaining < cost)
 }
 
 /** Ms until the next waiter may pass. */

@@ -3,9 +3,11 @@
 import type { HistogramStats } from '../base/histogram.js'
 import {
   type AdaptiveState,
+  BLOCKS,
   CLASS_OUTCOMES,
   DENIALS,
   DENIED_UNITS,
+  LEVELS,
   NEAR_LIMIT,
   OTHERS,
   PENALTY,
@@ -105,6 +107,9 @@ export interface PolicyStats {
   readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
+  /** Of a lock-out: the blocks that decisions, penalties and settlements began, by level; those of
+   *  the eighth and above are one. Of other policies none. */
+  readonly blocks: readonly number[]
   /** Units: charged, refunded, charged as a penalty, and asked for where it denied. What refunds
    *  ask for counts as refunded, also where there was less to give back. */
   readonly units: {
@@ -162,6 +167,7 @@ function policyStats(
     windowMs: isOne ? policy.windowMs : undefined,
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),
+    blocks: policy.kernel?.traits.blocks ? [...cells.subarray(BLOCKS, BLOCKS + LEVELS)] : [],
     units: {
       taken: at(TAKEN),
       refunded: at(REFUNDED),

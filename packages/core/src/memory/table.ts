@@ -1,7 +1,13 @@
 // The counters of one policy in memory: a bounded number of states, and who makes room when it is
 // reached.
 
-import type { Cells, Kernel, PolicyNumbers, Scratch } from '../algorithms/algorithm.js'
+import {
+  type Cells,
+  type Kernel,
+  lifeUsOf,
+  type PolicyNumbers,
+  type Scratch,
+} from '../algorithms/algorithm.js'
 import { FORGOTTEN_MS, type Marks, type Table } from '../algorithms/driver.js'
 import { endMsOf, States, untilAt } from './states.js'
 
@@ -166,7 +172,7 @@ export class MemoryTable implements Table {
     for (const { scratch } of this.#probes) {
       this.#kernel.read(scratch, this.#cellsOf(), this.states.offset, nowUs)
       const left = Math.max(0, scratch.limit - this.#kernel.used(scratch))
-      if (left < least && this.#kernel.resetAfterUs(scratch) > 0) least = left
+      if (left < least && lifeUsOf(this.#kernel, scratch) > 0) least = left
     }
     return least
   }

@@ -6,6 +6,8 @@ import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
 import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
+import { lockout as lockoutKernel } from '../algorithms/lockout/kernel.js'
+import { lockout } from '../algorithms/lockout/lockout.js'
 import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter as slidingCounterKernel } from '../algorithms/sliding-counter/kernel.js'
 import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
@@ -28,11 +30,19 @@ export interface PolicyFactory {
   readonly of: (limit: number, window: Duration, name?: string) => Policy
 }
 
+/** Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
+ *  - `a`: the refusal that begins a block writes
+ *  - `d`: after its reset a key has its level still
+ *  - `k`: attempts under several limits may begin fewer blocks than under the most generous alone */
+export type Letter = 'a' | 'd' | 'k'
+
 export interface PolicyExample {
   readonly label: string
   readonly limit: number
   /** The policy with a limit, on a time scale that is so many times the usual one. */
   readonly make: (limit: number, times?: number) => Policy
+  /** What it does not keep. Default: it keeps all. */
+  readonly exempt?: readonly Letter[] | undefined
 }
 
 /** A bucket of capacity 0 has a rate all the same. */
@@ -162,12 +172,43 @@ const counters: AlgorithmEntry = {
   ],
 }
 
+const lockouts: AlgorithmEntry = {
+  kernel: lockoutKernel,
+  factories: {
+    lockout: {
+      create: lockout,
+      of: (limit, window, name) =>
+        lockout({ name, limit, window, block: [window], forget: window }),
+    },
+  },
+  examples: [
+    {
+      label: 'lock-out',
+      limit: 7,
+      make: (limit, times = 1) => lockoutOf(limit, times, 'limit'),
+      exempt: ['d', 'k'],
+    },
+    {
+      label: 'lock-out by the excess',
+      limit: 7,
+      make: (limit, times = 1) => lockoutOf(limit, times, 'excess'),
+      exempt: ['a', 'd', 'k'],
+    },
+  ],
+}
+
+function lockoutOf(limit: number, times: number, starts: 'limit' | 'excess'): Policy {
+  const block = [1_000, 7_000, 30_000] as const
+  return lockout({ name: 'lockout', limit, window: times * 10_000, block, forget: '1m', starts })
+}
+
 /** By the names of their folders. */
 export const algorithms: Readonly<Record<string, AlgorithmEntry>> = {
   bucket,
   'fixed-window': windows,
   'sliding-log': logs,
   'sliding-counter': counters,
+  lockout: lockouts,
 }
 
 const entries: readonly AlgorithmEntry[] = Object.values(algorithms)

@@ -12,6 +12,7 @@ import { RateLimiter } from '../limiter/limiter.js'
 import type { Mode, Store } from '../store.js'
 import { policyExamples, policyFactories } from './algorithms.js'
 import type { Bench, Case } from './cases/bench.js'
+import { BLOCKS } from './cases/blocks.js'
 import { CORRECTIONS } from './cases/corrections.js'
 import { KEYS } from './cases/keys.js'
 import { LIMITS } from './cases/limits.js'
@@ -21,6 +22,7 @@ import { TURNS } from './cases/turns.js'
 import { type FakeClock, fakeClock } from './clock.js'
 import { parseTrace, replaySteps, sectionsOf } from './trace.js'
 import { traces } from './traces.generated.js'
+import { inUnits } from './units.js'
 
 export interface ConformanceCase {
   readonly name: string
@@ -67,6 +69,7 @@ export function storeConformance(
         run,
         examples,
         limiter: (policy) => new RateLimiter({ name: run, store, policy, shared: true }),
+        subject: (policy) => inUnits(store, run, policy),
         policy: of,
       })
     } finally {
@@ -77,8 +80,10 @@ export function storeConformance(
   const casesOf = (cases: readonly Case[]) =>
     cases.filter(isAsked).map(({ name, run }) => ({ name, run: () => inStore(run) }))
 
-  const perPolicy = examples.flatMap(({ label, limit, make }) => {
-    return [...LIMITS, ...CORRECTIONS].filter(isAsked).map(({ name, run }) => ({
+  const perPolicy = examples.flatMap(({ label, limit, make, exempt = [] }) => {
+    const cases = [...LIMITS, ...CORRECTIONS].filter(isAsked)
+    const held = cases.filter(({ letter }) => letter === undefined || !exempt.includes(letter))
+    return held.map(({ name, run }) => ({
       name: `${label}: ${name}`,
       run: () => inStore((bench) => run(bench, make(limit), make)),
     }))
@@ -91,6 +96,7 @@ export function storeConformance(
     const run = () => inStore(({ store, clock, run: of }) => replaySteps(steps, store, clock, of))
     return steps.length === 0 ? [] : [{ name: `trace ${name}`, run }]
   })
+  const blocks = BLOCKS.filter(({ algorithm }) => algorithms.includes(algorithm))
   const turns = TURNS.filter(({ algorithm }) => algorithms.includes(algorithm)).map(
     ({ run, ...rest }) => {
       const runIf = async (bench: Bench) => {
@@ -104,7 +110,11 @@ export function storeConformance(
       store.settings ? check(store.settings, of, clock) : Promise.resolve()
     return { name, modes: [], run }
   })
-  return [...perPolicy, ...perTrace, ...casesOf([...REQUESTS, ...KEYS, ...turns, ...settings])]
+  return [
+    ...perPolicy,
+    ...perTrace,
+    ...casesOf([...REQUESTS, ...KEYS, ...blocks, ...turns, ...settings]),
+  ]
 }
 
 const factories = Object.values(policyFactories).map(({ of }) => {

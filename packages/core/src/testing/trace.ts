@@ -141,6 +141,7 @@ function policyFrom([factory, ...options]: string[]): Policy {
   const entries = options.map((option) => {
     const [name, value] = option.split('=') as [string, string]
     if (value === 'true' || value === 'false') return [name, value === 'true']
+    if (name === 'block') return [name, value.split(',')]
     return [name, /^[\d.]+$/.test(value) ? Number(value) : value]
   })
   return create({ name: 'trace', ...Object.fromEntries(entries) } as never)

@@ -4,6 +4,7 @@ import type { Policy } from '../algorithms/policy.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type { FakeClock } from './clock.js'
+import type { Subject } from './units.js'
 
 /**
  * Walks `steps` steps. (a) a denial changes nothing, (b) waits are exact, (c) a peek tells what a
@@ -11,7 +12,7 @@ import type { FakeClock } from './clock.js'
  * be taken, (h) an earlier now leaves no more, (j) what can never pass is denied for ever.
  */
 export async function walk(
-  limiter: RateLimiter,
+  limiter: Subject,
   clock: FakeClock,
   policy: Policy,
   key: string,
@@ -106,7 +107,7 @@ export async function mixedWalk(
 
 /** (f) */
 async function mustHaveLeft(
-  limiter: RateLimiter,
+  limiter: Subject,
   key: string,
   { remaining }: Decision,
   limit: number,
@@ -126,7 +127,7 @@ async function mustHaveLeft(
 
 /** (b) */
 async function mustWaitExactly(
-  limiter: RateLimiter,
+  limiter: Subject,
   clock: FakeClock,
   key: string,
   cost: number,
@@ -141,13 +142,14 @@ async function mustWaitExactly(
 
 /** (d) */
 async function mustBeFreshAfterReset(
-  limiter: RateLimiter,
+  limiter: Subject,
   clock: FakeClock,
   key: string,
   limit: number,
   where: string,
 ): Promise<void> {
-  const { resetAfterMs } = await limiter.peek(key)
+  // Of cost 0: a refusal may begin a block, and a peek says what it would.
+  const { resetAfterMs } = await limiter.peek(key, { cost: 0 })
   clock.advance(resetAfterMs)
   const fresh = await limiter.peek(key, { cost: 0 })
   must(
@@ -158,7 +160,7 @@ async function mustBeFreshAfterReset(
 
 /** (h) */
 async function mustNotGainFromThePast(
-  limiter: RateLimiter,
+  limiter: Subject,
   clock: FakeClock,
   key: string,
   stepMs: number,

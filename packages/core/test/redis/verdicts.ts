@@ -1,6 +1,7 @@
 // A call of the driver and all that it says, as values: what the store itself reads one group at a
 // time.
 
+import { resetUsOf } from '../../src/algorithms/block-code.js'
 import type { Reading } from '../../src/algorithms/driver.js'
 import type { Mode } from '../../src/algorithms/modes.js'
 import { StoreError } from '../../src/base/errors.js'
@@ -68,8 +69,13 @@ export async function verdictsOf(
 }
 
 function readingsOf({ nowUs, untilUs, policies }: StoreResult): Reading[] {
-  return policies.map(({ remaining, retryAfterMs }, i) => {
+  return policies.map(({ remaining, retryAfterMs, block }, i) => {
     const waitMs = retryAfterMs === Number.POSITIVE_INFINITY ? -1 : retryAfterMs
-    return { left: remaining, waitMs, resetUs: (untilUs[i] as number) - nowUs }
+    const resetUs = (untilUs[i] as number) - nowUs
+    if (block === undefined) return { left: remaining, waitMs, resetUs }
+    // As the kernel says it.
+    const { level, isBlocked, hasBegun } = block
+    const toldUs = resetUsOf(resetUs / 1_000, level, isBlocked, hasBegun)
+    return { left: remaining, waitMs, resetUs: toldUs }
   })
 }

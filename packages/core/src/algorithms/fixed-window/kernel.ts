@@ -22,7 +22,7 @@ function prepare([limit, spanMs, aligned]: Numbers) {
 export const fixedWindow: Kernel = {
   id: 'fixed1',
   lua: fixedWindowLua,
-  traits: { drains: false, hasOneEnd: true },
+  traits: { drains: false, hasOneEnd: true, isAskedLast: false, blocks: false },
   width: 2,
   prepare,
 

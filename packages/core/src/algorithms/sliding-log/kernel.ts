@@ -54,7 +54,7 @@ function prepare([limit, spanMs, quantumMs]: Numbers) {
 export const slidingLog: Kernel = {
   id: 'log1',
   lua: slidingLogLua,
-  traits: { drains: false, hasOneEnd: false },
+  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false },
   width: 0,
   prepare,
 

@@ -59,8 +59,10 @@ export function denial<Req, Rest extends unknown[]>(
   if (decision.reason === 'store-unavailable' || decision.reason === 'policy-failed')
     return { ...problem(unavailable, decision), ...wait }
   const { status = 429, body, mediaType } = options
-  if (body === undefined)
-    return { ...problem(quotaExceeded(status, waitMs, violated), decision), ...wait }
+  if (body === undefined) {
+    const kind = decision.reason === 'blocked' ? ABUSE : QUOTA
+    return { ...problem(exceeded(kind, status, waitMs, violated), decision), ...wait }
+  }
   const content = typeof body === 'function' ? body(decision, request, ...rest) : body
   return whenKnown(content, (known) => ({
     ...written(known, mediaType),
@@ -96,11 +98,26 @@ function problem(content: Problem, decision?: Decision): Refusal {
   return { status: content.status, mediaType, content, body: JSON.stringify(content), decision }
 }
 
-function quotaExceeded(status: number, waitMs: number, violated: readonly string[]): Problem {
+const QUOTA: Pick<Problem, 'type' | 'title'> = {
+  type: `${PROBLEM_TYPES}quota-exceeded`,
+  title: 'Request cannot be satisfied as assigned quota has been exceeded',
+}
+
+/** For a block, which is meant for who guesses. */
+const ABUSE: Pick<Problem, 'type' | 'title'> = {
+  type: `${PROBLEM_TYPES}abnormal-usage-detected`,
+  title: 'Request not satisfied due to detection of abnormal request pattern',
+}
+
+function exceeded(
+  kind: Pick<Problem, 'type' | 'title'>,
+  status: number,
+  waitMs: number,
+  violated: readonly string[],
+): Problem {
   const wait = retryAfterSeconds(waitMs)
   return {
-    type: `${PROBLEM_TYPES}quota-exceeded`,
-    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    ...kind,
     status,
     detail: wait === undefined ? NEVER : `Try again in ${wait} second${wait === 1 ? '' : 's'}.`,
     ...(violated.length > 0 && { 'violated-policies': violated }),

@@ -3,6 +3,7 @@
 // local quota), starting from what was last seen of a key; or by a policy for outages, which begins
 // with nothing.
 
+import { seenUnits } from '../../algorithms/block-code.js'
 import { traitsOf } from '../../algorithms/modes.js'
 import { type Policy, policyAt } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
@@ -23,6 +24,7 @@ import {
   type QuotaOptions,
   quotasBy,
 } from './quota.js'
+import { lockoutSeen } from './restoring.js'
 import { type StoreTime, storeTimeIn } from './store-time.js'
 
 export interface FallbackOptions extends QuotaOptions {
@@ -101,6 +103,11 @@ export class Fallback {
     if (ceiling !== undefined) this.#inMemory(request, ceiling, undefined)
   }
 
+  /** Ends here the blocks that the store has ended. */
+  unblock(request: LayerRequest): void {
+    this.#inMemory(request, this.#quotaOf(request.target.policySet), undefined)
+  }
+
   forget(target: Target): void {
     this.ledger.forgetAll(target)
     this.#store.reset(localTarget(target, this.#quotaOf(target.policySet)))
@@ -128,6 +135,9 @@ export class Fallback {
    */
   #carryOver(target: Target, local: LocalPart, seen: Seen): void {
     const nowUs = this.ledger.nowUs()
+    const untilUs = local.places.map((place) => seen.untilUs[place] as number)
+    /** Of lock-outs, to be restored: what is told of them is more than units. */
+    const lockouts = local.places.map(() => 0)
     const used = local.places.map((place, i) => {
       const admitted = this.ledger.of(target, place)
       if (seen.nowUs <= (admitted?.seen?.seenUs ?? Number.NEGATIVE_INFINITY)) return 0
@@ -136,18 +146,27 @@ export class Fallback {
       const part = local.policySet.policies[i]?.limit as number
       const policy = target.policySet.policies[place] as Policy
       const left = partOf(leftOf(policy, place, seen, nowUs), local.of)
+      if (policy.kernel?.traits.blocks) {
+        const state = lockoutSeen(policy, place, seen)
+        untilUs[i] = state.untilUs
+        lockouts[i] = seenUnits(Math.max(0, part - left), state)
+        return 0
+      }
       // What was admitted here and is not counted yet comes on top of what the store has counted.
       return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
-    if (used.every((units) => units === 0)) return
     const counted = { target: localTarget(target, local), count: 1 }
+    if (lockouts.some((units) => units > 0)) {
+      const restore = { ...counted, mode: 'restore', costs: lockouts, untilUs } as const
+      this.#store.decide({ ...restore, seenUs: seen.nowUs })
+    }
+    if (used.every((units) => units === 0)) return
     const { policies } = this.#store.decide({ ...counted, mode: 'peek', costs: used })
     // So that no more is left than this process's part of what was; what is counted here already,
     // such as from an earlier outage, is a part of what was used.
     const missing = policies.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )
-    const untilUs = local.places.map((place) => seen.untilUs[place] as number)
     this.#store.decide({ ...counted, mode: 'reconcile', costs: missing, untilUs })
   }
 }

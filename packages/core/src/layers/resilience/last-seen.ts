@@ -13,6 +13,7 @@ import { idOf } from '../../base/key-text.js'
 import type { LayerRequest } from '../../layer.js'
 import { States } from '../../memory/states.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
+import type { SeenBlocksOf } from './seen-blocks.js'
 
 type Mode = LayerRequest['mode']
 
@@ -28,57 +29,8 @@ export interface Seen {
   readonly nowUs: number
   readonly remaining: readonly number[]
   readonly untilUs: readonly number[]
-}
-
-/** Of targets with any number of policies. */
-export class SeenTargets {
-  readonly #tableOf: (policySet: PolicySet) => LastSeen
-
-  /** @param maxKeys the most targets that are remembered, for each number of policies */
-  constructor(maxKeys: number) {
-    const tables: LastSeen[] = []
-    this.#tableOf = memoized(({ policies: { length } }) => {
-      tables[length] ??= new LastSeen(length, maxKeys)
-      return tables[length]
-    })
-  }
-
-  of(target: Target): Seen | undefined {
-    return this.#tableOf(target.policySet).get(target)
-  }
-
-  /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
-   *  since. */
-  noted(request: LayerRequest, result: StoreResult): Seen | undefined {
-    const { mode, target, costs } = request
-    // What takes nothing shows nothing new, and must not hide that a key was lost.
-    let units = 0
-    for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
-    if (!traitsOf(mode).changes || units === 0) return undefined
-    const whole = request.keep === undefined ? result : wholeOf(request, result)
-    return this.#tableOf(target.policySet).note(target, whole, mode)
-  }
-
-  forget(target: Target): void {
-    this.#tableOf(target.policySet).forget(target)
-  }
-}
-
-/**
- * What remains to everybody: with what must remain and, where nothing is left to the request, at
- * the most that. Of a bucket the end tells more.
- */
-function wholeOf({ keep = [], costs }: LayerRequest, result: StoreResult): StoreResult {
-  const policies = result.policies.map((each, i) => {
-    const { policy, limit } = each
-    const most = each.remaining + (costs[i] === 0 ? 0 : (keep[i] as number))
-    if (each.remaining > 0 || !policy.kernel?.traits.drains) return { ...each, remaining: most }
-    // The end was rounded up to whole us.
-    const usedMs = ((result.untilUs[i] as number) - result.nowUs - 1) / 1_000
-    const left = Math.max(0, limit - Math.ceil(usedMs / policy.unitMs))
-    return { ...each, remaining: Math.min(most, left) }
-  })
-  return { ...result, policies }
+  /** Of lock-outs the last blocks, as far as their levels still matter. */
+  readonly blocks?: SeenBlocksOf | undefined
 }
 
 /** Of targets with this number of policies. */
@@ -268,14 +220,6 @@ const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, gr
   const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back
-}
-
-/** Restores what was last seen of a target. */
-export function restoring(target: Target, { remaining, untilUs, nowUs }: Seen): LayerRequest {
-  const costs = target.policySet.policies.map(({ limit }, i) =>
-    Math.max(0, limit - (remaining[i] as number)),
-  )
-  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
 /** Equal sets have the same text, whenever they were made. */

@@ -2,14 +2,14 @@
 // request that reads a counter finds what is missing there, whichever key or limit it comes by.
 
 import { traitsOf } from '../../algorithms/modes.js'
-import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
-import { shortName } from '../../base/key-hash.js'
 import type { LayerRequest } from '../../layer.js'
-import { countedKey, counterId, partOfTarget } from '../../request.js'
-import type { PolicySet, StoreResult, Target } from '../../store.js'
+import { partOfTarget } from '../../request.js'
+import type { StoreResult, Target } from '../../store.js'
 import { Admitted, isOver, ROUNDING } from './admitted.js'
-import { restoring, type Seen } from './last-seen.js'
+import { counterIds } from './counter-ids.js'
+import type { Seen } from './last-seen.js'
+import { restoring } from './restoring.js'
 
 /** How many entries of a full table are looked at where one must make room. */
 const LOOKS = 8
@@ -18,10 +18,7 @@ const PART = 2_000
 
 export class Ledger {
   readonly #admitted: Map<string, Admitted> = new Map()
-  /** Of each policy of a set, what its counters have in common. */
-  readonly #headsOf: (policySet: PolicySet) => readonly string[] = memoized((policySet) =>
-    policySet.policies.map((policy) => `${counterId(policySet, policy)}:`),
-  )
+  readonly #idOf: (target: Target, place: number) => string = counterIds()
   /** The store's time as this process knows it. */
   readonly #clock: Clock
   readonly #maxKeys: number
@@ -72,7 +69,7 @@ export class Ledger {
   saw(admitted: Admitted, target: Target, place: number, seen: Seen): void {
     const remaining = [seen.remaining[place] as number]
     const untilUs = [seen.untilUs[place] as number]
-    const own = { nowUs: seen.nowUs, remaining, untilUs }
+    const own = { nowUs: seen.nowUs, remaining, untilUs, blocks: [seen.blocks?.[place]] }
     admitted.seen = restoring(partOfTarget(target, [place]), own)
   }
 
@@ -82,8 +79,8 @@ export class Ledger {
     places: readonly number[],
     { granted, untilUs }: StoreResult,
   ): void {
-    const { changes, givesOnly } = traitsOf(mode)
-    if (granted === 0 || !changes) return
+    const { takes, givesOnly } = traitsOf(mode)
+    if (granted === 0 || !(takes || givesOnly)) return
     const sign = givesOnly ? -1 : 1
     for (const place of places) {
       const admitted = this.#admitted.get(this.#idOf(target, place))
@@ -173,10 +170,6 @@ export class Ledger {
 
   clear(): void {
     this.#admitted.clear()
-  }
-
-  #idOf(target: Target, place: number): string {
-    return this.#headsOf(target.policySet)[place] + shortName(countedKey(target, place))
   }
 
   /**

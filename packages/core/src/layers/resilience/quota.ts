@@ -89,10 +89,11 @@ function localPart(
 
 /** Until when units that are taken now may count, whatever was taken before. */
 export function latestUs({ kernel, numbers, limit }: Policy, nowUs: number): number {
-  const { prepare, read, take, resetAfterUs } = kernel as Kernel
+  const { prepare, read, take, resetAfterUs, traits } = kernel as Kernel
   const scratch = prepare(numbers)
   read(scratch, undefined, 0, nowUs)
-  take(scratch, Math.max(1, limit))
+  // A block would end before the window that attempts are counted in.
+  take(scratch, traits.blocks ? 1 : Math.max(1, limit))
   return nowUs + resetAfterUs(scratch)
 }
 

@@ -1,9 +1,8 @@
 // The layer that decides in time, whatever the store does: a deadline for each request, a circuit
 // breaker for each node, and a decision without the store where it cannot make one. It remembers
 // what it last saw of each target, so that an outage gives nobody a new budget, and what the store
-// has lost is restored: the first result that shows a loss is followed by one `restore`. Results
-// already given stand, so what was in flight then may pass beyond the limit. What is decided
-// without the store is in fallback.ts; how a node comes back in recovery.ts.
+// has lost is restored (losses.ts). What is decided without the store is in fallback.ts; how a node
+// comes back in recovery.ts.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { storeClosed } from '../../base/errors.js'
@@ -24,8 +23,10 @@ import {
 } from './failures.js'
 import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } from './fallback.js'
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
-import { restoring, SeenTargets } from './last-seen.js'
+import type { Seen } from './last-seen.js'
+import { Losses } from './losses.js'
 import { type Guard, PROBES, Recovery } from './recovery.js'
+import { SeenTargets } from './seen-targets.js'
 import { type Status, statusOf } from './status.js'
 import { type UnwantedTurns, unwantedTurns } from './unwanted-turns.js'
 
@@ -44,6 +45,7 @@ export class Resilience implements Layer, Sent {
   readonly #seen: SeenTargets
   readonly #reasons: Reasons
   readonly #unwanted: UnwantedTurns
+  readonly #losses: Losses
   #hasAnswered = false
   #isClosed = false
 
@@ -61,6 +63,7 @@ export class Resilience implements Layer, Sent {
       ask: (request, pending) => this.#send(request, pending, sender),
     })
     this.#unwanted = unwantedTurns(storeFor('self'), time)
+    this.#losses = new Losses(storeFor('self'), events)
     const { ledger } = this.#fallback
     const store = storeFor('recovery')
     this.#recovery = new Recovery(backend, ledger, { store, events, time })
@@ -87,7 +90,7 @@ export class Resilience implements Layer, Sent {
       this.#send(request, pending, 'user', guard)
       return
     }
-    const seen = this.#seen.of(target)
+    const seen = this.#seenOf(target)
     const isBefore = seen !== undefined && seen.nowUs <= guard.backUs
     const under = new UnderCeiling(this.#fallback, request, isBefore ? seen : undefined, pending)
     if (under.denial === undefined) this.#send(under.request, under, 'user', guard)
@@ -183,10 +186,17 @@ export class Resilience implements Layer, Sent {
   }
 
   decided(guarded: GuardedRequest, result: StoreResult): void {
-    this.#noted(guarded.request, result)
+    const { request, guard, pending, deadline } = guarded
+    const lost = this.#noted(request, result)
+    // Of a turn that has not ended, it is not known yet.
+    const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
-    guarded.guard.breaker.succeeded()
-    guarded.pending.decided(result)
+    guard.breaker.succeeded()
+    if (lost === undefined) pending.decided(result)
+    else
+      this.#losses.restoreAfter(request, result, lost, atMs, pending, (error) => {
+        this.#without(request, guard, error as Error, pending)
+      })
   }
 
   decidedLate({ request }: GuardedRequest, result: StoreResult): void {
@@ -195,7 +205,8 @@ export class Resilience implements Layer, Sent {
     if (isForStore === true || this.#isClosed) return
     // What was given up as not counted has been.
     if (mode === 'reconcile') {
-      this.#noted(request, result)
+      const lost = this.#noted(request, result)
+      if (lost !== undefined) this.#losses.restore(request.target, lost)
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
@@ -246,7 +257,7 @@ export class Resilience implements Layer, Sent {
     this.#fellBack(request, cause)
     if (state !== 'open') this.#recovery.countSoon(guard)
     const retryAfterMs = state === 'open' ? probeAtMs - this.#options.time.nowMs() : 1_000
-    const seen = this.#seen.of(target)
+    const seen = this.#seenOf(target)
     const local = localRequest(request, mayBeDone)
     let result: StoreResult
     try {
@@ -262,27 +273,23 @@ export class Resilience implements Layer, Sent {
     this.events.emit('fallback', { limiter: target.policySet.name, key: target.key, cause })
   }
 
-  /** Remembers a result of the store, and restores what it shows to be lost. */
-  #noted(request: LayerRequest, result: StoreResult): void {
+  #seenOf(target: Target): Seen | undefined {
+    return this.#seen.of(target, this.#fallback.ledger.nowUs())
+  }
+
+  /** Remembers a result of the store. Returns what was seen before if it shows that to be lost. */
+  #noted(request: LayerRequest, result: StoreResult): Seen | undefined {
     const { mode, target } = request
     this.#hasAnswered = true
     if (mode === 'reset') {
       this.#seen.forget(target)
       this.#fallback.forget(target)
-      return
+      return undefined
     }
     this.#fallback.storeTime.noted(result.nowUs)
-    if (target.policySet === PROBES) return
+    if (target.policySet === PROBES) return undefined
+    if (traitsOf(mode).correction === 'unblock') this.#fallback.unblock(request)
     const before = this.#seen.noted(request, result)
-    if (before === undefined || !this.#backend.recovers) return
-    const restored: Pending = {
-      decided: ({ granted }) => {
-        const { name } = target.policySet
-        if (granted > 0) this.events.emit('data-loss', { limiter: name, key: target.key })
-      },
-      // Nothing is sent again: up to one limit may then pass a second time.
-      failed() {},
-    }
-    this.#send(restoring(target, before), restored, 'self')
+    return this.#backend.recovers ? before : undefined
   }
 }

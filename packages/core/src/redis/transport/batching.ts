@@ -106,7 +106,7 @@ export function batching(
 /** Adds a request to a call, as an entry of its own or to an equal one. */
 function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
   const { entries } = call
-  if (isSingle(request)) {
+  if (call.prepared.merges && isSingle(request)) {
     call.singles ??= singlesOf(entries)
     const equal = call.singles.get(idOfSingle(request))
     if (equal !== undefined) {

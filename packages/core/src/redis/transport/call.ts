@@ -6,7 +6,7 @@ import type { Reading } from '../../algorithms/driver.js'
 import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
 import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest, Pending } from '../../layer.js'
-import { areOne, arrayOf, resultOf } from '../../request.js'
+import { areOne, arrayOf, countsAttempts, resultOf } from '../../request.js'
 import type { PolicySet } from '../../store.js'
 import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './msgpack.js'
@@ -21,6 +21,8 @@ export interface PreparedScript {
   readonly policyNumbers: readonly string[]
   /** Some of the numbers are those of a calendar period, which depends on the time. */
   readonly hasPeriods: boolean
+  /** Equal requests may be decided as one. */
+  readonly merges: boolean
   /** For the readings of one request after the other: what would be thrown away at once needs no
    *  objects of its own. */
   readonly readings: readonly Reading[]
@@ -33,6 +35,7 @@ export function prepareScript(format: KeyFormat, policySet: PolicySet): Prepared
     names: keyNames(format, policySet),
     policyNumbers: policySet.policies.flatMap(({ numbers }) => numbers.map(String)),
     hasPeriods: policySet.policies.some(({ kernel }) => kernel?.periodAt !== undefined),
+    merges: !countsAttempts({ policySet }),
     readings: policySet.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
   }
 }

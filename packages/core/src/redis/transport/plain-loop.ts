@@ -7,10 +7,11 @@ import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 /** Lua has at most 200 locals in a function, and a policy has up to 26. */
 const MAX_POLICIES = 4
 
-/** The loop for a list of policies, by their kernels. For many policies '': the driver answers. */
+/** The loop for a list of policies, by their kernels. For many policies, or where a kernel has more
+ *  to be asked than the loop does, '': the driver answers. */
 export function plainLoop(kernels: readonly KernelLua[]): string {
   const count = kernels.length
-  if (count > MAX_POLICIES) return ''
+  if (count > MAX_POLICIES || kernels.some(({ isPlain }) => !isPlain)) return ''
   const given = argumentsOf(kernels)
   const total = given.flat().length
   /** A text for each policy, with its number in the place of `@`. */

@@ -33,7 +33,8 @@ function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[])
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
   const given = argumentsOf(kernels.map(({ lua }) => lua))
   const made = given.map((texts, i) => `${kernels[i]?.id}(${inNumbers(texts)})`)
-  const counters = `local counters = { ${made.join(', ')} }\n`
+  const begins = kernels.some(({ lua }) => !lua.isPlain)
+  const counters = `local counters = { ${made.join(', ')} }\nlocal begins = ${begins}\n`
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
   const guards = given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))

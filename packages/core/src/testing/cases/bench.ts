@@ -5,8 +5,9 @@ import type { Duration } from '../../base/duration.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyInput } from '../../policy-input.js'
 import type { Mode, Store } from '../../store.js'
-import type { PolicyExample } from '../algorithms.js'
+import type { Letter, PolicyExample } from '../algorithms.js'
 import type { FakeClock } from '../clock.js'
+import type { Subject } from '../units.js'
 
 /** A store of the case's own. */
 export interface Bench {
@@ -17,6 +18,8 @@ export interface Bench {
   /** Policies of the algorithms that the suite was asked for. */
   readonly examples: readonly PolicyExample[]
   limiter(policy: PolicyInput): RateLimiter
+  /** The policy asked in units: of a lock-out as many as it is asked for. */
+  subject(policy: Policy): Subject
   /** A policy of one of those algorithms, where it does not matter which. */
   policy(limit: number, window: Duration, name?: string): Policy
 }
@@ -30,6 +33,8 @@ export interface Case {
 
 /** A case that is run for a policy of each algorithm. */
 export interface PolicyCase extends Omit<Case, 'run'> {
+  /** The letter of the contract that an algorithm may be exempt from. */
+  readonly letter?: Letter | undefined
   readonly run: (bench: Bench, policy: Policy, make: PolicyExample['make']) => Promise<void>
 }
 

@@ -7,8 +7,8 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'a penalty goes past the limit and a refund gives it back',
     modes: ['penalty', 'refund', 'peek'],
-    run: async ({ limiter }, policy) => {
-      const subject = limiter(policy)
+    run: async ({ subject: of }, policy) => {
+      const subject = of(policy)
       const { remaining } = await subject.penalty('k', { cost: policy.limit + 3 })
       same('remaining', remaining, 0)
       await subject.refund('k', { cost: 3 })
@@ -22,8 +22,8 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'a decision is refunded once, and not when it no longer counts',
     modes: ['consume', 'refund', 'peek'],
-    run: async ({ limiter, clock }, policy) => {
-      const subject = limiter(policy)
+    run: async ({ subject: of, clock }, policy) => {
+      const subject = of(policy)
       const decision = await subject.consume('k', { cost: 2 })
       await subject.refund(decision)
       await subject.refund(decision)
@@ -42,8 +42,8 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'a settlement gives back, or charges past the limit',
     modes: ['consume', 'settle', 'refund', 'peek'],
-    run: async ({ limiter, store, run }, policy) => {
-      const subject = limiter(policy)
+    run: async ({ subject: of, store, run }, policy) => {
+      const subject = of(policy)
       const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
       const settle = { mode: 'settle', target, count: 1 } as const
       const { untilUs, nowUs: seenUs } = await store.decide({
@@ -64,8 +64,8 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'reset forgets',
     modes: ['penalty', 'reset', 'peek'],
-    run: async ({ limiter }, policy) => {
-      const subject = limiter(policy)
+    run: async ({ subject: of }, policy) => {
+      const subject = of(policy)
       await subject.penalty('k', { cost: policy.limit })
       await subject.reset('k')
       same('remaining', (await subject.peek('k')).remaining, policy.limit)

@@ -19,12 +19,11 @@ export const REQUESTS: readonly Case[] = [
   {
     name: 'a policy in debt to which a request costs nothing tells when a unit is there',
     modes: ['penalty', 'consume', 'peek'],
-    run: async ({ limiter, clock, examples, policy: other }) => {
+    run: async ({ limiter, subject, clock, examples, policy: other }) => {
       for (const { label, make } of examples) {
         const policy = make(4)
-        const debtor = limiter([{ policy, cost: 6 }])
         const full = other(0, '1m', 'full')
-        await debtor.penalty(label)
+        await subject(policy).penalty(label, { cost: 6 })
         const unit = (await limiter([policy]).peek(label)).policies[0]?.retryAfterMs as number
         const denied = await limiter([{ policy, cost: 0 }, full]).consume(label)
         same(`${label}: allowed`, denied.allowed, false)

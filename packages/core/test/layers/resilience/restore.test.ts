@@ -13,7 +13,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
-import { restoring } from '../../../src/layers/resilience/last-seen.js'
+import { restoring } from '../../../src/layers/resilience/restoring.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { StoreRequest, StoreResult } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/index.js'

@@ -1,7 +1,9 @@
 // The contract of every kernel (design 5, (a) to (k)), for one step of a walk.
 
 import { strict as assert } from 'node:assert'
+import { withoutBlock } from '../../../src/algorithms/block-code.js'
 import type { BucketNumbers } from '../../../src/algorithms/bucket/kernel.js'
+import type { Reading } from '../../../src/algorithms/driver.js'
 import type { Reply, Request } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Walker } from './walk.js'
@@ -49,7 +51,27 @@ export function checkStep(step: Step): void {
       assert.ok(left <= leftOf(before, i), `a ${mode} gave`)
   })
   if (costs.every((cost) => cost === 0)) assert.ok(!wrote, '(c) cost 0 wrote')
-  if (reply.granted === 0) assert.ok(!wrote || mayHeal.includes(true), '(a) a denial wrote')
+  const mayWrite = mayHeal.includes(true) || policies.some(isExcess)
+  if (reply.granted === 0) assert.ok(!wrote || mayWrite, '(a) a denial wrote')
+}
+
+/** Whether a refusal may begin a block. */
+export function isExcess({ kernel, numbers }: DrawnPolicy): boolean {
+  return kernel === 'lockout' && numbers[3] === 1
+}
+
+/** The reset of a reading, without what a lock-out says besides. */
+export function resetUsOf({ resetUs }: Reading, policy: DrawnPolicy | undefined): number {
+  return policy?.kernel === 'lockout' ? withoutBlock(resetUs) : resetUs
+}
+
+/** A reply as it is of a request that begins no block. */
+export function withoutBegun(reply: Reply, policies: readonly DrawnPolicy[]): Reply {
+  const readings = reply.readings.map((reading, i) => {
+    if (policies[i]?.kernel !== 'lockout') return reading
+    return { ...reading, resetUs: reading.resetUs - (reading.resetUs % 2) }
+  })
+  return { ...reply, readings }
 }
 
 function checkConsume({ request, policies, before, reply }: Step): void {
@@ -116,16 +138,21 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
   const { version, key, mode } = request
   // What must remain is not left to it, and is there.
   if (request.keep?.some((units) => units > 0)) return
+  // A peek that is refused tells of the block that a consume would begin.
+  if (mode === 'peek' && reply.granted === 0 && policies.some(isExcess)) return
   const { nowUs } = walker
   const peek = (costs: readonly number[], atUs: number) =>
     walker.peek({ version, key, costs }, atUs).granted === 1
   const alone = (units: number, place: number) => policies.map((_, i) => (i === place ? units : 0))
 
   if (mode === 'restore') {
-    assert.deepEqual(walker.ask([request], nowUs, true), [{ ...reply, granted: 0 }], 'raised twice')
+    const [again] = walker.ask([request], nowUs, true) as [Reply]
+    assert.deepEqual(again, withoutBegun({ ...reply, granted: 0 }, policies), 'raised twice')
   }
   assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')
-  reply.readings.forEach(({ left, waitMs, resetUs }, i) => {
+  reply.readings.forEach((reading, i) => {
+    const { left, waitMs } = reading
+    const resetUs = resetUsOf(reading, policies[i])
     assert.ok(!peek(alone(left + 1, i), nowUs), '(f) more could be taken than is left')
     // What would be stamped anew, and was not because nothing was to be taken, tells times that
     // will hold when it is.
@@ -163,6 +190,8 @@ function longestUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
   if (kernel === 'sliding-log') return 2_000 * (windowMs + (numbers[2] as number))
   // Prices are rounded.
   if (kernel === 'bucket') return (1.02 * spanOf(numbers) + (numbers[2] as number)) / 8 + 3_030
+  // A block lasts no longer than it takes to forget it.
+  if (kernel === 'lockout') return 1_000 * (Math.max(windowMs, numbers[2] as number) + 1)
   return 2_000 * windowMs
 }
 

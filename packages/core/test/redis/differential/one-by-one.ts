@@ -8,7 +8,9 @@ import { keysOf } from '../../../src/redis/transport/keys.js'
 import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
+import { withoutBegun } from './contract.js'
 import { Model, type Reply, type Request } from './model.js'
+import type { DrawnPolicy } from './recipe.js'
 import { linesOf, plansOf, seenUsOf } from './replay.js'
 import { KEYS, type Walk } from './walk.js'
 
@@ -42,7 +44,13 @@ export async function checkDriversOneByOne(
     const single = atLeast === undefined ? { ...request, count: 1 } : request
     const length = atLeast === undefined ? count : 1
     const replies = Array.from({ length }, () => model.decide(single, nowUs))
-    if (atLeast === undefined) checkMerged(request, reply, replies)
+    const policies = walk.versions[request.version] as readonly DrawnPolicy[]
+    if (atLeast === undefined)
+      checkMerged(
+        request,
+        withoutBegun(reply, policies),
+        replies.map((each) => withoutBegun(each, policies)),
+      )
     else assert.deepEqual(replies, [reply])
     inModel.push(...replies)
     for (const _ of replies) {

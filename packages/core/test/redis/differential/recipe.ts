@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { lockout } from '../../../src/algorithms/lockout/lockout.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
@@ -189,6 +190,19 @@ const policies: Readonly<Record<string, Versions>> = {
     drawn('calendar', times(limit, count), (limits) =>
       limits.map((most) => calendarDay(name, most)),
     ),
+  lockout: (name, count) => {
+    const starts = fc.constantFrom<('limit' | 'excess')[]>('limit', 'excess')
+    return drawn(
+      'lockout',
+      fc.tuple(span, span, times(fc.tuple(limit, blocks, starts), count)),
+      ([window, forget, each]) =>
+        each.map(([most, block, start]) => {
+          const shorter = block.filter((ms) => ms <= forget)
+          const lengths = shorter.length > 0 ? shorter : [forget]
+          return lockout({ name, limit: most, window, forget, block: lengths, starts: start })
+        }),
+    )
+  },
   'sliding-log': (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))
     return drawn(
@@ -203,6 +217,11 @@ const policies: Readonly<Record<string, Versions>> = {
     )
   },
 }
+
+/** Lengths of blocks, each longer than the one before. */
+const blocks: fc.Arbitrary<number[]> = fc
+  .uniqueArray(span, { minLength: 1, maxLength: 8 })
+  .map((lengths) => lengths.sort((one, other) => one - other))
 
 function versionsOf(kernel: KernelName): Versions {
   const known = policies[kernel]
@@ -285,6 +304,7 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Mode>('penalty') },
   { weight: 2, arbitrary: fc.constantFrom<Mode[]>('reconcile', 'restore') },
   { weight: 3, arbitrary: fc.constantFrom<Mode[]>('cancel', 'settle') },
+  { weight: 1, arbitrary: fc.constantFrom<Mode[]>('block', 'unblock') },
 )
 
 const limits: fc.Arbitrary<Limits> = fc.record({

@@ -2,9 +2,10 @@
 // out is a list of calls with the replies that every other implementation has to give.
 
 import { strict as assert } from 'node:assert'
+import { seenUnits } from '../../../src/algorithms/block-code.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
-import { checkBackwards, checkProbes, checkStep } from './contract.js'
+import { checkBackwards, checkProbes, checkStep, isExcess, resetUsOf } from './contract.js'
 import { Model, type Reply, type Request, stateOf } from './model.js'
 import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
 
@@ -102,8 +103,9 @@ export class Walker {
       if (granted < request.count) this.walk.denials += 1
       this.#resetUs = Math.max(...readings.map(({ resetUs }) => resetUs))
       if (request.mode === 'consume' && granted > 0) {
-        const untilUs = readings.map(({ resetUs }) => this.nowUs + resetUs)
         const { version, key } = request
+        const policies = this.walk.versions[version] as readonly DrawnPolicy[]
+        const untilUs = readings.map((each, i) => this.nowUs + resetUsOf(each, policies[i]))
         const costs = request.costs.map((cost) => cost * granted)
         const receipt = { version, key, costs: request.count === 1 ? costs : request.costs }
         this.#receipts.push({ ...receipt, mode: 'refund', count: 1, untilUs, seenUs: this.nowUs })
@@ -177,7 +179,10 @@ export class Walker {
     const passUs = nowUs + waitMs * 1_000
     if (nowUs !== this.nowUs || passUs > LAST_US) return
     this.nowUs = passUs - 1_000
-    assert.equal(this.#judged(request, false).granted, 0, '(b) passed before the wait was over')
+    // A refusal at the excess may begin a block, by then the only reason to refuse.
+    const policies = this.walk.versions[request.version] as readonly DrawnPolicy[]
+    const early = policies.some(isExcess) ? ({ ...request, mode: 'peek' } as const) : request
+    assert.equal(this.#judged(early, false).granted, 0, '(b) passed before the wait was over')
     this.nowUs = passUs
     const { granted } = this.#judged(request, false)
     assert.equal(granted, request.count, '(b) denied when the wait was over')
@@ -201,9 +206,20 @@ export class Walker {
     const untilUs = (this.walk.versions[version] as readonly DrawnPolicy[]).map(({ windowMs }) => {
       return this.nowUs + Math.floor((windowMs * 1_000 * until) / 8)
     })
+    const costsOf = (costs: readonly number[]) =>
+      mode === 'restore'
+        ? costs.map((cost, i) => this.#seen(version, i, cost, until))
+        : settled(costs)
     return requests.map((request) => {
-      return { ...request, count: 1, untilUs, costs: settled(request.costs) }
+      return { ...request, count: 1, untilUs, costs: costsOf(request.costs) }
     })
+  }
+
+  /** Of a lock-out, units that were seen with some state of a block. */
+  #seen(version: number, place: number, units: number, until: number): number {
+    if (this.walk.versions[version]?.[place]?.kernel !== 'lockout' || units > 2 ** 30) return units
+    const block = { level: Math.abs(until) % 4, isBlocked: until % 2 !== 0, hasBegun: false }
+    return seenUnits(units, block)
   }
 
   #request(
@@ -224,7 +240,9 @@ export class Walker {
     })
     // Sums of huge charges are rounded, so one by one they would not be what they are merged.
     const huge = units.some((amount) => amount > 2 ** 40)
-    const request = { version, mode, key, costs: units, count: huge ? 1 : count }
+    // Of a block it would be as many times as long.
+    const isOne = huge || mode === 'block'
+    const request = { version, mode, key, costs: units, count: isOne ? 1 : count }
     if (limits === undefined) return request
     const [{ windowMs }] = policies as readonly [DrawnPolicy]
     const { atLeast, wait, keep } = limits

@@ -1,0 +1,188 @@
+-- Lock-out. Formula, bound and units: kernel.ts, the twin of this file. Codes: block-code.ts.
+-- The build adds the list of the functions, and `special`, which is that of the mode.
+-- Key: STRING 'count:began:end:level:before', times in Unix ms: when the count began, the end of
+-- the last block, and that of the block before.
+
+local MAX_LEVEL = 99
+-- What a code counts as in seen units.
+local SEEN = 2 ^ 40
+
+return function(limit, span, forget, excess, one, two, three, four, five, six, seven, eight)
+  local now = floor(us / 1000)
+  local lengths = { one, two, three, four, five, six, seven, eight }
+  local count, began, finish, level, before, begun, dirty
+
+  -- How long the block lasts that leads to a level.
+  local function length_of(to)
+    return lengths[min(max(to, 1), #lengths)]
+  end
+
+  -- Drops what is over by now.
+  local function settle()
+    if finish - now > forget then
+      finish = now + length_of(level)
+      dirty = true
+    end
+    if finish <= now then
+      -- The block that it began is over, or the window is.
+      if began < finish or began + span <= now then count = 0 end
+      if finish + forget <= now then level = 0 end
+    end
+  end
+
+  local function read(key)
+    local raw = pcall('GET', key)
+    local units, first, last, steps, earlier
+    if type(raw) == 'string' and #raw <= 80 then
+      units, first, last, steps, earlier = match(raw, '^(%d+):(%d+):(%d+):(%d+):(%d+)$')
+    end
+    count, began, finish, level, before = 0, now, 0, 0, 0
+    begun, dirty = false, false
+    if units then
+      count, began, finish = units + 0, first + 0, last + 0
+      level, before = steps + 0, earlier + 0
+      settle()
+    end
+    if count == 0 then
+      began = now
+    elseif began > now then
+      began = now
+      dirty = true
+    end
+    return units or not raw
+  end
+
+  local function used()
+    return finish > now and count < limit and limit or count
+  end
+
+  local function begin()
+    before = finish
+    level = min(level + 1, MAX_LEVEL)
+    finish = now + length_of(level)
+    begun, dirty = true, true
+  end
+
+  local function take(units)
+    local blocked = finish > now
+    -- A block that is not of a count has none.
+    if not blocked or count > 0 then
+      count = min(count + units, MAX_UNITS)
+      dirty = true
+      if not blocked and limit > 0 and count >= limit + excess then begin() end
+    end
+  end
+
+  local function may_begin()
+    return excess == 1 and finish <= now
+  end
+
+  local function refuse()
+    if excess == 1 and limit > 0 and count >= limit and finish <= now then begin() end
+  end
+
+  -- Of a block, or of a limit that was reached when it was larger or under the excess.
+  local function retry_after()
+    return (finish > now and finish or began + span) - now
+  end
+
+  local function reset_ms()
+    if finish > now then return finish - now end
+    return count > 0 and began + span - now or 0
+  end
+
+  local function reset_after()
+    local code = level * 4 + (finish > now and 2 or 0) + (begun and 1 or 0)
+    return reset_ms() * 1000 + code, dirty
+  end
+
+  local function life()
+    -- Also for a window: a count that was seen before the block is not restored after it.
+    return max(reset_ms(), finish + max(forget, span) - now) * 1000
+  end
+
+  local function write(key)
+    local value = format('%d:%d:%d:%d:%d', count, began, finish, level, before)
+    call('SET', key, value, 'PX', format('%d', life() / 1000 + 1000 + slack))
+  end
+
+  -- Blocks until then, and forgets the count.
+  local function hold_until(at)
+    count, began, finish, before = 0, now, at, 0
+    dirty = true
+  end
+
+  local function refund(units, until_us)
+    local blocked = finish > now
+    local until_ms = floor(until_us / 1000)
+    local counted = until_us == huge or until_ms == began + span or blocked and until_ms == finish
+    if count > 0 and counted then
+      count = count > units and count - units or 0
+      dirty = true
+      if blocked and count < limit then
+        level = max(0, level - 1)
+        finish, before = before, 0
+        settle()
+        -- After a step of the clock the block before may stand again, which is not of this count.
+        if finish > now then count = 0 end
+      end
+    end
+  end
+
+  local function reconcile(units, until_us)
+    local until_ms = floor(until_us / 1000)
+    if until_ms > now then
+      if count == 0 then began = min(now, max(until_ms - span, finish)) end
+      take(units)
+    end
+  end
+
+  local function restore(seen, until_us)
+    local code = floor(seen / SEEN)
+    local units, steps, held = seen % SEEN, floor(code / 4), code % 4 >= 2
+    local until_ms = floor(until_us / 1000)
+    if until_ms - now > (held and forget or span) then return end
+    -- Of a count that runs nobody knows when the block before it ended: before it began.
+    local last = held and until_ms or until_ms - span
+    if steps > level and last + forget > now then
+      level = steps
+      dirty = true
+      if finish <= now then
+        finish = max(finish, min(last, now))
+        -- Else the count would be one from before that block.
+        began = max(began, finish)
+      end
+    end
+    if held then
+      if until_ms > now and until_ms > finish then hold_until(until_ms) end
+    elseif until_ms > now and finish <= now and last >= finish then
+      -- A later end: the count was lost and began anew. It is the old one again, with what both
+      -- have seen.
+      local lost = count > 0 and until_ms < began + span
+      local missing = lost and units or units - count
+      if missing > 0 then
+        if lost or count == 0 then began = last end
+        -- A block begins with an attempt.
+        count = min(count + missing, MAX_UNITS)
+        dirty = true
+      end
+    end
+  end
+
+  local function block(ms)
+    local ends = now + min(ms, forget)
+    if finish <= now or ends > finish then
+      hold_until(ends)
+    elseif count > 0 then
+      -- A longer one stays, and no refund lifts it any more.
+      hold_until(finish)
+    end
+  end
+
+  local function unblock()
+    if finish > now then
+      count, began, finish = 0, now, now
+      dirty = true
+    end
+  end
+end

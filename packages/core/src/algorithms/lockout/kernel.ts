@@ -1,0 +1,266 @@
+// Lock-out: a count of attempts in a window, and blocks that last longer each time.
+//
+//   count  attempts since `began`, which is the first one; over when the window is, and when the
+//          block is over that it began
+//   block  while now < end: nothing is left. It begins with the attempt that brings the count to
+//          the limit or, if blocks start with the excess, with the refusal of the next one, and
+//          lasts as `blocks` says for the level; the last length repeats
+//   level  how many blocks began; 0 again `forget` after the end of the last one
+//
+// Bound: the limit, and then nothing until the block ends; who stops one attempt below the limit
+// has as many in each window. A refund that leaves less than the limit lifts the block that its
+// count began, and the level is as it was before, as is the end from which `forget` counts. What a
+// charge counts until names its count: a refund for another one does nothing. A block that is set
+// by hand, or was restored, is not of a count, so no refund lifts it. Other amounts on the same
+// state: count, block and level stay. A block that ends more than `forget` ahead, after a step of
+// the clock, is begun anew for the present level, and a count that begins later than now begins
+// now.
+//
+// `resetAfterUs` counts whole milliseconds, and says the state of the block in the rest of one
+// (../block-code.ts). So it is above 0 where there is a level, which must be kept.
+
+import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { MAX_LEVEL, resetUsOf, seenIn } from '../block-code.js'
+import { lockoutLua } from '../lua.generated.js'
+
+/** Excess: 1 if the refusal after the limit starts a block, 0 if the attempt that reaches it does.
+ *  Then the lengths of blocks, in ms. */
+type Numbers = readonly [
+  limit: number,
+  spanMs: number,
+  forgetMs: number,
+  excess: number,
+  ...blocks: number[],
+]
+
+type LockoutScratch = ReturnType<typeof prepare>
+
+// Cells: the count, when it began, the end of the last block, the level, and the end of the block
+// before, all times in Unix ms.
+const COUNT = 0
+const BEGAN = 1
+const END = 2
+const LEVELS = 3
+const BEFORE = 4
+
+function prepare([limit, spanMs, forgetMs, excess, ...blocks]: Numbers) {
+  return {
+    limit,
+    spanMs,
+    forgetMs,
+    isExcess: excess === 1,
+    blocks,
+    nowMs: 0,
+    count: 0,
+    beganMs: 0,
+    endMs: 0,
+    level: 0,
+    beforeMs: 0,
+    /** A block was begun since the state was read. */
+    hasBegun: false,
+    dirty: false,
+  }
+}
+
+export const lockout: Kernel = {
+  id: 'lockout1',
+  lua: lockoutLua,
+  traits: { drains: false, hasOneEnd: true, isAskedLast: true, blocks: true },
+  width: 5,
+  prepare,
+
+  read(scratch, cells, offset, nowUs) {
+    const nowMs = Math.floor(nowUs / 1_000)
+    scratch.nowMs = nowMs
+    scratch.hasBegun = false
+    scratch.dirty = false
+    if (cells === undefined) {
+      scratch.count = 0
+      scratch.endMs = 0
+      scratch.level = 0
+      scratch.beforeMs = 0
+    } else {
+      scratch.count = cells[offset + COUNT] as number
+      scratch.beganMs = cells[offset + BEGAN] as number
+      scratch.endMs = cells[offset + END] as number
+      scratch.level = cells[offset + LEVELS] as number
+      scratch.beforeMs = cells[offset + BEFORE] as number
+      settle(scratch)
+    }
+    if (scratch.count === 0) scratch.beganMs = nowMs
+    else if (scratch.beganMs > nowMs) {
+      scratch.beganMs = nowMs
+      scratch.dirty = true
+    }
+  },
+
+  used: (scratch) =>
+    isBlocked(scratch) && scratch.count < scratch.limit ? scratch.limit : scratch.count,
+
+  take,
+
+  mayBegin: (scratch) => scratch.isExcess && !isBlocked(scratch),
+
+  refuse(scratch) {
+    const { isExcess, count, limit } = scratch
+    if (isExcess && limit > 0 && count >= limit && !isBlocked(scratch)) begin(scratch)
+  },
+
+  refund(scratch, units, untilUs) {
+    const { count, endMs } = scratch
+    const wasBlocked = isBlocked(scratch)
+    const untilMs = Math.floor(untilUs / 1_000)
+    const isOfCount =
+      untilUs === Number.POSITIVE_INFINITY ||
+      untilMs === endOfCount(scratch) ||
+      (wasBlocked && untilMs === endMs)
+    if (count === 0 || !isOfCount) return
+    scratch.count = count > units ? count - units : 0
+    scratch.dirty = true
+    if (!wasBlocked || scratch.count >= scratch.limit) return
+    scratch.level = Math.max(0, scratch.level - 1)
+    scratch.endMs = scratch.beforeMs
+    scratch.beforeMs = 0
+    settle(scratch)
+    // After a step of the clock the block before may stand again, which is not of this count.
+    if (isBlocked(scratch)) scratch.count = 0
+  },
+
+  reconcile(scratch, units, untilUs) {
+    const { nowMs, spanMs, endMs } = scratch
+    const untilMs = Math.floor(untilUs / 1_000)
+    if (untilMs <= nowMs) return
+    if (scratch.count === 0) scratch.beganMs = Math.min(nowMs, Math.max(untilMs - spanMs, endMs))
+    take(scratch, units)
+  },
+
+  restore(scratch, seen, untilUs) {
+    const { nowMs, spanMs, forgetMs } = scratch
+    const { units, level, isBlocked: wasBlocked } = seenIn(seen)
+    const untilMs = Math.floor(untilUs / 1_000)
+    if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return
+    // Of a count that runs nobody knows when the block before it ended: before it began.
+    const lastMs = wasBlocked ? untilMs : untilMs - spanMs
+    if (level > scratch.level && lastMs + forgetMs > nowMs) {
+      scratch.level = level
+      scratch.dirty = true
+      if (!isBlocked(scratch)) {
+        scratch.endMs = Math.max(scratch.endMs, Math.min(lastMs, nowMs))
+        // Else the count would be one from before that block.
+        scratch.beganMs = Math.max(scratch.beganMs, scratch.endMs)
+      }
+    }
+    if (wasBlocked) {
+      if (untilMs > nowMs && untilMs > scratch.endMs) holdUntil(scratch, untilMs)
+    } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
+      // A later end: the count was lost and began anew. It is the old one again, with what both
+      // have seen.
+      const isLost = scratch.count > 0 && untilMs < endOfCount(scratch)
+      const missing = isLost ? units : units - scratch.count
+      if (missing <= 0) return
+      if (isLost || scratch.count === 0) scratch.beganMs = lastMs
+      // A block begins with an attempt.
+      scratch.count = Math.min(scratch.count + missing, MAX_UNITS)
+      scratch.dirty = true
+    }
+  },
+
+  block(scratch, ms) {
+    const endMs = scratch.nowMs + Math.min(ms, scratch.forgetMs)
+    if (!isBlocked(scratch) || endMs > scratch.endMs) holdUntil(scratch, endMs)
+    // A longer one stays, and no refund lifts it any more.
+    else if (scratch.count > 0) holdUntil(scratch, scratch.endMs)
+  },
+
+  unblock(scratch) {
+    if (!isBlocked(scratch)) return
+    scratch.count = 0
+    scratch.beganMs = scratch.nowMs
+    scratch.endMs = scratch.nowMs
+    scratch.dirty = true
+  },
+
+  longestBlockMs: ([, , forgetMs]) => forgetMs as number,
+
+  // Of a block, or of a limit that was reached when it was larger or under the excess.
+  retryAfterMs: (scratch) =>
+    (isBlocked(scratch) ? scratch.endMs : endOfCount(scratch)) - scratch.nowMs,
+
+  resetAfterUs(scratch) {
+    const { level, hasBegun } = scratch
+    return resetUsOf(resetMs(scratch), level, isBlocked(scratch), hasBegun)
+  },
+
+  lifeUs(scratch) {
+    const { endMs, spanMs, forgetMs, nowMs } = scratch
+    // Also for a window: a count that was seen before the block is not restored after it.
+    return Math.max(resetMs(scratch), endMs + Math.max(forgetMs, spanMs) - nowMs) * 1_000
+  },
+
+  write({ count, beganMs, endMs, level, beforeMs }, cells, offset) {
+    cells[offset + COUNT] = count
+    cells[offset + BEGAN] = beganMs
+    cells[offset + END] = endMs
+    cells[offset + LEVELS] = level
+    cells[offset + BEFORE] = beforeMs
+    return cells
+  },
+} satisfies Kernel<LockoutScratch>
+
+function isBlocked({ endMs, nowMs }: LockoutScratch): boolean {
+  return endMs > nowMs
+}
+
+function endOfCount({ beganMs, spanMs }: LockoutScratch): number {
+  return beganMs + spanMs
+}
+
+function resetMs(scratch: LockoutScratch): number {
+  if (isBlocked(scratch)) return scratch.endMs - scratch.nowMs
+  return scratch.count > 0 ? endOfCount(scratch) - scratch.nowMs : 0
+}
+
+/** Drops what is over by now. */
+function settle(scratch: LockoutScratch): void {
+  const { nowMs, endMs, forgetMs, beganMs } = scratch
+  if (endMs - nowMs > forgetMs) {
+    scratch.endMs = nowMs + lengthOf(scratch, scratch.level)
+    scratch.dirty = true
+  }
+  if (isBlocked(scratch)) return
+  // The block that it began is over, or the window is.
+  if (beganMs < endMs || endOfCount(scratch) <= nowMs) scratch.count = 0
+  if (endMs + forgetMs <= nowMs) scratch.level = 0
+}
+
+/** How long the block lasts that leads to a level. */
+function lengthOf({ blocks }: LockoutScratch, level: number): number {
+  return blocks[Math.min(Math.max(level, 1), blocks.length) - 1] as number
+}
+
+function take(scratch: LockoutScratch, units: number): void {
+  const wasBlocked = isBlocked(scratch)
+  // A block that is not of a count has none.
+  if (wasBlocked && scratch.count === 0) return
+  scratch.count = Math.min(scratch.count + units, MAX_UNITS)
+  scratch.dirty = true
+  const { count, limit, isExcess } = scratch
+  if (!wasBlocked && limit > 0 && count >= limit + (isExcess ? 1 : 0)) begin(scratch)
+}
+
+function begin(scratch: LockoutScratch): void {
+  scratch.beforeMs = scratch.endMs
+  scratch.level = Math.min(scratch.level + 1, MAX_LEVEL)
+  scratch.endMs = scratch.nowMs + lengthOf(scratch, scratch.level)
+  scratch.hasBegun = true
+  scratch.dirty = true
+}
+
+/** Blocks until then, and forgets the count. */
+function holdUntil(scratch: LockoutScratch, endMs: number): void {
+  scratch.count = 0
+  scratch.beganMs = scratch.nowMs
+  scratch.endMs = endMs
+  scratch.beforeMs = 0
+  scratch.dirty = true
+}

@@ -1,0 +1,84 @@
+import { type Duration, durationMs, durationText } from '../../base/duration.js'
+import { invalid } from '../../base/errors.js'
+import { checkedOptions } from '../../base/options.js'
+import { checkedCount, makePolicy, type Policy } from '../policy.js'
+import { lockout as kernel } from './kernel.js'
+
+export interface LockoutOptions {
+  /** Part of the counter's identity, and what headers call it. Default: the window and the time to
+   *  forget, as `lockout-15m-forget-1d`; in a limiter without a name with the limit, as
+   *  `lockout-5-per-15m-forget-1d`. */
+  readonly name?: string | undefined
+  /** Attempts in a window, before a block begins. A whole number from 0, which denies all and
+   *  blocks nobody, to 1,000,000. */
+  readonly limit: number
+  /** How long attempts are counted together: from the first of them. 1 ms to 3,650 days. */
+  readonly window: Duration
+  /** How long the first block lasts, the second, and so on; the last length repeats. One to eight
+   *  durations, each longer than the one before. */
+  readonly block: readonly Duration[]
+  /** How long after the end of the last block the next one is the first again. At least as long as
+   *  the longest block. */
+  readonly forget: Duration
+  /** What starts a block. `'limit'`: the attempt that brings the count to the limit, which is still
+   *  granted. `'excess'`: the first attempt after it, which is refused. Default `'limit'`. */
+  readonly starts?: 'limit' | 'excess' | undefined
+}
+
+const MOST_ATTEMPTS = 1_000_000
+/** As many as the kernel has numbers for. */
+const MOST_BLOCKS = 8
+
+/**
+ * So many attempts within a window, and then a block, which lasts longer each time: for log-ins and
+ * all else that is guessed. Each request is one attempt, whatever it costs, or none if its cost is
+ * 0. Consume before the password is checked, and refund when it was right: that lifts the block,
+ * if the attempt was one of the count.
+ *
+ * A changed limit or other blocks keep count, block and level; another window or time to forget is
+ * another counter.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example lockout({ name: 'login', limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
+ */
+export function lockout(options: LockoutOptions): Policy {
+  const known = ['name', 'limit', 'window', 'block', 'forget', 'starts']
+  checkedOptions(options, 'lockout()', known, 'WEIR_INVALID_POLICY')
+  const limit = checkedCount(options.limit, 'lockout: limit', MOST_ATTEMPTS)
+  const windowMs = durationMs(options.window, 'lockout: window')
+  const blocks = checkedBlocks(options.block)
+  const forgetMs = durationMs(options.forget, 'lockout: forget')
+  const longest = blocks.at(-1) as number
+  if (forgetMs < longest) {
+    const right = `at least the longest block, ${durationText(longest)}`
+    const type = typeof options.forget
+    throw invalid('WEIR_INVALID_POLICY', 'lockout: forget', options.forget, right, type)
+  }
+  const { starts = 'limit' } = options
+  if (starts !== 'limit' && starts !== 'excess')
+    throw invalid('WEIR_INVALID_POLICY', 'lockout: starts', starts, "'limit' or 'excess'", 'string')
+  const excess = starts === 'excess' ? 1 : 0
+  const lengths = Array.from({ length: MOST_BLOCKS }, (_, i) => blocks[i] ?? longest)
+  return makePolicy({
+    name: options.name,
+    algorithm: 'lockout',
+    limit,
+    windowMs,
+    timeScale: `${durationText(windowMs)}-forget-${durationText(forgetMs)}`,
+    unitMs: 0,
+    maxWaitMs: 0,
+    kernel,
+    numbers: [limit, windowMs, forgetMs, excess, ...lengths],
+    options,
+  })
+}
+
+function checkedBlocks(block: readonly Duration[]): readonly number[] {
+  const wrong = (right: string): TypeError | RangeError =>
+    invalid('WEIR_INVALID_POLICY', 'lockout: block', block, right, 'object')
+  if (!Array.isArray(block) || block.length === 0 || block.length > MOST_BLOCKS)
+    throw wrong(`a list of 1 to ${MOST_BLOCKS} durations, such as ['1m', '5m', '1h']`)
+  const blocks = block.map((each: Duration) => durationMs(each, 'lockout: a duration of block'))
+  if (blocks.some((ms, i) => i > 0 && ms <= (blocks[i - 1] as number)))
+    throw wrong('durations of which each is longer than the one before')
+  return blocks
+}

@@ -1,0 +1,99 @@
+// What the store has lost since this process saw it, and how that comes back: by one `restore` after
+// the first result that shows it. Results already given stand, so what was in flight then may pass
+// beyond a limit. A block that was seen holds all the same: a request that the store grants although
+// it should stand waits until its restore tells whether it was lost, or ended by hand.
+
+import { traitsOf } from '../../algorithms/modes.js'
+import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
+import { correctionOf } from '../../request.js'
+import type { StoreResult, Target } from '../../store.js'
+import type { Events } from './events.js'
+import type { Seen } from './last-seen.js'
+import { restoring } from './restoring.js'
+
+export class Losses {
+  readonly #store: Layer
+  readonly #events: Pick<Events, 'emit'>
+
+  /** @param store asks it whatever a breaker says */
+  constructor(store: Layer, events: Pick<Events, 'emit'>) {
+    this.#store = store
+    this.#events = events
+  }
+
+  /** Restores what was seen before. Where that fails nothing is sent again: up to one limit may then
+   *  pass a second time. */
+  restore(target: Target, before: Seen): void {
+    this.#ask(restoring(target, before), IGNORED)
+  }
+
+  /**
+   * The same after a result of a request, which it is then decided with, or with a denial.
+   * @param deadlineAtMs of the request
+   * @param failed called where the store does not tell
+   */
+  restoreAfter(
+    request: LayerRequest,
+    result: StoreResult,
+    before: Seen,
+    deadlineAtMs: number | undefined,
+    pending: Pending,
+    failed: (error: unknown) => void,
+  ): void {
+    if (!isHeld(request, result, before)) {
+      this.restore(request.target, before)
+      pending.decided(result)
+      return
+    }
+    const decided = (restored: StoreResult): void => {
+      const denial = deniedBy(restored, request, result)
+      if (denial !== undefined) this.#store.ask(givingBack(request, result), IGNORED)
+      pending.decided(denial ?? result)
+    }
+    this.#ask({ ...restoring(request.target, before), deadlineAtMs }, { decided, failed })
+  }
+
+  #ask(restore: LayerRequest, pending: Pending): void {
+    const { policySet, key } = restore.target
+    this.#store.ask(restore, {
+      decided: (result) => {
+        if (result.granted > 0) this.#events.emit('data-loss', { limiter: policySet.name, key })
+        pending.decided(result)
+      },
+      failed: (error) => pending.failed(error),
+    })
+  }
+}
+
+/** Whether a block was seen that would have denied the request. */
+function isHeld(
+  { mode }: LayerRequest,
+  { granted, nowUs }: StoreResult,
+  { blocks }: Seen,
+): boolean {
+  if (granted === 0 || !traitsOf(mode).judges) return false
+  return blocks?.some((block) => block !== undefined && block.untilUs > nowUs) === true
+}
+
+/** What a request is denied with, as its block was restored; undefined: there is none any more. */
+function deniedBy(
+  restored: StoreResult,
+  { costs }: LayerRequest,
+  { granted }: StoreResult,
+): StoreResult | undefined {
+  if (!restored.policies.some(({ block }) => block?.isBlocked)) return undefined
+  const policies = restored.policies.map((each, i) => {
+    const cost = costs[i] as number
+    if (each.block?.isBlocked) return { ...each, cost }
+    // What the request was charged is given back.
+    const remaining = Math.min(each.limit, each.remaining + granted * cost)
+    return { ...each, cost, remaining, retryAfterMs: 0 }
+  })
+  return { ...restored, granted: 0, policies }
+}
+
+/** Gives back what a request was charged that is denied after all. */
+function givingBack({ target, costs }: LayerRequest, result: StoreResult): LayerRequest {
+  const charged = costs.map((cost) => result.granted * cost)
+  return correctionOf('refund', target, charged, result)
+}

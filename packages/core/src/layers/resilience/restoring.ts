@@ -1,0 +1,38 @@
+// The request that restores what was last seen in the store.
+
+import { type BlockState, seenUnits } from '../../algorithms/block-code.js'
+import type { Policy } from '../../algorithms/policy.js'
+import type { LayerRequest } from '../../layer.js'
+import type { Target } from '../../store.js'
+import type { Seen } from './last-seen.js'
+
+/** Restores what was last seen of a target. */
+export function restoring(target: Target, seen: Seen): LayerRequest {
+  const { remaining, nowUs: seenUs } = seen
+  const untilUs = [...seen.untilUs]
+  const costs = target.policySet.policies.map((policy, i) => {
+    const units = Math.max(0, policy.limit - (remaining[i] as number))
+    if (!policy.kernel?.traits.blocks) return units
+    const state = lockoutSeen(policy, i, seen)
+    untilUs[i] = state.untilUs
+    return seenUnits(units, state)
+  })
+  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs }
+}
+
+/**
+ * What was last seen of a lock-out, as it is restored: its count, with the level; or its last block,
+ * if no count was seen since.
+ */
+export function lockoutSeen(
+  { limit }: Policy,
+  place: number,
+  { remaining, untilUs, blocks }: Seen,
+): Omit<BlockState, 'hasBegun'> & { readonly untilUs: number } {
+  const left = remaining[place] as number
+  const us = untilUs[place] as number
+  const seen = blocks?.[place]
+  if (seen === undefined) return { level: 0, isBlocked: false, untilUs: us }
+  const isCounting = left < limit && us > seen.untilUs
+  return { level: seen.level, isBlocked: !isCounting, untilUs: isCounting ? us : seen.untilUs }
+}

@@ -1,0 +1,81 @@
+// Blocks by hand: of a key under the lock-outs of a limiter.
+
+import { durationMs, durationText } from '../base/duration.js'
+import { quote, rangeError, StoreError, typeError } from '../base/errors.js'
+import { nameOfKey } from '../base/key-name.js'
+import { checkedOptions } from '../base/options.js'
+import { type LayerRequest, promiseOf } from '../layer.js'
+import { checkedKey, type Key } from '../policy-input.js'
+import { MadeTarget, partOfRequest } from '../request.js'
+import type { BlockRequest } from '../store.js'
+import type { DecideOptions } from './options.js'
+import type { LimiterParts } from './parts.js'
+
+type BlockMode = BlockRequest['mode']
+
+/** @throws {StoreError} WEIR_STORE_FAILED where it holds in this process alone */
+export async function blockKey(
+  limiter: LimiterParts,
+  key: Key,
+  duration: Parameters<typeof durationMs>[0],
+  options: Pick<DecideOptions, 'policy'> | undefined,
+): Promise<void> {
+  const ms = durationMs(duration)
+  const { degraded } = await promiseOf(
+    limiter.layer,
+    await requestFor(limiter, 'block', key, options, ms),
+  )
+  if (!degraded) return
+  const what = `the store of limiter "${limiter.name}" could not be told of a block`
+  const where = 'it holds in this process alone, and until the store is back'
+  throw new StoreError('WEIR_STORE_FAILED', `${what}; ${where}`)
+}
+
+export async function unblockKey(
+  limiter: LimiterParts,
+  key: Key,
+  options: Pick<DecideOptions, 'policy'> | undefined,
+): Promise<void> {
+  await promiseOf(limiter.layer, await requestFor(limiter, 'unblock', key, options, 1))
+}
+
+/**
+ * Of the lock-outs that limit the key: those without a policy key, and those whose policy key it
+ * is.
+ * @param units ms to block
+ */
+async function requestFor(
+  limiter: LimiterParts,
+  mode: BlockMode,
+  of: Key,
+  options: Pick<DecideOptions, 'policy'> | undefined,
+  units: number,
+): Promise<LayerRequest> {
+  const key = checkedKey(of)
+  if (options !== undefined) checkedOptions(options, `${mode}()`, ['policy'])
+  const { policySet, policyKeys, uses } = await limiter.policiesFor(mode, key, options?.policy)
+  const name = nameOfKey(key)
+  const policies = policySet?.policies ?? []
+  const places = [...policies.keys()].filter((i) => {
+    return policies[i]?.kernel?.traits.blocks && (policyKeys?.[i]?.key ?? name) === name
+  })
+  if (policySet === undefined || places.length === 0) {
+    const what = `${mode}() of limiter "${limiter.name}" needs a lock-out that limits the key`
+    const names = uses.map(({ policy }) => policy.name).join(', ')
+    const right = 'give lockout({...}) among its policies; one with a key of its own, in the call:'
+    const problem = `${what}, and its policies are ${names}; ${right} { policy: [{ policy, key }] }`
+    throw typeError('WEIR_INVALID_POLICY', problem)
+  }
+  const costs = policies.map((policy, i) => {
+    if (!places.includes(i)) return 0
+    const longestMs = policy.kernel?.longestBlockMs?.(policy.numbers) ?? 0
+    if (mode === 'unblock' || units <= longestMs)
+      return mode === 'unblock' ? policy.limit + 1 : units
+    const right = `at most what ${quote(policy.name)} takes to forget, ${durationText(longestMs)}`
+    throw rangeError('WEIR_INVALID_DURATION', `duration is ${durationText(units)}; give ${right}`)
+  })
+  const target = new MadeTarget(policySet, name, policyKeys)
+  const request = { mode, target, costs, count: 1 }
+  // Other policies may lie in other slots of a Cluster.
+  return policyKeys === undefined ? request : partOfRequest(request, places)
+}
