@@ -3,7 +3,6 @@
 //   npm run release                      a dry run: everything but publishing
 //   npm run release -- --check           only whether it may be made; builds nothing
 //   npm run release -- --for-publishing  also what only a published release needs
-//   npm run release -- --write           writes the sizes into docs/approving.md
 //
 // Leaves five tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
 import { execFileSync } from 'node:child_process'
@@ -12,19 +11,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { judgeSize, sizeOf } from '../../tools/package-size.mjs'
 import { brokenLinks } from './check-links.mjs'
 import { packPackage } from './pack.mjs'
 import { manifestIn, publishedPackages } from './packages.mjs'
 import { refusals } from './refusals.mjs'
 import { billOfMaterials } from './sbom.mjs'
-import { sizeOf, withSizes, wrongSizes } from './sizes.mjs'
 import { whereItLives } from './where.mjs'
 
 const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     'for-publishing': { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
   },
 })
 const root = process.cwd()
@@ -33,8 +31,7 @@ const reasons = refusals(root, {
   forPublishing: values['for-publishing'],
   onto: branch === undefined ? undefined : `origin/${branch}`,
 })
-if (values.write) make()
-else if (reasons.length > 0) refuse(reasons)
+if (reasons.length > 0) refuse(reasons)
 else if (values.check) console.log('release: nothing is in its way')
 else make()
 
@@ -56,7 +53,7 @@ function make() {
     const { manifest } = pack
     return { name: manifest.name, manifest, tarball: packPackage(root, pack, folder) }
   })
-  const faults = [...packed.flatMap(linksThatLeadNowhere), ...wrongPage(packed)]
+  const faults = [...packed.flatMap(linksThatLeadNowhere), ...wrongSizes(packed)]
   if (faults.length > 0) return refuse(faults)
   execFileSync(process.execPath, ['scripts/pack-smoke.mjs', folder], {
     cwd: root,
@@ -82,21 +79,19 @@ function linksThatLeadNowhere({ name, tarball }) {
 }
 
 /**
- * Writes the sizes where that is asked for.
  * @param {readonly { name: string, tarball: string }[]} packed
- * @returns {string[]} why the page of sizes is wrong
+ * @returns {string[]} the packages that have another size than what is recorded
  */
-function wrongPage(packed) {
-  const page = join(root, 'docs/approving.md')
-  const text = readFileSync(page, 'utf8')
-  const sizes = packed.map(({ name, tarball }) => sizeOf(name, tarball))
+function wrongSizes(packed) {
+  const sizes = Object.fromEntries(packed.map(({ name, tarball }) => [name, sizeOf(tarball)]))
   writeFileSync(join(root, 'release/sizes.json'), `${JSON.stringify(sizes, null, 2)}\n`)
-  for (const { name, packedBytes, unpackedBytes, files } of sizes)
-    console.log(`${name}: ${packedBytes} bytes packed, ${unpackedBytes} unpacked, ${files} files`)
-  if (values.write) writeFileSync(page, withSizes(text, sizes))
-  if (values.write) return []
-  return wrongSizes(text, sizes).map((name) => {
-    return `docs/approving.md has another size of ${name}: npm run release -- --write`
+  return Object.entries(sizes).flatMap(([name, size]) => {
+    try {
+      console.log(judgeSize(name, size))
+      return []
+    } catch (error) {
+      return [/** @type {Error} */ (error).message]
+    }
   })
 }
 

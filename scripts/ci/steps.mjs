@@ -60,7 +60,7 @@ const change = {
     ],
   },
   packages: {
-    title: 'Packages: attw, publint, changesets',
+    title: 'Packages: attw, publint, the oldest and the newest TypeScript, changesets',
     commands: [['node', 'scripts/ci/lockfile.mjs'], npm('package:check')],
   },
   release: {
@@ -140,6 +140,18 @@ const others = {
     commands: [
       npm('build', '--', '--output-logs=errors-only'),
       { run: ['node', 'scripts/matrix.mjs'], tests: true },
+    ],
+  },
+  'last-release': {
+    title: 'The last release and the present on one Redis: 100,000 steps',
+    needs: redis,
+    commands: [{ run: npm('versions'), shown: true }],
+  },
+  'all-typescripts': {
+    title: 'Applications compiled by every TypeScript from 5.4 on',
+    commands: [
+      npm('build', '--', '--output-logs=errors-only'),
+      { run: ['node', 'scripts/typescript-versions.mjs'], shown: true },
     ],
   },
   'all-faults': {

@@ -84,7 +84,7 @@ test('once it lives somewhere, a README links to the documents of its version', 
 })
 
 test('before, its documents link to those that the package holds, and to no other', () => {
-  expect(read('nowhere', '@weir/core', 'docs/errors.md')).toContain('](resilience.md#')
+  expect(read('nowhere', '@weir/metrics', 'docs/operating.md')).toContain('](metrics.md#')
   expect(read('nowhere', '@weir/koa', 'README.md')).not.toContain('](..')
 })
 
