@@ -26,7 +26,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 try {
   const commit = commitOf(process.argv[2] ?? '2d54f0d')
-  const folder = join(root, 'node_modules/.cache/weir', commit)
+  // Not below node_modules, where compilers take sources for those of somebody else.
+  const folder = join(root, '.cache/weir', commit)
   if (!existsSync(folder)) build(commit, folder)
   console.log(folder)
 } catch (error) {

@@ -9,7 +9,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
-const KEPT = join(root, 'node_modules/.cache/weir/releases')
+const KEPT = join(root, '.cache/weir/releases')
 /** Of a package, what is installed. */
 const RELEASED = ['package.json', 'dist']
 
