@@ -13,7 +13,7 @@ export async function bundleTypes(entries, { hasOneCopy }) {
   const build = await rollup({
     input: Object.fromEntries(entries.map(([name, source]) => [name, `build/${source}.d.ts`])),
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.startsWith('build/'),
-    // Which those are is said above; a folder within node_modules would be one otherwise.
+    // `external` alone says what is of others: an earlier version is built below node_modules.
     plugins: [dts({ respectExternal: true })],
     onwarn({ message }) {
       throw new Error(message)

@@ -292,11 +292,13 @@ describe('limiters', () => {
     )
   })
 
-  test('of the other build of this package and of @weir/core are read as well', async () => {
+  test('of the other format of this package and of another copy of @weir/core are read as well', async () => {
     const require = createRequire(import.meta.url)
-    const core = require('@weir/core') as typeof import('@weir/core')
+    // An application may have it bundled, and a library beside it from node_modules.
+    const { href: copy } = new URL('../../core/dist/module/index.js', import.meta.url)
+    const core: typeof import('@weir/core') = await import(copy)
     const other = new core.RateLimiter({
-      name: 'cjs',
+      name: 'bundled',
       policy: core.fixedWindow({ limit: 1, window: '1h' }),
     })
     await other.consume('a')
@@ -305,7 +307,7 @@ describe('limiters', () => {
     expect(other).not.toBeInstanceOf(RateLimiter)
     for (const made of [prometheus, twin])
       expect((await made([other]).scrape()).body).toContain(
-        'limiter="cjs",policy="fixed-window-1h",kind="taken"} 1',
+        'limiter="bundled",policy="fixed-window-1h",kind="taken"} 1',
       )
   })
 })
