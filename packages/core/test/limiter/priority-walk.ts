@@ -5,8 +5,8 @@ import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import type { Decision, Policy, Store } from '../../src/index.js'
 import { memoryStore, RateLimiter } from '../../src/index.js'
-import { policyFactories } from '../../src/testing/algorithms.js'
 import type { FakeClock } from '../../src/testing/index.js'
+import { unitFactories } from '../unit-factories.js'
 import { countsOf, Tally } from './tally.js'
 
 const CLASSES = ['critical', 'normal', 'batch', 'idle'] as const
@@ -50,7 +50,7 @@ export function priorityWalks(policies: number): fc.Arbitrary<PriorityWalk> {
 /** By name, policies of each algorithm: alone, and beside one of another. */
 export const walkedPolicies: Readonly<Record<string, (limits: readonly number[]) => Policy[]>> =
   Object.fromEntries(
-    Object.entries(policyFactories).flatMap(([name, { of }], i, all) => {
+    Object.entries(unitFactories).flatMap(([name, { of }], i, all) => {
       const [other, { of: ofOther }] = all[(i + 1) % all.length] as (typeof all)[number]
       const made = ([limit = 1, next = 1]: readonly number[]): [Policy, Policy] => [
         of(limit, WINDOW_MS),

@@ -74,7 +74,7 @@ describe('decisions', () => {
     })
     for (let i = 0; i < 5; i += 1) await limiter.consume('a')
     await limiter.consume('a', { cost: { few: 6 } })
-    const none = { 'store-unavailable': 0, 'policy-failed': 0 }
+    const none = { 'store-unavailable': 0, 'policy-failed': 0, blocked: 0 }
     const two = { limit: 3, 'cost-exceeds-limit': 0, ...none }
     expect(policyOf(limiter, 'fewer').denials).toEqual(two)
     const one = { limit: 0, 'cost-exceeds-limit': 1, ...none }

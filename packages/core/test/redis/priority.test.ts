@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'
-import { policyFactories } from '../../src/testing/algorithms.js'
 import { fakeClock } from '../../src/testing/index.js'
 import {
   priorityWalks,
@@ -15,6 +14,7 @@ import {
   takePriorityWalk,
   walkedPolicies,
 } from '../limiter/priority-walk.js'
+import { unitFactories } from '../unit-factories.js'
 import {
   type ClassJob,
   type ClassReport,
@@ -188,7 +188,7 @@ describe('4 processes at ten times the limit', () => {
   /** Far enough apart that nothing of one instant counts at the next. */
   const FAR_US = 10 * WINDOW_MS * 1_000
 
-  test.each(Object.keys(policyFactories))(
+  test.each(Object.keys(unitFactories))(
     'nobody eats what is reserved, and critical is denied only when all is used: %s',
     async (policy) => {
       let nowUs = Date.UTC(2026, 0, 1) * 1_000

@@ -14,9 +14,9 @@ import {
   resilient,
   type Store,
 } from '../../src/index.js'
-import { policyFactories } from '../../src/testing/algorithms.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 import { countsOf, Tally } from '../limiter/tally.js'
+import { unitFactories } from '../unit-factories.js'
 import { randomFrom } from '../virtual-time.js'
 import { singleClient, strictStore } from './clients.js'
 
@@ -90,13 +90,13 @@ function leavingStore(clock: FakeClock): { readonly store: Store; leave(): void 
   }
 }
 
-const names = Object.keys(policyFactories)
+const names = Object.keys(unitFactories)
 
 /** An algorithm alone, and beside another. */
 const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
   const other = names[(i + 1) % names.length] as string
   const made = (of: string, limit: number, windowMs: number): Policy =>
-    (policyFactories[of as keyof typeof policyFactories] as (typeof policyFactories)['gcra']).of(
+    (unitFactories[of as keyof typeof unitFactories] as (typeof unitFactories)['gcra']).of(
       limit,
       windowMs,
     )

@@ -8,13 +8,13 @@ import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { Store } from '../../../src/store.js'
-import { policyFactories } from '../../../src/testing/algorithms.js'
+import { unitFactories } from '../../unit-factories.js'
 import { virtualTime } from '../../virtual-time.js'
 import { memoryIn } from '../requests.js'
 
 const LIMIT = 100
 const away = new Error('away')
-const factories = Object.entries(policyFactories).map(([name, { of }]) => {
+const factories = Object.entries(unitFactories).map(([name, { of }]) => {
   return [name, (limit: number): Policy => of(limit, 60_000)] as const
 })
 

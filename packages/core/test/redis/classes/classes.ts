@@ -3,7 +3,7 @@
 
 import type { Redis } from 'ioredis'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
-import { policyFactories } from '../../../src/testing/algorithms.js'
+import { unitFactories } from '../../unit-factories.js'
 import { patientOptions, patientStore } from '../patient.js'
 
 export const LIMIT = 100
@@ -40,7 +40,7 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
     const leases = { units: 50, holdMs: 1_000 }
     const clock = { nowUs: () => nowUs }
     const store = patientStore(connected, { prefix: 'classes', clock, denyCache: true, leases })
-    const of = policyFactories[policy]?.of as (typeof policyFactories)[string]['of']
+    const of = unitFactories[policy]?.of as (typeof unitFactories)[string]['of']
     return new RateLimiter({
       name: policy,
       store,

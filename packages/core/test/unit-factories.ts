@@ -1,0 +1,9 @@
+// The factories of policies that count units, which requests take by their costs and classes leave
+// to each other. A lock-out counts attempts: what that means is in limiter/lockouts.test.ts.
+
+import { type PolicyFactory, policyFactories } from '../src/testing/algorithms.js'
+
+/** By their names. */
+export const unitFactories: Readonly<Record<string, PolicyFactory>> = Object.fromEntries(
+  Object.entries(policyFactories).filter(([, { of }]) => !of(1, '1m').kernel?.traits.blocks),
+)
