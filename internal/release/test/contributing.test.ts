@@ -132,3 +132,11 @@ describe('on GitHub', () => {
     expect(JSON.parse(read('renovate.json')).minimumReleaseAge).toBe('7 days')
   })
 })
+
+test('the files that the tour of the architecture names are there', () => {
+  const tour = read('docs/architecture.md')
+  const named = [...tour.matchAll(/`((?:packages|internal|scripts|tools)\/[\w./-]+)`/g)]
+  const paths = named.map(([, path = '']) => path)
+  expect(paths.length).toBeGreaterThan(10)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
