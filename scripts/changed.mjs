@@ -1,12 +1,15 @@
 // What to test of what has changed, so that a change has a verdict soon. All of it is tested by
 // `npm test`, and by CI.
 //
-// A package that changed is tested whole, but for the two whose tests take long. There, `vitest
-// related` finds the tests that reach what changed by imports. Most tests of core with Redis reach
-// most of core: of them those run that import a changed file themselves or have its name, and the
-// conformance suite.
+// A package that changed is tested whole, but for the two whose tests take minutes. Of
+// internal/behaviour those tests run that reach what changed by imports. Of core, nearly all tests
+// reach nearly all sources through the index. So there it is
+// - without Redis: the tests of the same room, those that reach what changed without passing an
+//   index, and the conformance suite on the memory store;
+// - with Redis: those that import what changed themselves or by a file of tests, or have its name
+//   and, for a change in algorithms, layers or redis, the conformance suite.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { root, workspacePackages } from './packages.mjs'
 
@@ -14,6 +17,12 @@ const CODE = /\.(ts|mts|js|mjs)$/
 /** Of every change: comments, sizes and imports of all sources. */
 const RULES = ['test/prose.test.ts', 'test/house.test.ts']
 const DOCUMENTS = ['test/documents.test.ts', 'test/changelog.test.ts']
+/** Of core: what most tests import, and what says of either store that it decides as it should. */
+const INDEX = /^src\/(\w+\/)?index\.ts$/
+const WITH_REDIS = /^test\/redis\/[^/]+\.test\.ts$/
+const IN_MEMORY = 'test/memory/conformance.test.ts'
+const IN_REDIS = 'test/redis/conformance.test.ts'
+const core = join(root, 'packages/core')
 /** What the contract of adapters is for. */
 const ADAPTERS = ['@weir/express', '@weir/koa', '@weir/nest']
 
@@ -37,13 +46,13 @@ export function testsOf(files) {
   const packages = workspacePackages()
   const runs = new Map()
   const add = (name, args) => runs.set(name, [...(runs.get(name) ?? []), args])
-  if (files.length > 0) add('@weir/core', ['run', '--project', 'unit', ...RULES])
+  const ofCore = ownFiles(files, 'packages/core', [])
+  if (files.length > 0) for (const args of coreRuns(ofCore)) add('@weir/core', args)
   if (files.some((file) => file.endsWith('.md'))) add('@weir/behaviour', ['run', ...DOCUMENTS])
   for (const [name, folder] of packages) {
     const own = ownFiles(files, folder, [...packages.values()])
-    if (own.length === 0) continue
-    if (name === '@weir/core') for (const args of coreRuns(own)) add(name, args)
-    else if (name === '@weir/behaviour') add(name, ['related', '--run', ...own])
+    if (own.length === 0 || name === '@weir/core') continue
+    if (name === '@weir/behaviour') add(name, ['related', '--run', ...own])
     else add(name, ['run'])
   }
   const isContract = (file) => file.startsWith('packages/core/src/http/')
@@ -62,15 +71,32 @@ function ownFiles(files, folder, folders) {
 }
 
 function coreRuns(own) {
-  const core = join(root, 'packages/core')
-  const code = own.flatMap(codeOf).filter((file) => existsSync(join(core, file)))
-  const runs = []
   // What the configuration means for each test shows only when all run.
-  if (own.some((file) => !/^(src|test|api)\//.test(file))) runs.push(['run', '--project', 'unit'])
-  else if (code.length > 0) runs.push(['related', '--run', '--project', 'unit', ...code])
-  const redis = importersOf(code, core)
-  if (redis.length > 0) runs.push(['run', '--project', 'redis', ...redis])
-  return runs
+  const isWhole = own.some((file) => !/^(src|test|api)\//.test(file))
+  const imports = importsOf(core)
+  const code = own.flatMap(codeOf).filter((file) => imports.has(file))
+  const unit = isWhole ? [] : [...RULES, ...withoutRedis(code, imports)]
+  const redis = withRedis(code, imports)
+  const runs = [['run', '--project', 'unit', ...unit]]
+  return redis.length === 0 ? runs : [...runs, ['run', '--project', 'redis', ...redis]]
+}
+
+function withoutRedis(code, imports) {
+  const rooms = code.flatMap((file) => /^src\/(\w+)\//.exec(file)?.[1] ?? [])
+  const isIn = (file) => rooms.some((room) => file.startsWith(`test/${room}/`))
+  const reached = reaching(code, imports, (file) => !INDEX.test(file))
+  const found = [...imports.keys()].filter((file) => reached.has(file) || isIn(file))
+  const tests = found.filter((file) => /\.test\.ts$/.test(file) && !WITH_REDIS.test(file))
+  const hasSuite = code.some((file) => file.startsWith('src/'))
+  return [...new Set([...(hasSuite ? [IN_MEMORY] : []), ...tests])].sort()
+}
+
+function withRedis(code, imports) {
+  const named = code.map((file) => `test/redis/${basename(file, '.ts')}.test.ts`)
+  const reached = reaching(code, imports, (file) => code.includes(file) || file.startsWith('test/'))
+  const found = [...reached, ...named].filter((file) => imports.has(file) && WITH_REDIS.test(file))
+  const hasSuite = code.some((file) => /^src\/(redis|algorithms|layers)\//.test(file))
+  return [...new Set([...(hasSuite ? [IN_REDIS] : []), ...found])].sort()
 }
 
 /** The modules through which tests see a file. */
@@ -84,32 +110,32 @@ function codeOf(file) {
   return CODE.test(file) ? [file] : []
 }
 
-/** The tests with Redis that import one of these files, themselves or by a file of tests. */
-function importersOf(files, core) {
-  const tests = readdirSync(join(core, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((file) => `test/${file}`)
-    .filter((file) => CODE.test(file))
-  const imports = new Map(tests.map((file) => [file, importsIn(core, file)]))
+/** The files, and those that import them, step by step through files that let it pass. */
+function reaching(files, imports, isPassed) {
   const reached = new Set(files)
   for (let before = -1; before < reached.size; ) {
     before = reached.size
     for (const [file, imported] of imports)
-      if (imported.some((each) => reached.has(each))) reached.add(file)
+      if (imported.some((each) => reached.has(each) && isPassed(each))) reached.add(file)
   }
-  const named = files.map((file) => `test/redis/${basename(file, '.ts')}.test.ts`)
-  const found = [...reached, ...named].filter((file) => {
-    return imports.has(file) && /^test\/redis\/[^/]+\.test\.ts$/.test(file)
-  })
-  const conformance = 'test/redis/conformance.test.ts'
-  const isOfRedis = files.some((file) => /^src\/(redis|algorithms|layers)\//.test(file))
-  return [...new Set(isOfRedis ? [conformance, ...found] : found)].sort()
+  return reached
 }
 
-function importsIn(core, file) {
-  const text = readFileSync(join(core, file), 'utf8')
+/** Of each file of code in a package, the files that it imports. */
+function importsOf(folder) {
+  const files = ['src', 'test'].flatMap((part) =>
+    readdirSync(join(folder, part), { recursive: true, encoding: 'utf8' })
+      .map((file) => `${part}/${file}`)
+      .filter((file) => CODE.test(file)),
+  )
+  return new Map(files.map((file) => [file, importsIn(folder, file)]))
+}
+
+function importsIn(folder, file) {
+  const text = readFileSync(join(folder, file), 'utf8')
   const specifiers = [...text.matchAll(/\b(?:from |import |import\()'(\.[^']+)'/g)]
   return specifiers.map(([, specifier]) =>
-    relative(core, resolve(core, dirname(file), specifier)).replace(/\.js$/, '.ts'),
+    relative(folder, resolve(folder, dirname(file), specifier)).replace(/\.js$/, '.ts'),
   )
 }
 
