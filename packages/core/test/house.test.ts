@@ -234,7 +234,7 @@ describe('Lua', () => {
     (file) => {
       const above = file.endsWith('prologue.lua') ? [] : localsOf('algorithms/prologue.lua')
       const made = file.endsWith('driver.lua')
-        ? ['counters', 'numbers', ...modeLocals]
+        ? ['begins', 'counters', 'numbers', ...modeLocals]
         : ['numbers']
       const known = [...ALLOWED, ...above, ...made]
       const globals = globalsOf(readFileSync(join(src, file), 'utf8'))

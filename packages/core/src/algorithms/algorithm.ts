@@ -84,8 +84,8 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  milliseconds count them from the last whole one. Of one that `blocks`, with a code in the
    *  rest of a millisecond (block-code.ts). */
   resetAfterUs(scratch: S): number
-  /** Microseconds for which the state matters, where that is longer: it is kept, and units of it
-   *  are given back, though what they were told to count until is over. */
+  /** Microseconds for which the state matters, where that may be longer: it is kept so long, and
+   *  the kernel itself knows whether units of it still count. */
   lifeUs?(scratch: S): number
   /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is
    *  nothing to keep. Returns the cells that hold it, which are new ones when `cells` had no

@@ -1,23 +1,24 @@
 -- The driver: many requests of one policy set (one list of policies) and one mode in one call. Twin
 -- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
--- requests of few policies in less time; `counters`, which has each policy's kernel with the numbers
--- of that policy; and `begins`: whether one of them may begin a block when it refuses a request.
+-- requests of few policies in less time; `counters`, which has each policy's kernel with the
+-- numbers of that policy; and `begins`: whether one of them may begin a block when it refuses.
 --
--- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset or restore,
---       then their marks
+-- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore or
+--       unblock, then their marks
 -- ARGV  the numbers of each policy (see its kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
 --       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
---       penalty | reconcile | restore | reset. To reserve is to consume, and to preview is to peek,
---       with three more arguments.
+--       penalty | reconcile | restore | reset | block | unblock. To reserve is to consume, and to
+--       preview is to peek, with three more arguments.
 --       then nothing, if each request is one, of cost 1; or request by request: how many equal
 --       ones it stands for. Where not all costs are 1, and always to reserve, preview, refund,
---       cancel, settle, reconcile or restore, after each of these numbers: a cost for each policy
---       (to restore: the units that were seen in use; to settle, below 0: what is given back); to
---       reserve or preview, the fewest to be granted, how many ms it would wait, or '', and for
---       each policy what must remain; to refund, cancel, settle, reconcile or restore, for each
---       policy until when (in us) they count, or ''; but to reconcile, since when that is known
---       (in us: when it was charged, or seen), or ''
+--       cancel, settle, reconcile, restore, block or unblock, after each of these numbers: a cost
+--       for each policy (to restore: the units that were seen in use; to settle, below 0: what is
+--       given back; to block: ms); to reserve or preview, the fewest to be granted, how many ms it
+--       would wait, or '', and for each policy what must remain; to refund, cancel, settle,
+--       reconcile, restore, block or unblock, for each policy until when (in us) they count, or '';
+--       but to reconcile or block, since when that is known (in us: when it was charged, or seen),
+--       or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing

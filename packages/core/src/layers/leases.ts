@@ -9,9 +9,9 @@
 // is as if it had been spent later; a lease is at most a quarter more than was spent of the one
 // before, so few go back.
 //
-// Attempts of a lock-out are not leased, since each may begin a block. Nor are buckets. What lies in one drains while units are held, and if others give back
-// what is beneath them, the bucket would have been empty for a while when they are spent: more
-// would pass than its bound says.
+// Attempts of a lock-out are not leased, since each may begin a block. Nor are buckets: what lies
+// in one drains while units are held, and if others give back what is beneath them, the bucket
+// would have been empty for a while when they are spent: more would pass than its bound says.
 
 import { perName, Recent } from '../base/cache.js'
 import type { Clock } from '../base/clock.js'

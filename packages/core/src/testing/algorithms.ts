@@ -30,10 +30,13 @@ export interface PolicyFactory {
   readonly of: (limit: number, window: Duration, name?: string) => Policy
 }
 
-/** Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
- *  - `a`: the refusal that begins a block writes
- *  - `d`: after its reset a key has its level still
- *  - `k`: attempts under several limits may begin fewer blocks than under the most generous alone */
+/**
+ * Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
+ * - `a`: the refusal that begins a block writes
+ * - `d`: after its reset a key has its level still
+ * - `k`: under several limits more may pass than under the most generous alone, which blocks those
+ *   who take all that there is
+ */
 export type Letter = 'a' | 'd' | 'k'
 
 export interface PolicyExample {

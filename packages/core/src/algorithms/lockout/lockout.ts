@@ -38,7 +38,7 @@ const MOST_BLOCKS = 8
  * A changed limit or other blocks keep count, block and level; another window or time to forget is
  * another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
- * @example lockout({ name: 'login', limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
+ * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
  */
 export function lockout(options: LockoutOptions): Policy {
   const known = ['name', 'limit', 'window', 'block', 'forget', 'starts']

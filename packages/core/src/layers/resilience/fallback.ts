@@ -136,7 +136,7 @@ export class Fallback {
   #carryOver(target: Target, local: LocalPart, seen: Seen): void {
     const nowUs = this.ledger.nowUs()
     const untilUs = local.places.map((place) => seen.untilUs[place] as number)
-    /** Of lock-outs, to be restored: what is told of them is more than units. */
+    /** Of lock-outs, to be restored: a block is more than units. */
     const lockouts = local.places.map(() => 0)
     const used = local.places.map((place, i) => {
       const admitted = this.ledger.of(target, place)

@@ -1,7 +1,8 @@
-// What the store has lost since this process saw it, and how that comes back: by one `restore` after
-// the first result that shows it. Results already given stand, so what was in flight then may pass
-// beyond a limit. A block that was seen holds all the same: a request that the store grants although
-// it should stand waits until its restore tells whether it was lost, or ended by hand.
+// What the store has lost since this process saw it, and how that comes back: by one `restore`
+// after the first result that shows it. Results already given stand, so what was in flight then may
+// pass beyond a limit. A block that was seen holds all the same: where it should stand, and the
+// store grants a request, that request waits until the restore shows whether the block was lost or
+// ended.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
@@ -21,8 +22,8 @@ export class Losses {
     this.#events = events
   }
 
-  /** Restores what was seen before. Where that fails nothing is sent again: up to one limit may then
-   *  pass a second time. */
+  /** Restores what was seen before. Where that fails nothing is sent again: up to one limit may
+   *  then pass a second time. */
   restore(target: Target, before: Seen): void {
     this.#ask(restoring(target, before), IGNORED)
   }
@@ -30,7 +31,7 @@ export class Losses {
   /**
    * The same after a result of a request, which it is then decided with, or with a denial.
    * @param deadlineAtMs of the request
-   * @param failed called where the store does not tell
+   * @param failed called where the store does not answer
    */
   restoreAfter(
     request: LayerRequest,

@@ -21,8 +21,8 @@ export function restoring(target: Target, seen: Seen): LayerRequest {
 }
 
 /**
- * What was last seen of a lock-out, as it is restored: its count, with the level; or its last block,
- * if no count was seen since.
+ * What was last seen of a lock-out, as it is restored: its count, with the level; or its last
+ * block, if no count was seen since.
  */
 export function lockoutSeen(
   { limit }: Policy,

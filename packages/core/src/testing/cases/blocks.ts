@@ -1,5 +1,5 @@
-// Blocks of lock-outs, and what they are exempt from: the one refusal that writes (a), and the level
-// that outlives the reset (d).
+// Blocks of lock-outs, and what they are exempt from: the one refusal that writes (a), and the
+// level that outlives the reset (d).
 
 import { seenUnits } from '../../algorithms/block-code.js'
 import { lockout } from '../../algorithms/lockout/lockout.js'
