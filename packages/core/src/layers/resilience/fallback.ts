@@ -72,7 +72,6 @@ export class Fallback {
       const unavailableMs = Math.max(1, Math.ceil(retryAfterMs))
       return { ...blank(request, 0), granted: 0, unavailableMs }
     }
-    if (places.length === 0) return blank(request, Number.POSITIVE_INFINITY)
     for (const place of places) {
       const units = request.costs[place] as number
       this.ledger.of(target, place) ?? this.ledger.remember(target, place, units)
@@ -115,7 +114,6 @@ export class Fallback {
 
   close(): void {
     this.#store.close()
-    this.ledger.clear()
   }
 
   #inMemory(request: LayerRequest, local: LocalPart, seen: Seen | undefined): StoreResult {

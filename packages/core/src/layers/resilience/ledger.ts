@@ -168,10 +168,6 @@ export class Ledger {
     }
   }
 
-  clear(): void {
-    this.#admitted.clear()
-  }
-
   /**
    * Of the next few entries the first that is over makes room, else the one with the fewest units,
    * if the newcomer asks for as many: so keys that are made up push out none that used more. What

@@ -249,6 +249,22 @@ describe('what could not be counted', () => {
   })
 })
 
+test('what is given back in an outage of what was seen before it may be taken again', () => {
+  const fallback = fallbackOf()
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: '1m' })])
+  const store = memoryStore({ clock: fakeClock() })
+  const seen = seenOf(store.decide({ ...consuming(policySet, 'k'), costs: [6] }))
+  const admitted = (): number => {
+    let passed = 0
+    for (let i = 0; i < 10; i += 1) if (passes(fallback, policySet, 'k', seen)) passed += 1
+    return passed
+  }
+  expect(admitted()).toBe(4)
+  const target = { policySet, key: 'k' }
+  fallback.decide({ mode: 'refund', target, costs: [6], count: 1 }, seen, away, 1_000)
+  expect(admitted()).toBe(6)
+})
+
 test('what was admitted, and what was decided locally, is forgotten with its key', () => {
   const fallback = fallbackOf()
   const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
