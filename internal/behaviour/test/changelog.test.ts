@@ -30,9 +30,12 @@ const known = [
 ].map(textOf)
 const names = new Set(known.flatMap((text) => text.match(/[\w$]+/g) ?? []))
 
-/** Named only as what breaks; and what others have: Node, ioredis, Nest, the user. */
+/** Named only as what breaks; and what others have: Node, TypeScript, ioredis, Nest, the user. */
 const GONE = ['settled']
-const FOREIGN = ['assert', 'deepStrictEqual', 'db', 'overrideProvider', 'MyRequest']
+const FOREIGN = [
+  ...['assert', 'deepStrictEqual', 'require', 'skipLibCheck'],
+  ...['db', 'overrideProvider', 'MyRequest'],
+]
 
 /** Names in code, without the texts that are a user's to choose. */
 function namesIn(notes: string): string[] {
