@@ -16,7 +16,11 @@ import { root, workspacePackages } from './packages.mjs'
 const CODE = /\.(ts|mts|js|mjs)$/
 /** Of every change: comments, sizes and imports of all sources. */
 const RULES = ['test/prose.test.ts', 'test/house.test.ts']
-const DOCUMENTS = ['test/documents.test.ts', 'test/changelog.test.ts']
+/** Of documents: what they name and where they lead. */
+const DOCUMENTS = {
+  '@weir/behaviour': ['test/documents.test.ts', 'test/changelog.test.ts'],
+  '@weir/release': ['test/documents.test.ts'],
+}
 /** Of core: what most tests import, and what says of either store that it decides as it should. */
 const INDEX = /^src\/(\w+\/)?index\.ts$/
 const WITH_REDIS = /^test\/redis\/[^/]+\.test\.ts$/
@@ -48,7 +52,8 @@ export function testsOf(files) {
   const add = (name, args) => runs.set(name, [...(runs.get(name) ?? []), args])
   const ofCore = ownFiles(files, 'packages/core', [])
   if (files.length > 0) for (const args of coreRuns(ofCore)) add('@weir/core', args)
-  if (files.some((file) => file.endsWith('.md'))) add('@weir/behaviour', ['run', ...DOCUMENTS])
+  if (files.some((file) => file.endsWith('.md')))
+    for (const [name, tests] of Object.entries(DOCUMENTS)) add(name, ['run', ...tests])
   for (const [name, folder] of packages) {
     const own = ownFiles(files, folder, [...packages.values()])
     if (own.length === 0 || name === '@weir/core') continue

@@ -35,6 +35,7 @@ test('of documents the links, the changelogs and the prose are checked', () => {
   const expected = {
     core: [RULES],
     behaviour: ['run test/documents.test.ts test/changelog.test.ts'],
+    release: ['run test/documents.test.ts'],
   }
   expect(runsOf('docs/redis.md')).toEqual(expected)
   expect(runsOf('packages/nest/README.md')).toEqual(expected)

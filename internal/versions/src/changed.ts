@@ -25,6 +25,10 @@ export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
   'a sliding log whose waits are a millisecond longer': [
     [/(@?tick) and (@?tick) \+ (@?span) - (@?now)/g, '$1 and $2 + $3 - $4 + 1'],
   ],
+  'a lock-out that stores its level behind the end of the block before': [
+    [/(@?last), (@?steps), (@?earlier) = match\(/g, '$1, $3, $2 = match('],
+    [/('%d:%d:%d:%d:%d', .*?), (@?level), (@?before)\)/g, '$1, $3, $2)'],
+  ],
   'a mark that has its two times the other way round': [
     [/(forgotten), (given) = match\(/g, '$2, $1 = match('],
     [/('%d:%d'), (max\(forgotten or 0, forgottens\[i\] or 0\)), us/g, '$1, us, $2'],

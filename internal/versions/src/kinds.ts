@@ -76,6 +76,15 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   })),
   'sliding-log': windowed('sliding-log', 'sliding-log'),
   'sliding-counter': windowed('sliding-counter', 'sliding-counter'),
+  lockout: windowed('lockout', 'lockout', (random) => {
+    const [block, next] = [random.pick(SPANS), random.whole(1, 5)]
+    return {
+      window: random.pick(SPANS),
+      block: [block, block * (1 + next)],
+      forget: block * 20,
+      starts: random.pick(['limit', 'excess']),
+    }
+  }),
 }
 
 /** The kinds that are on these kernels. */

@@ -57,6 +57,8 @@ export type AskMode =
   | 'settle'
   | 'reconcile'
   | 'restore'
+  | 'block'
+  | 'unblock'
   | 'reset'
 
 export interface Ask {
@@ -96,7 +98,8 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
   const times = random.chance(0.4) ? [1, random.whole(2, 4)] : [1]
   const keys = [random.pick(KEYS), random.pick(KEYS)]
   const goesBack = random.chance(0.2)
-  const choices = { keys, sets: times.length, policies: places.length, goesBack }
+  const hasBlocks = places.map((of) => of === 'lockout')
+  const choices = { keys, sets: times.length, hasBlocks, goesBack }
   return {
     seed,
     kind,
@@ -112,7 +115,8 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
 interface Choices {
   readonly keys: readonly string[]
   readonly sets: number
-  readonly policies: number
+  /** Of each policy, whether it can be blocked. */
+  readonly hasBlocks: readonly boolean[]
   readonly goesBack: boolean
 }
 
@@ -155,10 +159,16 @@ const MODES: readonly [AskMode, number][] = [
 
 const COSTS = [0, 1, 1, 1, 1, 2, 3, 7, -1, -2, -5]
 
-function askFrom(random: Random, key: string, { sets, policies }: Choices): Ask {
-  const mode = weighted(random, MODES)
+function askFrom(random: Random, key: string, { sets, hasBlocks }: Choices): Ask {
   const set = random.whole(0, sets - 1)
-  const each = <Value>(make: () => Value): Value[] => Array.from({ length: policies }, make)
+  if (hasBlocks.includes(true) && random.chance(0.05)) {
+    const mode = random.pick(['block', 'unblock'] as const)
+    // Milliseconds; or all that there may be.
+    const cost = mode === 'block' ? random.pick([1, 500, 10_000]) : -1
+    return { mode, set, key, costs: hasBlocks.map((has) => (has ? cost : 0)), count: 1 }
+  }
+  const mode = weighted(random, MODES)
+  const each = <Value>(make: () => Value): Value[] => hasBlocks.map(make)
   const count = random.chance(0.2) ? random.whole(2, 6) : 1
   const costs = random.chance(0.7)
     ? each(() => 1)

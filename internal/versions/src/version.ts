@@ -49,33 +49,50 @@ export function storeOf(
 
 /** A policy of the version's own, on the kernel of one of another version. */
 export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
-  if (kernel?.periodAt === undefined) return core.policyFrom({ algorithm, ...SMALLEST[algorithm] })
+  if (kernel?.periodAt === undefined)
+    return core.policyFrom({ algorithm, ...ALGORITHMS[algorithm][1] })
   const [, window, weekStart, timeZone] = /^(\w+)(?:-(\w+))?@(.+)$/.exec(timeScale) ?? []
   const week = weekStart === undefined ? {} : { weekStart }
   return core.policyFrom({ algorithm, limit: 1, window, timeZone, ...week })
 }
 
 const SECOND = { limit: 1, window: '1s' }
-const SMALLEST: Readonly<Record<Policy['algorithm'], object>> = {
-  unlimited: {},
-  'token-bucket': { capacity: 1, refill: 1, every: '1s' },
-  gcra: { limit: 1, period: '1s' },
-  'leaky-bucket': { capacity: 1, leak: 1, every: '1s' },
-  'fixed-window': SECOND,
-  'sliding-window': SECOND,
-  'sliding-log': SECOND,
-  'sliding-counter': SECOND,
-  lockout: { ...SECOND, block: ['1s'], forget: '1s' },
+/** Of each algorithm the folder of its kernel, and the smallest policy. */
+const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string, object]>> = {
+  unlimited: ['', {}],
+  'token-bucket': ['bucket', { capacity: 1, refill: 1, every: '1s' }],
+  gcra: ['bucket', { limit: 1, period: '1s' }],
+  'leaky-bucket': ['bucket', { capacity: 1, leak: 1, every: '1s' }],
+  'fixed-window': ['fixed-window', SECOND],
+  'sliding-window': ['sliding-log', SECOND],
+  'sliding-log': ['sliding-log', SECOND],
+  'sliding-counter': ['sliding-counter', SECOND],
+  lockout: ['lockout', { ...SECOND, block: ['1s'], forget: '1s' }],
 }
 
-/** The kernels of a version, by the names of their folders. */
-export function kernelsOf({ core }: Version): Readonly<Record<string, Policy['kernel']>> {
-  const kernelOf = (algorithm: Policy['algorithm']) =>
-    core.policyFrom({ algorithm, ...SMALLEST[algorithm] }).kernel
-  return {
-    bucket: kernelOf('token-bucket'),
-    'fixed-window': kernelOf('fixed-window'),
-    'sliding-log': kernelOf('sliding-log'),
-    'sliding-counter': kernelOf('sliding-counter'),
+/** By the folders of their kernels, the algorithms that are on them. */
+export function algorithmsOn(folders: readonly string[]): Policy['algorithm'][] {
+  const all = Object.entries(ALGORITHMS) as [Policy['algorithm'], readonly [string, object]][]
+  return all.filter(([, [folder]]) => folders.includes(folder)).map(([name]) => name)
+}
+
+/** The ids of the kernels that a version has, by the names of their folders. */
+export function kernelsOf({ core }: Version): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>()
+  for (const [algorithm, [folder, smallest]] of Object.entries(ALGORITHMS)) {
+    const kernel = isKnown(core, algorithm) && core.policyFrom({ algorithm, ...smallest }).kernel
+    if (kernel) ids.set(folder, kernel.id)
+  }
+  return ids
+}
+
+/** Whether a version has this algorithm. */
+function isKnown(core: Version['core'], algorithm: string): boolean {
+  try {
+    core.policyFrom({ algorithm })
+    return true
+  } catch (error) {
+    // It has the algorithm, and asks for its options.
+    return !(error as Error).message.startsWith('algorithm is ')
   }
 }

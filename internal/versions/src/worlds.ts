@@ -245,11 +245,12 @@ function shownOf(result: StoreResult | Error | undefined, mode: AskMode): string
   // Texts of messages may change.
   if (result instanceof Error) return (result as { code?: string }).code ?? result.message
   const { granted, untilUs, policies, nowUs } = result
-  const each = policies.map(({ limit, cost, remaining, retryAfterMs, resetAfterMs }, i) => {
+  const each = policies.map(({ limit, cost, remaining, retryAfterMs, resetAfterMs, block }, i) => {
     const until = granted > 0 ? `, counts for ${(untilUs[i] as number) - nowUs} us` : ''
     const left = `${cost} of ${limit}: ${remaining} left`
     const wait = mode === 'restore' ? '' : `, wait ${retryAfterMs} ms`
-    return `${left}${wait}, reset ${resetAfterMs} ms${until}`
+    const blocked = block === undefined ? '' : `, ${JSON.stringify(block)}`
+    return `${left}${wait}, reset ${resetAfterMs} ms${until}${blocked}`
   })
   return [`granted ${granted}`, ...each].join('; ')
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
 import { IOREDIS, NODES } from '../../../scripts/supported.mjs'
+import { kindsOn } from '../src/kinds.js'
 import { root } from '../src/release.js'
 import { kernelsOf } from '../src/version.js'
 import { present } from './versions.js'
@@ -79,13 +80,16 @@ test('the oldest Redis is the one that docs/redis.md names', () => {
   expect(textOf('docs/redis.md')).toContain(`Weir needs Redis ${least}, or Valkey.`)
 })
 
+test('walks are taken with policies on each kernel', () => {
+  for (const folder of kernelsOf(present).keys()) expect(kindsOn([folder])).not.toEqual([])
+})
+
 test('the ids of kernels are those of the code', () => {
   const documented = tableUnder('### Ids of kernels').map(([name, id]) => [name, id])
-  const ids = Object.entries(kernelsOf(present)).map(([name, kernel]) => [
-    name,
-    `\`${kernel?.id}\``,
-  ])
-  expect(documented).toEqual(ids)
+  expect(documented).toEqual([...kernelsOf(present)].map(([name, id]) => [name, `\`${id}\``]))
+  const folders = readdirSync(join(root, 'packages/core/src/algorithms'), { withFileTypes: true })
+  const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  expect([...kernelsOf(present).keys()].sort()).toEqual(names.sort())
 })
 
 test('what is said to be experimental is marked so in types, and nothing else', () => {

@@ -1,24 +1,27 @@
 // The conformance suite over a store whose requests either version decides, by chance: the traces
-// of all algorithms, the contract's letters, keys, turns, settings.
+// of all algorithms whose counts go on, the contract's letters, keys, turns, settings.
 
-import { storeConformance } from '@weir/core/testing'
+import { type FakeClock, storeConformance } from '@weir/core/testing'
 import { randomOf } from '@weir/testkit/virtual-time'
 import type { Bench, Found } from '../bench.js'
 import { storeOfBoth } from '../both.js'
-import { storeOf } from '../version.js'
+import { algorithmsOn, storeOf } from '../version.js'
+import { continued } from './kernels.js'
 
 export async function checkConformance(bench: Bench, seed: number): Promise<Found> {
   const client = await bench.newClient()
   const [earlier, present] = bench.versions
   const random = randomOf(seed)
-  const cases = storeConformance((clock) => {
+  const algorithms = algorithmsOn(continued(bench))
+  const create = (clock: FakeClock) => {
     const prefix = bench.newPrefix()
     const stores = [
       storeOf(earlier, client, { prefix, clock }),
       storeOf(present, client, { prefix, clock }),
     ] as const
     return storeOfBoth(bench.versions, stores, () => random.pick([0, 1]))
-  })
+  }
+  const cases = storeConformance(create, { algorithms })
   const problems: string[] = []
   for (const { name, run } of cases) {
     try {

@@ -19,17 +19,19 @@ export function declaredNewCounters(): readonly string[] {
 }
 
 /** The algorithms whose counts go on. */
-export function continued({ versions }: Pick<Bench, 'versions'>): string[] {
-  const [earlier, present] = versions.map(kernelsOf)
-  return Object.entries(present ?? {})
-    .filter(([name, kernel]) => kernel?.id === earlier?.[name]?.id)
-    .map(([name]) => name)
+export function continued({ versions: [earlier, present] }: Pick<Bench, 'versions'>): string[] {
+  const was = kernelsOf(earlier)
+  return [...kernelsOf(present)].filter(([name, id]) => was.get(name) === id).map(([name]) => name)
 }
 
-export function checkKernels({ versions }: Bench, declared: readonly string[]): Found {
-  const [earlier, present] = versions.map(kernelsOf)
-  const problems = Object.entries(present ?? {}).flatMap(([name, kernel]) => {
-    const [was, is] = [earlier?.[name]?.id, kernel?.id]
+export function checkKernels(
+  { versions: [earlier, present] }: Pick<Bench, 'versions'>,
+  declared: readonly string[],
+): Found {
+  const before = kernelsOf(earlier)
+  const kernels = [...kernelsOf(present)]
+  const problems = kernels.flatMap(([name, is]) => {
+    const was = before.get(name)
     const line = `New counters: ${name}.`
     if (was !== undefined && was !== is && !declared.includes(name))
       return [`the kernel ${was} is now ${is}: say "${line}" in a changeset`]
@@ -37,6 +39,5 @@ export function checkKernels({ versions }: Bench, declared: readonly string[]): 
       return [`a changeset says "${line}", and the kernel is ${is} as before: give it a new id`]
     return []
   })
-  const ids = Object.values(present ?? {}).map((kernel) => kernel?.id)
-  return { did: `kernels ${ids.join(', ')}`, problems }
+  return { did: `kernels ${kernels.map(([, id]) => id).join(', ')}`, problems }
 }
