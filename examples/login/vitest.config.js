@@ -1,5 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.js'] },
+  test: {
+    setupFiles: ['../../tools/quiet.mjs'],
+    include: ['test/*.test.js'],
+    // Attackers solve every challenge.
+    env: { CHALLENGE_BITS: '0' },
+  },
 })

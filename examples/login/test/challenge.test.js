@@ -1,0 +1,55 @@
+// @ts-check
+// What counts as a solved challenge.
+
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+
+/** @type {typeof import('../src/challenge.js')} */
+let work
+beforeAll(async () => {
+  vi.stubEnv('CHALLENGE_BITS', '8')
+  vi.resetModules()
+  work = await import('../src/challenge.js')
+  vi.unstubAllEnvs()
+})
+
+const ANN = 'ann@example.org'
+
+/** One that its first guess does not solve. */
+function unsolved() {
+  let challenge = work.newChallenge(ANN)
+  while (work.solutionOf(challenge) === '0') challenge = work.newChallenge(ANN)
+  return challenge
+}
+
+test('a challenge is solved by work', () => {
+  const challenge = unsolved()
+  const solution = work.solutionOf(challenge)
+  expect(Number(solution)).toBeGreaterThan(0)
+  expect(work.isSolved(challenge, ANN, solution)).toBe(true)
+})
+
+test.each([
+  ['no solution', () => undefined],
+  ['a number', () => 7],
+  ['a wrong one', () => '0'],
+])('not by %s', (_, solution) => {
+  expect(work.isSolved(unsolved(), ANN, solution())).toBe(false)
+})
+
+test('not at another account, nor one that was made up', () => {
+  const challenge = unsolved()
+  expect(work.isSolved(challenge, 'bob@example.org', work.solutionOf(challenge))).toBe(false)
+  const madeUp = challenge.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+  expect(work.isSolved(madeUp, ANN, work.solutionOf(madeUp))).toBe(false)
+})
+
+test('not once it is over', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const challenge = unsolved()
+  const solution = work.solutionOf(challenge)
+  vi.advanceTimersByTime(work.CHALLENGE_MS - 1)
+  expect(work.isSolved(challenge, ANN, solution)).toBe(true)
+  vi.advanceTimersByTime(1)
+  expect(work.isSolved(challenge, ANN, solution)).toBe(false)
+})
