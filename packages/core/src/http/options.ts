@@ -131,7 +131,8 @@ export interface HttpSettings<
   Class extends string = string,
 > extends LimitSettings<Req, Rest, Class> {
   /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
-   *  `Cache-Control` are set, and stay if it lets the request go on. */
+   *  `Cache-Control` are set, and stay if it lets the request go on. A denied request was charged
+   *  nothing, so any number of those that go on pass. */
   readonly onDenied?:
     | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
     | undefined
