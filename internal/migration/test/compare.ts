@@ -115,13 +115,13 @@ async function look<T>(
     note(`warning ${(options as { code?: string }).code}`)
   })
   onTestFinished(() => warned.mockRestore())
-  const given =
-    typeof setUp === 'function' ? (setUp as (tools: Tools) => T)(await tools(note)) : setUp
-  const running = await start(given)
+  const made = typeof setUp === 'function' ? await tools(note) : undefined
+  const running = await start(made ? (setUp as (tools: Tools) => T)(made) : (setUp as T))
   onTestFinished(async () => void (await running.close()))
   const seen: string[] = []
   for (const ask of asks) {
     vi.advanceTimersByTime(ask.after ?? 0)
+    if (made && ask.after) await age(made.redis, ask.after)
     const answer = await answerTo(running.url, ask, fields)
     // What is done when a response is over, or a client gone.
     await new Promise((done) => setTimeout(done, ask.leaves ? 50 : 2))
@@ -145,6 +145,15 @@ async function tools(note: Tools['note']): Promise<Tools> {
     await server.stop()
   })
   return { note, redis, lost }
+}
+
+/** Redis has a clock of its own, so that time passes there by what keys have left to live. */
+async function age(redis: Redis, ms: number): Promise<void> {
+  for (const key of await redis.keys('*')) {
+    const left = await redis.pttl(key)
+    if (left > ms) await redis.pexpire(key, left - ms)
+    else if (left >= 0) await redis.del(key)
+  }
 }
 
 function answerTo(url: string, ask: Ask, fields: readonly string[]): Promise<string> {

@@ -21,7 +21,9 @@ import {
   type ThrottlerOptions,
 } from '@nestjs/throttler'
 import {
+  lockout,
   type NestRequest,
+  type Policy,
   RateLimit,
   RateLimitGuard,
   RateLimitModule,
@@ -59,7 +61,8 @@ function startThere({ on, guard = ThrottlerGuard, async, trust, ...options }: Th
 }
 
 function startHere({ on, guard, async, trust, ...options }: Here): Start {
-  const allowed = 'policies' in options ? {} : { limit: 1, window: '1m' }
+  const isGiven = 'policies' in options || 'policy' in options
+  const allowed = isGiven ? {} : { limit: 1, window: '1m' }
   const module = async
     ? RateLimitModule.forRootAsync(async)
     : RateLimitModule.forRoot({ ...allowed, ...options, guard } as Parameters<
@@ -119,6 +122,9 @@ const isBot = (req: NestRequest) => /bot/.test(req.headers['user-agent'])
 const one = (more: Partial<ThrottlerOptions>): There => ({
   throttlers: [{ limit: 1, ttl: 60_000, ...more }],
 })
+/** As `ttl` of a minute and a `blockDuration`. */
+const blocking = (limit: number, ms: number) =>
+  lockout({ limit, window: '1m', block: [ms], forget: ms, starts: 'excess' })
 const named = (name: string, limit: number, ttl: number): ThrottlerOptions => ({ name, limit, ttl })
 const twoThere = { throttlers: [named('short', 1, 1_000), named('long', 2, 60_000)] }
 const twoHere: Here = {
@@ -239,10 +245,17 @@ const throttlers: Record<`throttlers: ${keyof ThrottlerOptions}`, Rows<There, He
     {
       title: 'by default',
       there: {},
+      here: { policy: blocking(1, 60_000) },
+      asks: [a, after(30), after(30), after(30)],
+      seen: ['200', '429', '429', '200'],
+    },
+    {
+      title: 'by default, in a limit and window',
+      there: {},
       here: {},
       asks: [a, after(30), after(30), after(30)],
       seen: ['200', '429', '429', '200'],
-      differs: 'a refusal does not begin a new wait',
+      differs: 'a refusal begins a wait only in a lock-out that starts with the excess',
       seenHere: ['200', '429', '200', '429'],
     },
     {
@@ -255,11 +268,56 @@ const throttlers: Record<`throttlers: ${keyof ThrottlerOptions}`, Rows<There, He
     {
       title: 'longer than the window',
       there: one({ blockDuration: 300_000 }),
-      here: {},
+      here: { policy: blocking(1, 300_000) },
+      asks: [a, a, after(60), after(239), after(1), a],
+      seen: ['200', '429', '429', '429', '200', '429'],
+    },
+    {
+      title: 'shorter than the window',
+      there: one({ blockDuration: 10_000 }),
+      here: { policy: blocking(1, 10_000) },
+      asks: [a, a, after(9), after(1), a],
+      seen: ['200', '429', '429', '200', '429'],
+    },
+    {
+      title: 'in headers',
+      there: one({ blockDuration: 300_000 }),
+      here: { policy: blocking(1, 300_000) },
       asks: [a, a, after(60)],
-      seen: ['200', '429', '429'],
-      differs: 'there is no block; for one, a second policy with a longer window',
-      seenHere: ['200', '429', '200'],
+      look: ['retry-after'],
+      seen: ['200 | retry-after: none', '429 | retry-after: 300', '429 | retry-after: 240'],
+    },
+    {
+      title: 'a client that never breaks the limit',
+      there: one({ limit: 5, blockDuration: 300_000 }),
+      here: { policy: blocking(5, 300_000) },
+      asks: Array.from({ length: 12 }, () => after(30)),
+      seen: Array.from({ length: 12 }, () => '200'),
+    },
+    {
+      title: 'around the end of a window',
+      there: one({ limit: 2, blockDuration: 300_000 }),
+      here: { policy: blocking(2, 300_000) },
+      asks: [a, after(59), after(1), a, a],
+      seen: ['200', '200', '200', '429', '429'],
+      differs: 'a window begins with its first request; there, each request counts for a ttl',
+      seenHere: ['200', '200', '200', '200', '429'],
+    },
+    {
+      title: 'of a client that asks on, in Redis',
+      there: ({ redis }) => ({ storage: new ThrottlerStorageRedisService(redis) }),
+      here: { policy: blocking(1, 60_000) },
+      asks: Array.from({ length: 8 }, () => after(30)),
+      seen: ['200', '429', '429', '429', '429', '429', '429', '429'],
+      differs: 'there, what is refused counts, and begins the next wait',
+      seenHere: ['200', '429', '429', '200', '429', '429', '200', '429'],
+    },
+    {
+      title: 'a function',
+      there: one({ blockDuration: (context) => (isAnn(context) ? 10_000 : 300_000) }),
+      here: { policy: (req) => blocking(1, userOf(req) === 'ann' ? 10_000 : 300_000) },
+      asks: [by('ann'), by('ann'), { ...by('ann'), after: 10_000 }],
+      seen: ['200', '429', '200'],
     },
   ],
   'throttlers: ignoreUserAgents': {
@@ -431,11 +489,9 @@ const decorators: Record<`@Throttle: ${keyof Throttled}`, Rows<There, Here>> = {
   },
   '@Throttle: blockDuration': {
     there: throttled({ blockDuration: 300_000 }),
-    here: {},
-    asks: [a, a, after(60)],
-    seen: ['200', '429', '429'],
-    differs: 'there is no block; for one, a second policy with a longer window',
-    seenHere: ['200', '429', '200'],
+    here: { on: { a: RateLimit(blocking(1, 300_000)) } },
+    asks: [a, a, after(60), after(240)],
+    seen: ['200', '429', '429', '200'],
   },
   '@Throttle: getTracker': {
     there: throttled({ getTracker: userOf }),
@@ -692,7 +748,11 @@ const guards: Record<string, Rows<There, Here>> = {
 }
 
 const ALWAYS = ['limit', 'window', 'name', 'on', 'trust', 'async', 'policies', 'defaults']
-const uses = (setUp: Here) => Object.keys(setUp).filter((name) => !ALWAYS.includes(name))
+const uses = (setUp: Here) => {
+  const isLockout = (setUp.policy as Partial<Policy> | undefined)?.algorithm === 'lockout'
+  const names = Object.keys(setUp).filter((name) => !ALWAYS.includes(name))
+  return isLockout ? [...names, 'lockout', 'starts'] : names
+}
 
 const rows = { ...throttlers, ...forRoot, ...decorators, ...skips, ...forRootAsync, ...guards }
 compare<There, Here>({ from: '@nestjs/throttler', rows, startThere, startHere, uses })
