@@ -226,3 +226,37 @@ test('a challenge is good for one guess, and whoever sends it again is given ano
   expect(app.guesses).toHaveLength(1)
   expect(answers.filter(({ body: { challenge } }) => challenge !== undefined)).toHaveLength(19)
 })
+
+test('a challenge that is not solved is charged, and shows no password check anything', async () => {
+  stopTime()
+  const app = await startApp()
+  await useUp(app)
+  const attacker = app.client('203.0.0.7')
+  const seen = []
+  for (let i = 0; i < 11; i += 1) {
+    const { body } = await attacker.logIn(`user${i}`, 'right', { challenge: `made up ${i}` })
+    seen.push(Object.keys(body)[0])
+  }
+  expect(seen).toEqual([...Array.from({ length: 10 }, () => 'challenge'), 'mail'])
+  expect(app.checks.count).toBe(20)
+})
+
+test('whoever is refused does not learn when others have failed', async () => {
+  stopTime()
+  const app = await startApp()
+  const stranger = app.client('203.0.0.7')
+  const waits = new Set()
+  for (let i = 0; i < 20; i += 1) {
+    await app.client(`192.0.2.${i}`).logIn(ANN, 'guess')
+    pass(MINUTE)
+  }
+  for (let i = 0; i < 3; i += 1) {
+    const { body, retryAfter } = await stranger.logIn(ANN, 'guess')
+    waits.add(retryAfter)
+    await stranger.logIn(ANN, 'guess', solved(body.challenge))
+    pass(MINUTE)
+  }
+  const { body } = await stranger.logIn(ANN, 'guess')
+  waits.add((await stranger.logIn(ANN, 'guess', solved(body.challenge))).retryAfter)
+  expect([...waits]).toEqual([String(DAY / 1_000)])
+})

@@ -40,13 +40,14 @@ export async function startApp(store = memoryStore(), before = async () => {}) {
   const guesses = []
   /** @type {string[]} */
   const mails = []
-  const checks = { underWay: 0 }
+  const checks = { underWay: 0, count: 0 }
   const app = loginApp({
     store,
     proxies: ['loopback'],
     async isRight(account, password) {
       if (password !== 'right') guesses.push({ account, password, atMs: Date.now() })
       checks.underWay += 1
+      checks.count += 1
       await before()
       checks.underWay -= 1
       return password === 'right'
