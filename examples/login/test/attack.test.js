@@ -164,6 +164,32 @@ test.each([
   },
 )
 
+test('a copied cookie has no more guesses a day than the formula says if its thief comes at random times', {
+  timeout: 60_000,
+}, async () => {
+  stopTime()
+  const { client, guesses } = await startApp()
+  // A sequence that is the same in each run (Knuth's MMIX, its upper bits).
+  let state = 1n
+  const random = () => {
+    state = (state * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n
+    return Number(state >> 32n) / 2 ** 32
+  }
+  const waits = [MINUTE, 10 * MINUTE, HOUR, DAY, 7 * DAY]
+  const home = client('198.51.100.1')
+  let most = 0
+  for (let i = 0; i < 30; i += 1) {
+    await home.logIn(ANN, 'right')
+    for (let j = 0; j < 40; j += 1) {
+      for (let k = Math.floor(6 * random()); k >= 0; k -= 1) await home.logIn(ANN, 'guess')
+      pass(/** @type {number} */ (waits[Math.floor(random() ** 2 * waits.length)]))
+    }
+    most = Math.max(most, mostInADay(guesses.splice(0)))
+  }
+  expect(most).toBeGreaterThan(15)
+  expect(most).toBeLessThanOrEqual(guessesAtAccount(0, 1) - guessesAtAccount(0))
+})
+
 test('who opens a link again has no new lock-out', async () => {
   stopTime()
   const { client, guesses, mails } = await startApp()
