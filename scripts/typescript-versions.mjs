@@ -8,9 +8,9 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pnpmCommand } from './pnpm.mjs'
+import { packPackage } from '../internal/release/pack.mjs'
+import { publishedPackages } from '../internal/release/packages.mjs'
 
-const PACKAGES = ['core', 'express', 'koa', 'metrics', 'nest']
 /** 25.9.2 is the last of @types/node for compilers before 5.6. */
 const COMPILERS = [
   { typescript: '5.4.5', node: '25.9.2' },
@@ -70,12 +70,7 @@ const chosen = isShort ? [COMPILERS[0], COMPILERS.at(-1)] : COMPILERS
 const work = mkdtempSync(join(tmpdir(), 'weir-typescript-'))
 
 try {
-  for (const name of PACKAGES) {
-    const [pnpm, ...args] = pnpmCommand()
-    const cwd = join(root, 'packages', name)
-    execFileSync(pnpm, [...args, 'pack', '--pack-destination', work], { cwd, stdio: 'pipe' })
-  }
-  const tarballs = readdirSync(work).map((file) => join(work, file))
+  const tarballs = publishedPackages(root).map((pack) => packPackage(root, pack, work))
   const wrong = chosen.flatMap((compiler) => errorsOf(compiler, tarballs))
   for (const line of wrong) console.error(line)
   process.exitCode = wrong.length === 0 ? 0 : 1
