@@ -103,9 +103,16 @@ function filesIn(folder: string, name: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 }
 
+const folders: string[] = []
+
 /** A folder that is there until the process ends. */
 export function temporary(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  if (folders.length === 0) process.once('exit', removeFolders)
+  folders.push(folder)
   return folder
+}
+
+function removeFolders(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 }

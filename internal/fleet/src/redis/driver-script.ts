@@ -2,7 +2,7 @@
 // real server, and so is the packed reply. Which kernels a script uses is read from its source.
 // test/driver-script.test.ts holds it to a real server, call by call.
 
-import type { Kernel } from '../../../../packages/core/src/algorithms/algorithm.js'
+import { type Kernel, lifeUsOf } from '../../../../packages/core/src/algorithms/algorithm.js'
 import { bucket } from '../../../../packages/core/src/algorithms/bucket/kernel.js'
 import {
   type Counter,
@@ -12,6 +12,7 @@ import {
   type Reading,
 } from '../../../../packages/core/src/algorithms/driver.js'
 import { fixedWindow } from '../../../../packages/core/src/algorithms/fixed-window/kernel.js'
+import { lockout } from '../../../../packages/core/src/algorithms/lockout/kernel.js'
 import {
   CALL_MODES,
   type CallMode,
@@ -24,7 +25,7 @@ import type { Keyspace } from './keyspace.js'
 import { packNumbers } from './pack.js'
 
 const KERNELS: ReadonlyMap<string, Kernel> = new Map(
-  [bucket, fixedWindow, slidingCounter, slidingLog].map((kernel) => [kernel.id, kernel as Kernel]),
+  [bucket, fixedWindow, lockout, slidingCounter, slidingLog].map((kernel) => [kernel.id, kernel]),
 )
 
 /** Where the build makes the counters of a script, and one of them. */
@@ -205,7 +206,8 @@ function reset(
     const waitMs = left > 0 ? 0 : scratch.limit < 1 ? -1 : kernel.retryAfterMs(scratch, 1)
     Object.assign(readings[i] as Reading, { left, waitMs, resetUs })
     keyspace.delete(key)
-    const lifeMs = Math.max(Math.ceil(resetUs / 1_000), FORGOTTEN_MS - 1_000)
+    const lifeUs = lifeUsOf(kernel, scratch)
+    const lifeMs = Math.max(Math.ceil(lifeUs / 1_000), FORGOTTEN_MS - 1_000)
     table.marks.set(key, { forgottenUs: nowUs, gaveUs: nowUs }, nowUs / 1_000, lifeMs)
   })
   return count

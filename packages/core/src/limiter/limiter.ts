@@ -197,8 +197,10 @@ export class RateLimiter {
    * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
    * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
    * store is away: the block then holds in this process until it is back.
-   * @example await limiter.block('u42', '1h')
-   * @example await limiter.block('u42', '1h', { policy: [{ policy: byAccount, key: 'u42' }] })
+   * @example
+   * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
+   * const limiter = new RateLimiter({ name: 'login', policy: guesses })
+   * await limiter.block('u42', '1h')
    */
   block(key: Key, duration: Duration, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     return blockKey(this.#parts, key, duration, options)
@@ -208,7 +210,10 @@ export class RateLimiter {
    * Ends the blocks of a key, by hand or not, under the same lock-outs as `block`. Their levels
    * stay; `reset` forgets these as well. Other processes that remember a denial see it within a
    * second. Rejects as `block` does.
-   * @example await limiter.unblock('u42')
+   * @example
+   * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
+   * const limiter = new RateLimiter({ name: 'login', policy: guesses })
+   * await limiter.unblock('u42')
    */
   unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     return unblockKey(this.#parts, key, options)
