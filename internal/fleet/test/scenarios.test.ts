@@ -120,6 +120,25 @@ const FOUND: readonly FoundStory[] = [
       mostUnits: 2,
     },
   },
+  // The bound overlooked that a policy is decided locally if another one has used up the deadline.
+  {
+    found: 'all, policy 1: 7 passed, 6 may',
+    seed: 429,
+    scenario: 'cluster, frozen',
+    options: {
+      processes: 2,
+      limit: 6,
+      keys: 1,
+      algorithm: 'fixed-window',
+      denyCache: false,
+      demand: 1.42,
+      mostAtOnce: 1,
+      faultMs: 1000,
+      faults: 1,
+      policies: 2,
+      shared: true,
+    },
+  },
   // Faults that sabotage.mjs puts in: 4, 9 and 6.
   {
     found: 'user-0: 4 admitted, 3 may be',

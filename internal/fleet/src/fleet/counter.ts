@@ -57,6 +57,7 @@ export class Counter {
   #behind = 0
   /** Units of those who may have had a turn whenever processes lost Redis, or it lost its time. */
   #turnsBefore = 0
+  #isBeside = false
   readonly #members: readonly Member[]
   readonly #options: StoryOptions
   readonly #leased: number
@@ -179,6 +180,12 @@ export class Counter {
     }
   }
 
+  /** These processes lose keys of another node that are decided together with it. */
+  loseBeside(some: readonly number[], nowUs: number): void {
+    this.lose(some, nowUs)
+    this.#isBeside = true
+  }
+
   /** Redis forgets it. */
   forget(nowUs: number): void {
     this.#lostUs ??= nowUs
@@ -207,6 +214,7 @@ export class Counter {
       unseen: this.#unseen.slice(0, first),
       left: this.#left.slice(0, first),
       started: this.#unseen.slice(first).filter((units) => units !== undefined).length,
+      isBeside: this.#isBeside,
       inFlight: this.#inFlightWhenAway,
       mostInFlight: this.#mostInFlight,
       losses: this.#losses,

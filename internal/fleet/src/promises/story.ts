@@ -26,6 +26,9 @@ export interface Story {
   readonly started: number
   /** Of each process, whether its breaker has opened, or it has not lost Redis. */
   readonly noticed: readonly boolean[]
+  /** It is decided together with keys of another node, which is lost: as all share one deadline, no
+   *  time may be left to ask the node of this one, which is well. */
+  readonly isBeside: boolean
   /** Requests in flight when processes lost Redis. */
   readonly inFlight: number
   /** The most units of requests in flight at any moment, such as when a loss of the key showed, or
@@ -53,9 +56,12 @@ export const whenWell: Bound = ({ limit }) => limit
 
 /**
  * All processes lose Redis, and come back within 5 s of each other. One that does not notice it has
- * no ceiling afterwards, nor has one with a quota of 0.
+ * no ceiling afterwards, nor has one with a quota of 0. Of what they lose only beside other keys,
+ * single requests fail.
  */
-export const whenAllAreAway: Bound = ({ limit, unseen, noticed, inFlight, areRanked }) => {
+export const whenAllAreAway: Bound = (story) => {
+  const { limit, unseen, noticed, inFlight, areRanked } = story
+  if (story.isBeside) return whenSomeAreAway(story)
   const most = staleView(
     wholeOutage(limit, inFlight),
     unseen.map((units = 0) => units),

@@ -1,5 +1,6 @@
 // A Cluster: one of its shards fails, or slots get another master while they are in use. Requests
-// are of all kinds, and bounds are those of a single server.
+// are of all kinds, and bounds are those of a single server; but single requests may fail that are
+// for keys of several slots, of which one is lost, or for several keys of a slot that moves.
 
 import { nameOfKey } from '../../../../../packages/core/src/base/key-name.js'
 import { SLOTS, slotOf } from '../../../../../packages/core/src/redis/transport/hash-slot.js'
@@ -59,8 +60,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
       }),
   },
 
-  /** Slots move to another master, key by key. What needs several keys at once is decided by the
-   *  processes alone meanwhile. */
+  /** Slots move to another master, key by key. What needs several keys at once is decided without
+   *  Redis meanwhile. */
   'cluster, resharding': {
     least: 1,
     ...ON_CLUSTER,
@@ -196,8 +197,17 @@ function slotOfCounter({ hashTags }: Fleet, { who }: Counter): number {
 
 /** All processes lose the keys of a shard, and only those. */
 function loseShard(fleet: Fleet, master: NodeMachine): void {
-  for (const counter of countersOn(fleet, master))
-    counter.lose(everyoneIn(fleet), fleet.world.nowUs)
+  lose(fleet, countersOn(fleet, master))
+}
+
+/** All processes lose some counters, and beside them those that are decided together with one. */
+function lose(fleet: Fleet, lost: readonly Counter[]): void {
+  const { keys, world } = fleet
+  for (const counter of lost) counter.lose(everyoneIn(fleet), world.nowUs)
+  const decisions = keys.map((key) => fleet.countersOf(key))
+  const together = decisions.filter((all) => all.some((each) => lost.includes(each)))
+  const beside = new Set(together.flat().filter((each) => !lost.includes(each)))
+  for (const counter of beside) counter.loseBeside(everyoneIn(fleet), world.nowUs)
 }
 
 /** A shard goes down, with all connections to it. */
@@ -230,8 +240,10 @@ async function reshard(fleet: Fleet): Promise<void> {
   const stepUs = random.whole(0, STEP_US)
   // Such a call is refused while one of its keys has moved and another has not.
   if (needsSeveralKeys(fleet))
-    for (const counter of counters)
-      if (slotOfCounter(fleet, counter) === slot) counter.lose(everyoneIn(fleet), world.nowUs)
+    lose(
+      fleet,
+      counters.filter((each) => slotOfCounter(fleet, each) === slot),
+    )
   await cluster.move(slot, random.pick(cluster.masters), () => random.whole(0, stepUs))
 }
 

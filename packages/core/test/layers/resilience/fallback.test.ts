@@ -116,6 +116,16 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     )
   })
 
+  test('what was seen takes nothing any more once it is over', () => {
+    const clock = fakeClock()
+    const policySet = makePolicySet('p', [make(10)])
+    const seen = memoryStore({ clock }).decide({ ...consuming(policySet, 'k'), costs: [10] })
+    clock.advance('2m')
+    const fallback = fallbackOf(() => ALONE, clock)
+    const request = { ...consuming(policySet, 'k'), count: 11, atLeast: 1 }
+    expect(fallback.decide(request, seenOf(seen), away, 1_000).granted).toBe(10)
+  })
+
   test('what was admitted is counted in the store: the total stays the limit', async () => {
     const clock = fakeClock()
     const limit = 20

@@ -9,7 +9,8 @@ import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-
 import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
-import { partOf } from '../../../src/layers/resilience/peers.js'
+import { type Peers, partOf } from '../../../src/layers/resilience/peers.js'
+import { quotasBy } from '../../../src/layers/resilience/quota.js'
 import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { virtualTime } from '../../virtual-time.js'
@@ -48,6 +49,17 @@ test('a local quota of a bucket never comes back sooner than the whole bucket', 
       expect(resetUsOf(quota), `${part} of ${capacity}`).toBeGreaterThanOrEqual(resetUsOf(whole))
     }
   }
+})
+
+test('a local quota is made once for each policy set, until peers come or go', () => {
+  let peers: Peers = { count: 2, rank: 0 }
+  const quotaOf = quotasBy({ peers: () => peers, whenUnavailable: 'local' }, () => false)
+  const policySet = makePolicySet('p', [fixedWindow({ limit, window: '1m' })])
+  const first = quotaOf(policySet)
+  expect(quotaOf(policySet)).toBe(first)
+  peers = { count: 5, rank: 0 }
+  expect(quotaOf(policySet).policySet.policies[0]?.limit).toBe(2)
+  expect(quotaOf(policySet)).toBe(quotaOf(policySet))
 })
 
 test.each([
