@@ -15,15 +15,15 @@ export const FAULTS = [
   ],
   [
     'what Redis has lost is not restored',
-    `${RESILIENCE}/resilience.ts`,
-    "    this.#send(restoring(target, before), restored, 'self')",
-    '    void restored',
+    `${RESILIENCE}/losses.ts`,
+    '    this.#ask(restoring(target, before), IGNORED)',
+    '    void target',
   ],
   [
     'what Redis has lost is restored by half',
-    `${RESILIENCE}/last-seen.ts`,
-    "    Math.max(0, limit - (remaining[i] as number)),\n  )\n  return { mode: 'restore'",
-    "    Math.floor(Math.max(0, limit - (remaining[i] as number)) / 2),\n  )\n  return { mode: 'restore'",
+    `${RESILIENCE}/restoring.ts`,
+    '    const units = Math.max(0, policy.limit - (remaining[i] as number))',
+    '    const units = Math.floor(Math.max(0, policy.limit - (remaining[i] as number)) / 2)',
   ],
   [
     'an outage begins with a new budget',
@@ -124,8 +124,8 @@ export const FAULTS = [
   [
     'a penalty is not counted after an outage',
     `${RESILIENCE}/ledger.ts`,
-    '    if (granted === 0 || !changes) return\n',
-    "    if (granted === 0 || !changes || mode === 'penalty') return\n",
+    '    if (granted === 0 || !(takes || givesOnly)) return\n',
+    "    if (granted === 0 || !(takes || givesOnly) || mode === 'penalty') return\n",
     'restart',
   ],
   [
@@ -281,8 +281,8 @@ export const FAULTS = [
   [
     'what was admitted under a long key is not counted',
     `${RESILIENCE}/ledger.ts`,
-    '    if (granted === 0 || !changes) return\n',
-    "    if (granted === 0 || !changes || target.key.startsWith('#')) return\n",
+    '    if (granted === 0 || !(takes || givesOnly)) return\n',
+    "    if (granted === 0 || !(takes || givesOnly) || target.key.startsWith('#')) return\n",
   ],
   [
     'what a policy for outages admitted is over at once',
