@@ -104,7 +104,6 @@ export class Ledger {
 
   /** The store has counted this of an entry: it was reconciled. */
   counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
-    admitted.dropExpired(this.nowUs())
     if (!isOver(untilUs?.[0], admitted.overUs)) admitted.add(target, 0, -(costs[0] as number))
     if (admitted.units < ROUNDING) this.forget(admitted)
   }
