@@ -26,8 +26,7 @@ export interface CounterOptions {
   readonly options: StoryOptions
   /** Units that processes may hold in leases. */
   readonly leased: number
-  /** Its limit changes while the story runs. */
-  readonly isLive: boolean
+  readonly plan: Plan
 }
 
 export class Counter {
@@ -61,8 +60,7 @@ export class Counter {
   readonly #members: readonly Member[]
   readonly #options: StoryOptions
   readonly #leased: number
-  /** Its limit changes while the story runs. */
-  readonly #isLive: boolean
+  readonly #plan: Plan
   /** When it was asked first. */
   #bornUs: number | undefined
   /** When it was lost first by processes, or by Redis. */
@@ -86,7 +84,7 @@ export class Counter {
     this.#members = members
     this.#options = options
     this.#leased = more.leased
-    this.#isLive = more.isLive
+    this.#plan = more.plan
     this.#first = members.length
     this.#unseen = members.map(() => undefined)
     this.#left = members.map(() => undefined)
@@ -224,7 +222,9 @@ export class Counter {
         .map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
       areRanked: !this.#options.counted,
       mayNotRestore:
-        this.refunds + this.resets + this.#leased > 0 || this.#options.kind === 'crowded',
+        this.refunds + this.resets + this.#leased > 0 ||
+        this.#plan.isAcrossSlots ||
+        this.#options.kind === 'crowded',
       ownLimit: this.#options.ownLimit,
     }
   }
@@ -243,7 +243,7 @@ export class Counter {
   #seenBy(i: number): number {
     if (this.resets > 0 || this.flows) return 0
     // What was seen before the limit changed is not looked for after that.
-    if (this.#isLive) return 0
+    if (this.#plan.live !== undefined) return 0
     const { seen } = this.#members[i] as Member
     return Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
   }
@@ -261,8 +261,7 @@ export function countersOf(
   const leased = leases === undefined ? 0 : members.length * Math.min(leases.units, tenth)
   const made = (place: number, who: string, of: readonly string[]): Counter => {
     const policy = policies[place] as Policy
-    const isLive = plan.live !== undefined
-    return new Counter({ who, policy, place, keys: of, members, options, leased, isLive })
+    return new Counter({ who, policy, place, keys: of, members, options, plan, leased })
   }
   const ofAll = policyKeys.map((who, place) => (who === undefined ? who : made(place, who, keys)))
   return new Map(keys.map((key) => [key, policies.map((_, i) => ofAll[i] ?? made(i, key, [key]))]))

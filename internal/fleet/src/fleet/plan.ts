@@ -12,6 +12,9 @@ export interface Plan {
   readonly policies: readonly Policy[]
   /** Of each policy the key that it limits in place of the request's. */
   readonly policyKeys: readonly (string | undefined)[]
+  /** Policies of a decision lie on several slots of a Cluster: what one denies, the others give
+   *  back. */
+  readonly isAcrossSlots: boolean
   /** Classes, with the part of a limit that each leaves to others. */
   readonly reserve: Readonly<Record<string, number>> | undefined
   readonly keys: readonly string[]
@@ -43,6 +46,7 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
   return {
     policies: makers.map((make) => make(limit)),
     policyKeys: makers.map((_, i) => (isShared && i === last ? 'all' : undefined)),
+    isAcrossSlots: isShared && isOnCluster === true,
     reserve: batch > 0 && !isLive ? { normal: 0.2, batch: batch / 100 } : undefined,
     // In a Cluster more of them, so that some share a slot, and some a shard that stays well.
     keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) =>

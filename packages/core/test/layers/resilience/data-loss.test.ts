@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.js'
 import { LastSeen } from '../../../src/layers/resilience/last-seen.js'
+import { SeenTargets } from '../../../src/layers/resilience/seen-targets.js'
 import { makePolicySet, resultOf } from '../../../src/request.js'
 import type { Mode, StoreRequest, StoreResult } from '../../../src/store.js'
 
@@ -50,6 +51,34 @@ describe('what was last seen', () => {
     })
     seen.forget(targetOf('k999'))
     expect(seen.get(targetOf('k999'))).toBe(undefined)
+  })
+
+  test('is told of its limiter and policies alone, whoever else has the same key', () => {
+    const seen = new LastSeen(1, 100_000)
+    const others = [
+      makePolicySet('other', [policy]),
+      makePolicySet('some', [fixedWindow({ limit: limit + 1, window: '1m' })]),
+    ]
+    seen.note(targetOf('k'), seenAt(3, 0, 60_000), 'consume')
+    for (const policySet of others) expect(seen.get({ policySet, key: 'k' })).toBe(undefined)
+    expect(seen.get(targetOf('k'))).toMatchObject({ remaining: [3] })
+  })
+
+  test('is not what a look or a request for nothing shows, which would hide a loss', () => {
+    const target = targetOf('k')
+    for (const [mode, cost] of [
+      ['peek', 1],
+      ['consume', 0],
+    ] as const) {
+      const seen = new SeenTargets(1_000)
+      const request = (cost: number, mode: 'peek' | 'consume'): StoreRequest => {
+        return { mode, target, costs: [cost], count: 1 }
+      }
+      seen.noted(request(1, 'consume'), seenAt(3, 0, 60_000))
+      expect(seen.noted(request(cost, mode), seenAt(limit, 10_000, 0))).toBe(undefined)
+      const lost = seen.noted(request(1, 'consume'), seenAt(limit - 1, 20_000, 80_000))
+      expect(lost).toMatchObject({ remaining: [3] })
+    }
   })
 
   test.each([
