@@ -16,6 +16,12 @@ export const DIFFERENCES: Readonly<Record<string, readonly Difference[]>> = {
       why: 'Where the clock has stepped back, a refund that gave nothing back leaves no mark.',
     },
     {
+      check: 'walks',
+      // A settlement that charges, and what the next request says.
+      problem: /"mode":"settle","costs":\[[^\n]*[1-9][^\n]*\n[^\n]*\n {2}which is answered:\n/,
+      why: 'A settlement above its estimate shows a loss, which is then restored; it hid the loss.',
+    },
+    {
       check: 'names of keys',
       // The key of 257 characters, by its hash as a text, or by the secret hash of that.
       problem:
