@@ -8,8 +8,8 @@
 // counters, and warns once. Another copy, in dist/module, is for bundlers, which can leave out only
 // of ESM what an application does not use.
 //
-// What Node runs is as it was written, but for its comments. What bundlers read and print anew has
-// no spaces, and short names of local variables.
+// What Node runs has no comments. The copy of @weir/core for Node also has short names of local
+// variables, but keeps its lines; the copy that bundlers read and print anew has no spaces either.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -31,7 +31,7 @@ export async function bundle(entries) {
   const commonJs = { dir: 'dist', format: 'cjs', strict: true, comments: false, ...named('.cjs') }
   const esm = { dir: 'dist', format: 'es', comments: ANNOTATIONS, ...named('.js') }
   if (hasOneCopy) {
-    const [chunks] = await write(entries, [{ ...commonJs, ...ROOMS }])
+    const [chunks] = await write(entries, [{ ...commonJs, ...ROOMS, minify: SHORT_LOCALS }])
     for (const [name] of imported)
       reexport(chunks.find((chunk) => chunk.isEntry && chunk.name === name))
     const compact = { ...esm, dir: join('dist', 'module'), minify: COMPACT }
@@ -44,6 +44,12 @@ export async function bundle(entries) {
 
 /** Of comments, those that tell a bundler what it may leave out. */
 const ANNOTATIONS = { legal: false, annotation: true, jsdoc: false }
+/** Functions, classes, methods and properties keep their names: stack traces show them. */
+const SHORT_LOCALS = {
+  compress: false,
+  mangle: { keepNames: true, toplevel: false },
+  codegen: { removeWhitespace: false },
+}
 const COMPACT = {
   compress: false,
   mangle: { keepNames: true },
