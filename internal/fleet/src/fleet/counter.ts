@@ -162,9 +162,14 @@ export class Counter {
     return this.passed - this.#passedBefore - this.#perhapsBefore
   }
 
-  /** What it counts at the most while all is well: what passed or was charged since the reset. */
+  /**
+   * What it counts at the most while all is well: what passed or was charged since the reset; and
+   * once more what was spent before it of leases that ended after it, which say of all their units
+   * that they were spent when the last one was.
+   */
   get inUse(): number {
-    return this.passed + this.charged - this.#passedBefore - this.#chargedBefore
+    const again = this.resets > 0 ? this.#leased : 0
+    return this.passed + this.charged - this.#passedBefore - this.#chargedBefore + again
   }
 
   /** These processes lose Redis. */
