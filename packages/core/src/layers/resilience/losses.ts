@@ -7,7 +7,7 @@
 import { traitsOf } from '../../algorithms/modes.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
 import { correctionOf } from '../../request.js'
-import type { StoreResult, Target } from '../../store.js'
+import type { PolicyResult, StoreResult, Target } from '../../store.js'
 import type { Events } from './events.js'
 import type { Seen } from './last-seen.js'
 import { restoring } from './restoring.js'
@@ -47,7 +47,7 @@ export class Losses {
       return
     }
     const decided = (restored: StoreResult): void => {
-      const denial = deniedBy(restored, request, result)
+      const denial = deniedBy(restored, request, result, before)
       if (denial !== undefined) this.#store.ask(givingBack(request, result), IGNORED)
       pending.decided(denial ?? result)
     }
@@ -76,13 +76,22 @@ function isHeld(
   return blocks?.some((block) => block !== undefined && block.untilUs > nowUs) === true
 }
 
-/** What a request is denied with, as its block was restored; undefined: there is none any more. */
+/**
+ * What a request is denied with, as a block stands again that was seen; undefined: it had ended. A
+ * block that stands, where nothing was lost, and ends at another time, was begun since by this
+ * request or another.
+ */
 function deniedBy(
   restored: StoreResult,
   { costs }: LayerRequest,
   { granted }: StoreResult,
+  { blocks }: Seen,
 ): StoreResult | undefined {
-  if (!restored.policies.some(({ block }) => block?.isBlocked)) return undefined
+  const isSeen = ({ block }: PolicyResult, i: number): boolean => {
+    if (!block?.isBlocked) return false
+    return restored.granted > 0 || isOneMs(restored.untilUs[i], blocks?.[i]?.untilUs)
+  }
+  if (!restored.policies.some(isSeen)) return undefined
   const policies = restored.policies.map((each, i) => {
     const cost = costs[i] as number
     if (each.block?.isBlocked) return { ...each, cost }
@@ -91,6 +100,11 @@ function deniedBy(
     return { ...each, cost, remaining, retryAfterMs: 0 }
   })
   return { ...restored, granted: 0, policies }
+}
+
+/** Blocks end with a whole millisecond, but are said to end as far within one as it is now. */
+function isOneMs(oneUs = Number.NaN, otherUs = Number.NaN): boolean {
+  return Math.floor(oneUs / 1_000) === Math.floor(otherUs / 1_000)
 }
 
 /** Gives back what a request was charged that is denied after all. */

@@ -90,6 +90,7 @@ function matters({ level, untilUs }: SeenBlock, policy: Policy, nowUs: number): 
 /** Whether what the store says can only be because it has forgotten a block. */
 function isLost(seen: SeenBlock, policy: Policy, now: BlockState, nowUs: number): boolean {
   const laterUs = nowUs + MARGIN_US
-  if (seen.untilUs > laterUs && !now.isBlocked) return true
+  // None begins while another stands.
+  if (seen.untilUs > laterUs && (now.hasBegun || !now.isBlocked)) return true
   return now.level < seen.level && matters(seen, policy, laterUs)
 }

@@ -1,0 +1,95 @@
+// A block that a process has seen holds, also where the store loses it; and does not, where it was
+// lifted.
+
+import { describe, expect, test } from 'vitest'
+import type { Duration } from '../../../src/base/duration.js'
+import { lockout, memoryStore, RateLimiter, resilient, type Store } from '../../../src/index.js'
+import { fakeClock } from '../../../src/testing/index.js'
+
+/** Processes that share a store, which may lose all that it has. */
+function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
+  const clock = fakeClock()
+  let inner = memoryStore({ clock })
+  const shared: Store = {
+    recovers: true,
+    decide: (request) => inner.decide(request),
+    reset: (target) => inner.reset(target),
+  }
+  const policy = lockout({ limit, window: '1m', block, forget: '1d' })
+  const limiters = Array.from({ length: processes }, () => {
+    const store = resilient(shared)
+    return new RateLimiter({ name: 'login', store, policy })
+  })
+  const lose = (): void => {
+    inner = memoryStore({ clock })
+  }
+  return { clock, limiters: limiters as [RateLimiter, RateLimiter], lose }
+}
+
+const allowed = async (limiter: RateLimiter): Promise<boolean> =>
+  (await limiter.consume('k')).allowed
+
+describe('a block that a process has seen', () => {
+  test.each([
+    [1, ['10s']],
+    [1, ['10s', '1h']],
+    [3, ['10s']],
+  ] as const)(
+    'holds where the store loses it, at a limit of %i and blocks of %j',
+    async (limit, block) => {
+      const { clock, limiters, lose } = fleetOf(limit, block)
+      const [one] = limiters
+      for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
+      expect(await allowed(one)).toBe(false)
+      clock.advance(4_000)
+      lose()
+      expect(await allowed(one)).toBe(false)
+      clock.advance(5_999)
+      expect(await allowed(one)).toBe(false)
+    },
+  )
+
+  test.each([
+    [1, 1],
+    [1, 2],
+    [3, 1],
+    [3, 2],
+  ])(
+    'is over where another process resets the key, at a limit of %i and level %i',
+    async (limit, level) => {
+      const { clock, limiters } = fleetOf(limit, ['10s', '30s'])
+      const [one, other] = limiters
+      for (let i = 1; i <= level; i += 1) {
+        clock.advance(10_000)
+        for (let j = 0; j < limit; j += 1) expect(await allowed(one)).toBe(true)
+        expect(await allowed(one)).toBe(false)
+      }
+      clock.advance(1_000)
+      await other.reset('k')
+      for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
+      expect(await allowed(one)).toBe(false)
+    },
+  )
+
+  test.each([1, 3])('is over where another process lifts it, at a limit of %i', async (limit) => {
+    const { clock, limiters } = fleetOf(limit, ['10s'])
+    const [one, other] = limiters
+    for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
+    expect(await allowed(one)).toBe(false)
+    clock.advance(1_000)
+    await other.unblock('k')
+    for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
+    expect(await allowed(one)).toBe(false)
+  })
+
+  test('is over where another process gives an attempt back', async () => {
+    const { clock, limiters } = fleetOf(1, ['10s'])
+    const [one, other] = limiters
+    const decision = await other.consume('k')
+    expect(await allowed(one)).toBe(false)
+    clock.advance(1_000)
+    await other.refund(decision)
+    expect(await allowed(one)).toBe(true)
+    expect(await allowed(one)).toBe(false)
+  })
+})
