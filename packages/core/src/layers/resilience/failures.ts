@@ -5,12 +5,12 @@ import type { BreakerState } from './breaker.js'
 
 /**
  * Replies of Redis that concern one key or call; the node is well. So are nodes that send a call to
- * each other while its slot moves, until the client gives up. An error of the script itself is of
- * the call, too, unless the server refused one of its commands, which Redis before 7 reports as
- * `... user_script:12: -OOM command not allowed`.
+ * each other while its slot moves, until the client gives up; a last MOVED may lead to a node that
+ * is away. An error of the script itself is of the call, too, unless the server refused one of its
+ * commands, which Redis before 7 reports as `... user_script:12: -OOM command not allowed`.
  */
 const KEY_LEVEL =
-  /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: (TRYAGAIN|ASK|MOVED)|user_script:\d+: (?!-|@)/
+  /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: (TRYAGAIN|ASK)|user_script:\d+: (?!-|@)/
 
 /** The failure of a call as a StoreError. An error with a code of ours stays what it is. */
 export function storeFailure(cause: unknown, store: string): Error {
