@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
-import { slidingLog } from '../../src/index.js'
+import { lockout, slidingLog } from '../../src/index.js'
 import { type Layer, type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layer.js'
 import { acrossSlots } from '../../src/layers/across-slots.js'
 import { makePolicySet } from '../../src/request.js'
@@ -50,6 +50,21 @@ function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   }
   return { time, store, next, first, parts, left, answer }
 }
+
+test('a lock-out is asked last, and so begins no block for a request that is refused elsewhere', async () => {
+  const guesses = lockout({ limit: 1, window: '1m', block: ['1m'], forget: '1h' })
+  const both: Target = {
+    policySet: makePolicySet('p', [guesses, few]),
+    key: 'k',
+    policyKeys: [own('a'), own('b')],
+  }
+  const { time, store, first, parts } = across(5, [1, 2])
+  store.decide({ ...onTarget(both, 'penalty'), costs: [0, 2] })
+  const result = await decided(time, first, { ...onTarget(both, 'consume'), costs: [1, 1] })
+  expect(result.granted).toBe(0)
+  expect(parts()).toEqual(['consume few', `peek ${guesses.name}`])
+  expect(store.decide(onTarget(both, 'peek')).policies[0]).toMatchObject({ remaining: 1 })
+})
 
 test('are asked slot by slot, the smallest limit first; the result keeps the order of policies', async () => {
   const { time, first, parts } = across(5)

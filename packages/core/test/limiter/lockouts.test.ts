@@ -1,0 +1,301 @@
+// What each part of the API means for a lock-out: the rows of the table in docs/lockout.md.
+
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  fixedWindow,
+  type LockoutOptions,
+  lockout,
+  memoryStore,
+  policyFrom,
+  RateLimiter,
+  type RateLimiterOptions,
+} from '../../src/index.js'
+import { livePoliciesIn } from '../../src/live/live-policies.js'
+import { adaptiveIn } from '../../src/overload/adaptive.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { virtualTime } from '../virtual-time.js'
+
+const GUESSES: LockoutOptions = {
+  name: 'guesses',
+  limit: 3,
+  window: '10m',
+  block: ['1m', '5m', '1h'],
+  forget: '1d',
+}
+
+function world(options: Partial<RateLimiterOptions> = {}) {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const limiter = new RateLimiter({ name: 'login', store, policy: lockout(GUESSES), ...options })
+  const guess = (cost = 1) => limiter.consume('k', { cost })
+  /** Attempts until a block begins. */
+  const block = async (attempts = GUESSES.limit) => {
+    for (let i = 0; i < attempts; i += 1) expect((await guess()).allowed).toBe(true)
+  }
+  const state = async () => {
+    const { allowed, retryAfterMs, policies } = await limiter.peek('k')
+    return { allowed, retryAfterMs, remaining: policies[0]?.remaining, ...policies[0]?.block }
+  }
+  return { clock, store, limiter, guess, block, state }
+}
+
+const blockedFor = (retryAfterMs: number) => ({
+  allowed: false,
+  reason: 'blocked',
+  retryAfterMs,
+  resetAfterMs: retryAfterMs,
+})
+
+test('consume: blocks last for 60, 300 and 3,600 s to the millisecond, and the last length repeats', async () => {
+  const { clock, guess, block } = world()
+  for (const ms of [60_000, 300_000, 3_600_000, 3_600_000]) {
+    await block()
+    expect(await guess()).toMatchObject(blockedFor(ms))
+    clock.advance(ms - 1)
+    // What is refused does not extend it.
+    expect(await guess()).toMatchObject(blockedFor(1))
+    clock.advance(1)
+  }
+  // A day after the end of the last block.
+  clock.advance(86_400_000)
+  await block()
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+})
+
+test('consume: a request is one attempt whatever it costs, and none at a cost of 0', async () => {
+  const { guess, state } = world()
+  await guess(50)
+  await guess(0)
+  expect(await state()).toMatchObject({ remaining: 2 })
+})
+
+test('consume: a cost of its own is 0 or 1', async () => {
+  const { limiter, state } = world()
+  await limiter.consume('k', { cost: { guesses: 0 } })
+  expect(await state()).toMatchObject({ remaining: 3 })
+  await expect(limiter.consume('k', { cost: { guesses: 2 } })).rejects.toMatchObject({
+    code: 'WEIR_INVALID_COST',
+  })
+})
+
+test('consume: where another policy denies, there is no attempt', async () => {
+  const once = fixedWindow({ name: 'once', limit: 1, window: '1s' })
+  const { guess, limiter } = world({ policy: [lockout(GUESSES), once] })
+  await guess()
+  expect((await guess()).allowed).toBe(false)
+  expect((await limiter.peek('k')).policies[0]).toMatchObject({ remaining: 2 })
+})
+
+test('consume: by the excess, the first attempt after the limit is refused and begins the block', async () => {
+  const { clock, guess, block } = world({
+    policy: lockout({ ...GUESSES, starts: 'excess' }),
+  })
+  await block()
+  clock.advance(1_000)
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+  clock.advance(59_999)
+  expect(await guess()).toMatchObject(blockedFor(1))
+})
+
+test('consume: of many attempts at once exactly the limit is granted', async () => {
+  const { limiter } = world()
+  const all = await Promise.all(Array.from({ length: 64 }, () => limiter.consume('k')))
+  expect(all.filter(({ allowed }) => allowed)).toHaveLength(3)
+})
+
+test('consumeUpTo is refused, as a lock-out counts attempts and no units', async () => {
+  const { limiter } = world()
+  await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
+})
+
+test('wait is denied at once while a block lasts that outlives its timeout', async () => {
+  const { limiter, block } = world()
+  await block()
+  const decision = await limiter.wait('k', { timeout: '10s' })
+  expect(decision).toMatchObject({ allowed: false, reason: 'blocked' })
+  expect(decision.waitedMs).toBeLessThan(5_000)
+})
+
+test('peek says what an attempt would meet, and begins no block itself', async () => {
+  const policy = lockout({ ...GUESSES, limit: 1, block: ['1h'], starts: 'excess' })
+  const { clock, limiter } = world({ policy })
+  await limiter.consume('k')
+  expect(await limiter.peek('k')).toMatchObject(blockedFor(3_600_000))
+  clock.advance(600_000)
+  expect(await limiter.peek('k')).toMatchObject({ allowed: true })
+})
+
+test('penalty is an attempt, and may begin a block', async () => {
+  const { limiter, block, guess } = world()
+  await block(2)
+  await limiter.penalty('k', { cost: 20 })
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+})
+
+describe('refund', () => {
+  test('of an attempt of the count lifts the block and brings back the level', async () => {
+    const { clock, limiter, guess, block, state } = world()
+    await block()
+    clock.advance(60_000)
+    await block(2)
+    const right = await guess()
+    expect(await state()).toMatchObject({ isBlocked: true, level: 2 })
+    await limiter.refund(right)
+    expect(await state()).toMatchObject({ isBlocked: false, level: 1, remaining: 1 })
+  })
+
+  test.each(['whose window', 'whose block'])(
+    'of an attempt %s is over does nothing',
+    async (of) => {
+      const { clock, limiter, guess, block, state } = world()
+      const late = await guess()
+      if (of === 'whose block') {
+        await block(2)
+        clock.advance(60_000)
+      } else clock.advance(600_000)
+      await block(2)
+      await limiter.refund(late)
+      expect(await state()).toMatchObject({ remaining: 1 })
+    },
+  )
+
+  test('lifts no block that was set by hand', async () => {
+    const { limiter, guess, state } = world()
+    const right = await guess()
+    await limiter.block('k', '1h')
+    await limiter.refund(right)
+    expect(await state()).toMatchObject({ isBlocked: true, retryAfterMs: 3_600_000 })
+  })
+})
+
+test('settle to 0 gives the attempt back, and to more leaves it one', async () => {
+  const { limiter, guess, state } = world()
+  const [first, second] = [await guess(), await guess()]
+  await limiter.settle(first, 9)
+  expect(await state()).toMatchObject({ remaining: 1 })
+  await limiter.settle(second, 0)
+  expect(await state()).toMatchObject({ remaining: 2 })
+})
+
+test('reset forgets count, block and level', async () => {
+  const { limiter, guess, block } = world()
+  await block()
+  await limiter.reset('k')
+  await block()
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+})
+
+test('block by hand holds for as long as it says, and leaves the level', async () => {
+  const { clock, limiter, guess, block } = world()
+  await limiter.block('k', '2h')
+  await limiter.block('k', '1h')
+  expect(await guess()).toMatchObject(blockedFor(7_200_000))
+  clock.advance(7_200_000)
+  await block()
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+})
+
+test('unblock ends any block, and leaves the level', async () => {
+  const { limiter, guess, block } = world()
+  await block()
+  await limiter.unblock('k')
+  await block()
+  expect(await guess()).toMatchObject(blockedFor(300_000))
+})
+
+test('block and unblock without a lock-out, or beyond what it forgets, are refused', async () => {
+  const { limiter } = world({ policy: fixedWindow({ limit: 3, window: '1m' }) })
+  const none = { code: 'WEIR_INVALID_POLICY' }
+  await expect(limiter.block('k', '1m')).rejects.toMatchObject(none)
+  await expect(limiter.unblock('k')).rejects.toMatchObject(none)
+  await expect(world().limiter.block('k', '25h')).rejects.toMatchObject({
+    code: 'WEIR_INVALID_DURATION',
+  })
+})
+
+test('a class leaves no attempts to others: a guess is one, whoever makes it', async () => {
+  const { limiter } = world({ reserve: { low: 0.5 } } as Partial<RateLimiterOptions>)
+  for (let i = 0; i < 3; i += 1)
+    expect(await limiter.consume('k', { priority: 'low' })).toMatchObject({ allowed: true })
+  expect(await limiter.consume('k', { priority: 'critical' })).toMatchObject(blockedFor(60_000))
+})
+
+test('adaptive and changed limits change the amounts, and leave count, block and level', async () => {
+  const { clock, limiter, block } = world()
+  await block()
+  const policy = lockout({ ...GUESSES, limit: 2, block: ['2m', '3m'] })
+  expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(60_000))
+  clock.advance(60_000)
+  for (const allowed of [true, true])
+    expect(await limiter.consume('k', { policy })).toMatchObject({ allowed })
+  expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(180_000))
+})
+
+test('adaptive follows the load with the limit of attempts, and never with the blocks', async () => {
+  const time = virtualTime()
+  let load = 0
+  const policy = adaptiveIn(time, lockout({ ...GUESSES, limit: 4 }), {
+    signal: () => load,
+    min: 0.5,
+  })
+  const limiter = new RateLimiter({ name: 'login', store: memoryStore({ clock: time }), policy })
+  expect((await limiter.consume('k')).policies[0]).toMatchObject({ limit: 4, remaining: 3 })
+  load = 10
+  time.block(500)
+  expect((await limiter.consume('k')).policies[0]).toMatchObject({ limit: 2, remaining: 0 })
+  expect(await limiter.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 60_000 })
+})
+
+test('live policies change its amounts, and leave count, block and level', async () => {
+  const time = virtualTime()
+  const store = memoryStore({ clock: time })
+  const limits = livePoliciesIn(time, store, {
+    name: 'lock-outs',
+    defaults: { login: lockout(GUESSES) },
+  })
+  onTestFinished(() => limits.close())
+  const limiter = new RateLimiter({ name: 'login', store, policy: limits.policy('login') })
+  for (let i = 0; i < 3; i += 1) await limiter.consume('k')
+  const change = await limits.set('login', lockout({ ...GUESSES, limit: 2, block: ['2m', '3m'] }))
+  expect(change.isNewCounter).toBe(false)
+  await time.advance(60_000)
+  for (const allowed of [true, true]) expect(await limiter.consume('k')).toMatchObject({ allowed })
+  expect(await limiter.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 180_000 })
+})
+
+test('enabled = false counts no attempt, and lets blocked keys pass', async () => {
+  const { limiter, guess, block, state } = world()
+  await block()
+  limiter.enabled = false
+  expect(await guess()).toMatchObject({ allowed: true })
+  limiter.enabled = true
+  expect(await state()).toMatchObject({ isBlocked: true, level: 1 })
+})
+
+test('stats count the blocks that began, by level', async () => {
+  const { clock, limiter, block } = world()
+  await block()
+  clock.advance(60_000)
+  await block()
+  expect(limiter.stats().policies[0]?.blocks?.slice(0, 3)).toEqual([1, 1, 0])
+})
+
+test('policyFrom makes it of data', async () => {
+  const { limiter, state } = world({ policy: policyFrom({ algorithm: 'lockout', ...GUESSES }) })
+  await limiter.consume('k')
+  expect(await state()).toMatchObject({ remaining: 2 })
+})
+
+test.each([
+  ['block', []],
+  ['block', ['1m', '1m']],
+  ['block', ['5m', '1m']],
+  ['block', '1m'],
+  ['forget', '59m'],
+  ['limit', -1],
+  ['window', '0s'],
+  ['starts', 'both'],
+])('%s: %j is refused with a code', (name, value) => {
+  const code = name === 'window' ? 'WEIR_INVALID_DURATION' : 'WEIR_INVALID_POLICY'
+  expect(() => lockout({ ...GUESSES, [name]: value })).toThrow(expect.objectContaining({ code }))
+})
