@@ -11,6 +11,7 @@ import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { gcra, leakyBucket, tokenBucket } from '../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
+import { lockout } from '../../src/algorithms/lockout/lockout.js'
 import type { Policy } from '../../src/algorithms/policy.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/sliding-log.js'
@@ -35,6 +36,7 @@ const policies: Readonly<Record<string, readonly Policy[]>> = {
   'sliding counter': [slidingCounter({ name, limit: 25, window })],
   'sliding log': [slidingLog({ name, limit: 25, window })],
   'sliding window': [slidingWindow({ name, limit: 25, window })],
+  'lock-out': [lockout({ name, limit: 5, window, block: ['2s', '5s'], forget: '20s' })],
   'two of one decision': [
     fixedWindow({ name: 'burst', limit: 9, window: '2s' }),
     slidingLog({ name: 'quota', limit: 25, window }),

@@ -3,6 +3,7 @@
 
 import { gcra, leakyBucket, tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { lockout } from '../../../src/algorithms/lockout/lockout.js'
 import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
 import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
 import type { PolicyInput } from '../../../src/policy-input.js'
@@ -16,6 +17,7 @@ export type SubjectName =
   | 'slidingWindow'
   | 'slidingLog'
   | 'slidingCounter'
+  | 'lockout'
   | 'severalPolicies'
   | 'counting'
 
@@ -40,6 +42,10 @@ export const subjects: Readonly<Record<SubjectName, Subject>> = {
   slidingWindow: { policy: slidingWindow({ limit, window: '1h' }), perSecond: 0 },
   slidingLog: { policy: slidingLog({ limit, window: '1h' }), perSecond: 0 },
   slidingCounter: { policy: slidingCounter({ limit, window: '3650d' }), perSecond: 0 },
+  lockout: {
+    policy: lockout({ limit, window: '1h', block: ['1h'], forget: '1d' }),
+    perSecond: 0,
+  },
   /** Counts all that passes. */
   counting: {
     policy: fixedWindow({ name: 'counting', limit: 2 ** 40, window: '1h' }),
