@@ -230,6 +230,7 @@ export class Counter {
         this.refunds + this.resets + this.#leased > 0 ||
         this.#plan.isAcrossSlots ||
         this.#options.kind === 'crowded',
+      isChanged: this.#plan.live !== undefined,
       ownLimit: this.#options.ownLimit,
     }
   }

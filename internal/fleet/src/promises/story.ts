@@ -44,6 +44,9 @@ export interface Story {
   /** Whether a lost key may not be restored, as something was given back, or nobody remembers
    *  it. */
   readonly mayNotRestore: boolean
+  /** Whether the limit has changed. What was seen under a smaller limit does not tell how far that
+   *  was passed. */
+  readonly isChanged: boolean
   /** The limit of the policy by which each process decides in an outage; 0: there is none. */
   readonly ownLimit: number
 }
@@ -83,7 +86,10 @@ export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
 }
 
 /** A process that has no others loses Redis, now and then. */
-export const whenOneIsAway: Bound = ({ limit, mostInFlight }) => wholeOutage(limit, mostInFlight)
+export const whenOneIsAway: Bound = ({ limit, mostInFlight, isChanged, unseen }) => {
+  const most = wholeOutage(limit, mostInFlight)
+  return isChanged ? staleView(most, [unseen[0] ?? 0]) : most
+}
 
 /** All processes lose Redis, and each decides by a policy of its own. */
 export const whenEachIsAlone: Bound = ({ limit, unseen, ownLimit }) =>
