@@ -144,13 +144,17 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
   for (const { priority, outcome, count } of priorities)
     to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
-    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units } = each
+    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units, blocks } = each
     const of = { limiter, policy }
     for (const [reason, count] of Object.entries(denials))
       if (count > 0 || reason === 'limit')
         to.denials.add({ ...of, reason, enforced: String(!shadow) }, count)
     for (const [kind, count] of Object.entries(units))
       if (count > 0 || kind === 'taken' || kind === 'denied') to.units.add({ ...of, kind }, count)
+    blocks.forEach((count, i) => {
+      // Of a lock-out the first level is shown before it happens.
+      if (count > 0 || i === 0) to.blocks.add({ ...of, level: String(i + 1) }, count)
+    })
     to.nearLimit.add(of, nearLimit)
     if (limit === undefined) continue
     to.limit.add(of, limit)

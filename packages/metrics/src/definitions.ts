@@ -21,6 +21,7 @@ export type Name =
   | 'denials'
   | 'nearLimit'
   | 'units'
+  | 'blocks'
   | 'limit'
   | 'factor'
   | 'info'
@@ -65,6 +66,11 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
     'Allowed decisions that left at most a fifth of the limit of the binding policy.',
   ),
   units: counter('weir.units', '{unit}', 'Units taken, given back, taken as a penalty, denied.'),
+  blocks: counter(
+    'weir.blocks',
+    '{block}',
+    'Blocks of lock-outs that began, by level; those of level 8 and above together.',
+  ),
   limit: gauge('weir.policy.limit', '{unit}', 'The limit of a policy.', 'last'),
   factor: gauge(
     'weir.adaptive.factor',

@@ -9,6 +9,7 @@ import {
   fixedWindow,
   type LivePolicies,
   livePolicies,
+  lockout,
   memoryStore,
   RateLimiter,
   resilient,
@@ -69,6 +70,26 @@ describe('the text', () => {
     expect(series.get('weir_wait_duration_seconds_count{limiter="text-login"}')).toBe(1)
     expect(series.get('weir_memory_keys{store="memory"}')).toBe(3)
     expect(series.get('weir_policy_limit{limiter="text-search",policy="burst"}')).toBe(4)
+  })
+
+  test('has the blocks of a lock-out by level, and of other policies none', async () => {
+    const guesses = {
+      name: 'guesses',
+      limit: 2,
+      window: '1h',
+      block: ['1h'],
+      forget: '1d',
+    } as const
+    const limiter = new RateLimiter({ name: 'blocks', policy: [lockout(guesses), policy] })
+    await limiter.consume('k')
+    const shown = async () =>
+      (await prometheus([limiter]).scrape()).body
+        .split('\n')
+        .filter((line) => line.startsWith('weir_blocks_total'))
+    const of = 'weir_blocks_total{limiter="blocks",policy="guesses",level="1"}'
+    expect(await shown()).toEqual([`${of} 0`])
+    await limiter.consume('k')
+    expect(await shown()).toEqual([`${of} 1`])
   })
 
   test('has no key in it', async () => {

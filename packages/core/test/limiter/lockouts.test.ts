@@ -13,6 +13,7 @@ import {
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { adaptiveIn } from '../../src/overload/adaptive.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { limitOn } from '../http/exchange.js'
 import { virtualTime } from '../virtual-time.js'
 
 const GUESSES: LockoutOptions = {
@@ -270,6 +271,13 @@ test('enabled = false counts no attempt, and lets blocked keys pass', async () =
   expect(await guess()).toMatchObject({ allowed: true })
   limiter.enabled = true
   expect(await state()).toMatchObject({ isBlocked: true, level: 1 })
+})
+
+test('shadow counts and blocks, and refuses nobody', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const { send, limiter } = limitOn({ store, policy: lockout(GUESSES), shadow: true })
+  for (let i = 0; i < 5; i += 1) expect(await send()).toBe(undefined)
+  expect(await limiter.peek('192.0.2.1')).toMatchObject(blockedFor(60_000))
 })
 
 test('stats count the blocks that began, by level', async () => {

@@ -7,6 +7,7 @@ import {
   fixedWindow,
   gcra,
   leakyBucket,
+  lockout,
   type Policy,
   slidingCounter,
   slidingLog,
@@ -50,11 +51,19 @@ const rows: readonly Row[] = [
     { made, policy, taken: 39, passedMs: 15_000 },
     { made, policy, taken: 100, passedMs: 0 },
   ]),
+  ...[1, 3].map((taken) => ({
+    made: "lockout({ limit: 3, window: '10m', block: ['1m'], forget: '1d' })",
+    policy: lockout({ name, limit: 3, window: '10m', block: ['1m'], forget: '1d' }),
+    taken,
+    passedMs: taken === 1 ? 15_000 : 0,
+  })),
 ]
 
 async function shown({ policy, taken, passedMs, cost = 1 }: Row): Promise<string> {
   const { send, limiter, clock } = limitOn({ policy, cost: () => cost })
-  await limiter.penalty('192.0.2.1', { cost: taken })
+  // A lock-out counts each as one attempt, whatever it costs.
+  const times = policy.algorithm === 'lockout' ? taken : 1
+  for (let i = 0; i < times; i += 1) await limiter.penalty('192.0.2.1', { cost: taken / times })
   clock.advance(passedMs)
   const response = new FakeResponse()
   await send({}, response)
