@@ -33,7 +33,7 @@ export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
     [/(forgotten), (given) = match\(/g, '$2, $1 = match('],
     [/('%d:%d'), (max\(forgotten or 0, forgottens\[i\] or 0\)), us/g, '$1, us, $2'],
   ],
-  'keys that end in another way': [[/(\$\{kernel\?\.id\})-(\$\{timeScale\})/g, '$1~$2']],
+  'keys that end in another way': [[/(\$\{\w+\?\.id\})-(\$\{\w+\})/g, '$1~$2']],
 }
 
 /** A new id, which says that the state has another form. */
