@@ -7,6 +7,7 @@ import { floods } from './rows/flood.js'
 import { failedLoad, none, scriptFlush } from './rows/healthy.js'
 import { kernels } from './rows/kernels.js'
 import { foreignValue, noTtl } from './rows/keys.js'
+import { lockOuts } from './rows/lock-outs.js'
 import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
 import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
@@ -31,6 +32,7 @@ const all: readonly Row[] = [
   stampede,
   ...closing,
   ...storyRows,
+  ...lockOuts,
   kernels,
   hostileKeys,
   resharding,
