@@ -1,10 +1,16 @@
 // The faults that sabotage.mjs puts into the product, one after the other.
 
+/** Stories whose calls have requests for several keys of a slot, each of which needs one key only. */
+const SHARED_SLOTS = {
+  ...{ kind: 'plain', policies: 1, keys: 3, hashTags: 2, mostAtOnce: 6, denyCache: false },
+  ...{ refund: 0, settle: 0, reset: 0, wait: 0 },
+}
+
 const RESILIENCE = 'layers/resilience'
 
 /**
  * What is wrong; the file in packages/core/src; what stands there, and what takes its place. If few
- * stories come by it: the scenario of those that are simulated.
+ * stories come by it: the scenario of those that are simulated, and what they have in common.
  */
 export const FAULTS = [
   [
@@ -257,6 +263,7 @@ export const FAULTS = [
     '    if (mustSplit(error) && call.entries.length > 1) {',
     '    if (mustSplit(error) && call.entries.length > 100) {',
     'cluster, resharding',
+    SHARED_SLOTS,
   ],
   [
     'of requests that are asked one by one the first is forgotten',
@@ -264,6 +271,7 @@ export const FAULTS = [
     '      this.#options.send(call.entries.map((entry) => ({ ...call, entries: [entry] })))',
     '      this.#options.send(call.entries.slice(1).map((entry) => ({ ...call, entries: [entry] })))',
     'cluster, resharding',
+    SHARED_SLOTS,
   ],
   [
     'requests share a call whatever the slots of their keys are',

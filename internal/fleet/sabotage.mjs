@@ -47,7 +47,7 @@ function copySources() {
 }
 
 /** Undefined: it was not found. */
-function requestsUntilFound([what, file, from, to, scenario]) {
+function requestsUntilFound([what, file, from, to, scenario, options]) {
   const path = join(folder, 'packages/core/src', file)
   const before = readFileSync(path, 'utf8')
   const after = before.replace(from, to)
@@ -60,6 +60,7 @@ function requestsUntilFound([what, file, from, to, scenario]) {
     const run = join(fleet, 'dist/internal/fleet/src/run.js')
     const args = [run, '--requests', values.requests, '--until-broken']
     if (scenario !== undefined) args.push('--scenario', scenario)
+    if (options !== undefined) args.push('--options', JSON.stringify(options))
     const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     if (status === 0) return undefined
     const promise = /broken: (.*)/.exec(stdout)?.[1] ?? 'it ended by itself'
