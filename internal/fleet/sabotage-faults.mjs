@@ -1,6 +1,6 @@
 // The faults that sabotage.mjs puts into the product, one after the other.
 
-/** Stories whose calls have requests for several keys of a slot, each of which needs one key only. */
+/** Stories whose calls have requests for several keys of a slot, each of which needs one key. */
 const SHARED_SLOTS = {
   ...{ kind: 'plain', policies: 1, keys: 3, hashTags: 2, mostAtOnce: 6, denyCache: false },
   ...{ refund: 0, settle: 0, reset: 0, wait: 0 },
@@ -340,5 +340,23 @@ export const FAULTS = [
     '      const stays = this.#isExhausted(nowUs)\n',
     '      const stays = this.#isExhausted(nowUs) && step > 99\n',
     'crowd',
+  ],
+  [
+    'a block that was seen is over once Redis has lost it',
+    `${RESILIENCE}/losses.ts`,
+    '    if (!isHeld(request, result, before)) {',
+    '    if (before !== undefined) {',
+  ],
+  [
+    'a block that was seen is over in an outage',
+    `${RESILIENCE}/fallback.ts`,
+    '        lockouts[i] = seenUnits(Math.max(0, part - left), state)',
+    '        lockouts[i] = seenUnits(Math.max(0, part - left), { ...state, isBlocked: false })',
+  ],
+  [
+    'a refund lifts no block',
+    'algorithms/lockout/kernel.ts',
+    '    if (!wasBlocked || scratch.count >= scratch.limit) return',
+    '    if (wasBlocked || scratch.count >= scratch.limit) return',
   ],
 ]

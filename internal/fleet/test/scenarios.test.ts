@@ -324,6 +324,85 @@ const FOUND: readonly FoundStory[] = [
       kind: 'plain',
     },
   },
+  // A block that was seen was not carried into an outage, as the ceiling had given back there what
+  // the store denied.
+  {
+    found: 'p0 let user-3 through, whose block it has seen',
+    seed: 203,
+    scenario: 'cluster, there and back',
+    options: {
+      processes: 2,
+      limit: 6,
+      keys: 2,
+      algorithm: 'fixed-window',
+      denyCache: false,
+      demand: 1.58,
+      mostAtOnce: 1,
+      faultMs: 1409,
+      faults: 1,
+      masters: 2,
+      hashTags: 0,
+      keyLength: 0,
+      policies: 1,
+      ownLimit: 0,
+      shared: false,
+      counted: false,
+      live: false,
+      batch: 0,
+      weighted: 0,
+      mostUnits: 1,
+      upTo: 0,
+      peek: 0,
+      penalty: 0,
+      refund: 0,
+      settle: 0,
+      reset: 0,
+      wait: 0,
+      refillMs: 1000,
+      leaseUnits: 2,
+      holdMs: 100,
+      kind: 'guessers',
+    },
+  },
+  // The refund of the attempt that had begun a block did nothing where another one had lifted it.
+  {
+    found: 'user-1, policy 0: 9 of 10 passed, and 0 remain: more was charged',
+    seed: 13,
+    scenario: 'well',
+    options: {
+      processes: 1,
+      limit: 10,
+      keys: 2,
+      algorithm: 'fixed-window',
+      denyCache: false,
+      demand: 2.66,
+      mostAtOnce: 1,
+      faultMs: 1000,
+      faults: 1,
+      masters: 2,
+      hashTags: 0,
+      keyLength: 0,
+      policies: 1,
+      ownLimit: 0,
+      shared: false,
+      counted: false,
+      live: false,
+      batch: 0,
+      weighted: 0,
+      mostUnits: 1,
+      upTo: 0,
+      peek: 0,
+      penalty: 0,
+      refund: 0,
+      settle: 6,
+      reset: 0,
+      wait: 0,
+      refillMs: 1000,
+      leaseUnits: 2,
+      holdMs: 100,
+      kind: 'guessers',
+    },
+  },
 ]
 
 beforeEach(() => {
@@ -350,6 +429,14 @@ test.each(SCENARIO_NAMES)('every promise holds when the story is: %s', async (sc
   const outcomes = await storiesOf(scenario)
   expect(outcomes.flatMap(({ seed, broken }) => broken.map((what) => ({ seed, what })))).toEqual([])
 })
+
+test.each(['deploy', 'deploy, another algorithm', 'starts'] as const)(
+  '%s: bounds hold for lock-outs',
+  async (scenario) => {
+    for (let seed = 1; seed <= STORIES; seed += 1)
+      expect((await runScenario(seed, scenario, { kind: 'guessers' })).broken).toEqual([])
+  },
+)
 
 test.each(FOUND.map((story) => [story.found, story] as const))(
   'a story of which was said "%s" keeps its promises',

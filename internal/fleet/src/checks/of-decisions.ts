@@ -1,5 +1,6 @@
 // What must hold after each decision.
 
+import type { Decision } from '../../../../packages/core/src/index.js'
 import type { Units } from '../fleet/charges.js'
 import type { Counter } from '../fleet/counter.js'
 import type { Fleet } from '../fleet/fleet.js'
@@ -44,6 +45,28 @@ export function checkKept(
       const what = `${counter.who}: a class was granted ${own}, and left ${left} of ${keep[i]}`
       fleet.must(own === 0 || left >= (keep[i] as number), what)
     })
+}
+
+/** A request is made. Returns what checks that no block was seen that should have refused it. */
+export function checkBlock(
+  fleet: Fleet,
+  member: Member,
+  counters: readonly Counter[],
+  key: string,
+): (decision: Decision, units: Units) => void {
+  const lifts = (): number => counters.reduce((sum, { resets }) => sum + resets, 0)
+  const before = lifts()
+  const wasBlocked = member.isBlocked(key, before)
+  return (decision, units) => {
+    // A refund lifts a block when Redis hears of it, which may be later. A policy for outages knows
+    // of no blocks.
+    const isByOther = decision.source === 'local' && fleet.options.ownLimit > 0
+    if (isByOther || lifts() !== before || counters.some(({ refunds }) => refunds > 0)) return
+    const isThrough = decision.allowed && units.some((each) => each > 0)
+    const what = `${member.host.name} let ${key} through, whose block it has seen`
+    fleet.must(!(wasBlocked && isThrough), what)
+    member.heardBlock(key, decision, before)
+  }
 }
 
 /** What a lease hands out was taken no longer ago than it may be held. */

@@ -7,7 +7,7 @@ import { ALGORITHMS, type StoryAlgorithm } from './policies.js'
 /** So that these numbers are not those of the world, which has the seed itself. */
 const OTHER_SEED = 0x2c1b3c6d
 
-const KINDS = ['plain', 'flows', 'hot', 'crowded'] as const
+const KINDS = ['plain', 'flows', 'hot', 'crowded', 'guessers'] as const
 
 export interface StoryOptions {
   readonly processes: number
@@ -31,7 +31,8 @@ export interface StoryOptions {
   /** How many its keys share; below 2: each has its own. */
   readonly hashTags: number
   /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `crowded`: more keys than a
-   *  process remembers. */
+   *  process remembers. `guessers`: the first policy is a lock-out, whose block outlasts the
+   *  story. */
   readonly kind: (typeof KINDS)[number]
   /** Of one decision. */
   readonly policies: number
@@ -129,6 +130,9 @@ function requestsOf(random: Random, limit: number) {
 
 type OfKind = Pick<StoryOptions, 'kind' | 'refillMs' | 'leaseUnits' | 'holdMs'>
 
+/** What is drawn of a kind that is given. */
+const CHANCES: Partial<Record<StoryOptions['kind'], number>> = { plain: 0.5, guessers: 1 }
+
 /** Some stories are of a kind of their own, with numbers that show it, unless `plain` is given. */
 function kindOf(
   random: Random,
@@ -141,7 +145,7 @@ function kindOf(
     leaseUnits: random.whole(2, 100),
     holdMs: random.whole(200, 1_000),
   }
-  const chance = given === 'plain' ? 1 : random.next()
+  const chance = given === undefined ? random.next() : (CHANCES[given] ?? random.next())
   const few = Math.max(2, least)
   if (chance < 0.1)
     return {
@@ -162,6 +166,13 @@ function kindOf(
     return {
       ...{ ...numbers, kind: 'crowded', processes: few, limit: 10, demand: 0.5 },
       keys: random.whole(2_000, 4_000),
+    }
+  // A request is one attempt for a lock-out, whatever it costs, and classes leave none.
+  if (chance > 0.9)
+    return {
+      ...{ ...numbers, kind: 'guessers', limit: random.whole(processes, 30) },
+      ...{ batch: 0, weighted: 0, upTo: 0, mostUnits: 1 },
+      refund: random.chance(0.3) ? random.whole(1, 20) : 0,
     }
   return { ...numbers, kind: 'plain' }
 }

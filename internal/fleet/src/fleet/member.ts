@@ -85,6 +85,9 @@ export class Member {
   /** Of each key, the units in use of each policy when it last heard of them from Redis. */
   readonly seen: Map<string, readonly number[]> = new Map()
 
+  /** Of each key whose block it has seen, how often that had been lifted. */
+  readonly #blocks: Map<string, number> = new Map()
+
   constructor(world: World, servers: Servers, given: MemberOptions) {
     const { rank, plan, latency, rate, changed } = given
     const { processes: count, denyCache, counted } = given.options
@@ -143,6 +146,19 @@ export class Member {
     const before = this.seen.get(key)
     if (!allowed && used.some((each, i) => each < (before?.[i] ?? 0))) return
     this.seen.set(key, used)
+  }
+
+  /** Whether it has seen a block that stands.
+   *  @param lifts how often blocks of the key were lifted */
+  isBlocked(key: string, lifts: number): boolean {
+    return this.#blocks.get(key) === lifts
+  }
+
+  /** Notes the block that a decision shows.
+   *  @param lifts how often blocks of the key had been lifted when it was asked for */
+  heardBlock(key: string, { source, policies }: Decision, lifts: number): void {
+    if (source === 'store' && policies.some(({ block }) => block?.isBlocked))
+      this.#blocks.set(key, lifts)
   }
 
   /** Units were given back, so that it takes fewer for used. */

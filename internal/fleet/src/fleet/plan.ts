@@ -4,7 +4,7 @@
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../../packages/core/src/layers/leases.js'
 import type { StoryOptions } from './choices.js'
-import { flowsOf, makersOf } from './policies.js'
+import { flowsOf, guardsOf, makersOf } from './policies.js'
 import type { Terms } from './terms.js'
 
 export interface Plan {
@@ -28,19 +28,9 @@ export interface Plan {
 }
 
 export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
-  const {
-    kind,
-    policies: count,
-    algorithm,
-    limit,
-    batch,
-    leaseUnits: units,
-    holdMs,
-    ownLimit,
-  } = options
+  const { kind, policies: count, limit, batch, leaseUnits: units, holdMs, ownLimit } = options
   const isLive = options.live && kind === 'plain'
-  const makers =
-    kind === 'flows' ? flowsOf(count, options.refillMs) : makersOf(algorithm, isLive ? 1 : count)
+  const makers = makersIn(options, isLive ? 1 : count)
   const isShared = options.shared && makers.length > 1
   const last = makers.length - 1
   return {
@@ -58,6 +48,15 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
     live: isLive ? makers[0] : undefined,
   }
+}
+
+/** Makes the policies of a decision. */
+export function makersIn(
+  { kind, algorithm, refillMs }: StoryOptions,
+  count: number,
+): readonly ((limit: number) => Policy)[] {
+  if (kind === 'flows') return flowsOf(count, refillMs)
+  return kind === 'guessers' ? guardsOf(algorithm, count) : makersOf(algorithm, count)
 }
 
 /** About how many units a request asks for. */

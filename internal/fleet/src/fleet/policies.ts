@@ -4,6 +4,7 @@ import {
   fixedWindow,
   gcra,
   leakyBucket,
+  lockout,
   type Policy,
   slidingCounter,
   slidingLog,
@@ -60,6 +61,16 @@ export function makersOf(
     // One name is of one algorithm, in all stories.
     return (limit) => MAKERS[own as StoryAlgorithm](Math.ceil(part * limit), `${own}-${i}`)
   })
+}
+
+/** Makes policies of which the first is a lock-out. Its window and its block outlast a story. */
+export function guardsOf(
+  algorithm: StoryAlgorithm,
+  count: number,
+): readonly ((limit: number) => Policy)[] {
+  const times = { window: WINDOW, block: ['2h'], forget: '1d' } as const
+  const first = (limit: number) => lockout({ name: 'guesses', limit, ...times })
+  return [first, ...makersOf(algorithm, count).slice(1)]
 }
 
 /** Makes buckets that are full again while a story runs. */

@@ -122,6 +122,16 @@ export function lossSeenByOtherFirst(limit: number, losses: number): number {
 }
 
 /**
+ * Redis forgets the key of a lock-out: attempts that are granted until a block begins that is as
+ * long as the next one would have been. A process that has seen a block grants none before its end.
+ * @param level how many blocks had begun
+ * @param seen the highest level that a process has seen which asks afterwards
+ */
+export function lossOfLevels(limit: number, level: number, seen: number): number {
+  return limit * (1 + level - seen)
+}
+
+/**
  * All processes lose Redis, and some have used so many other keys (`maxLocalKeys`) that they no
  * longer remember this one.
  * @param quotas local quotas of the processes that have forgotten the key

@@ -83,6 +83,18 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
       example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),
     ],
   },
+  lossOfLevels: {
+    when: 'Redis forgets the key of a [lock-out](lock-outs.md), and the processes that ask have not seen its last blocks',
+    passes:
+      'L + L for each level that they have not seen, until a block is as long as the next one would have been; a process that has seen a block grants nothing before its end',
+    examples: [
+      example(
+        'two of three levels not seen',
+        `${LIMIT} + 2 × ${LIMIT}`,
+        bounds.lossOfLevels(LIMIT, 3, 1),
+      ),
+    ],
+  },
   moreKeysThanRemembered: {
     when: 'an outage begins, and a process has seen so many other keys since that it no longer remembers this one ([`maxLocalKeys`](#how-many-keys))',
     passes: 'L + the q of each such process',

@@ -2,6 +2,7 @@
 
 import type { Decision } from '../../../../packages/core/src/index.js'
 import {
+  checkBlock,
   checkBound,
   checkInTime,
   checkKept,
@@ -74,6 +75,7 @@ export function askFor<Of extends Decision>(
     counter.asked(costs[i] as number, fleet.world.nowUs)
   })
   const isKept = keep === undefined ? undefined : checkKept(fleet, counters, keep)
+  const isUnblocked = checkBlock(fleet, member, counters, key)
   const isByLimit = fleet.live?.check()
   // A deny cache answers at once.
   const mayBeCached = member.denials.isFresh(key)
@@ -90,6 +92,7 @@ export function askFor<Of extends Decision>(
       const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
       fleet.must(isExpected, `${member.host.name} decided ${key} without Redis, which is well`)
       const units = granted(decision)
+      isUnblocked(decision, units)
       taken(units)
       member.heard(key, decision, costs, units, keep)
       if (allowed) member.charges.add({ key, decision, units, resets: resetsOf(counters) })

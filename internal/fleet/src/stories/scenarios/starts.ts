@@ -10,6 +10,7 @@ import {
   withName,
 } from '../../../../../packages/core/src/algorithms/policy.js'
 import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
+import { makersIn } from '../../fleet/plan.js'
 import { ALGORITHMS, makersOf } from '../../fleet/policies.js'
 import { whenProcessesStart, whenWell } from '../../promises/story.js'
 import type { Scenario } from '../course.js'
@@ -54,8 +55,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     countsAll: true,
     isAway: false,
     goWrong(fleet) {
-      const { algorithm, policies: count } = fleet.options
-      const policies = otherPolicies(fleet, makersOf(algorithm, count))
+      const { options } = fleet
+      const policies = otherPolicies(fleet, makersIn(options, options.policies))
       for (const counter of fleet.counters)
         counter.limit = Math.max(counter.limit, limitOf(policies, counter.place))
       return replaceAll(fleet, policies)

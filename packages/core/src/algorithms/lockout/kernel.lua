@@ -112,10 +112,16 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     dirty = true
   end
 
-  local function refund(units, until_us)
+  local function refund(units, until_us, charged_us)
     local blocked = finish > now
     local until_ms = floor(until_us / 1000)
     local counted = until_us == huge or until_ms == began + span or blocked and until_ms == finish
+    -- An attempt that began a block counts until the end of it. Where a refund has lifted that
+    -- block since, only the time of the charge tells that it is one of the count.
+    if charged_us then
+      local charged_ms = floor(charged_us / 1000)
+      counted = counted or charged_ms >= began and charged_ms <= now
+    end
     if count > 0 and counted then
       count = count > units and count - units or 0
       dirty = true

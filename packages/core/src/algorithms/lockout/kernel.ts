@@ -10,11 +10,11 @@
 // Bound: the limit, and then nothing until the block ends; who stops one attempt below the limit
 // has as many in each window. A refund that leaves less than the limit lifts the block that its
 // count began, and the level is as it was before, as is the end from which `forget` counts. What a
-// charge counts until names its count: a refund for another one does nothing. A block that is set
-// by hand, or was restored, is not of a count, so no refund lifts it. Other amounts on the same
-// state: count, block and level stay. A block that ends more than `forget` ahead, after a step of
-// the clock, is begun anew for the present level, and a count that begins later than now begins
-// now.
+// charge counts until names its count, as does its time: a refund for another one does nothing. A
+// block that is set by hand, or was restored, is not of a count, so no refund lifts it. Other
+// amounts on the same state: count, block and level stay. A block that ends more than `forget`
+// ahead, after a step of the clock, is begun anew for the present level, and a count that begins
+// later than now begins now.
 //
 // `resetAfterUs` counts whole milliseconds, and says the state of the block in the rest of one
 // (../block-code.ts). So it is above 0 where there is a level, which must be kept.
@@ -106,14 +106,18 @@ export const lockout: Kernel = {
     if (isExcess && limit > 0 && count >= limit && !isBlocked(scratch)) begin(scratch)
   },
 
-  refund(scratch, units, untilUs) {
-    const { count, endMs } = scratch
+  refund(scratch, units, untilUs, chargedUs) {
+    const { count, beganMs, endMs, nowMs } = scratch
     const wasBlocked = isBlocked(scratch)
     const untilMs = Math.floor(untilUs / 1_000)
+    // An attempt that began a block counts until the end of it. Where a refund has lifted that
+    // block since, only the time of the charge tells that it is one of the count.
+    const chargedMs = chargedUs === undefined ? -1 : Math.floor(chargedUs / 1_000)
     const isOfCount =
       untilUs === Number.POSITIVE_INFINITY ||
       untilMs === endOfCount(scratch) ||
-      (wasBlocked && untilMs === endMs)
+      (wasBlocked && untilMs === endMs) ||
+      (chargedMs >= beganMs && chargedMs <= nowMs)
     if (count === 0 || !isOfCount) return
     scratch.count = count > units ? count - units : 0
     scratch.dirty = true

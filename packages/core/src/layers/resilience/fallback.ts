@@ -154,10 +154,10 @@ export class Fallback {
       return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
     const counted = { target: localTarget(target, local), count: 1 }
-    if (lockouts.some((units) => units > 0)) {
-      const restore = { ...counted, mode: 'restore', costs: lockouts, untilUs } as const
-      this.#store.decide({ ...restore, seenUs: seen.nowUs })
-    }
+    // Without `seenUs`: a refund in memory since, such as of what the store denied while a node was
+    // half-open, does not lift the store's block.
+    if (lockouts.some((units) => units > 0))
+      this.#store.decide({ ...counted, mode: 'restore', costs: lockouts, untilUs })
     if (used.every((units) => units === 0)) return
     const { policies } = this.#store.decide({ ...counted, mode: 'peek', costs: used })
     // So that no more is left than this process's part of what was; what is counted here already,

@@ -94,6 +94,26 @@ export const BLOCKS: readonly (Case & { readonly algorithm: Algorithm })[] = [
     },
   },
   {
+    name: 'a refund of the attempt that began a block lifts the next block of the same count',
+    algorithm,
+    modes: ['consume', 'refund'],
+    run: async ({ limiter, clock }) => {
+      const subject = limiter(policyOf())
+      const one = await subject.consume('k')
+      await subject.consume('k')
+      clock.advance(100)
+      const third = await subject.consume('k')
+      clock.advance(100)
+      await subject.refund(one)
+      const next = await subject.consume('k')
+      same('the next block', next.policies[0]?.block?.isBlocked, true)
+      await subject.refund(third)
+      const { allowed, policies } = await subject.consume('k')
+      same('after both refunds', allowed, true)
+      same('level', policies[0]?.block?.level, 1)
+    },
+  },
+  {
     name: 'a block by hand holds, no refund lifts it, and it ends by hand',
     algorithm,
     modes: ['consume', 'refund', 'block', 'unblock'],

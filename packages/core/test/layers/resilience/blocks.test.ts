@@ -29,6 +29,39 @@ function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
 const allowed = async (limiter: RateLimiter): Promise<boolean> =>
   (await limiter.consume('k')).allowed
 
+test('after a loss the level is the highest that a process has seen which asks', async () => {
+  const limit = 3
+  const blocks = ['1s', '2s', '3s', '4s'] as const
+  const { clock, limiters, lose } = fleetOf(limit, blocks)
+  const [one, other] = limiters
+  const attempts = async (limiter: RateLimiter): Promise<number> => {
+    let granted = 0
+    while (await allowed(limiter)) granted += 1
+    return granted
+  }
+  await attempts(one)
+  clock.advance(1_000)
+  // The other has not seen the first block, nor has the first one seen those that follow.
+  await attempts(other)
+  clock.advance(2_000)
+  await attempts(other)
+  clock.advance(3_000)
+  lose()
+  const granted = []
+  const waits = []
+  for (let i = 0; i < 3; i += 1) {
+    granted.push(await attempts(one))
+    const denied = await one.consume('k')
+    if (denied.allowed) throw new Error('it is not blocked')
+    waits.push(denied.retryAfterMs)
+    clock.advance(denied.retryAfterMs)
+  }
+  // Level 3 was reached, and the first process has seen 1: two blocks are shorter than the next
+  // one would have been, so 3 x (1 + 3 - 1) attempts pass until one is as long.
+  expect(granted).toEqual([limit, limit, limit])
+  expect(waits).toEqual([2_000, 3_000, 4_000])
+})
+
 describe('a block that a process has seen', () => {
   test.each([
     [1, ['10s']],
