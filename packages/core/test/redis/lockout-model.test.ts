@@ -1,0 +1,330 @@
+// Lock-outs beside a model of their own, which keeps attempts as a list and is written from
+// docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets, losses and steps
+// of the clock, in memory, in Redis, and in a Cluster with a policy key in another slot.
+//
+//   WEIR_STEPS=100000 npx vitest run --project redis lockout-model
+//
+// walks on for as many steps; WEIR_SEED takes other walks.
+
+import type { Cluster, Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import {
+  type AllowedDecision,
+  lockout,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  type Store,
+} from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { randomFrom } from '../virtual-time.js'
+import { clusterClient, singleClient } from './clients.js'
+import { patientStore } from './patient.js'
+
+const STEPS = Number(process.env.WEIR_STEPS ?? 1_500)
+const SEED = Number(process.env.WEIR_SEED ?? 1)
+const STEPS_OF_WALK = 60
+const LIMIT = 4
+// All happens at a whole 10 ms, so that no window ends in the same millisecond as a block, which
+// could not be told apart.
+const WINDOW_MS = 3_007
+const BLOCKS_MS = [500, 1_500, 4_000]
+const FORGET_MS = 6_000
+
+type Starts = 'limit' | 'excess'
+
+interface Attempts {
+  readonly ids: Set<number>
+  beganMs: number
+}
+
+/** One counter, by the words of its documentation. */
+class Model {
+  readonly #starts: Starts
+  #attempts: Attempts | undefined
+  /** The end of the last block, and of the one before, to which a lifted one goes back. */
+  #endMs = 0
+  #beforeMs = 0
+  level = 0
+  /** Something is over that a step back of the clock would bring back, or not if it was deleted. */
+  hasOver = false
+
+  constructor(starts: Starts) {
+    this.#starts = starts
+  }
+
+  remaining(nowMs: number): number {
+    return this.waitMs(nowMs) > 0 ? 0 : Math.max(0, LIMIT - this.#count)
+  }
+
+  /** How long it refuses by a block. */
+  waitMs(nowMs: number): number {
+    this.#tidy(nowMs)
+    return Math.max(0, this.#isAhead(nowMs) ? this.#lengthMs() : this.#endMs - nowMs)
+  }
+
+  /** What lies too far ahead, as the clock has stepped back, begins now. A peek leaves it there. */
+  heal(nowMs: number): void {
+    if (this.#isAhead(nowMs)) this.#endMs = nowMs + this.#lengthMs()
+    if (this.#attempts !== undefined && this.#attempts.beganMs > nowMs)
+      this.#attempts.beganMs = nowMs
+  }
+
+  /** Whether an attempt would be granted. */
+  allows(nowMs: number): boolean {
+    return this.waitMs(nowMs) === 0 && this.#count < LIMIT
+  }
+
+  /** Whether no attempt is left, and no block has begun. */
+  isUsedUp(nowMs: number): boolean {
+    return this.waitMs(nowMs) === 0 && this.#count >= LIMIT
+  }
+
+  /** One attempt that was refused by this counter alone. */
+  refused(nowMs: number): void {
+    if (this.#starts === 'excess' && this.isUsedUp(nowMs)) this.#begin(nowMs)
+  }
+
+  take(id: number, nowMs: number): void {
+    this.heal(nowMs)
+    const isBlocked = this.waitMs(nowMs) > 0
+    if (isBlocked && this.#attempts === undefined) return
+    this.#attempts ??= { ids: new Set(), beganMs: nowMs }
+    this.hasOver = false
+    this.#attempts.ids.add(id)
+    const most = this.#starts === 'limit' ? LIMIT : LIMIT + 1
+    if (!isBlocked && this.#count >= most) this.#begin(nowMs)
+  }
+
+  refund(id: number, nowMs: number): void {
+    const isBlocked = this.waitMs(nowMs) > 0
+    if (this.#attempts?.ids.delete(id) !== true) return
+    if (isBlocked && this.#count < LIMIT) {
+      this.level -= 1
+      this.#endMs = this.#beforeMs
+      this.#beforeMs = 0
+    }
+    if (this.#count === 0) this.#attempts = undefined
+    this.hasOver = true
+    this.#tidy(nowMs)
+    this.#forgetNothing(nowMs)
+  }
+
+  block(ms: number, nowMs: number): void {
+    this.heal(nowMs)
+    const left = this.waitMs(nowMs)
+    this.#attempts = undefined
+    this.#beforeMs = 0
+    this.#endMs = nowMs + Math.max(ms, left)
+  }
+
+  unblock(nowMs: number): void {
+    this.heal(nowMs)
+    if (this.waitMs(nowMs) === 0) return
+    this.#attempts = undefined
+    this.#endMs = nowMs
+    this.hasOver = true
+    this.#forgetNothing(nowMs)
+  }
+
+  forget(): void {
+    this.hasOver = true
+    this.#attempts = undefined
+    this.#endMs = 0
+    this.#beforeMs = 0
+    this.level = 0
+  }
+
+  /** A key of which nothing matters any more is deleted. */
+  #forgetNothing(nowMs: number): void {
+    if (this.#count === 0 && this.level === 0 && this.#endMs <= nowMs) this.forget()
+  }
+
+  get #count(): number {
+    return this.#attempts?.ids.size ?? 0
+  }
+
+  #begin(nowMs: number): void {
+    this.level += 1
+    this.#beforeMs = this.#endMs
+    this.#endMs = nowMs + this.#lengthMs()
+  }
+
+  #lengthMs(): number {
+    return BLOCKS_MS[Math.min(Math.max(this.level, 1), BLOCKS_MS.length) - 1] as number
+  }
+
+  #tidy(nowMs: number): void {
+    const attempts = this.#attempts
+    if (this.#endMs <= nowMs) {
+      const isOver = (beganMs: number) => beganMs < this.#endMs || beganMs + WINDOW_MS <= nowMs
+      if (attempts !== undefined && isOver(attempts.beganMs)) {
+        this.#attempts = undefined
+        this.hasOver = true
+      }
+      if (this.#endMs > 0 && this.#endMs + FORGET_MS <= nowMs) {
+        this.level = 0
+        this.hasOver = true
+      }
+    }
+  }
+
+  #isAhead(nowMs: number): boolean {
+    return this.#endMs - nowMs > FORGET_MS
+  }
+}
+
+const policyOf = (name: string, starts: Starts): Policy =>
+  lockout({ name, limit: LIMIT, window: WINDOW_MS, block: BLOCKS_MS, forget: FORGET_MS, starts })
+
+interface Stage {
+  readonly store: Store
+  /** Forgets all that Redis has. */
+  readonly lose?: () => Promise<void>
+}
+type Clock = ReturnType<typeof fakeClock>
+
+async function deleteAll(nodes: readonly Redis[], prefix: string): Promise<void> {
+  for (const node of nodes) for (const key of await node.keys(`${prefix}*`)) await node.del(key)
+}
+
+const inMemory = (clock: Clock): Stage => ({ store: memoryStore({ clock }) })
+
+function inRedis(client: Redis | Cluster, clock: Clock, prefix: string): Stage {
+  const nodes = 'nodes' in client ? client.nodes('master') : [client]
+  return {
+    store: patientStore(client, { clock, prefix }),
+    lose: () => deleteAll(nodes, prefix),
+  }
+}
+
+const stages: [string, (clock: Clock, prefix: string) => Stage][] = [
+  ['memory', inMemory],
+  ['Redis', (clock, prefix) => inRedis(singleClient(), clock, prefix)],
+  ['a Cluster', (clock, prefix) => inRedis(clusterClient(), clock, prefix)],
+]
+
+describe.each(stages)('in %s', (stage, stageOf) => {
+  test.each([
+    ['limit', 'one policy'],
+    ['excess', 'one policy'],
+    ['limit', 'a policy key beside it'],
+  ] as const)(
+    `blocks that start with the %s are as a model has them, with %s, in ${STEPS} steps`,
+    { timeout: 60_000 + STEPS * 20 },
+    async (starts, policies) => {
+      const isAlone = policies === 'one policy'
+      const seen = { granted: 0, blocked: 0, lifted: 0, levels: 0 }
+      let steps = 0
+      for (let walk = 0; steps < STEPS; walk += 1) {
+        const seed = SEED * 1_000_003 + walk
+        const random = randomFrom(seed)
+        const pick = (below: number) => Math.floor(random() * below)
+        const clock = fakeClock()
+        const nowMs = () => Math.floor(clock.nowUs() / 1_000)
+        const prefix = `model-${stage.replace(' ', '-')}-${starts}-${isAlone}-${seed}`
+        let { store, lose } = stageOf(clock, prefix)
+        const policy = [
+          { policy: policyOf('account', starts) },
+          ...(isAlone ? [] : [{ policy: policyOf('address', starts), key: 'address' }]),
+        ]
+        let limiter = new RateLimiter({ name: 'login', store, policy })
+        const models = policy.map(() => new Model(starts))
+        const charges: AllowedDecision[] = []
+        let isSetBack = false
+        const ids = new Map<AllowedDecision, number>()
+        const check = async (): Promise<void> => {
+          const { policies: shown } = await limiter.peek('k')
+          const expected = models.map((model) => ({
+            remaining: model.remaining(nowMs()),
+            // A peek says what an attempt would meet: under the excess the block that it begins.
+            level: model.level + (starts === 'excess' && model.isUsedUp(nowMs()) ? 1 : 0),
+          }))
+          const is = shown.map(({ remaining, block }) => ({ remaining, level: block?.level }))
+          expect(is).toEqual(expected)
+        }
+        const consume = async (): Promise<void> => {
+          for (const model of models) model.heal(nowMs())
+          const isAllowed = models.every((model) => model.allows(nowMs()))
+          const decision = await limiter.consume('k')
+          expect(decision.allowed).toBe(isAllowed)
+          if (decision.allowed) {
+            seen.granted += 1
+            ids.set(decision, steps)
+            charges.push(decision)
+            for (const model of models) model.take(steps, nowMs())
+          } else {
+            if (isAlone) models[0]?.refused(nowMs())
+            const waits = models.map((model) => model.waitMs(nowMs()))
+            if (Math.max(...waits) > 0) {
+              seen.blocked += 1
+              expect(decision.retryAfterMs).toBe(Math.max(...waits))
+            }
+          }
+        }
+        const refund = async (): Promise<void> => {
+          // What was forgotten in what is now the future may be anything that was charged before.
+          if (charges.length === 0 || isSetBack) return
+          const [charge] = charges.splice(pick(charges.length), 1) as [AllowedDecision]
+          const before = models.some((model) => model.waitMs(nowMs()) > 0)
+          for (const model of models) model.refund(ids.get(charge) as number, nowMs())
+          await limiter.refund(charge)
+          if (before && models.every((model) => model.waitMs(nowMs()) === 0)) seen.lifted += 1
+        }
+        const rarely = async (): Promise<void> => {
+          const does = pick(6)
+          if (does === 0) {
+            for (const model of models) model.take(-steps, nowMs())
+            await limiter.penalty('k')
+          } else if (does === 1 && isAlone) {
+            const ms = 10 + 10 * pick(FORGET_MS / 10)
+            models[0]?.block(ms, nowMs())
+            await limiter.block('k', ms)
+          } else if (does === 2 && isAlone) {
+            models[0]?.unblock(nowMs())
+            await limiter.unblock('k')
+          } else if (does === 3) {
+            // What has a policy key is not reset with the others.
+            models[0]?.forget()
+            await limiter.reset('k')
+          } else if (does === 4 && lose !== undefined) {
+            for (const model of models) model.forget()
+            await lose()
+            // A process that has seen the blocks would restore them: this one ends.
+            charges.length = 0
+            limiter.close()
+            await store.close?.()
+            ;({ store, lose } = stageOf(clock, prefix))
+            limiter = new RateLimiter({ name: 'login', store, policy })
+          } else if (does === 5 && isAlone && models[0]?.hasOver === false) {
+            // Of two in several slots the one that refuses is healed alone.
+            isSetBack = true
+            clock.advance(-10 * pick(FORGET_MS / 5))
+          }
+        }
+        try {
+          for (let step = 0; step < STEPS_OF_WALK; step += 1) {
+            steps += 1
+            // What happens in one millisecond has no order.
+            clock.advance(10 + pick(2) * pick(2) * 10 * pick(200))
+            const does = pick(10)
+            if (does < 6) await consume()
+            else if (does < 9) await refund()
+            else await rarely()
+            await check()
+            seen.levels = Math.max(seen.levels, ...models.map(({ level }) => level))
+          }
+        } catch (error) {
+          throw new Error(`WEIR_SEED=${SEED}, walk ${walk}, step ${steps}`, { cause: error })
+        } finally {
+          limiter.close()
+          await store.close?.()
+        }
+      }
+      expect(seen.granted).toBeGreaterThan(STEPS / 10)
+      expect(seen.blocked).toBeGreaterThan(STEPS / 20)
+      expect(seen.lifted).toBeGreaterThan(STEPS / 200)
+      expect(seen.levels).toBeGreaterThan(2)
+    },
+  )
+})
