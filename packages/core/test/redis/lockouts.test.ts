@@ -1,0 +1,89 @@
+// Lock-outs beside what stands before Redis: other processes, the deny cache and leases.
+
+import { describe, expect, test } from 'vitest'
+import { lockout, RateLimiter, type RedisStoreOptions } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { singleClient, strictStore } from './clients.js'
+
+const LIMIT = 5
+let runs = 0
+
+/** Limiters of one name, each on a store of its own. */
+function processes(count: number, options: RedisStoreOptions = {}, limit = LIMIT) {
+  const clock = fakeClock()
+  runs += 1
+  const name = `guessed-${Date.now().toString(36)}-${runs}`
+  const policy = lockout({ limit, window: '15m', block: ['1m', '5m'], forget: '1d' })
+  const limiters = Array.from({ length: count }, () => {
+    const store = strictStore(singleClient(), { clock, instances: count, ...options })
+    return new RateLimiter({ name, store, policy, shared: true })
+  })
+  return { clock, limiters: limiters as [RateLimiter, RateLimiter, ...RateLimiter[]] }
+}
+
+describe('of 64 parallel guesses in each of 4 processes', () => {
+  const guess = async (limiters: readonly RateLimiter[]) =>
+    (
+      await Promise.all(
+        limiters.flatMap((limiter) =>
+          Array.from({ length: 64 }, async () => ({ limiter, of: await limiter.consume('k') })),
+        ),
+      )
+    ).filter(({ of }) => of.allowed)
+
+  test('exactly the limit is granted, and after the block the limit again', async () => {
+    const { clock, limiters } = processes(4)
+    expect(await guess(limiters)).toHaveLength(LIMIT)
+    clock.advance(59_999)
+    expect(await guess(limiters)).toHaveLength(0)
+    clock.advance(1)
+    expect(await guess(limiters)).toHaveLength(LIMIT)
+    clock.advance(299_999)
+    expect(await guess(limiters)).toHaveLength(0)
+  })
+
+  test('one that was right lifts the block in all processes, for one more guess', async () => {
+    const { clock, limiters } = processes(4)
+    const [right] = await guess(limiters)
+    if (right?.of.allowed !== true) throw new Error('none was granted')
+    await right.limiter.refund(right.of)
+    // The deny caches of the others hear of it within a second.
+    clock.advance(1_000)
+    expect(await guess(limiters)).toHaveLength(1)
+  })
+
+  test('one that was right after the block of its count lifts no later block', async () => {
+    const { clock, limiters } = processes(4)
+    const [late] = await guess(limiters)
+    if (late?.of.allowed !== true) throw new Error('none was granted')
+    clock.advance(60_000)
+    expect(await guess(limiters)).toHaveLength(LIMIT)
+    await late.limiter.refund(late.of)
+    clock.advance(1_000)
+    expect(await guess(limiters)).toHaveLength(0)
+  })
+})
+
+test('the deny cache answers for a block, at once no more here and for a second elsewhere', async () => {
+  const { clock, limiters } = processes(2, {}, 1)
+  const [one, other] = limiters
+  await one.consume('k')
+  for (const limiter of [one, other])
+    expect(await limiter.consume('k')).toMatchObject({ source: 'store', reason: 'blocked' })
+  for (const limiter of [one, other])
+    expect(await limiter.consume('k')).toMatchObject({ source: 'cache', reason: 'blocked' })
+  await one.unblock('k')
+  clock.advance(999)
+  expect(await other.consume('k')).toMatchObject({ source: 'cache', reason: 'blocked' })
+  expect(await one.consume('k')).toMatchObject({ allowed: true, source: 'store' })
+  clock.advance(1)
+  expect(await other.consume('k')).toMatchObject({ source: 'store', reason: 'blocked' })
+})
+
+test('attempts are never leased', async () => {
+  const { limiters } = processes(2, { leases: { units: 100, holdMs: 1_000 } }, 1_000)
+  for (let i = 0; i < 200; i += 1) {
+    const decision = await limiters[i % 2]?.consume('k')
+    expect(decision).toMatchObject({ allowed: true, source: 'store', remaining: 999 - i })
+  }
+})
