@@ -9,7 +9,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import {
-  type AllowedDecision,
+  type Decision,
   lockout,
   memoryStore,
   type Policy,
@@ -31,6 +31,7 @@ const WINDOW_MS = 3_007
 const BLOCKS_MS = [500, 1_500, 4_000]
 const FORGET_MS = 6_000
 
+type Granted = Extract<Decision, { allowed: true }>
 type Starts = 'limit' | 'excess'
 
 interface Attempts {
@@ -230,9 +231,9 @@ describe.each(stages)('in %s', (stage, stageOf) => {
         ]
         let limiter = new RateLimiter({ name: 'login', store, policy })
         const models = policy.map(() => new Model(starts))
-        const charges: AllowedDecision[] = []
+        const charges: Granted[] = []
         let isSetBack = false
-        const ids = new Map<AllowedDecision, number>()
+        const ids = new Map<Granted, number>()
         const check = async (): Promise<void> => {
           const { policies: shown } = await limiter.peek('k')
           const expected = models.map((model) => ({
@@ -265,7 +266,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
         const refund = async (): Promise<void> => {
           // What was forgotten in what is now the future may be anything that was charged before.
           if (charges.length === 0 || isSetBack) return
-          const [charge] = charges.splice(pick(charges.length), 1) as [AllowedDecision]
+          const [charge] = charges.splice(pick(charges.length), 1) as [Granted]
           const before = models.some((model) => model.waitMs(nowMs()) > 0)
           for (const model of models) model.refund(ids.get(charge) as number, nowMs())
           await limiter.refund(charge)
