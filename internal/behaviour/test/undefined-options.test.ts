@@ -64,9 +64,10 @@ type Undefined<Options> = Readonly<Record<Optional<Options>, undefined>>
 
 const bucket: Undefined<TokenBucketOptions & LeakyBucketOptions> = {
   name: undefined,
+  unit: undefined,
   maxWait: undefined,
 }
-const windowed: Undefined<WindowOptions> = { name: undefined }
+const windowed: Undefined<WindowOptions> = { name: undefined, unit: undefined }
 const numbers = { limit: 5, window: '1m' } as const
 
 test.each([
@@ -74,7 +75,12 @@ test.each([
   [() => leakyBucket({ capacity: 5, leak: 1, every: '1s', ...bucket }), 'leaky-bucket-5-per-5s'],
   [
     () => {
-      const none: Undefined<GcraOptions> = { name: undefined, burst: undefined, maxWait: undefined }
+      const none: Undefined<GcraOptions> = {
+        name: undefined,
+        unit: undefined,
+        burst: undefined,
+        maxWait: undefined,
+      }
       return gcra({ limit: 5, period: '1s', ...none })
     },
     'gcra-5-per-1s',
@@ -83,6 +89,7 @@ test.each([
     () => {
       const none: Undefined<FixedWindowOptions> = {
         name: undefined,
+        unit: undefined,
         aligned: undefined,
         timeZone: undefined,
         weekStart: undefined,
@@ -100,7 +107,11 @@ test.each([
   ],
   [
     () => {
-      const none: Undefined<SlidingWindowOptions> = { name: undefined, parts: undefined }
+      const none: Undefined<SlidingWindowOptions> = {
+        name: undefined,
+        unit: undefined,
+        parts: undefined,
+      }
       return slidingWindow({ ...numbers, ...none })
     },
     'sliding-window-5-per-1m',

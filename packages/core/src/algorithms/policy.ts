@@ -22,6 +22,8 @@ export type Algorithm =
 export interface Policy {
   /** What headers and keys in the store call it. */
   readonly name: string
+  /** What is counted, as the `RateLimit-Policy` header says; undefined: requests. */
+  readonly unit?: string | undefined
   /** Which algorithm decides. */
   readonly algorithm: Algorithm
   /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
@@ -51,7 +53,8 @@ export interface Policy {
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named
    *  it. */
   readonly nameWithoutLimit: string | undefined
-  /** Name, counter and numbers as one text: policies with equal signatures are one and the same. */
+  /** Name, counter, numbers and unit as one text: policies with equal signatures are one and the
+   *  same. */
   readonly signature: string
   /** What the factory was given: with `algorithm`, all that `policyFrom` needs. Undefined: it was
    *  derived from another policy. */
@@ -79,7 +82,7 @@ export function checkedName(name: string, what: string): string {
 }
 
 /** What a factory says of a policy. */
-type PolicyParts = Omit<Policy, 'name' | 'nameWithoutLimit' | 'signature' | 'options'> & {
+type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signature' | 'options'> & {
   /** As the user named it; undefined: it is named by what it is. */
   readonly name: string | undefined
   /** What the factory was given. */
@@ -91,16 +94,19 @@ export function makePolicy(parts: PolicyParts): Policy {
   const { algorithm, limit, timeScale } = parts
   const scale = timeScale.replace(/[^\w.-]+/g, '-')
   if (parts.name !== undefined) checkedName(parts.name, 'policy name')
+  const { unit } = (parts.options ?? {}) as Pick<Policy, 'unit'>
+  if (unit !== undefined) checkedName(unit, 'unit')
   const nameWithoutLimit = parts.name === undefined ? `${algorithm}-${scale}` : undefined
   const name = parts.name ?? `${algorithm}-${limit}-per-${scale}`
-  return finished({ ...parts, name, nameWithoutLimit })
+  return finished({ ...parts, name, nameWithoutLimit, ...(unit !== undefined && { unit }) })
 }
 
 function finished(
   parts: Omit<Policy, 'signature' | 'options'> & Pick<PolicyParts, 'options'>,
 ): Policy {
   const { kernel, numbers, nameWithoutLimit, options, ...shown } = parts
-  const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}`
+  const unit = parts.unit === undefined ? '' : `|${parts.unit}`
+  const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}${unit}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   const hidden = {
     kernel: { value: kernel },

@@ -10,6 +10,10 @@ export interface WindowOptions {
    *  window, as `sliding-window-1m`; in a limiter without a name with the limit, as
    *  `sliding-window-100-per-1m`. */
   readonly name?: string | undefined
+  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
+   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
+   *  unsaid. */
+  readonly unit?: string | undefined
   /** Units allowed in a window. A whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
   /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
@@ -31,7 +35,7 @@ export function windowPolicy<Options extends WindowOptions>(
   othersOf: (limit: number, windowMs: number) => PolicyNumbers,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
-  const all = ['name', 'limit', 'window', ...known]
+  const all = ['name', 'unit', 'limit', 'window', ...known]
   checkedOptions(options, `${algorithm}()`, all, 'WEIR_INVALID_POLICY')
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)

@@ -181,7 +181,7 @@ describe('options', () => {
       /here that is every:/,
     )
     expect(() => fixedWindow({ limit: 1, window: 1, blockDuration: 1 } as never)).toThrow(
-      /it knows name, limit, window, aligned/,
+      /it knows name, unit, limit, window, aligned/,
     )
   })
 

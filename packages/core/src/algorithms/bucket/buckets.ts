@@ -12,6 +12,10 @@ export interface TokenBucketOptions {
    *  in which it fills up, as `token-bucket-10s`; in a limiter without a name with the capacity, as
    *  `token-bucket-20-per-10s`. */
   readonly name?: string | undefined
+  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
+   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
+   *  unsaid. */
+  readonly unit?: string | undefined
   /** The most units that can pass at once. A whole number from 0, which denies all. It may
    *  take at most 1,826 days to fill up. */
   readonly capacity: number
@@ -44,6 +48,10 @@ export interface GcraOptions {
    *  in which it fills up, as `gcra-10s`; in a limiter without a name with the capacity, as
    *  `gcra-20-per-10s`. */
   readonly name?: string | undefined
+  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
+   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
+   *  unsaid. */
+  readonly unit?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
   /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
@@ -68,14 +76,14 @@ export interface GcraOptions {
  */
 export function gcra(options: GcraOptions): Policy {
   const words = ['burst', 'limit', 'period'] as const
-  checkedOptions(options, 'gcra()', ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
+  checkedOptions(options, 'gcra()', ['name', 'unit', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
   const { limit } = options
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
   const { burst = rounded } = options
   // A limit of 0 denies all; how fast nothing comes back does not matter.
   const rate = limit === 0 && burst === 0 ? 1 : limit
-  const { name, period, maxWait } = options
-  return bucketPolicy('gcra', { name, maxWait, burst, limit: rate, period }, words)
+  const { name, unit, period, maxWait } = options
+  return bucketPolicy('gcra', { name, unit, maxWait, burst, limit: rate, period }, words)
 }
 
 export interface LeakyBucketOptions {
@@ -83,6 +91,10 @@ export interface LeakyBucketOptions {
    *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
    *  `leaky-bucket-20-per-10s`. */
   readonly name?: string | undefined
+  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
+   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
+   *  unsaid. */
+  readonly unit?: string | undefined
   /** How much the bucket holds. A whole number from 0, which denies all. It may take at
    *  most 1,826 days to leak out. */
   readonly capacity: number
@@ -124,10 +136,15 @@ const MAX_ROUNDING = 0.01
  */
 function bucketPolicy<Word extends string>(
   algorithm: Algorithm,
-  options: { readonly [word in Word]: unknown } & Pick<GcraOptions, 'name' | 'maxWait'>,
+  options: { readonly [word in Word]: unknown } & Pick<GcraOptions, 'name' | 'unit' | 'maxWait'>,
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
-  checkedOptions(options, `${algorithm}()`, ['name', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
+  checkedOptions(
+    options,
+    `${algorithm}()`,
+    ['name', 'unit', 'maxWait', ...words],
+    'WEIR_INVALID_POLICY',
+  )
   const [capacityWord, refillWord, everyWord] = words
   const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
   const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)

@@ -55,7 +55,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   return windowPolicy('fixed-window', kernel, options as WindowOptions, known, othersOf, scaleOf)
 }
 
-const KNOWN = ['name', 'limit', 'window', 'timeZone', 'weekStart']
+const KNOWN = ['name', 'unit', 'limit', 'window', 'timeZone', 'weekStart']
 
 /** `fixedWindow` for a period of a calendar. */
 function calendarWindow(options: FixedWindowOptions, unit: CalendarUnit): Policy {

@@ -9,6 +9,10 @@ export interface LockoutOptions {
    *  forget, as `lockout-15m-forget-1d`; in a limiter without a name with the limit, as
    *  `lockout-5-per-15m-forget-1d`. */
   readonly name?: string | undefined
+  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
+   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
+   *  unsaid. */
+  readonly unit?: string | undefined
   /** Attempts in a window, before a block begins. A whole number from 0, which denies all and
    *  blocks nobody, to 1,000,000. */
   readonly limit: number
@@ -41,7 +45,7 @@ const MOST_BLOCKS = 8
  * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
  */
 export function lockout(options: LockoutOptions): Policy {
-  const known = ['name', 'limit', 'window', 'block', 'forget', 'starts']
+  const known = ['name', 'unit', 'limit', 'window', 'block', 'forget', 'starts']
   checkedOptions(options, 'lockout()', known, 'WEIR_INVALID_POLICY')
   const limit = checkedCount(options.limit, 'lockout: limit', MOST_ATTEMPTS)
   const windowMs = durationMs(options.window, 'lockout: window')

@@ -101,9 +101,18 @@ function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
 
 function makeConstants(name: string, policy: Policy): Constants {
   const window = wholeSeconds(policy)
-  const quota = integer(policy.limit) + (window === undefined ? '' : `;w=${window}`)
+  const limit = String(integer(policy.limit))
+  const span = window === undefined ? '' : `;w=${window}`
+  // Requests are the default, which revisions name in two ways.
+  const unit = policy.unit === undefined || policy.unit === 'requests' ? '' : `;qu="${policy.unit}"`
   const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
-  return { name, window, policy8: `${quoted};q=${quota}`, policy6: quota, live8: `${quoted};r=` }
+  return {
+    name,
+    window,
+    policy8: `${quoted};q=${limit}${unit}${span}`,
+    policy6: limit + span,
+    live8: `${quoted};r=`,
+  }
 }
 
 /** A window that would be wrong so is left out; that of a bucket is rounded within a thousandth. */

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
 import { describe, expect, test } from 'vitest'
+import { counterOf, withLimit } from '../../../src/algorithms/policy.js'
 import type { Clock } from '../../../src/base/clock.js'
 import { processTime } from '../../../src/base/time.js'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
@@ -20,9 +21,11 @@ import {
   fixedWindow,
   gcra,
   leakyBucket,
+  lockout,
   memoryStore,
   type Policy,
   type PolicyResult,
+  policyFrom,
   RateLimiter,
   type Store,
   slidingCounter,
@@ -377,6 +380,54 @@ describe('q and w', () => {
     expect(headers['RateLimit-Policy']).toBe(`"p";${expected}`)
     const older = told([decisionOf(true, [figuresOf(policy, {})])], ['draft-6'])
     expect(older['RateLimit-Policy']).toBe(expected.replace('q=', ''))
+  })
+})
+
+describe('the unit of a policy', () => {
+  const times = { window: '1m' } as const
+  const bucket = { refill: 9, every: '1m' } as const
+  const makers: [string, (unit: string) => Policy][] = [
+    ['fixedWindow', (unit) => fixedWindow({ name: 'p', unit, limit: 9, ...times })],
+    ['slidingWindow', (unit) => slidingWindow({ name: 'p', unit, limit: 9, ...times })],
+    ['slidingLog', (unit) => slidingLog({ name: 'p', unit, limit: 9, ...times })],
+    ['slidingCounter', (unit) => slidingCounter({ name: 'p', unit, limit: 9, ...times })],
+    ['tokenBucket', (unit) => tokenBucket({ name: 'p', unit, capacity: 9, ...bucket })],
+    ['leakyBucket', (unit) => leakyBucket({ name: 'p', unit, capacity: 9, leak: 9, every: '1m' })],
+    ['gcra', (unit) => gcra({ name: 'p', unit, burst: 9, limit: 9, period: '1m' })],
+    [
+      'lockout',
+      (unit) => lockout({ name: 'p', unit, limit: 9, ...times, block: ['1m'], forget: '1h' }),
+    ],
+  ]
+
+  test.each(makers)('of %s is shown, unless it is requests, and stays', (_, make) => {
+    const shown = (policy: Policy) =>
+      told([decisionOf(true, [figuresOf(policy, {})])], ['draft-8'])['RateLimit-Policy']
+    expect(shown(make('tokens'))).toBe('"p";q=9;qu="tokens";w=60')
+    expect(shown(make('requests'))).toBe('"p";q=9;w=60')
+    const smaller = withLimit(make('tokens'), 5)
+    expect(shown(smaller)).toBe('"p";q=5;qu="tokens";w=60')
+    expect(
+      shown(policyFrom({ ...make('tokens').options, algorithm: make('tokens').algorithm })),
+    ).toBe('"p";q=9;qu="tokens";w=60')
+    const older = told([decisionOf(true, [figuresOf(make('tokens'), {})])], ['draft-7'])
+    expect(older['RateLimit-Policy']).toBe('9;w=60')
+  })
+
+  test.each(makers)('of %s is a name', (_, make) => {
+    for (const wrong of ['', 'a b', '"', 'x'.repeat(65), 7, null])
+      expect(() => make(wrong as string)).toThrow(
+        expect.objectContaining({ code: 'WEIR_INVALID_NAME' }),
+      )
+  })
+
+  test('tells policies of one name apart, which count alike', () => {
+    const [requests, tokens] = [makers[0]?.[1]('requests'), makers[0]?.[1]('tokens')] as [
+      Policy,
+      Policy,
+    ]
+    expect(requests.signature).not.toBe(tokens.signature)
+    expect(counterOf(requests)).toBe(counterOf(tokens))
   })
 })
 
