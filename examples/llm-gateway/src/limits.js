@@ -20,7 +20,7 @@ export function limiterOn(store, limits) {
 export function policiesOf({ requests, tokens, money }) {
   return [
     slidingWindow({ name: 'requests', limit: requests, window: '1m' }),
-    slidingWindow({ name: 'tokens', limit: tokens, window: '1m' }),
+    slidingWindow({ name: 'tokens', unit: 'tokens', limit: tokens, window: '1m' }),
     fixedWindow({ name: 'money', limit: money, window: '1d', aligned: true }),
   ]
 }
