@@ -7,6 +7,7 @@ import { weir } from '../../src/cli/main.js'
 import {
   gcra,
   type LivePolicies,
+  lockout,
   type Policy,
   type RedisLike,
   type RedisStoreOptions,
@@ -112,6 +113,19 @@ test('what is set is listed, told in the history, and read by an application', a
   expect((await run('history')).split('\n')[0]).toMatch(
     /^8 {2}20\S+Z {2}free {2}\{.*\} -> \(not set\)$/,
   )
+})
+
+test('a lock-out is set as data: other amounts count on, other times do not', async () => {
+  const { run, start } = bench()
+  const guesses = { name: 'guesses', limit: 5, window: '15m', block: ['1m', '5m'], forget: '1d' }
+  const live = await start({ login: lockout(guesses as Parameters<typeof lockout>[0]) })
+  const set = (changes: object) =>
+    run('set', 'login', JSON.stringify({ algorithm: 'lockout', ...guesses, ...changes }))
+  expect(await set({ limit: 3, block: ['2m'] })).toContain('what was used counts on')
+  expect(await set({ window: '5m' })).toContain('the count begins anew')
+  await expect(set({ forget: '1m' })).rejects.toMatchObject(invalidPolicy)
+  expect(await run('list')).toContain('"algorithm":"lockout"')
+  expect(await live.refresh()).toBe(true)
 })
 
 test('what no process would follow is refused before it is written, and says what would be right', async () => {
