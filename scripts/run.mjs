@@ -58,7 +58,9 @@ async function main() {
 
 async function testAll() {
   say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
-  const args = ['build', 'test', '--continue=dependencies-successful', ...rest]
+  // As on a terminal: on GitHub turbo would group the lines of a package, without its name.
+  const lines = ['--log-order=stream', '--log-prefix=task']
+  const args = ['build', 'test', '--continue=dependencies-successful', ...lines, ...rest]
   const [command, ...before] = pnpm
   return summed((read) => run(command, [...before, 'exec', 'turbo', 'run', ...args], root, read))
 }

@@ -33,6 +33,10 @@ import {
 type There = Partial<Options> & Server
 type Here = Partial<RateLimitOptions> & Server
 
+/** Since Node.js 24, responses that wait behind another one are told that their client has left. */
+const ENDS_ALL = Number(process.versions.node.split('.')[0]) >= 24
+const GAVE_ALL_BACK = ['left', '200', '200', '200', '429']
+
 interface Server {
   /** What the handler answers with. */
   readonly reads?: Reads | undefined
@@ -452,9 +456,13 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       there: { limit: 3, skipFailedRequests: true },
       here: { limit: 3, refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
       asks: [{ path: '/hang', leaves: true, pipelined: 3 }, {}, {}, {}, {}],
-      seen: ['left', '200', '429', '429', '429'],
-      differs: 'all three have failed; there, only the first of a connection is given back',
-      seenHere: ['left', '200', '200', '200', '429'],
+      ...(ENDS_ALL
+        ? { seen: GAVE_ALL_BACK }
+        : {
+            seen: ['left', '200', '429', '429', '429'],
+            differs: 'all three have failed; there, only the first of a connection is given back',
+            seenHere: GAVE_ALL_BACK,
+          }),
     },
     {
       title: 'refused requests',
