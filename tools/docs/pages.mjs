@@ -100,6 +100,7 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
     sections: [
       { name: 'overload', from: 'http' },
       { name: 'OverloadState', from: 'http' },
+      { name: 'OverloadPriority', from: 'http' },
       { name: 'recordResponses', from: 'http' },
       { name: 'adaptive' },
       { name: 'AdaptivePolicy' },

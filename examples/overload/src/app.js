@@ -11,15 +11,42 @@ import express from 'express'
 import { pool } from './pool.js'
 
 /**
+ * What stands in front, by its name: all that there is, in the order in which a request meets it.
+ * @type {Readonly<Record<string, readonly ('guard' | 'limit')[]>>}
+ */
+export const PROTECTIONS = {
+  nothing: [],
+  overload: ['guard'],
+  'overload, limit': ['guard', 'limit'],
+  'limit, overload': ['limit', 'guard'],
+  'overload with classes': ['guard'],
+}
+
+/** Who pays, by the key of the customer: the server's own table, no word of the client's. */
+const PLANS = new Map([['key-of-a-customer', 'paying']])
+
+/** Those who do not pay leave half of each limit to those who do. */
+const reserve = { free: 0.5 }
+
+/**
+ * @param {import('express').Request} req
+ * @returns {'critical' | 'free'}
+ */
+function priority(req) {
+  return PLANS.get(req.get('x-api-key') ?? '') === 'paying' ? 'critical' : 'free'
+}
+
+/**
  * @param {object} options
  * @param {number} options.workers of its pool
  * @param {number} options.meanMs how long a worker takes
- * @param {boolean} options.isProtected
+ * @param {string} options.protection one of PROTECTIONS
  */
-export function createApp({ workers, meanMs, isProtected }) {
+export function createApp({ workers, meanMs, protection }) {
   let slower = 1
   const query = pool(workers, () => meanMs * slower)
-  const guard = overload()
+  const hasClasses = protection === 'overload with classes'
+  const guard = hasClasses ? overload({ reserve, priority }) : overload()
   const app = express().disable('x-powered-by')
 
   // What must answer in any case comes before.
@@ -32,7 +59,10 @@ export function createApp({ workers, meanMs, isProtected }) {
     res.json({ slower })
   })
   // In memory, so that what is too much costs next to nothing.
-  if (isProtected) app.use(guard)
+  const perSecond = Math.floor((workers * 1_000) / meanMs)
+  const policy = tokenBucket({ capacity: workers, refill: perSecond, every: '1s' })
+  const limit = rateLimit({ name: 'all', key: () => 'all', policy, reserve, priority })
+  for (const name of PROTECTIONS[protection] ?? []) app.use(name === 'limit' ? limit : guard)
 
   // The reports take long, so they get less as soon as responses become slow.
   const signal = responses({ latency: 4 * meanMs })

@@ -4,11 +4,9 @@
 //
 //   node examples/overload/src/load.js       30 s each; needs a build
 //   node examples/overload/src/load.js 12    12 s each
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { send } from './requests.js'
+import { withServer } from './with-server.js'
 
 const WORKERS = 16
 const MEAN_MS = 80
@@ -23,22 +21,24 @@ const SLOWER = 5
  * @param {number} forMs
  */
 export async function measure(isProtected, forMs) {
-  const args = [WORKERS, MEAN_MS, isProtected].map(String)
-  const child = fork(join(import.meta.dirname, 'server.js'), args)
-  const [{ port }] = await once(child, 'message')
   const third = forMs / 3
-  /** @param {number} times */
-  const slower = (times) => fetch(`http://127.0.0.1:${port}/slower/${times}`, { method: 'POST' })
-  const timers = [
-    setTimeout(() => void slower(SLOWER).catch(() => {}), third),
-    setTimeout(() => void slower(1).catch(() => {}), 2 * third),
-  ]
   const options = { perSecond: 3 * MOST_PER_SECOND, forMs, patienceMs: PATIENCE_MS }
-  const sent = await send(port, options)
-  for (const timer of timers) clearTimeout(timer)
-  const exit = once(child, 'exit')
-  child.disconnect()
-  await exit
+  const server = {
+    workers: WORKERS,
+    meanMs: MEAN_MS,
+    protection: isProtected ? 'overload' : 'nothing',
+  }
+  const sent = await withServer(server, async (port) => {
+    /** @param {number} times */
+    const slower = (times) => fetch(`http://127.0.0.1:${port}/slower/${times}`, { method: 'POST' })
+    const timers = [
+      setTimeout(() => void slower(SLOWER).catch(() => {}), third),
+      setTimeout(() => void slower(1).catch(() => {}), 2 * third),
+    ]
+    const all = await send(port, options)
+    for (const timer of timers) clearTimeout(timer)
+    return all
+  })
   return [0, 1, 2].map((part) => {
     // Without the seconds in which it changes.
     const ofPart = sent.filter(

@@ -15,17 +15,20 @@ import { Agent, request } from 'node:http'
  * @param {number} options.perSecond
  * @param {number} options.forMs
  * @param {number} options.patienceMs after which clients leave
+ * @param {string} [options.key] of the customer
  * @returns {Promise<Sent[]>}
  */
-export async function send(port, { perSecond, forMs, patienceMs }) {
+export async function send(port, { perSecond, forMs, patienceMs, key }) {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 512 })
+  const headers = key === undefined ? {} : { 'x-api-key': key }
+  const options = { host: '127.0.0.1', port, agent, timeout: patienceMs, headers }
   const startMs = performance.now()
   /** @type {Promise<Sent>[]} */
   const all = []
   // Several at a time, since timers are not called that often.
   for (let nowMs = 0; nowMs < forMs; nowMs = performance.now() - startMs) {
     const due = Math.floor((nowMs * perSecond) / 1_000) - all.length
-    for (let i = 0; i < due; i += 1) all.push(one(port, agent, patienceMs, startMs))
+    for (let i = 0; i < due; i += 1) all.push(one(options, startMs))
     await new Promise((next) => setTimeout(next, 5))
   }
   const sent = await Promise.all(all)
@@ -34,20 +37,18 @@ export async function send(port, { perSecond, forMs, patienceMs }) {
 }
 
 /**
- * @param {number} port
- * @param {Agent} agent
- * @param {number} patienceMs
+ * @param {import('node:http').RequestOptions} options
  * @param {number} startMs
  * @returns {Promise<Sent>}
  */
-function one(port, agent, patienceMs, startMs) {
+function one(options, startMs) {
   const atMs = performance.now() - startMs
   return new Promise((settle) => {
     /** @param {number} status */
     const end = (status) => {
       settle({ atMs, tookMs: performance.now() - startMs - atMs, status })
     }
-    const client = request({ host: '127.0.0.1', port, agent, timeout: patienceMs })
+    const client = request(options)
     client.on('timeout', () => client.destroy())
     client.on('error', () => end(0))
     client.on('response', (response) => {

@@ -1,12 +1,12 @@
 // @ts-check
-// The server in a process of its own: node src/server.js <workers> <mean ms> <protected?>
+// The server in a process of its own: node src/server.js <workers> <mean ms> <protection>
 import { createApp } from './app.js'
 
-const [workers = '16', meanMs = '20', isProtected = 'true'] = process.argv.slice(2)
+const [workers = '16', meanMs = '20', protection = 'overload'] = process.argv.slice(2)
 const { app } = createApp({
   workers: Number(workers),
   meanMs: Number(meanMs),
-  isProtected: isProtected === 'true',
+  protection,
 })
 const server = app.listen(0, '127.0.0.1', () => {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())

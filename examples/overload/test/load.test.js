@@ -4,6 +4,7 @@
 
 import { expect, test } from 'vitest'
 import { createApp } from '../src/app.js'
+import { measure as measureClasses } from '../src/classes.js'
 import { measure } from '../src/load.js'
 
 test('the load runs, and says what became of it in each part', async () => {
@@ -12,8 +13,14 @@ test('the load runs, and says what became of it in each part', async () => {
   expect(parts.map((part) => Object.keys(part))).toEqual([names, names, names])
 }, 60_000)
 
+test('the load of classes runs, and says how many of each were served', async () => {
+  const { paying, free } = await measureClasses('overload with classes', 1_000)
+  expect(paying?.perSecond).toBeGreaterThan(0)
+  expect(free?.perSecond).toBeGreaterThanOrEqual(0)
+}, 60_000)
+
 test('the health check answers before the limit, and says what it is', async () => {
-  const { app, guard, reports } = createApp({ workers: 1, meanMs: 1, isProtected: true })
+  const { app, guard, reports } = createApp({ workers: 1, meanMs: 1, protection: 'overload' })
   const server = app.listen(0, '127.0.0.1')
   await new Promise((listening) => server.once('listening', listening))
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())

@@ -225,7 +225,11 @@ test('of addresses', () => {
 })
 
 test('of overload protection, adaptive policies and signals', () => {
-  const guard: Undefined<OverloadOptions> = { target: undefined }
+  const guard: Undefined<OverloadOptions> = {
+    target: undefined,
+    reserve: undefined,
+    priority: undefined,
+  }
   expect(overload(guard).limit).toBe(overload().limit)
   const none: Undefined<AdaptiveOptions> = {
     signal: undefined,

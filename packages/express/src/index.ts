@@ -24,13 +24,14 @@ export {
   type HeaderFormat,
   type Overload,
   type OverloadOptions,
-  overload,
+  type OverloadPriority,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,
   type ResponseOutcome,
   recordResponses,
 } from '@weir/core/http'
+export { overload } from './overload.js'
 
 declare global {
   namespace Express {

@@ -3,7 +3,7 @@
 
 import { request } from 'node:http'
 import type express from 'express'
-import type { Response } from 'express'
+import type { ErrorRequestHandler as Handler, Response } from 'express'
 import { describe, expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
@@ -70,6 +70,46 @@ describe.each(VERSIONS)('%s', (_, make) => {
     expect(await used(stays)).toBe(guard.limit + 3)
     for (const res of held) res.send('done')
     await Promise.all(others)
+  })
+
+  test('a class leaves its part of the limit to those above, by the request', async () => {
+    const held: Response[] = []
+    const guard = overload({
+      reserve: { free: 0.5 },
+      priority: (req) => (req.get('x-plan') === 'paying' ? 'critical' : 'free'),
+    })
+    const app = make()
+    app.use(guard)
+    app.get('/held', (_req, res) => void held.push(res))
+    const { url } = await serve(app)
+    const get = (plan: string) => fetch(`${url}/held`, { headers: { 'x-plan': plan } })
+    const others = Array.from({ length: 10 }, () => get('free'))
+    await vi.waitFor(() => expect(held.length).toBe(10), PATIENT)
+    expect((await get('free')).status).toBe(503)
+    others.push(...Array.from({ length: 10 }, () => get('paying')))
+    await vi.waitFor(() => expect(held.length).toBe(20), PATIENT)
+    expect((await get('paying')).status).toBe(503)
+    expect(guard.priorities).toEqual([
+      { priority: 'critical', admitted: 10, refused: 1 },
+      { priority: 'free', admitted: 10, refused: 1 },
+    ])
+    for (const res of held) res.send('done')
+    for (const other of others) expect((await other).status).toBe(200)
+  })
+
+  test('what priority throws is an error of the request', async () => {
+    const app = make()
+    app.use(
+      overload({
+        reserve: { free: 0.5 },
+        priority: () => {
+          throw new Error('no plan')
+        },
+      }),
+    )
+    app.use(((error, _req, res, _next) => void res.status(500).send(error.message)) as Handler)
+    const { status, body } = await (await serve(app)).get('/')
+    expect([status, body]).toEqual([500, 'no plan'])
   })
 
   test('a client that leaves frees its place, and the signal hears how long it waited', async () => {

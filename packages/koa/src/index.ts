@@ -22,6 +22,7 @@ export {
   addressKey,
   type HeaderFormat,
   type OverloadOptions,
+  type OverloadPriority,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,

@@ -10,22 +10,25 @@ import {
   refundCharged,
   withState,
 } from '@weir/core/http'
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 
 /** The middleware, and what it knows. */
 export type OverloadMiddleware = Middleware<unknown, unknown> & OverloadState
 
 /**
  * Refuses requests with 503 while more are in flight than the process can serve without a queue.
- * How many that is, it finds out. Use it before all others. In memory: no store is asked.
+ * How many that is, it finds out. Use it before all others. In memory: no store is asked. With
+ * `reserve` and `priority` the last part of the limit is left to those who matter more.
  * @experimental
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example new Koa().use(overload())
  */
-export function overload(options: OverloadOptions = {}): OverloadMiddleware {
+export function overload<Class extends string = never>(
+  options: OverloadOptions<Context, Class> = {},
+): OverloadMiddleware {
   const guard = overloadGuard(options)
   const handle: Middleware<unknown, unknown> = async (ctx, next) => {
-    const refusal = ctx.headerSent ? undefined : guard.admit(ctx.res)
+    const refusal = ctx.headerSent ? undefined : guard.admit(ctx as Context, ctx.res)
     if (refusal === undefined) return next()
     refundCharged(ctx.state as object)
     ctx.status = refusal.status

@@ -44,4 +44,48 @@ describe.each(koas)('%s', (_, App: typeof Koa) => {
     await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
     expect(signal()).toBe(2)
   })
+
+  test('a class leaves its part of the limit to those above, by the context', async () => {
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const guard = overload({
+      reserve: { free: 0.5 },
+      priority: (ctx) => (ctx.get('x-plan') === 'paying' ? 'critical' : 'free'),
+    })
+    const app = new App()
+    app.use(guard).use(async (ctx) => {
+      await answered
+      ctx.body = 'done'
+    })
+    const url = await serve(app)
+    const get = (plan: string) => fetch(url, { headers: { 'x-plan': plan } })
+    const others = Array.from({ length: 10 }, () => get('free'))
+    await vi.waitFor(() => expect(guard.inFlight).toBe(10), PATIENT)
+    expect((await get('free')).status).toBe(503)
+    others.push(...Array.from({ length: 10 }, () => get('paying')))
+    await vi.waitFor(() => expect(guard.inFlight).toBe(20), PATIENT)
+    expect((await get('paying')).status).toBe(503)
+    expect(guard.priorities).toEqual([
+      { priority: 'critical', admitted: 10, refused: 1 },
+      { priority: 'free', admitted: 10, refused: 1 },
+    ])
+    answer()
+    for (const other of others) expect((await other).status).toBe(200)
+  })
+
+  test('what priority throws is an error of the request', async () => {
+    const app = new App()
+    app.silent = true
+    app.use(
+      overload({
+        reserve: { free: 0.5 },
+        priority: () => {
+          throw new Error('no plan')
+        },
+      }),
+    )
+    expect((await fetch(await serve(app))).status).toBe(500)
+  })
 })

@@ -74,10 +74,15 @@ export function collecting(limiters: Limiters): () => Work<readonly Metric[]> {
       if (stats === undefined) continue
       if (!isRead(() => writeStore(names(store, stats.kind), stats, writers))) failures.store += 1
     }
-    for (const { limit, inFlight, refused } of guards) {
+    for (const { limit, inFlight, refused, priorities = [] } of guards) {
       writers.overloadLimit.add({}, limit)
       writers.overloadInFlight.add({}, inFlight)
       writers.overloadRefused.add({}, refused)
+      for (const each of priorities) {
+        const { priority } = each
+        writers.overloadPriorities.add({ priority, outcome: 'admitted' }, each.admitted)
+        writers.overloadPriorities.add({ priority, outcome: 'refused' }, each.refused)
+      }
     }
     for (const each of live)
       if (!isRead(() => writeLive(checkedLive(each.status()), writers))) failures.live += 1

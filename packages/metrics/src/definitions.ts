@@ -33,6 +33,7 @@ export type Name =
   | 'overloadLimit'
   | 'overloadInFlight'
   | 'overloadRefused'
+  | 'overloadPriorities'
   | 'liveVersion'
   | 'liveCurrent'
   | 'liveRefused'
@@ -98,6 +99,11 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
     'weir.overload.refused',
     '{request}',
     'Requests refused, as too many were in flight.',
+  ),
+  overloadPriorities: counter(
+    'weir.overload.priority.requests',
+    '{request}',
+    'Requests that overload protection with reserve let in or refused, by their class.',
   ),
   liveVersion: gauge(
     'weir.live.version',

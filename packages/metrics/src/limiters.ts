@@ -2,6 +2,7 @@
 // there may be two copies of a package.
 
 import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
+import type { OverloadPriority } from '@weir/core/http'
 
 /** What is asked of a limiter; `RateLimiter` has it, of any copy of @weir/core. */
 export interface WatchedLimiter {
@@ -19,6 +20,8 @@ export interface WatchedOverload {
   readonly inFlight: number
   /** Requests refused. */
   readonly refused: number
+  /** What became of the requests of each class. */
+  readonly priorities?: readonly OverloadPriority[]
 }
 
 /** What is asked of live policies; `livePolicies()` has it. */

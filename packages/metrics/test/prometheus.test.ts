@@ -184,6 +184,21 @@ describe('beside limiters', () => {
     expect(both.get('weir_overload_refused_total')).toBe(0)
   })
 
+  test('overload protection with classes is shown by class, and added up', async () => {
+    const reserve = { free: 0.5 }
+    const guards = [1, 2].map(() => overload({ reserve, priority: () => 'free' }))
+    for (const guard of guards) {
+      const app = express().use(guard)
+      app.get('/', (_, res) => void res.end())
+      await serving(app, async (url) => void (await (await fetch(url)).text()))
+    }
+    const series = seriesOf((await prometheus([...guards, overload()]).scrape()).body)
+    const of = (labels: string) => series.get(`weir_overload_priority_requests_total{${labels}}`)
+    expect(of('priority="free",outcome="admitted"')).toBe(2)
+    expect(of('priority="free",outcome="refused"')).toBe(0)
+    expect(of('priority="critical",outcome="admitted"')).toBe(0)
+  })
+
   test('live policies are shown by the name of their settings', async () => {
     const defaults = { free: fixedWindow({ name: 'calls', limit: 9, window: '1h' }) }
     const made = ['plans', 'never-heard'].map((name) =>

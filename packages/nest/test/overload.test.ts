@@ -44,3 +44,32 @@ test.each(['express', 'fastify'] as const)(
     expect(signal()).toBeGreaterThanOrEqual(0)
   },
 )
+
+test.each(['express', 'fastify'] as const)(
+  'on %s a class leaves its part of the limit to those above, and what priority throws is an error',
+  async (platform) => {
+    const guard = overload({
+      reserve: { free: 0.5, none: 1 },
+      priority: ({ headers }) => {
+        if (headers['x-plan'] === 'broken') throw new Error('no plan')
+        return headers['x-plan'] === 'paying' ? 'critical' : 'none'
+      },
+    })
+    @Controller()
+    class Plain {
+      @Get()
+      get(): string {
+        return 'done'
+      }
+    }
+    const { get } = await start(
+      { controllers: [Plain] },
+      { platform, prepare: (app) => void app.use(guard) },
+    )
+    const statusOf = async (plan: string) => (await get('/', { 'x-plan': plan })).status
+    expect(await statusOf('free')).toBe(503)
+    expect(await statusOf('paying')).toBe(200)
+    expect(await statusOf('broken')).toBe(500)
+    expect(guard.priorities).toContainEqual({ priority: 'none', admitted: 0, refused: 1 })
+  },
+)

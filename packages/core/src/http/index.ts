@@ -19,6 +19,7 @@ export type {
   MaybeKey,
 } from './options.js'
 export {
+  type NodeServerRequest,
   type NodeServerResponse,
   type Overload,
   type OverloadGuard,
@@ -31,6 +32,7 @@ export {
   recordResponses,
   withState,
 } from './overload.js'
+export type { OverloadPriority } from './overload-classes.js'
 export { refundCharged } from './respond.js'
 export { afterNodeResponse, type NodeResponse, type ResponseOutcome } from './response/ending.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'

@@ -22,7 +22,7 @@ export type Asked<Req, Rest extends unknown[], Value> = (
 ) => Awaitable<Value>
 
 /** One of the names in `reserve`, or the class that there always is. */
-type ClassName<Class extends string> = NoInfer<Class> | 'critical'
+export type ClassName<Class extends string> = NoInfer<Class> | 'critical'
 
 /** All options but what is allowed. */
 export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends string = string>

@@ -2,17 +2,29 @@
 // that costs something.
 
 import { type Duration, durationMs } from '../base/duration.js'
-import { checkedOptions } from '../base/options.js'
+import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
+import { checkReserve } from '../limiter/priority.js'
 import { inFlightLimit } from '../overload/in-flight.js'
 import type { ResponseSignal } from '../overload/signals.js'
+import { asThrown } from './http-limiter.js'
 import { checkCalled } from './option-checks.js'
+import { type ClassOptions, type OverloadPriority, overloadClasses } from './overload-classes.js'
 import { refundCharged } from './respond.js'
 import { afterNodeResponse, type NodeResponse } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { overloaded, type Refusal } from './response/refusal.js'
 
-export interface OverloadOptions {
+/** What is read of a request of Node, HTTP/1 or HTTP/2. */
+export interface NodeServerRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}
+
+/** `Req`: the request that `priority` is given. `Class`: the names of the classes of `reserve`. */
+export interface OverloadOptions<Req = NodeServerRequest, Class extends string = string>
+  extends ClassOptions<Req, Class> {
   /** The mean response time to keep to under load. Default: found out, so that responses take about
    *  a quarter longer than without load. */
   readonly target?: Duration | undefined
@@ -28,13 +40,24 @@ export interface OverloadState {
   readonly refused: number
   /** Mean response time where nothing queues, in ms; undefined: not known yet. */
   readonly baselineMs: number | undefined
+  /** With `reserve`: what became of the requests of each class since the start. Else none. */
+  readonly priorities: readonly OverloadPriority[]
 }
 
 /** For adapters: lets requests in, or refuses them. */
-export interface OverloadGuard extends OverloadState {
-  /** Call it once for each request. Undefined: it goes on, and counts until its response has
-   *  ended. */
-  admit(response: NodeResponse): Refusal | undefined
+export interface OverloadGuard<Req> extends OverloadState {
+  /**
+   * Call it once for each request. Undefined: it goes on, and counts until its response has ended.
+   * @param request what `priority` is given
+   * @throws what `priority` throws
+   */
+  admit(request: Req, response: NodeResponse): Refusal | undefined
+}
+
+const CHECKS: Checks<OverloadOptions<never>> = {
+  target: unchecked,
+  reserve: checkReserve,
+  priority: ofType('function'),
 }
 
 /** Retry-After is a random time up to this, so that clients do not come back all at once. */
@@ -45,17 +68,23 @@ const LONGEST_RETRY_MS = 3_000
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
-export function overloadGuard(options: OverloadOptions = {}): OverloadGuard {
+export function overloadGuard<Req, Class extends string = never>(
+  options: OverloadOptions<Req, Class> = {},
+): OverloadGuard<Req> {
   return overloadGuardIn(processTime, options)
 }
 
 /** `overloadGuard` in another time than the process's. */
-export function overloadGuardIn(time: Time, options: OverloadOptions): OverloadGuard {
+export function overloadGuardIn<Req, Class extends string = never>(
+  time: Time,
+  options: OverloadOptions<Req, Class>,
+): OverloadGuard<Req> {
   checkCalled(options, 'overload', 'overload()')
-  checkedOptions(options, 'overload()', ['target'])
+  checkAll(options, 'overload()', CHECKS)
   const { target } = options
   const targetMs = target === undefined ? undefined : durationMs(target, 'target')
   const limit = inFlightLimit(targetMs, time)
+  const classes = overloadClasses(options)
   let refused = 0
   return {
     get limit() {
@@ -70,8 +99,15 @@ export function overloadGuardIn(time: Time, options: OverloadOptions): OverloadG
     get baselineMs() {
       return limit.baselineMs
     },
-    admit(response) {
-      const ticket = limit.enter()
+    get priorities() {
+      return classes.all.map(({ priority, admitted, refused }) => {
+        return { priority, admitted, refused }
+      })
+    },
+    admit(request, response) {
+      const each = classes.of(request)
+      const ticket = limit.enter(each?.reserve)
+      if (each !== undefined) each[ticket === undefined ? 'refused' : 'admitted'] += 1
       if (ticket === undefined) {
         refused += 1
         return overloaded(time.random() * LONGEST_RETRY_MS)
@@ -103,15 +139,24 @@ export interface Overload extends NodeMiddleware, OverloadState {}
 
 /**
  * Refuses requests with 503 while more are in flight than the process can serve without a queue.
- * How many that is, it finds out. Mount it before all others. In memory: no store is asked.
+ * How many that is, it finds out. Mount it before all others. In memory: no store is asked. With
+ * `reserve` and `priority` the last part of the limit is left to those who matter more.
  * @experimental
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example app.use(overload())
  */
-export function overload(options: OverloadOptions = {}): Overload {
+export function overload<Req extends object = NodeServerRequest, Class extends string = never>(
+  options: OverloadOptions<Req, Class> = {},
+): Overload {
   const guard = overloadGuard(options)
   const handle: NodeMiddleware = (request, response, next) => {
-    const refusal = response.headersSent ? undefined : guard.admit(response)
+    let refusal: Refusal | undefined
+    try {
+      if (!response.headersSent) refusal = guard.admit(request as Req, response)
+    } catch (error) {
+      next(asThrown(error))
+      return
+    }
     if (refusal === undefined) {
       next()
       return
@@ -130,7 +175,7 @@ export function withState<Middleware extends object>(
   middleware: Middleware,
   guard: OverloadState,
 ): Middleware & OverloadState {
-  const names = ['limit', 'inFlight', 'refused', 'baselineMs'] as const
+  const names = ['limit', 'inFlight', 'refused', 'baselineMs', 'priorities'] as const
   for (const name of names) Object.defineProperty(middleware, name, { get: () => guard[name] })
   return middleware as Middleware & OverloadState
 }

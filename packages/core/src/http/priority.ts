@@ -26,12 +26,20 @@ export function prioritySource<Req, Rest extends unknown[]>(
     classes.check(priority)
     return priority
   }
-  const { lowest } = classes
   return (request, rest) =>
-    whenKnown(priority(request, ...rest), (found) => {
-      if (classes.has(found)) return found
-      const what = `priority of limiter "${limiterName}" gave ${quote(found)}, which is no class`
-      warnOnce('WEIR_UNKNOWN_PRIORITY', limiterName, `${what}; such requests are "${lowest}"`)
-      return lowest
-    })
+    whenKnown(priority(request, ...rest), (found) =>
+      knownClass(classes, found, `limiter "${limiterName}"`),
+    )
+}
+
+/**
+ * What a function gave as the class of a request, or the lowest class, with a warning.
+ * @param whose the limiter with its name, or what else has the function
+ */
+export function knownClass(classes: Priorities, found: unknown, whose: string): string {
+  if (classes.has(found)) return found
+  const { lowest } = classes
+  const what = `priority of ${whose} gave ${quote(found)}, which is no class`
+  warnOnce('WEIR_UNKNOWN_PRIORITY', whose, `${what}; such requests are "${lowest}"`)
+  return lowest
 }

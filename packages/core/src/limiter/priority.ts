@@ -3,6 +3,7 @@
 import { checkedName } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
 import { invalid, quote } from '../base/errors.js'
+import { reservedUnits } from '../base/reserved-units.js'
 import type { PolicySet } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 
@@ -23,7 +24,7 @@ export class Priorities {
       // A lock-out leaves nothing to others: its attempts are those of a key, whatever the class.
       const keepOf = (fraction: number) =>
         policies.map(({ limit, kernel }) => {
-          return kernel?.traits.blocks ? 0 : unitsOf(fraction, limit)
+          return kernel?.traits.blocks ? 0 : reservedUnits(fraction, limit)
         })
       return new Map([...reserves].map(([name, fraction]) => [name, keepOf(fraction)]))
     })
@@ -40,6 +41,11 @@ export class Priorities {
     return this.#reserves.has(priority as string)
   }
 
+  /** The fraction that a class leaves to others. */
+  reserveOf(name: string): number {
+    return this.#reserves.get(name) as number
+  }
+
   /** The names of all classes. */
   get names(): Iterable<string> {
     return this.#reserves.keys()
@@ -49,7 +55,7 @@ export class Priorities {
   get lowest(): string {
     let lowest = CRITICAL
     for (const [name, fraction] of this.#reserves)
-      if (fraction > (this.#reserves.get(lowest) as number)) lowest = name
+      if (fraction > this.reserveOf(lowest)) lowest = name
     return lowest
   }
 
@@ -75,11 +81,4 @@ export function checkReserve(reserve: unknown): void {
     const what = `reserve of class "${name}"`
     throw invalid('WEIR_INVALID_OPTION', what, fraction, 'a fraction from 0 to 1', 'number')
   }
-}
-
-/** Whole units, rounded up; what is above a whole one by the error of doubles alone is that one. */
-function unitsOf(fraction: number, limit: number): number {
-  const units = fraction * limit
-  const isWhole = units - Math.floor(units) <= 2 * Number.EPSILON * units
-  return isWhole ? Math.floor(units) : Math.ceil(units)
 }

@@ -1,6 +1,7 @@
 // How many requests are in flight, how long their responses take, and, by law.ts, how many may be.
 // In memory, of this process alone.
 
+import { reservedUnits } from '../base/reserved-units.js'
 import type { Time } from '../base/time.js'
 import { judge, Law, type Window } from './law.js'
 
@@ -19,8 +20,12 @@ export interface InFlight {
   readonly inFlight: number
   /** Mean response time where nothing queues, in ms; undefined: not known yet. */
   readonly baselineMs: number | undefined
-  /** A ticket; undefined: the limit is reached. */
-  enter(): Ticket | undefined
+  /**
+   * A ticket; undefined: the limit is reached.
+   * @param reserve the fraction of the limit that this request leaves to others, from 0 to 1.
+   * Default 0
+   */
+  enter(reserve?: number): Ticket | undefined
   /** Once for each ticket. */
   leave(ticket: Ticket, ending: Ending): void
 }
@@ -39,6 +44,9 @@ const FEW = 40
 const FEW_AFTER_MS = 1_000
 /** A response counts as at most this multiple of the usual time, so that one alone says little. */
 const MOST_TIMES = 10
+/** The limit follows refusals only of requests that may fill at least this fraction of it. It grows
+ *  until they find no room, so the others find at most twice as much. */
+const LEAST_SHARE = 1 / 2
 /** After this number of response times, what began before a change has ended. */
 const SETTLE_TIMES = 3
 
@@ -86,10 +94,13 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
       return law.baselineMs
     },
 
-    enter() {
+    enter(reserve = 0) {
       use()
-      const isRefused = tickets.size >= Math.round(law.limit)
-      seen.asked(isRefused)
+      const limit = Math.round(law.limit)
+      const rest = limit - reservedUnits(reserve, limit)
+      // A fraction of a small limit may be all of it: one request at a time goes on.
+      const isRefused = tickets.size >= (reserve < 1 ? Math.max(1, rest) : 0)
+      if (!isRefused || reserve <= 1 - LEAST_SHARE) seen.asked(isRefused)
       if (isRefused) return undefined
       const ticket = { startMs: time.nowMs() }
       tickets.add(ticket)

@@ -109,19 +109,16 @@ export interface Run {
   readonly refused: number
 }
 
-/** Starts the traffic; what was served is there once the time has run. */
-export function start(traffic: Traffic, time: SimulatedTime, gate: Gate): Run {
-  const { workers, serviceMs, isFixed, demand, patienceMs, endMs } = traffic
-  const run = { served: [] as Served[], refused: 0 }
-  const queue: (() => void)[] = []
+/** What serves: each worker one request at a time, the others in the order in which they came. */
+export interface Server {
+  /** @param begin called once a worker is free; what it is given frees the worker */
+  serve(begin: (done: () => void) => void): void
+}
+
+export function serverOf(workers: number): Server {
+  const queue: ((done: () => void) => void)[] = []
   let first = 0
   let busy = 0
-  const exponential = (mean: number): number => -Math.log(1 - time.random()) * mean
-
-  function serve(begin: () => void): void {
-    busy += 1
-    begin()
-  }
 
   function done(): void {
     busy -= 1
@@ -132,8 +129,35 @@ export function start(traffic: Traffic, time: SimulatedTime, gate: Gate): Run {
       queue.splice(0, first)
       first = 0
     }
-    serve(next)
+    busy += 1
+    next(done)
   }
+
+  return {
+    serve(begin) {
+      if (busy >= workers) {
+        queue.push(begin)
+        return
+      }
+      busy += 1
+      begin(done)
+    },
+  }
+}
+
+/**
+ * Starts the traffic; what was served is there once the time has run.
+ * @param server for traffic that shares one with other traffic
+ */
+export function start(
+  traffic: Traffic,
+  time: SimulatedTime,
+  gate: Gate,
+  server: Server = serverOf(traffic.workers),
+): Run {
+  const { serviceMs, isFixed, demand, patienceMs, endMs } = traffic
+  const run = { served: [] as Served[], refused: 0 }
+  const exponential = (mean: number): number => -Math.log(1 - time.random()) * mean
 
   function arrive(): void {
     const startMs = time.nowMs()
@@ -153,15 +177,13 @@ export function start(traffic: Traffic, time: SimulatedTime, gate: Gate): Run {
       leave(ending, tookMs)
     }
     if (patienceMs !== undefined) time.after(patienceMs, () => end('left'))
-    const begin = (): void => {
+    server.serve((done) => {
       const mean = serviceMs(time.nowMs())
       time.after(isFixed ? mean : exponential(mean), () => {
         end('finished')
         done()
       })
-    }
-    if (busy < workers) serve(begin)
-    else queue.push(begin)
+    })
   }
 
   time.soon(arrive)

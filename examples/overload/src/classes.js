@@ -1,0 +1,68 @@
+// @ts-check
+// Who is served where not all can be: 80 requests a second of those who pay and 500 of those who do
+// not, before a server that can serve 200 a second, by what stands in front of it.
+//
+//   node examples/overload/src/classes.js       20 s each; needs a build
+//   node examples/overload/src/classes.js 10    10 s each
+import { pathToFileURL } from 'node:url'
+import { PROTECTIONS } from './app.js'
+import { send } from './requests.js'
+import { withServer } from './with-server.js'
+
+const WORKERS = 16
+const MEAN_MS = 80
+const MOST_PER_SECOND = (WORKERS * 1_000) / MEAN_MS
+const PAYING_PER_SECOND = 80
+const FREE_PER_SECOND = 500
+const PATIENCE_MS = 3_000
+/** Overload protection finds its limit in the first seconds. */
+const LEARNT_MS = 3_000
+
+/**
+ * @param {string} protection one of PROTECTIONS
+ * @param {number} forMs without the first seconds
+ * @param {number} [freePerSecond]
+ */
+export async function measure(protection, forMs, freePerSecond = FREE_PER_SECOND) {
+  const rest = { forMs: LEARNT_MS + forMs, patienceMs: PATIENCE_MS }
+  const paying = { ...rest, perSecond: PAYING_PER_SECOND, key: 'key-of-a-customer' }
+  const free = { ...rest, perSecond: freePerSecond }
+  const server = { workers: WORKERS, meanMs: MEAN_MS, protection }
+  const sent = await withServer(server, (port) =>
+    Promise.all([paying, free].map((options) => send(port, options))),
+  )
+  const [ofPaying, ofFree] = sent.map((all) => {
+    const served = all.filter(({ atMs, status }) => atMs >= LEARNT_MS && status === 200)
+    const times = served.map(({ tookMs }) => tookMs).sort((one, other) => one - other)
+    const asked = all.filter(({ atMs }) => atMs >= LEARNT_MS).length
+    return {
+      perSecond: (served.length * 1_000) / forMs,
+      part: served.length / asked,
+      p99Ms: Math.round(times[Math.floor(times.length * 0.99)] ?? 0),
+    }
+  })
+  return { paying: ofPaying, free: ofFree }
+}
+
+async function report() {
+  const forMs = Number(process.argv[2] ?? 20) * 1_000
+  const names = Object.keys(PROTECTIONS)
+  console.log(`${WORKERS} workers, ${MEAN_MS} ms a request: at most ${MOST_PER_SECOND} a second.`)
+  console.log(`Asked for: ${PAYING_PER_SECOND} paying, ${FREE_PER_SECOND} free.\n`)
+  console.log('| in front | paying, served a second | p99 | free, served a second |')
+  console.log('|---|---|---|---|')
+  const quiet = await measure('nothing', forMs, 0)
+  show('nothing, and nobody but those who pay', quiet)
+  for (const name of names) show(name, await measure(name, forMs))
+}
+
+/**
+ * @param {string} what
+ * @param {Awaited<ReturnType<typeof measure>>} measured
+ */
+function show(what, { paying, free }) {
+  const cells = [paying?.perSecond.toFixed(1), `${paying?.p99Ms} ms`, free?.perSecond.toFixed(1)]
+  console.log(`| ${what} | ${cells.join(' | ')} |`)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await report()
