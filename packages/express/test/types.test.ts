@@ -7,6 +7,7 @@ import {
   type Decision,
   duration,
   fixedWindow,
+  overload,
   type RateLimitHandler,
   type RateLimitSettings,
   type RequestDecision,
@@ -136,4 +137,30 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit(),
   ]
   expect(wrong).toHaveLength(20)
+})
+
+test('classes of overload protection are inferred, and other names do not compile', () => {
+  const reserve = { normal: 0.2, free: 0.5 }
+  const guards = [
+    overload(),
+    overload({ reserve, priority: (req) => (req.get('x-plan') ? 'normal' : 'free') }),
+    overload({
+      reserve,
+      priority: (req: SignedIn) => (req.user.plan === 'free' ? 'free' : 'critical'),
+    }),
+  ]
+  expect(guards.map(({ priorities }) => priorities.length)).toEqual([0, 3, 3])
+  const wrong = [
+    // @ts-expect-error: no such class
+    () => overload({ reserve, priority: () => 'fere' }),
+    // @ts-expect-error: it must be known at once
+    () => overload({ reserve, priority: async () => 'free' }),
+    // @ts-expect-error: all requests of one class are none of any
+    () => overload({ reserve, priority: 'free' }),
+    // @ts-expect-error: requests have no such thing
+    () => overload({ reserve, priority: (req) => req.user.plan }),
+    // @ts-expect-error: a text is no fraction
+    () => overload({ reserve: { free: '50%' }, priority: () => 'free' }),
+  ]
+  expect(wrong).toHaveLength(5)
 })

@@ -26,10 +26,9 @@ export function prioritySource<Req, Rest extends unknown[]>(
     classes.check(priority)
     return priority
   }
+  const whose = `limiter "${limiterName}"`
   return (request, rest) =>
-    whenKnown(priority(request, ...rest), (found) =>
-      knownClass(classes, found, `limiter "${limiterName}"`),
-    )
+    whenKnown(priority(request, ...rest), (found) => knownClass(classes, found, whose))
 }
 
 /**
