@@ -58,10 +58,10 @@ export function createApp({ workers, meanMs, protection }) {
     slower = Number(req.params.times)
     res.json({ slower })
   })
-  // In memory, so that what is too much costs next to nothing.
   const perSecond = Math.floor((workers * 1_000) / meanMs)
   const policy = tokenBucket({ capacity: workers, refill: perSecond, every: '1s' })
   const limit = rateLimit({ name: 'all', key: () => 'all', policy, reserve, priority })
+  // In memory, so that what is too much costs next to nothing.
   for (const name of PROTECTIONS[protection] ?? []) app.use(name === 'limit' ? limit : guard)
 
   // The reports take long, so they get less as soon as responses become slow.

@@ -66,7 +66,7 @@ const LONGEST_RETRY_MS = 3_000
 /**
  * The limit of what is in flight, for adapters of frameworks.
  * @experimental
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
 export function overloadGuard<Req, Class extends string = never>(
   options: OverloadOptions<Req, Class> = {},

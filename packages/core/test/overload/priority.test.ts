@@ -61,7 +61,7 @@ const table = [0.2, 0.5].flatMap((reserve) =>
 )
 
 describe('where the others leave a part of the limit to those who pay', () => {
-  test.each(table)('%o: those are served, and nothing of the server lies idle', (story) => {
+  test.each(table)('%o: those are served, and the others use the rest', (story) => {
     const { paying, others, mostPerSecond, refused } = played(story)
     expect(refused).toBeLessThan(1 - 78 / 80)
     expect(p99(within(paying, LEARNT_MS, END_MS))).toBeLessThan(1.5)
