@@ -22,8 +22,9 @@ export const foreignValue: Row = {
     const fault = {
       async begin(): Promise<void> {
         key = await keyOf(server, SPOILT)
-        await server.command('DEL', key)
-        await server.command('RPUSH', key, 'foreign')
+        // In one step: the load writes the key anew as soon as it is gone.
+        const spoil = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'foreign')"
+        await server.command('EVAL', spoil, 1, key)
       },
       end(): void {},
     }
