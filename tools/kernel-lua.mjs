@@ -13,9 +13,9 @@ const { parse } = createRequire(new URL('../packages/core/package.json', import.
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
 /** Functions of modes, in the order of their tests. */
-const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore', 'block', 'unblock']
+const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore', 'block', 'unblock', 'renew']
 /** Those that a kernel need not have. */
-const OPTIONAL = ['within', 'cancel', 'block', 'unblock']
+const OPTIONAL = ['within', 'cancel', 'block', 'unblock', 'renew']
 /** Functions that the driver calls where a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
 
@@ -44,7 +44,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
     shared: withoutComments(text.slice(0, last.range[0])),
     kernel: withoutComments(wholeKernel()),
     numbers: numbers.map((name) => `@${name}`),
-    isPlain: !OF_DRIVER.some(has),
+    isPlain: kernel.body.filter(isFunction).every(isPasted),
     locals: marked(text, locals[0].range[0], locals.at(-1).range[1], places),
     functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
   }
@@ -69,12 +69,13 @@ end
 `
   }
 
-  /** The modes that make a function; what a kernel cannot cancel it refunds. */
+  /** The modes that make a function; what a kernel cannot cancel or release it refunds. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
       if (reserves(mode)) return name === 'within'
       const { correction } = CALL_MODES[mode]
-      return correction === name || (correction === 'cancel' && name === 'refund' && !has('cancel'))
+      const isGivenBack = ['cancel', 'release'].includes(correction) && !has(correction)
+      return correction === name || (isGivenBack && name === 'refund')
     })
   }
 
@@ -104,6 +105,11 @@ end
       result: results.map(({ range }) => marked(text, ...range, places).trimEnd()).join(', '),
     }
   }
+}
+
+/** The loop knows no other functions of a kernel. */
+function isPasted({ identifier: { name } }) {
+  return PASTED.includes(name) || SPECIAL.includes(name)
 }
 
 function isFunction({ type }) {

@@ -154,6 +154,7 @@ export type StoreRequest =
   | ReconcileRequest
   | RestoreRequest
   | BlockRequest
+  | SlotRequest
 
 /** Takes units where all policies allow it, or (`peek`) says what that would answer. */
 export type ConsumeRequest = RequestOf<'consume' | 'peek', 'atLeast' | 'maxWaitMs' | 'keep'>
@@ -173,6 +174,10 @@ export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
 /** Blocks by the lock-outs among the policies, or ends their blocks. The costs of lock-outs are, to
  *  block, ms; to unblock, any above 0. Those of other policies are 0. */
 export type BlockRequest = RequestOf<'block' | 'unblock', never>
+
+/** Gives slots back whose work has ended, or takes them on. Costs of policies that have no slots
+ *  are 0. */
+export type SlotRequest = RequestOf<'release' | 'renew', 'untilUs' | 'seenUs'>
 
 /** A request that may have these fields of some modes. The others are undefined. */
 type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> = StoreRequestBase &
@@ -203,8 +208,8 @@ export interface StoreRequestBase {
 
 /**
  * What requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`;
- * `refund`, `cancel`, `settle` and `restore` have `untilUs` and `seenUs`; `reconcile` has
- * `untilUs`.
+ * `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and `seenUs`;
+ * `reconcile` has `untilUs`.
  */
 export interface StoreRequestFields {
   /**

@@ -64,6 +64,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   block?(scratch: S, ms: number): void
   /** Ends a block. */
   unblock?(scratch: S): void
+  /** Takes slots on that are counted until `untilUs`: from now for their whole time; as many as are
+   *  gone anew, past the limit if need be. Of kernels that `hold`. */
+  renew?(scratch: S, units: number, untilUs: number): void
   /** The longest time to block for, in ms. Of kernels that `block`. */
   longestBlockMs?(numbers: PolicyNumbers): number
   /** Gives back units that were reserved and whose turn has not come, unless something that was
@@ -105,6 +108,9 @@ export interface Traits {
   readonly isAskedLast: boolean
   /** It counts attempts, whatever they cost, and then blocks: by the arithmetic of `block`. */
   readonly blocks: boolean
+  /** Its units are slots, which are taken for a time, renewed and released. A key that was seen may
+   *  have fewer of them at any time. */
+  readonly holds: boolean
 }
 
 /** Microseconds for which a state matters. */
@@ -132,8 +138,8 @@ export interface KernelLua {
   readonly shared: string
   /** A function of a policy's numbers, which makes the functions of its kernel and, as
    *  `special`, that of the mode: `within` to reserve, `cancel` (or else `refund`), `refund`, also
-   *  to settle, `reconcile`, `restore`, `block`, `unblock`. A kernel may have `may_begin`, `refuse`
-   *  and `life`, which are the functions of `Kernel` of these names. */
+   *  to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A kernel may have
+   *  `may_begin`, `refuse` and `life`, which are the functions of `Kernel` of these names. */
   readonly kernel: string
   /** What the kernel calls a policy's numbers, and so how many there are; the first is `@limit`. */
   readonly numbers: readonly string[]

@@ -3,22 +3,21 @@
 -- requests of few policies in less time; `counters`, which has each policy's kernel with the
 -- numbers of that policy; and `begins`: whether one of them may begin a block when it refuses.
 --
--- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore or
---       unblock, then their marks
+-- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore,
+--       unblock, release or renew, then their marks
 -- ARGV  the numbers of each policy (see its kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
 --       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
---       penalty | reconcile | restore | reset | block | unblock. To reserve is to consume, and to
---       preview is to peek, with three more arguments.
+--       penalty | reconcile | restore | reset | block | unblock | release | renew. To reserve is to
+--       consume, and to preview is to peek, with three more arguments.
 --       then nothing, if each request is one, of cost 1; or request by request: how many equal
---       ones it stands for. Where not all costs are 1, and always to reserve, preview, refund,
---       cancel, settle, reconcile, restore, block or unblock, after each of these numbers: a cost
---       for each policy (to restore: the units that were seen in use; to settle, below 0: what is
---       given back; to block: ms); to reserve or preview, the fewest to be granted, how many ms it
---       would wait, or '', and for each policy what must remain; to refund, cancel, settle,
---       reconcile, restore, block or unblock, for each policy until when (in us) they count, or '';
---       but to reconcile or block, since when that is known (in us: when it was charged, or seen),
---       or ''
+--       ones it stands for. Where not all costs are 1, and always where a mode corrects or
+--       reserves, after each of these numbers: a cost for each policy (to restore: the units that
+--       were seen in use; to settle, below 0: what is given back; to block: ms); to reserve or
+--       preview, the fewest to be granted, how many ms it would wait, or '', and for each policy
+--       what must remain; where a mode corrects, for each policy until when (in us) they count,
+--       or ''; and where it has marks, since when that is known (in us: when it was charged, or
+--       seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing
@@ -71,8 +70,9 @@ if marks or corrects then
     lives[i], forgottens[i] = nil, tonumber(forgotten) or 0
     given = tonumber(given) or 0
     if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
-    if gives and forgottens[i] >= since then return 0 end
-    if floor(until_us / 1000) <= floor(us / 1000) and not counter.life then return 0 end
+    if (gives or mode == 'renew') and forgottens[i] >= since then return 0 end
+    local is_over = floor(until_us / 1000) <= floor(us / 1000)
+    if is_over and not counter.life and mode ~= 'renew' then return 0 end
     lives[i] = life_of(counter)
     local special = counter.special
     return (not special or special(units, until_us, given >= since and since) ~= false) and 0
@@ -190,7 +190,7 @@ for base = 0, #KEYS - stride, stride do
         restored = 1
         -- What is charged in the instant of a refund is charged after it. A state may have been
         -- written only because it was healed.
-        if gives and lives[i] and (costs[i] < 0 or not takes) then
+        if notes and lives[i] and (costs[i] < 0 or not takes) then
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
         end
       end

@@ -184,9 +184,9 @@ function correct(
   untilUs: number = Number.POSITIVE_INFINITY,
   nowUs: number,
 ): void {
+  const { correction, notes } = traitsOf(mode)
   const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
-  if (isOver && kernel.lifeUs === undefined) return
-  const { correction } = traitsOf(mode)
+  if (isOver && kernel.lifeUs === undefined && correction !== 'renew') return
   if (correction === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
     return
@@ -203,12 +203,16 @@ function correct(
   }
   // What was charged until a key was forgotten would be the units of others.
   if (forgottenUs >= seenUs) return
+  if (correction === 'renew') {
+    kernel.renew?.(scratch, units, untilUs)
+    return
+  }
   const lifeMs = Math.ceil(lifeUsOf(kernel, scratch) / 1_000)
   if (correction === 'unblock') kernel.unblock?.(scratch)
   else if (correction === 'cancel' && kernel.cancel !== undefined)
     kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
-  if (!scratch.dirty) return
+  if (!scratch.dirty || !notes) return
   // What is charged in the same instant is charged after it; a reset in it was later.
   const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }

@@ -15,6 +15,8 @@
  *   units that were seen in use
  * - `block`: lets nothing pass for a while; the costs are its milliseconds, of lock-outs
  * - `unblock`: ends a block
+ * - `release`: gives slots back whose work has ended
+ * - `renew`: takes slots on, or anew where they are gone, past the limit if need be
  */
 export type Mode =
   | 'consume'
@@ -27,6 +29,8 @@ export type Mode =
   | 'restore'
   | 'block'
   | 'unblock'
+  | 'release'
+  | 'renew'
 
 /** What units do to a counter: the kernel's function that they are given to, or `forget`, which
  *  deletes the counter. */
@@ -52,9 +56,13 @@ export interface ModeTraits {
     | 'restore'
     | 'block'
     | 'unblock'
+    | 'release'
+    | 'renew'
     | undefined
   /** Reads or writes marks: when a key was forgotten on purpose, and when units were given back. */
   readonly marks: boolean
+  /** Notes that it gave units back, so that they are not restored. */
+  readonly notes: boolean
   /** May leave more than there was, so that a remembered denial may no longer hold. */
   readonly frees: boolean
   /** Is about what the store itself holds: means nothing where another decides in its place. */
@@ -64,7 +72,8 @@ export interface ModeTraits {
 }
 
 function traits(judges: boolean, above?: Effect, below: Effect | undefined = above): ModeTraits {
-  const gives = below === 'refund' || below === 'cancel' || below === 'unblock'
+  const releases = below === 'release'
+  const gives = below === 'refund' || below === 'cancel' || below === 'unblock' || releases
   const takes = above === 'take'
   const correction = below === 'take' || below === 'forget' ? undefined : below
   return Object.freeze({
@@ -74,7 +83,8 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     gives,
     givesOnly: gives && !takes,
     correction,
-    marks: gives || below === 'restore' || below === 'forget',
+    marks: gives || below === 'restore' || below === 'forget' || below === 'renew',
+    notes: gives && !releases,
     frees: gives || below === 'forget',
     isForStore:
       below === 'reconcile' || below === 'restore' || below === 'forget' || below === 'unblock',
@@ -95,6 +105,8 @@ const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
   restore: traits(false, 'restore'),
   block: traits(false, 'block'),
   unblock: traits(false, 'unblock'),
+  release: traits(false, 'release'),
+  renew: traits(false, 'renew'),
   reset: traits(false, 'forget'),
 })
 

@@ -3,6 +3,7 @@
 
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { gcra, leakyBucket, tokenBucket } from './bucket/buckets.js'
+import { concurrency } from './concurrency/concurrency.js'
 import { fixedWindow } from './fixed-window/fixed-window.js'
 import { lockout } from './lockout/lockout.js'
 import { type Algorithm, checkPolicy, type Policy } from './policy.js'
@@ -20,6 +21,7 @@ const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
   'sliding-log': slidingLog,
   'sliding-counter': slidingCounter,
   lockout,
+  concurrency,
 }
 
 const LONGEST_TEXT = 1_000

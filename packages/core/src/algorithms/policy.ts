@@ -14,6 +14,7 @@ export type Algorithm =
   | 'sliding-log'
   | 'sliding-counter'
   | 'lockout'
+  | 'concurrency'
 
 /**
  * What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by

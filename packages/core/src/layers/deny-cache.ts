@@ -178,6 +178,8 @@ class Denials {
     if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
     for (const { policy, retryAfterMs, resetAfterMs } of result.policies) {
+      // A slot may be released at any moment.
+      if (retryAfterMs > 0 && policy.kernel?.traits.holds) return
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
       // What is said of a window holds until its end, also where another policy denies.
       if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0)

@@ -4,6 +4,8 @@
 import type { Kernel } from '../algorithms/algorithm.js'
 import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
 import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
+import { concurrency } from '../algorithms/concurrency/concurrency.js'
+import { concurrency as concurrencyKernel } from '../algorithms/concurrency/kernel.js'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
 import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
 import { lockout as lockoutKernel } from '../algorithms/lockout/kernel.js'
@@ -33,11 +35,14 @@ export interface PolicyFactory {
 /**
  * Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
  * - `a`: the refusal that begins a block writes
+ * - `b`: the wait is a hint, as nobody knows when a slot is released
  * - `d`: after its reset a key has its level still
  * - `k`: under several limits more may pass than under the most generous alone, which blocks those
  *   who take all that there is
+ *
+ * And `by-key`: units are given back by naming their decision alone.
  */
-export type Letter = 'a' | 'd' | 'k'
+export type Letter = 'a' | 'b' | 'd' | 'k' | 'by-key'
 
 export interface PolicyExample {
   readonly label: string
@@ -205,6 +210,25 @@ function lockoutOf(limit: number, times: number, starts: 'limit' | 'excess'): Po
   return lockout({ name: 'lockout', limit, window: times * 10_000, block, forget: '1m', starts })
 }
 
+const slots: AlgorithmEntry = {
+  kernel: concurrencyKernel,
+  factories: {
+    concurrency: {
+      create: concurrency,
+      of: (limit, window, name) => concurrency({ name, limit, holdTimeout: window }),
+    },
+  },
+  examples: [
+    {
+      label: 'slots',
+      limit: 7,
+      make: (limit, times = 1) =>
+        concurrency({ name: 'slots', limit, holdTimeout: times * 10_007 }),
+      exempt: ['b', 'by-key'],
+    },
+  ],
+}
+
 /** By the names of their folders. */
 export const algorithms: Readonly<Record<string, AlgorithmEntry>> = {
   bucket,
@@ -212,6 +236,7 @@ export const algorithms: Readonly<Record<string, AlgorithmEntry>> = {
   'sliding-log': logs,
   'sliding-counter': counters,
   lockout: lockouts,
+  concurrency: slots,
 }
 
 const entries: readonly AlgorithmEntry[] = Object.values(algorithms)

@@ -52,7 +52,8 @@ export async function walk(
         cost > limit === (decision.retryAfterMs === Number.POSITIVE_INFINITY),
         `${where}: (j) never, and only then`,
       )
-      if (cost <= limit && pick(2) === 0)
+      if (policy.kernel?.traits.holds) mustBeHint(decision, where)
+      else if (cost <= limit && pick(2) === 0)
         await mustWaitExactly(limiter, clock, key, cost, waitOf(expected), where)
     }
     const motion = pick(12)
@@ -138,6 +139,13 @@ async function mustWaitExactly(
   must(!(await limiter.consume(key, { cost })).allowed, `${where}: (b) passes before retryAfterMs`)
   clock.advance(1)
   must((await limiter.consume(key, { cost })).allowed, `${where}: (b) is denied at retryAfterMs`)
+}
+
+/** In place of (b): nobody knows when a slot is released, so the wait is a second at the most. */
+function mustBeHint(decision: Decision, where: string): void {
+  const waitMs = waitOf(decision)
+  const isHint = waitMs === Number.POSITIVE_INFINITY || waitMs <= 1_000
+  must(isHint && waitMs > 0, `${where}: the hint is ${waitMs} ms`)
 }
 
 /** (d) */

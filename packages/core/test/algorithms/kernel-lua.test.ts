@@ -100,7 +100,7 @@ test('the driver gets all functions, and of those of modes that of its own', () 
   const lua = kernelLuaOf(text(functions))
   expect(lua.kernel).toContain(`
 local special
-if mode == 'refund' or mode == 'cancel' or mode == 'settle' then
+if mode == 'refund' or mode == 'cancel' or mode == 'settle' or mode == 'release' then
 local function refund(units)
     left = left + units
   end
@@ -129,7 +129,7 @@ special = within
 elseif mode == 'cancel' then
 local function cancel(units) end
 special = cancel
-elseif mode == 'refund' or mode == 'settle' then
+elseif mode == 'refund' or mode == 'settle' or mode == 'release' then
 `)
 })
 

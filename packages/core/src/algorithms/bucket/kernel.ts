@@ -50,7 +50,7 @@ function prepare([limit, full, wait]: BucketNumbers) {
 export const bucket: Kernel = {
   id: 'bucket1',
   lua: bucketLua,
-  traits: { drains: true, hasOneEnd: false, isAskedLast: false, blocks: false },
+  traits: { drains: true, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
   width: 1,
   prepare,
 

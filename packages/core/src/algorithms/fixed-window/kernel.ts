@@ -22,7 +22,7 @@ function prepare([limit, spanMs, aligned]: Numbers) {
 export const fixedWindow: Kernel = {
   id: 'fixed1',
   lua: fixedWindowLua,
-  traits: { drains: false, hasOneEnd: true, isAskedLast: false, blocks: false },
+  traits: { drains: false, hasOneEnd: true, isAskedLast: false, blocks: false, holds: false },
   width: 2,
   prepare,
 

@@ -65,7 +65,7 @@ function prepare([limit, spanMs, forgetMs, excess, ...blocks]: Numbers) {
 export const lockout: Kernel = {
   id: 'lockout1',
   lua: lockoutLua,
-  traits: { drains: false, hasOneEnd: true, isAskedLast: true, blocks: true },
+  traits: { drains: false, hasOneEnd: true, isAskedLast: true, blocks: true, holds: false },
   width: 5,
   prepare,
 

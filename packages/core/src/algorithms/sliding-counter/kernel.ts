@@ -29,7 +29,7 @@ function prepare([limit, spanMs]: readonly [limit: number, spanMs: number]) {
 export const slidingCounter: Kernel = {
   id: 'counter1',
   lua: slidingCounterLua,
-  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false },
+  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
   width: 3,
   prepare,
 

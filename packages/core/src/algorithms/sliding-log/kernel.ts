@@ -54,7 +54,7 @@ function prepare([limit, spanMs, quantumMs]: Numbers) {
 export const slidingLog: Kernel = {
   id: 'log1',
   lua: slidingLogLua,
-  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false },
+  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
   width: 0,
   prepare,
 

@@ -162,6 +162,8 @@ export class LastSeen {
   #shows(sign: Sign, result: StoreResult, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = result.policies[i] as PolicyResult
+      // Slots are released elsewhere, and their holders renew what was lost.
+      if (now.policy.kernel?.traits.holds) continue
       const remained = this.#number(1 + 2 * i)
       const untilUs = this.#number(2 + 2 * i)
       if (remained >= now.limit || untilUs <= result.nowUs + LOSS_MARGIN_US) continue

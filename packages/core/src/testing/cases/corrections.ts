@@ -7,6 +7,7 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'a penalty goes past the limit and a refund gives it back',
     modes: ['penalty', 'refund', 'peek'],
+    letter: 'by-key',
     run: async ({ subject: of }, policy) => {
       const subject = of(policy)
       const { remaining } = await subject.penalty('k', { cost: policy.limit + 3 })
@@ -42,6 +43,7 @@ export const CORRECTIONS: readonly PolicyCase[] = [
   {
     name: 'a settlement gives back, or charges past the limit',
     modes: ['consume', 'settle', 'refund', 'peek'],
+    letter: 'by-key',
     run: async ({ subject: of, store, run }, policy) => {
       const subject = of(policy)
       const target = { policySet: makePolicySet(run, [policy]), key: 'k' }

@@ -82,6 +82,7 @@ export const LIMITS: readonly PolicyCase[] = [
   {
     name: 'fewer units than at least are not granted, and the wait is until they are there',
     modes: ['consume', 'refund'],
+    letter: 'by-key',
     run: async ({ clock, store, run }, policy) => {
       const target = { policySet: makePolicySet(run, [policy]), key: 'k' }
       const some = { mode: 'consume', target, costs: [1], count: policy.limit } as const

@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
+import { concurrency } from '../../../src/algorithms/concurrency/concurrency.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
 import { lockout } from '../../../src/algorithms/lockout/lockout.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
@@ -143,6 +144,13 @@ const span: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(7, 60, 100, 1_000, 60_000, 3_600_000, 86_400_000, 3_650 * 86_400_000),
 )
 
+/** Mostly short: what is left of a time above a second is not told. */
+const holdTimeout: fc.Arbitrary<number> = fc.oneof(
+  { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 1_300 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 100_000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(60_000, 3_600_000, 86_400_000) },
+)
+
 /** Units per how many ms: odd rates and plain ones. */
 const rates: [number, number][] = [
   [7, 60_000],
@@ -203,6 +211,10 @@ const policies: Readonly<Record<string, Versions>> = {
         }),
     )
   },
+  concurrency: (name, count) =>
+    drawn('concurrency', fc.tuple(holdTimeout, times(limit, count)), ([hold, limits]) =>
+      limits.map((most) => concurrency({ name, limit: most, holdTimeout: hold })),
+    ),
   'sliding-log': (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))
     return drawn(
@@ -305,6 +317,7 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom<Mode[]>('reconcile', 'restore') },
   { weight: 3, arbitrary: fc.constantFrom<Mode[]>('cancel', 'settle') },
   { weight: 1, arbitrary: fc.constantFrom<Mode[]>('block', 'unblock') },
+  { weight: 3, arbitrary: fc.constantFrom<Mode[]>('release', 'renew') },
 )
 
 const limits: fc.Arbitrary<Limits> = fc.record({

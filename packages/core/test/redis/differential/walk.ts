@@ -5,7 +5,7 @@ import { strict as assert } from 'node:assert'
 import { seenUnits } from '../../../src/algorithms/block-code.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
-import { checkBackwards, checkProbes, checkStep, isExcess, resetUsOf } from './contract.js'
+import { checkBackwards, checkProbes, checkStep, isExcess, isHint, resetUsOf } from './contract.js'
 import { Model, type Reply, type Request, stateOf } from './model.js'
 import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
 
@@ -102,7 +102,7 @@ export class Walker {
       this.walk.steps += 1
       if (granted < request.count) this.walk.denials += 1
       this.#resetUs = Math.max(...readings.map(({ resetUs }) => resetUs))
-      if (request.mode === 'consume' && granted > 0) {
+      if ((request.mode === 'consume' || request.mode === 'renew') && granted > 0) {
         const { version, key } = request
         const policies = this.walk.versions[version] as readonly DrawnPolicy[]
         const untilUs = readings.map((each, i) => this.nowUs + resetUsOf(each, policies[i]))
@@ -141,6 +141,8 @@ export class Walker {
     const times = granted === 0 ? atLeast : 1
     const denying = readings.filter(({ left }, i) => left < times * (request.costs[i] as number))
     if (denying.some(({ waitMs }) => waitMs < 0)) return
+    const policies = this.walk.versions[request.version] as readonly DrawnPolicy[]
+    if (readings.some((each, i) => denying.includes(each) && isHint(each, policies[i]))) return
     const waitMs = Math.max(...denying.map((reading) => reading.waitMs))
     assert.ok(waitMs > 0, 'denied, and yet no wait')
     // The wait is until it would pass at once.
@@ -193,7 +195,7 @@ export class Walker {
     const { groups, mode, byReceipt, until } = recipe
     const settled = (costs: readonly number[]) =>
       mode !== 'settle' ? costs : costs.map((cost, i) => SETTLED[(until + i + 2) % 4]?.(cost) ?? 0)
-    const bounded = ['refund', 'cancel', 'settle', 'reconcile', 'restore'].includes(mode)
+    const bounded = BOUNDED.includes(mode)
     if (bounded && byReceipt && this.#receipts.length > 0) {
       // From anywhere in the list: receipts may be old, and of other numbers.
       const place = (this.walk.steps * 7) % this.#receipts.length
@@ -256,6 +258,17 @@ export class Walker {
     }
   }
 }
+
+/** Modes that say until when what they correct counts. */
+const BOUNDED: readonly Mode[] = [
+  'refund',
+  'cancel',
+  'settle',
+  'reconcile',
+  'restore',
+  'release',
+  'renew',
+]
 
 /** What a settlement does with a cost: charges as much again, or gives all or half of it back. */
 const SETTLED: readonly ((cost: number) => number)[] = [

@@ -1,0 +1,159 @@
+// Concurrency: slots that are taken for a time, as runs of slots that expire together. Who works
+// longer than that renews its slots; who ends gives them back; who crashes gives them back by
+// expiring.
+//
+//   used   = slots of runs with expiry > now
+//   expiry = now + hold, rounded up to a multiple of the part, which is a sixtieth of it
+//
+// Bound: the limit at any instant, and beyond it what is renewed without a slot (`renew`). A slot
+// that nobody gives back is free within hold + part. Expiries are multiples of the part, more than
+// now and at most hold + part ahead, so there are at most 61 runs. A run is named by its expiry,
+// which is what the slots of a decision count until: to give slots back takes them from that run
+// and from no other, so nobody frees the slot of another holder who came at another time. An expiry
+// further ahead than those that are taken now, after a step back of the clock, becomes one of
+// those. Another limit on the same state: slots stay taken.
+//
+// A loss of data is mended by renewals, which name what they held; so `restore` does nothing.
+
+import { EPOCH_MS } from '../../base/clock.js'
+import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { concurrencyLua } from '../lua.generated.js'
+
+// Cells: [runs, expiry, slots, expiry, slots, ...], the next to expire first; in ms since 2025.
+const RUNS = 0
+const HEADER = 1
+const SMALLEST = 2
+
+const PARTS = 60
+/** Who may pass once a slot is given back cannot be known, so the wait is a hint. */
+const LONGEST_HINT_MS = 1_000
+
+type ConcurrencyScratch = ReturnType<typeof prepare>
+
+type Numbers = readonly [limit: number, holdMs: number]
+
+function prepare([limit, holdMs]: Numbers) {
+  return {
+    limit,
+    holdMs,
+    partMs: Math.ceil(holdMs / PARTS),
+    nowMs: 0,
+    /** Of what is taken now: the latest that there can be. */
+    newExpiry: 0,
+    expiries: [] as number[],
+    slots: [] as number[],
+    used: 0,
+    dirty: false,
+  }
+}
+
+export const concurrency: Kernel = {
+  id: 'slots1',
+  lua: concurrencyLua,
+  traits: { drains: false, hasOneEnd: false, isAskedLast: true, blocks: false, holds: true },
+  width: 0,
+  prepare,
+
+  sizeOf(cells) {
+    const runs = cells[RUNS] as number
+    return runs > 0 ? HEADER + 2 * runs : Number.NaN
+  },
+
+  read(scratch, cells, _offset, nowUs) {
+    const { holdMs, partMs, expiries, slots } = scratch
+    const nowMs = Math.floor(nowUs / 1_000) - EPOCH_MS
+    scratch.nowMs = nowMs
+    scratch.newExpiry = Math.ceil((nowMs + holdMs) / partMs) * partMs
+    scratch.dirty = false
+    scratch.used = 0
+    expiries.length = slots.length = 0
+    if (cells === undefined) return
+    const runs = cells[RUNS] as number
+    for (let i = 0; i < runs; i += 1) {
+      const expiry = cells[HEADER + 2 * i] as number
+      if (expiry > nowMs) add(scratch, expiry, cells[HEADER + 2 * i + 1] as number)
+    }
+    scratch.dirty = (cells[HEADER + 2 * runs - 2] as number) > scratch.newExpiry
+  },
+
+  used: ({ used }) => used,
+
+  take: (scratch, units) => add(scratch, scratch.newExpiry, units),
+
+  refund: giveBack,
+
+  reconcile(scratch, units, untilUs) {
+    const { partMs, nowMs } = scratch
+    const expiry = Math.ceil(msOf(untilUs) / partMs) * partMs
+    if (expiry > nowMs) add(scratch, expiry, units)
+  },
+
+  restore() {},
+
+  renew(scratch, units, untilUs) {
+    giveBack(scratch, units, untilUs)
+    add(scratch, scratch.newExpiry, units)
+  },
+
+  retryAfterMs({ limit, used, expiries, slots, nowMs }, cost) {
+    let left = limit - used
+    let i = 0
+    while (left < cost && i < expiries.length) {
+      left += slots[i] as number
+      i += 1
+    }
+    return Math.min(LONGEST_HINT_MS, (expiries[i - 1] ?? nowMs) - nowMs)
+  },
+
+  resetAfterUs: ({ expiries, nowMs }) =>
+    expiries.length > 0 ? ((expiries.at(-1) as number) - nowMs) * 1_000 : 0,
+
+  write({ expiries, slots }, stored) {
+    const runs = expiries.length
+    const size = HEADER + 2 * runs
+    const cells =
+      stored.length >= size ? stored : new Float64Array(HEADER + 2 * Math.max(SMALLEST, 2 * runs))
+    cells[RUNS] = runs
+    for (let i = 0; i < runs; i += 1) {
+      cells[HEADER + 2 * i] = expiries[i] as number
+      cells[HEADER + 2 * i + 1] = slots[i] as number
+    }
+    return cells
+  },
+} satisfies Kernel<ConcurrencyScratch>
+
+function msOf(untilUs: number): number {
+  return Math.floor(untilUs / 1_000) - EPOCH_MS
+}
+
+/** Takes slots until an expiry, or the latest that there can be. */
+function add(scratch: ConcurrencyScratch, until: number, units: number): void {
+  const { expiries, slots, newExpiry } = scratch
+  const expiry = Math.min(until, newExpiry)
+  const added = Math.min(units, MAX_UNITS - scratch.used)
+  if (added <= 0) return
+  let at = expiries.length
+  while (at > 0 && (expiries[at - 1] as number) > expiry) at -= 1
+  if (at > 0 && expiries[at - 1] === expiry) slots[at - 1] = (slots[at - 1] as number) + added
+  else {
+    expiries.splice(at, 0, expiry)
+    slots.splice(at, 0, added)
+  }
+  scratch.used += added
+  scratch.dirty = true
+}
+
+/** Gives back slots of the run that is named, as far as it has any. */
+function giveBack(scratch: ConcurrencyScratch, units: number, untilUs: number): void {
+  const { expiries, slots } = scratch
+  const at = expiries.indexOf(msOf(untilUs))
+  if (at < 0) return
+  const back = Math.min(units, slots[at] as number)
+  slots[at] = (slots[at] as number) - back
+  if (slots[at] === 0) {
+    expiries.splice(at, 1)
+    slots.splice(at, 1)
+  }
+  scratch.used -= back
+  scratch.dirty = true
+}
