@@ -10,6 +10,7 @@ export {
   type TokenBucketOptions,
   tokenBucket,
 } from './algorithms/bucket/buckets.js'
+export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/concurrency.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
 export { type LockoutOptions, lockout } from './algorithms/lockout/lockout.js'
 export type { Algorithm, Policy } from './algorithms/policy.js'
@@ -44,6 +45,7 @@ export type {
 } from './limiter/decision.js'
 export { RateLimiter } from './limiter/limiter.js'
 export type * from './limiter/options.js'
+export type { Held, Holding, HoldResult } from './limiter/slots/held.js'
 export type {
   DecisionStats,
   LimiterStats,

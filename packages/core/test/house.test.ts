@@ -208,7 +208,17 @@ function functionsIn(path: string, text: string): string[] {
 }
 
 describe('Lua', () => {
-  const ALLOWED = ['redis', 'KEYS', 'ARGV', 'cmsgpack', 'math', 'string', 'table', 'tonumber', 'type']
+  const ALLOWED = [
+    'redis',
+    'KEYS',
+    'ARGV',
+    'cmsgpack',
+    'math',
+    'string',
+    'table',
+    'tonumber',
+    'type',
+  ]
   const kernelFiles = files.filter((file) => file.endsWith('kernel.lua'))
   const policies = Object.values(algorithms).map(({ examples }) => examples[0]?.make(1) as Policy)
 

@@ -1,9 +1,13 @@
 // The factories of policies that count units, which requests take by their costs and classes leave
-// to each other. A lock-out counts attempts: what that means is in limiter/lockouts.test.ts.
+// to each other. A lock-out counts attempts, and concurrency has slots: what that means is in
+// limiter/lockouts.test.ts and limiter/slots.test.ts.
 
 import { type PolicyFactory, policyFactories } from '../src/testing/algorithms.js'
 
 /** By their names. */
 export const unitFactories: Readonly<Record<string, PolicyFactory>> = Object.fromEntries(
-  Object.entries(policyFactories).filter(([, { of }]) => !of(1, '1m').kernel?.traits.blocks),
+  Object.entries(policyFactories).filter(([, { of }]) => {
+    const traits = of(1, '1m').kernel?.traits
+    return !traits?.blocks && !traits?.holds
+  }),
 )

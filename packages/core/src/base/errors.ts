@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'WEIR_NAME_CLASH'
   | 'WEIR_NOT_ENFORCED'
   | 'WEIR_CLOSED'
+  | 'WEIR_HOLD_ENDED'
   | 'WEIR_TOO_MANY_OVERRIDES'
 
 /** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */

@@ -7,6 +7,7 @@ import { checkedCost, checkedCostOf, type PolicyUse } from '../policy-input.js'
 import type { Mode } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 import type { Resolved } from './policy-set.js'
+import { hasSlots, isOfSlots } from './slots/slots.js'
 
 /** Units of each policy; or of some of them, by their names. */
 export type Cost = number | Readonly<Record<string, number>>
@@ -31,25 +32,34 @@ export function checkedCosts(cost: Cost): Cost {
 
 /**
  * Units for each policy of the set: as named, as its own cost says, or 1. To give back by names:
- * none of one that is not named. A lock-out counts one attempt, whatever it costs.
+ * none of one that is not named. A lock-out counts one attempt, and slots are one, whatever it
+ * costs; by its name more slots.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
   const { policySet, ownCosts, uses } = resolved
   const policies = policySet?.policies ?? []
-  if (typeof cost === 'number')
-    return policies.map((policy, i) => ownCosts?.[i] ?? unitsFor(policy, cost))
+  // Slots are neither charged nor given back: they are taken, and released.
+  const takesSlots = traitsOf(mode).judges
+  if (typeof cost === 'number') {
+    return policies.map((policy, i) => {
+      return !takesSlots && isOfSlots(policy) ? 0 : (ownCosts?.[i] ?? unitsFor(policy, cost))
+    })
+  }
   // None where a policy function has failed: its names are not known.
-  if (uses.length > 0) mustBeKnown(cost, uses)
+  if (uses.length > 0) mustBeKnown(cost, uses, takesSlots)
   return policies.map((policy, i) => {
-    return named(cost, policy) ?? (traitsOf(mode).givesOnly ? 0 : (ownCosts?.[i] ?? 1))
+    const isNone = traitsOf(mode).givesOnly || (!takesSlots && isOfSlots(policy))
+    return named(cost, policy) ?? (isNone ? 0 : (ownCosts?.[i] ?? 1))
   })
 }
 
 /** Of a decision: what to give back, of each policy at most what it was charged. */
-export function refundedCosts({ costs, uses = [], target }: LimiterRequest, cost: Cost): number[] {
+export function refundedCosts(request: LimiterRequest, cost: Cost): number[] {
+  const { uses = [], target } = request
   const { policies } = target.policySet
+  const costs = chargedCosts(request)
   if (typeof cost === 'object') {
-    mustBeKnown(cost, uses)
+    mustBeKnown(cost, uses, false)
     return costs.map((charged, i) => {
       const back = named(cost, policies[i] as Policy) ?? 0
       if (back > charged) throw tooMuch(back, charged)
@@ -68,15 +78,23 @@ export function refundedCosts({ costs, uses = [], target }: LimiterRequest, cost
  * charged what it cost. A number is not for policies with costs of their own, and what is not named
  * stays.
  */
-export function settledCosts({ costs, uses = [], target }: LimiterRequest, actual: Cost): number[] {
+export function settledCosts(request: LimiterRequest, actual: Cost): number[] {
+  const { uses = [], target } = request
   const { policies } = target.policySet
-  if (typeof actual === 'object') mustBeKnown(actual, uses)
-  return costs.map((charged, i) => {
+  if (typeof actual === 'object') mustBeKnown(actual, uses, false)
+  return chargedCosts(request).map((charged, i) => {
     const own = policies[i] as Policy
+    if (isOfSlots(own)) return 0
     const hasOwn = uses.some(({ policy, cost }) => policy.name === own.name && cost !== undefined)
     const otherwise = typeof actual === 'object' || hasOwn ? charged : unitsFor(own, actual)
     return (named(actual, own) ?? otherwise) - charged
   })
+}
+
+/** What a request was charged for good: slots are released. */
+export function chargedCosts({ costs, target }: LimiterRequest): readonly number[] {
+  if (!hasSlots(target)) return costs
+  return costs.map((cost, i) => (isOfSlots(target.policySet.policies[i] as Policy) ? 0 : cost))
 }
 
 function named(cost: Cost, policy: Policy): number | undefined {
@@ -85,21 +103,33 @@ function named(cost: Cost, policy: Policy): number | undefined {
   return checkedCostOf(policy, cost[name] as number)
 }
 
-/** What a cost of all policies is for this one. */
+/** What a cost of all policies is for this one: one attempt, and one slot, whatever it costs. */
 function unitsFor({ kernel }: Policy, cost: number): number {
-  return kernel?.traits.blocks ? Math.min(cost, 1) : cost
+  return kernel?.traits.blocks || kernel?.traits.holds ? Math.min(cost, 1) : cost
 }
 
 function partFor({ kernel }: Policy, charged: number, back: number): number {
   return kernel?.traits.blocks ? 0 : Math.min(charged, back)
 }
 
-function mustBeKnown(cost: object, uses: readonly PolicyUse[]): void {
+/** @param takesSlots whether slots may be among them */
+function mustBeKnown(cost: object, uses: readonly PolicyUse[], takesSlots: boolean): void {
   const known = uses.map(({ policy }) => policy.name)
   const unknown = Object.keys(cost).find((name) => !known.includes(name))
-  if (unknown === undefined) return
+  if (unknown === undefined) {
+    if (!takesSlots) mustBeUnits(cost, uses)
+    return
+  }
   const what = `cost has ${quote(unknown)}, which is no policy here`
   throw typeError('WEIR_INVALID_COST', `${what}; give costs for ${known.join(', ')}`)
+}
+
+/** @throws {TypeError} WEIR_INVALID_COST where slots are named that units are meant for */
+function mustBeUnits(cost: object, uses: readonly PolicyUse[]): void {
+  const slots = uses.find(({ policy }) => isOfSlots(policy) && Object.hasOwn(cost, policy.name))
+  if (slots === undefined) return
+  const what = `cost has ${quote(slots.policy.name)}, whose slots are taken for a time`
+  throw typeError('WEIR_INVALID_COST', `${what}; use release()`)
 }
 
 function tooMuch(cost: number, charged: number): RangeError {

@@ -53,7 +53,10 @@ type DenialReason = (typeof REASONS)[number]
 /** From here on blocks begun, by level; those of the last one and above together. */
 export const BLOCKS: number = DENIALS + REASONS.length
 export const LEVELS = 8
-const CELLS: number = BLOCKS + LEVELS
+/** Slots that are held here now, and those that expired before they were released or renewed. */
+export const SLOTS_HELD: number = BLOCKS + LEVELS
+export const SLOTS_EXPIRED: number = SLOTS_HELD + 1
+const CELLS: number = SLOTS_EXPIRED + 1
 
 /** What is counted of a class. */
 const CLASS_ALLOWED = 0
@@ -246,6 +249,19 @@ export function countFailure({ target, priority }: CountedRequest): void {
   if (counters === undefined) return
   add(counters.decisions, FAILED, 1)
   if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
+}
+
+/** Counts slots of a request: at `place`, so many times what it took. */
+export function countSlots(
+  { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
+  place: typeof SLOTS_HELD | typeof SLOTS_EXPIRED,
+  times: number,
+): void {
+  const { counters } = target.policySet as CountedSet
+  target.policySet.policies.forEach(({ kernel }, i) => {
+    const cells = counters?.policies[i]
+    if (kernel?.traits.holds && cells !== undefined) add(cells, place, times * (costs[i] as number))
+  })
 }
 
 /** Counts by how many units the charge of a decision grew, or below 0 shrank. */

@@ -1,6 +1,7 @@
 // How a call of a limiter becomes a request, and the answer a decision.
 
 import { MAX_UNITS } from '../algorithms/algorithm.js'
+import { traitsOf } from '../algorithms/modes.js'
 import { unlimited } from '../algorithms/unlimited.js'
 import { durationMs } from '../base/duration.js'
 import { typeError, withPage } from '../base/errors.js'
@@ -28,6 +29,7 @@ import type { LimiterParts } from './parts.js'
 import { decisionBy, decisionOf } from './pending-decision.js'
 import { ALLOWED, DENIED } from './policy-choice.js'
 import type { Resolved } from './policy-set.js'
+import { hasSlots, isOfSlots } from './slots/slots.js'
 
 /** The decision; a promise only where a policy function or the store does not answer at once. */
 export function decide(
@@ -61,8 +63,10 @@ function ask(
   priority: string | undefined,
   resolved: Resolved,
 ): Decision | Promise<Decision> {
-  const costs = cost === 1 ? resolved.costsOfOne : costsOf(resolved, cost, mode)
+  const { judges } = traitsOf(mode)
+  const costs = cost === 1 && judges ? resolved.costsOfOne : costsOf(resolved, cost, mode)
   const { policySet } = resolved
+  if (!judges) mustHaveUnits(limiter, policySet, mode)
   if (policySet === undefined) return withoutStore(limiter, resolved, key, mode)
   const plain = new MadeRequest(mode, key, costs, resolved, policySet)
   if (priority === undefined) return decisionBy(limiter.layer, plain)
@@ -105,11 +109,21 @@ export async function decideUpTo(
   return { ...observed(limiter, 'consume', decision), granted }
 }
 
-/** @throws {TypeError} WEIR_INVALID_POLICY where a policy counts attempts: of these there is one */
+/** @throws {TypeError} WEIR_INVALID_POLICY where a policy counts attempts or slots: of these there
+ *  is one */
 function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
-  if (!countsAttempts({ policySet })) return
-  const what = `consumeUpTo() of limiter "${name}" takes units, and a lock-out counts attempts`
+  const isOne = countsAttempts({ policySet })
+  if (!isOne && !hasSlots({ policySet })) return
+  const others = isOne ? 'a lock-out counts attempts' : 'a request takes one slot'
+  const what = `consumeUpTo() of limiter "${name}" takes units, and ${others}`
   throw typeError('WEIR_INVALID_POLICY', `${what}; use consume()`)
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY where there are slots alone */
+function mustHaveUnits({ name }: LimiterParts, policySet: PolicySet | undefined, mode: Mode): void {
+  if (policySet === undefined || !policySet.policies.every(isOfSlots)) return
+  const what = `${mode}() of limiter "${name}" is about units, and its policies have slots`
+  throw typeError('WEIR_INVALID_POLICY', `${what}; use release(decision)`)
 }
 
 /** The decision about units that one request stood for: it costs that many times as much. */

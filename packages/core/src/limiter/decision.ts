@@ -3,6 +3,7 @@
 import type { Policy } from '../algorithms/policy.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
+import type { Slots } from './slots/slots.js'
 
 /** What all decisions have. */
 interface DecisionBase {
@@ -87,14 +88,18 @@ export type PartialDecision = Decision & {
 }
 
 /**
- * Proof of a charge. It is good for one refund, of all or of a part, by a limiter of the same name
- * on the same store. A copy of it (`structuredClone`, JSON) is not valid.
+ * Proof of a charge. It is good for one refund, of all or of a part, and for one release of slots,
+ * by a limiter of the same name on the same store. A copy of it (`structuredClone`, JSON) is not
+ * valid.
  */
 export class Receipt {
   /** Undefined: nothing was charged. */
   readonly request: StoreRequest | undefined
   readonly result: StoreResult | undefined
+  /** Its units were given back or settled. */
   spent = false
+  /** What it took for a time, once that is renewed or released. */
+  slots: Slots | undefined = undefined
 
   constructor(request: StoreRequest | undefined, result: StoreResult | undefined) {
     this.request = request

@@ -1,5 +1,5 @@
 import type { Duration } from '../base/duration.js'
-import { checkedOptions, ofType } from '../base/options.js'
+import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { promiseOf, resetOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
@@ -12,9 +12,18 @@ import type { Decision, PartialDecision, WaitDecision } from './decision.js'
 import { countersOfKey } from './limiter-request.js'
 import { freeNames } from './namesakes.js'
 import { observed } from './observers.js'
-import type { DecideOptions, RateLimiterOptions, UpToOptions, WaitOptions } from './options.js'
+import { CLOSE_CHECKS } from './option-checks.js'
+import type {
+  AcquireOptions,
+  CloseOptions,
+  DecideOptions,
+  RateLimiterOptions,
+  UpToOptions,
+  WaitOptions,
+} from './options.js'
 import { type LimiterParts, partsOf } from './parts.js'
-import { refundDecision, settleDecision } from './receipts.js'
+import { refundDecision, releaseDecision, settleDecision } from './receipts.js'
+import { acquire, type Held, type Holding, type HoldResult, hold } from './slots/held.js'
 import { type LimiterStats, statsOf } from './stats.js'
 
 /**
@@ -153,15 +162,63 @@ export class RateLimiter {
     return settleDecision(this.#parts, decision, actual)
   }
 
+  /**
+   * Gives slots back, of which `concurrency` has so many: the work has ended. Each decision's are
+   * released once; again, and of a decision that took none, it does nothing. Units stay charged.
+   * What is not released is free when it expires. While the store is away, its slots are left to
+   * expire as well.
+   *
+   * Throws WEIR_INVALID_RECEIPT as `refund` does.
+   * @example await limiter.release(decision)
+   */
+  release(decision: Decision): Promise<void> {
+    return releaseDecision(this.#parts, decision)
+  }
+
+  /**
+   * Takes units and slots as `consume` does, or with a `timeout` as `wait`, and holds the slots:
+   * they are renewed until they are released, by `release()` of what it answers or by `await
+   * using`. A denied one holds nothing.
+   *
+   * Rejects with WEIR_INVALID_POLICY where no policy is a `concurrency`.
+   * @example
+   * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
+   * await using held = await limiter.acquire('u42', { timeout: '2s' })
+   * if (held.allowed) console.log('in progress')
+   */
+  acquire(key: Key, options?: AcquireOptions): Promise<Held> {
+    return acquire(this.#parts, key, options)
+  }
+
+  /**
+   * Holds slots, as `acquire` does, for as long as `work` takes: until what it returns has settled,
+   * and what it has given to `until`. Answers what it returned, or the denial, and rejects with
+   * what it threw.
+   * @example
+   * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
+   * const held = await limiter.hold('u42', ({ signal }) => fetch('https://a.test', { signal }))
+   * if (held.allowed) console.log(held.value.status)
+   */
+  hold<Value>(
+    key: Key,
+    work: (holding: Holding) => Value | PromiseLike<Value>,
+    options?: AcquireOptions,
+  ): Promise<HoldResult<Value>> {
+    return hold(this.#parts, key, work, options)
+  }
+
   /** What it has counted since it was made, in this process. Asks nothing of the store. */
   stats(): LimiterStats {
     return statsOf(this.#parts)
   }
 
   /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. Its name is
-   *  free for another limiter. The store stays yours to close. */
-  close(): void {
+   *  free for another limiter. Slots that are held are renewed until they are released, unless
+   *  `slots` says otherwise. The store stays yours to close, once they are. */
+  close(options: CloseOptions = {}): void {
+    checkAll(options, 'close()', CLOSE_CHECKS)
     const parts = this.#parts
+    if (options.slots === 'expire') parts.holds.expire()
     if (parts.fixed !== undefined && !parts.isClosed) freeNames(parts.fixed, parts.store)
     parts.isClosed = true
     parts.waiting.close(() => closedError(parts))

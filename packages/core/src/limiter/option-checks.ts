@@ -13,7 +13,7 @@ import {
 } from '../base/options.js'
 import { checkStore, checkWhen } from '../request.js'
 import type { Mode } from '../store.js'
-import type { DecideOptions, MaxWaiting, RateLimiterOptions } from './options.js'
+import type { CloseOptions, DecideOptions, MaxWaiting, RateLimiterOptions } from './options.js'
 import { checkReserve } from './priority.js'
 
 export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
@@ -30,6 +30,13 @@ export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
       total: wholeNumber(0, 1_000_000),
     }),
   reserve: checkReserve,
+}
+
+export const CLOSE_CHECKS: Checks<CloseOptions> = {
+  slots: (given) => {
+    if (given === 'drain' || given === 'expire') return
+    throw invalid('WEIR_INVALID_OPTION', 'slots', given, "'drain' or 'expire'")
+  },
 }
 
 function checkWhenPolicyFails(given: unknown): void {

@@ -77,3 +77,23 @@ export interface UpToOptions extends Pick<DecideOptions, 'policy' | 'priority'> 
    *  1. */
   readonly atLeast?: number | undefined
 }
+
+export interface AcquireOptions extends WaitOptions {
+  /** How long to wait for a slot at the most; 0: be allowed at once, or denied. Default 0. */
+  readonly timeout?: Duration | undefined
+  /** What happens where a slot expires, as it could not be renewed in time:
+   *  - `renew`: it is taken anew when the store is back, past the limit if need be
+   *  - `abort`: `signal` of what is held aborts, and it is not renewed any more
+   *
+   *  Default `'renew'`. */
+  readonly onExpiry?: 'renew' | 'abort' | undefined
+  /** How long the work may take: then `signal` aborts, and the slot is not renewed any more.
+   *  Default: as long as it takes. */
+  readonly maxHold?: Duration | undefined
+}
+
+export interface CloseOptions {
+  /** What becomes of slots whose work is in progress: `'drain'` renews them until they are
+   *  released, `'expire'` leaves them to expire. Default `'drain'`. */
+  readonly slots?: 'drain' | 'expire' | undefined
+}

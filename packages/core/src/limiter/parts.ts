@@ -5,13 +5,15 @@ import type { Time } from '../base/time.js'
 import { type Layer, layerOf } from '../layer.js'
 import { memoryStoreIn } from '../memory/store.js'
 import type { Store } from '../store.js'
-import { LimiterCounters } from './counters.js'
+import { countSlots, LimiterCounters, SLOTS_EXPIRED } from './counters.js'
 import { warnOfNamesake } from './namesakes.js'
 import { OPTION_CHECKS } from './option-checks.js'
 import type { RateLimiterOptions } from './options.js'
 import { type PolicyChoice, policyChoice } from './policy-choice.js'
 import { adaptiveOf, checkHasEffect, type Resolved, resolver } from './policy-set.js'
 import { Priorities } from './priority.js'
+import { Holds } from './slots/holds.js'
+import type { Releasing } from './slots/slots.js'
 import { type Waiting, waitingOf } from './waiting.js'
 
 export interface LimiterParts {
@@ -23,6 +25,8 @@ export interface LimiterParts {
   readonly policiesFor: PolicyChoice
   readonly priorities: Priorities
   readonly waiting: Waiting
+  readonly releasing: Releasing
+  readonly holds: Holds
   readonly counters: LimiterCounters
   readonly onDecision: RateLimiterOptions['onDecision']
   isEnabled: boolean
@@ -47,6 +51,8 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
   if (fixed !== undefined && !options.shared) warnOfNamesake(fixed, store)
   const layer = layerOf(store)
   const reserves = store.reserves === true
+  const waiting = waitingOf({ layer, time, maxWaiting: { perKey, total }, reserves })
+  const releasing = { layer, freed: waiting.freed }
   return {
     name,
     store,
@@ -54,7 +60,9 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
     fixed,
     policiesFor: policyChoice(choosing),
     priorities,
-    waiting: waitingOf({ layer, time, maxWaiting: { perKey, total }, reserves }),
+    waiting,
+    releasing,
+    holds: new Holds(releasing, time, ({ of }) => countSlots(of, SLOTS_EXPIRED, 1)),
     counters,
     onDecision,
     isEnabled: true,

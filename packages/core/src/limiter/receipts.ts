@@ -1,18 +1,19 @@
-// What a decision was charged is given back or settled by its receipt, once, by a limiter of the
-// same name on the same store. What the store then writes: algorithms/driver.ts, and for Redis
-// driver.lua beside it.
+// What a decision was charged is given back or settled by its receipt, once, and its slots are
+// released, once; by a limiter of the same name on the same store. What the store then writes:
+// algorithms/driver.ts, and for Redis driver.lua beside it.
 
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { StoreRequest, StoreResult } from '../store.js'
-import { type Cost, checkedCosts, refundedCosts, settledCosts } from './costs.js'
+import { type Cost, chargedCosts, checkedCosts, refundedCosts, settledCosts } from './costs.js'
 import { countCorrection } from './counters.js'
 import { type Decision, Receipt } from './decision.js'
 import type { DecideOptions } from './options.js'
 import type { LimiterParts } from './parts.js'
 import { storeOf } from './policy-set.js'
+import { releaseSlots, type Slots, slotsTaken } from './slots/slots.js'
 
 /** The receipt of a decision that was charged. */
 interface Charge extends Receipt {
@@ -30,8 +31,9 @@ export async function refundDecision(
   const charge = chargeOf(limiter, decision, 'refund')
   if (charge === undefined || charge.spent) return
   const { request, result } = charge
-  const costs = cost === undefined ? request.costs : refundedCosts(request, cost)
+  const costs = cost === undefined ? chargedCosts(request) : refundedCosts(request, cost)
   charge.spent = true
+  if (costs.every((each) => each === 0)) return
   const correction = correctionOf('refund', request.target, costs, result)
   const refunded = await promiseOf(limiter.layer, correction)
   countCorrection(
@@ -65,11 +67,25 @@ function withoutRefunds(costs: readonly number[]): readonly number[] {
   return costs.map((each) => Math.max(0, each))
 }
 
+/** Releases the slots of a decision, once. */
+export async function releaseDecision(limiter: LimiterParts, decision: Decision): Promise<void> {
+  const slots = slotsOf(limiter, decision)
+  if (slots !== undefined) await releaseSlots(limiter.releasing, slots)
+}
+
+/** The slots that a decision of this limiter took; undefined: none. */
+export function slotsOf(limiter: LimiterParts, decision: Decision): Slots | undefined {
+  const charge = chargeOf(limiter, decision, 'release')
+  if (charge === undefined) return undefined
+  charge.slots ??= slotsTaken(charge.request, charge.result)
+  return charge.slots
+}
+
 /** What a decision of this limiter was charged; undefined: nothing. */
 function chargeOf(
   { name, store }: LimiterParts,
   decision: Decision,
-  method: 'refund' | 'settle',
+  method: 'refund' | 'settle' | 'release',
 ): Charge | undefined {
   const wrong = (given: string): TypeError => {
     const what = `${method}() of limiter "${name}" was given ${given}`

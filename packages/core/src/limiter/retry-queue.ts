@@ -6,7 +6,7 @@
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import { countsAttempts } from '../request.js'
-import type { StoreResult } from '../store.js'
+import type { StoreResult, Target } from '../store.js'
 import {
   Alarm,
   askSafely,
@@ -17,13 +17,16 @@ import {
   takeOut,
   type Waiter,
 } from './queue.js'
+import { isOfSlots } from './slots/slots.js'
+import type { SlotWaits, WaitsForSlots } from './slots/waits.js'
 
 /** The most waiters that share a call. */
 const MAX_TOGETHER = 1_000
 
-export class RetryQueue implements Queue {
+export class RetryQueue implements Queue, WaitsForSlots {
   readonly #layer: Layer
   readonly #time: Time
+  readonly #slotWaits: SlotWaits
   readonly #ended: () => void
   readonly #waiters: Waiter[] = []
   readonly #alarm: Alarm
@@ -31,11 +34,16 @@ export class RetryQueue implements Queue {
   #isLooping = false
   /** The store's last answer. */
   #last: StoreResult | undefined
+  /** Whose slots it waits for. */
+  #target: Target | undefined
+  /** Slots were released while it asked. */
+  #isWoken = false
 
   /** @param ended called when nobody waits and no call is under way */
-  constructor(layer: Layer, time: Time, ended: () => void) {
+  constructor(layer: Layer, time: Time, slotWaits: SlotWaits, ended: () => void) {
     this.#layer = layer
     this.#time = time
+    this.#slotWaits = slotWaits
     this.#ended = ended
     this.#alarm = new Alarm(time, () => this.#ask())
   }
@@ -62,6 +70,13 @@ export class RetryQueue implements Queue {
     this.#ask()
   }
 
+  wake(): void {
+    this.#isWoken = this.#isAsking
+    if (this.#isAsking) return
+    this.#alarm.set(Number.POSITIVE_INFINITY)
+    this.#ask()
+  }
+
   /** Asks for the first waiter, and for those behind it that have the same costs. */
   #ask(): void {
     if (this.#isLooping) return
@@ -72,6 +87,7 @@ export class RetryQueue implements Queue {
       if (first === undefined) break
       const count = this.#alike(first)
       this.#isAsking = true
+      this.#isWoken = false
       askSafely(
         this.#layer,
         { ...first.request, count, atLeast: 1 },
@@ -82,7 +98,10 @@ export class RetryQueue implements Queue {
       )
     }
     this.#isLooping = false
-    if (this.size === 0 && !this.#isAsking) this.#ended()
+    if (this.size > 0 || this.#isAsking) return
+    if (this.#target !== undefined) this.#slotWaits.remove(this.#target, this)
+    this.#target = undefined
+    this.#ended()
   }
 
   /** How many waiters at the front have the same costs. Attempts are asked for one by one, as each
@@ -117,14 +136,32 @@ export class RetryQueue implements Queue {
       return
     }
     const nowMs = this.#time.nowMs()
-    const atMs = nowMs + Math.max(1, waitMs)
+    const isForSlots = lacksSlots(result, waitMs)
+    if (isForSlots) this.#waitForSlots(asked)
+    const atMs = nowMs + Math.max(1, isForSlots ? this.#hintMs(waitMs, nowMs) : waitMs)
     const alike = this.#waiters.splice(0, this.#alike(asked))
     const patient = alike.filter((waiter) => canWait(waiter, atMs))
     this.#waiters.unshift(...patient)
     for (const waiter of alike) {
       if (!canWait(waiter, atMs)) waiter.decided(denied(result, atMs - nowMs))
     }
-    if (patient.length > 0) this.#alarm.set(atMs)
+    if (patient.length > 0) this.#alarm.set(this.#isWoken ? nowMs : atMs)
+  }
+
+  #waitForSlots({ request }: Waiter): void {
+    this.#target = request.target
+    // Behind others that wait for them: these were not woken for longer.
+    this.#slotWaits.remove(request.target, this)
+    this.#slotWaits.add(request.target, this)
+  }
+
+  /** Nobody knows when slots are released, so a waiter of little patience is asked for once more
+   *  at its end. */
+  #hintMs(waitMs: number, nowMs: number): number {
+    let hintMs = waitMs
+    for (const { untilMs } of this.#waiters)
+      if (untilMs > nowMs) hintMs = Math.min(hintMs, untilMs - nowMs)
+    return hintMs
   }
 
   /** Denies waiters that cannot wait for as long as the first one must. */
@@ -157,6 +194,14 @@ function isAlike(one: Waiter | undefined, other: Waiter): boolean {
 /** Nobody waits for the end of a block. */
 function isBlocked({ policies }: StoreResult): boolean {
   return policies.some(({ block, remaining, cost }) => block?.isBlocked && remaining < cost)
+}
+
+/** Whether it waits for slots, of which nobody knows when they are released, and for nothing that
+ *  takes longer. */
+function lacksSlots({ policies }: StoreResult, waitMs: number): boolean {
+  return policies.some(({ policy, remaining, cost, retryAfterMs }) => {
+    return isOfSlots(policy) && remaining < cost && retryAfterMs === waitMs
+  })
 }
 
 /** Ms until the next waiter may pass. */

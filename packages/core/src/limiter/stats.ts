@@ -16,6 +16,8 @@ import {
   REFUNDED,
   ROWS,
   type Row,
+  SLOTS_EXPIRED,
+  SLOTS_HELD,
   TAKEN,
 } from './counters.js'
 import type { Denied } from './decision.js'
@@ -110,6 +112,10 @@ export interface PolicyStats {
   /** Of a lock-out: the blocks that decisions, penalties and settlements began, by level; those of
    *  the eighth and above are one. Of other policies none. */
   readonly blocks: readonly number[]
+  /** Of a concurrency: its slots that are held in this process now, by `acquire`, `hold` and
+   *  limiters of HTTP requests, and those that expired before they were renewed or released. Of
+   *  other policies `undefined`. */
+  readonly slots: { readonly held: number; readonly expired: number } | undefined
   /** Units: charged, refunded, charged as a penalty, and asked for where it denied. What refunds
    *  ask for counts as refunded, also where there was less to give back. */
   readonly units: {
@@ -168,6 +174,9 @@ function policyStats(
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),
     blocks: policy.kernel?.traits.blocks ? [...cells.subarray(BLOCKS, BLOCKS + LEVELS)] : [],
+    slots: policy.kernel?.traits.holds
+      ? { held: at(SLOTS_HELD), expired: at(SLOTS_EXPIRED) }
+      : undefined,
     units: {
       taken: at(TAKEN),
       refunded: at(REFUNDED),

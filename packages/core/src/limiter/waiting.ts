@@ -10,6 +10,7 @@ import type { Layer } from '../layer.js'
 import type { ConsumeRequest, PolicySet, StoreResult } from '../store.js'
 import { askSafely, denied, giveBack, type Queue, type Waiter } from './queue.js'
 import { RetryQueue } from './retry-queue.js'
+import { SlotWaits } from './slots/waits.js'
 import { TurnQueue } from './turn-queue.js'
 
 export interface WaitingOptions {
@@ -38,6 +39,8 @@ export interface Waiting {
   /** How many calls wait. */
   readonly size: number
   wait(asked: WaitRequest): Promise<Waited>
+  /** Slots were released here: whoever waits for them asks. */
+  freed(slots: Pick<ConsumeRequest, 'target' | 'costs'>): void
   /** Rejects all calls that wait. */
   close(error: () => Error): void
   /** Lets all calls pass that wait, as nothing limits any more. */
@@ -47,6 +50,7 @@ export interface Waiting {
 export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions): Waiting {
   const queuesOf = memoized((_: PolicySet) => new Map<string, Queue>())
   const calls = new Set<WaitingCall>()
+  const slotWaits = new SlotWaits()
 
   /** Turns are reserved where a bucket decides alone and nothing must be left to others: a reserved
    *  turn is charged at once, whatever is left then. */
@@ -55,7 +59,7 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
     const isLone = policies.length === 1 && policies[0]?.kernel?.within !== undefined
     return reserves && isLone && !keep?.some((kept) => kept > 0)
       ? new TurnQueue(layer, time, target, ended)
-      : new RetryQueue(layer, time, ended)
+      : new RetryQueue(layer, time, slotWaits, ended)
   }
 
   function join(call: WaitingCall): void {
@@ -97,6 +101,7 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
       new Promise((resolve, reject) => {
         join(new WaitingCall(asked, time, calls, resolve, reject))
       }),
+    freed: (slots) => slotWaits.freed(slots),
     close: (error) => endAll((call) => call.failed(error())),
     release: () => endAll((call) => call.decided(undefined)),
   }

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { gcra, leakyBucket, tokenBucket } from '../../src/algorithms/bucket/buckets.js'
+import { concurrency } from '../../src/algorithms/concurrency/concurrency.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
 import { lockout } from '../../src/algorithms/lockout/lockout.js'
 import type { Policy } from '../../src/algorithms/policy.js'
@@ -37,6 +38,7 @@ const policies: Readonly<Record<string, readonly Policy[]>> = {
   'sliding log': [slidingLog({ name, limit: 25, window })],
   'sliding window': [slidingWindow({ name, limit: 25, window })],
   'lock-out': [lockout({ name, limit: 5, window, block: ['2s', '5s'], forget: '20s' })],
+  slots: [concurrency({ name, limit: 9, holdTimeout: '6s' })],
   'two of one decision': [
     fixedWindow({ name: 'burst', limit: 9, window: '2s' }),
     slidingLog({ name: 'quota', limit: 25, window }),

@@ -1,14 +1,17 @@
 // A limiter that counts by address. IPv6 clients count by their network, so its methods take any
 // address and find the key by which it counts.
 
+import type { Duration } from '../../base/duration.js'
 import type { Decision, PartialDecision, WaitDecision } from '../../limiter/decision.js'
 import { RateLimiter } from '../../limiter/limiter.js'
 import type {
+  AcquireOptions,
   DecideOptions,
   RateLimiterOptions,
   UpToOptions,
   WaitOptions,
 } from '../../limiter/options.js'
+import type { Held, Holding, HoldResult } from '../../limiter/slots/held.js'
 import type { Key } from '../../policy-input.js'
 import { type AddressOptions, addressKey } from './address-key.js'
 
@@ -44,6 +47,30 @@ export class AddressLimiter extends RateLimiter {
 
   override penalty(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<Decision> {
     return super.penalty(this.#keyOf(key), options)
+  }
+
+  override acquire(key: Key, options?: AcquireOptions): Promise<Held> {
+    return super.acquire(this.#keyOf(key), options)
+  }
+
+  override hold<Value>(
+    key: Key,
+    work: (holding: Holding) => Value | PromiseLike<Value>,
+    options?: AcquireOptions,
+  ): Promise<HoldResult<Value>> {
+    return super.hold(this.#keyOf(key), work, options)
+  }
+
+  override block(
+    key: Key,
+    duration: Duration,
+    options?: Pick<DecideOptions, 'policy'>,
+  ): Promise<void> {
+    return super.block(this.#keyOf(key), duration, options)
+  }
+
+  override unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
+    return super.unblock(this.#keyOf(key), options)
   }
 
   override reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {

@@ -162,8 +162,6 @@ export class LastSeen {
   #shows(sign: Sign, result: StoreResult, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = result.policies[i] as PolicyResult
-      // Slots are released elsewhere, and their holders renew what was lost.
-      if (now.policy.kernel?.traits.holds) continue
       const remained = this.#number(1 + 2 * i)
       const untilUs = this.#number(2 + 2 * i)
       if (remained >= now.limit || untilUs <= result.nowUs + LOSS_MARGIN_US) continue
@@ -204,8 +202,9 @@ type Sign = (
  */
 const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
-  // A settlement takes of some policies, and gives back of others.
-  if (cost < 0) return false
+  // A settlement takes of some policies, and gives back of others. Slots are released elsewhere,
+  // and their holders renew what was lost.
+  if (cost < 0 || traits?.holds) return false
   if (traits?.drains) return earlierUs > 0
   // What leaves nothing and was not judged may exceed the limit by an unknown amount.
   if (!traitsOf(mode).judges && remaining === 0) return false

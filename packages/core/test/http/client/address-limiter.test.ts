@@ -1,7 +1,7 @@
 // The methods of a limiter that counts by address take addresses as they are.
 
 import { describe, expect, test, vi } from 'vitest'
-import { fixedWindow, type RateLimiter } from '../../../src/index.js'
+import { concurrency, fixedWindow, lockout, type RateLimiter } from '../../../src/index.js'
 import { limitOn } from '../exchange.js'
 
 const policy = fixedWindow({ limit: 10, window: '1m' })
@@ -31,6 +31,25 @@ describe.each([
   ])('%s', async (_, units, act) => {
     expect(await used(act)).toBe(units)
   })
+})
+
+test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
+  ['acquire', (limiter) => limiter.acquire('2001:db8:0:ff::9')],
+  ['hold', (limiter) => limiter.hold('2001:db8:0:ff::9', () => new Promise(() => {}))],
+])('%s takes a slot of the network of an address', async (_, act) => {
+  const slots = concurrency({ limit: 5, holdTimeout: '1m' })
+  const { limiter } = limitOn({ policy: slots })
+  void act(limiter)
+  await vi.waitUntil(async () => (await limiter.peek('2001:db8::1')).remaining === 4)
+})
+
+test('a network is blocked and unblocked by an address of it', async () => {
+  const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '1h'], forget: '1d' })
+  const { limiter } = limitOn({ policy: guesses })
+  await limiter.block('2001:db8:0:ff::9', '1h')
+  expect((await limiter.peek('2001:db8::1')).allowed).toBe(false)
+  await limiter.unblock('2001:db8:0:fe::9')
+  expect((await limiter.peek('2001:db8::1')).allowed).toBe(true)
 })
 
 test('what is no address is a key as it is, and so is a network', async () => {

@@ -1,0 +1,172 @@
+// Decisions that hold slots while work is in progress: `acquire` and `hold` of a limiter, and what
+// adapters of HTTP hold for a request.
+
+import { durationMs } from '../../base/duration.js'
+import { invalid, typeError } from '../../base/errors.js'
+import { isPromise } from '../../base/maybe-async.js'
+import { checkedOptions } from '../../base/options.js'
+import { checkedKey, type Key } from '../../policy-input.js'
+import type { StoreRequest } from '../../store.js'
+import { countSlots, SLOTS_HELD } from '../counters.js'
+import { decide, decideInTurn } from '../decide.js'
+import type { Allowed, Decision, Denied } from '../decision.js'
+import { observed } from '../observers.js'
+import type { AcquireOptions, DecideOptions } from '../options.js'
+import type { LimiterParts } from '../parts.js'
+import { slotsOf } from '../receipts.js'
+import type { HoldLimits } from './holds.js'
+import { hasSlots } from './slots.js'
+
+// TypeScript before 5.2, and libraries without `esnext.disposable`, do not know it.
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol
+  }
+}
+
+/** Work in progress that holds slots. */
+export interface Holding {
+  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when the slot has expired; its reason
+   *  has the code WEIR_HOLD_ENDED. */
+  readonly signal: AbortSignal
+  /** Keeps the slots until this has settled as well, however it settles. Returns what it was
+   *  given. */
+  until<Work extends PromiseLike<unknown>>(work: Work): Work
+  /** The work has ended. Resolves once the slots are free again; does nothing the second time, and
+   *  where the decision was denied. */
+  release(): Promise<void>
+  /** The same, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A decision, and the slots that it took. A denied one holds nothing. */
+export type Held = Decision & Holding
+
+/** What `hold` answers: what the work returned, or the denial. */
+export type HoldResult<Value> =
+  | { readonly allowed: true; readonly value: Value; readonly decision: Allowed }
+  | Denied
+
+const OWN = ['onExpiry', 'maxHold'] as const
+const ACQUIRE = ['cost', 'policy', 'timeout', 'signal', 'priority', ...OWN]
+
+export async function acquire(
+  limiter: LimiterParts,
+  of: Key,
+  options: AcquireOptions = {},
+): Promise<Held> {
+  checkedOptions(options, 'acquire()', ACQUIRE)
+  const limits = limitsOf(options)
+  const { onExpiry: _, maxHold: __, timeout = 0, signal, ...call } = options
+  const policy = await policyOf(limiter, of, call)
+  const asked: DecideOptions = { ...call, ...(policy && { policy }) }
+  const waits = timeout !== 0
+  const decision = waits
+    ? await decideInTurn(limiter, of, { ...asked, timeout, signal })
+    : await observed(limiter, 'consume', decide(limiter, 'consume', of, asked))
+  return { ...decision, ...holdingOf(limiter, decision, limits) }
+}
+
+export async function hold<Value>(
+  limiter: LimiterParts,
+  of: Key,
+  work: (holding: Holding) => Value | PromiseLike<Value>,
+  options: AcquireOptions | undefined,
+): Promise<HoldResult<Value>> {
+  if (typeof work !== 'function')
+    throw invalid('WEIR_INVALID_OPTION', 'work', work, 'a function, for hold(key, work)')
+  const held = await acquire(limiter, of, options)
+  if (!held.allowed) return held
+  try {
+    return { allowed: true, value: await work(held), decision: held }
+  } finally {
+    await held.release()
+  }
+}
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION */
+function limitsOf(options: Pick<AcquireOptions, (typeof OWN)[number]>): HoldLimits {
+  const { onExpiry = 'renew', maxHold } = options
+  if (onExpiry !== 'renew' && onExpiry !== 'abort')
+    throw invalid('WEIR_INVALID_OPTION', 'onExpiry', onExpiry, "'renew' or 'abort'")
+  const maxHoldMs =
+    maxHold === undefined ? Number.POSITIVE_INFINITY : durationMs(maxHold, 'maxHold')
+  return { isAborted: onExpiry === 'abort', maxHoldMs }
+}
+
+/**
+ * The policies of a key, so that what has no slots is refused before it is charged; undefined:
+ * those of the limiter.
+ * @throws {TypeError} WEIR_INVALID_POLICY where none of them has slots
+ */
+async function policyOf(
+  limiter: LimiterParts,
+  of: Key,
+  { policy }: DecideOptions,
+): Promise<DecideOptions['policy']> {
+  const key = checkedKey(of)
+  const known = limiter.policiesFor('consume', key, policy, 'acquire')
+  const { policySet, uses } = isPromise(known) ? await known : known
+  if (policySet !== undefined && !hasSlots({ policySet })) {
+    const names = uses.map(({ policy: { name } }) => name).join(', ')
+    const what = `acquire() of limiter "${limiter.name}" takes a slot, and its policies are ${names}`
+    throw typeError('WEIR_INVALID_POLICY', `${what}; give concurrency({...}) among them`)
+  }
+  if (limiter.fixed !== undefined && policy === undefined) return undefined
+  return uses.length > 0 ? uses : policy
+}
+
+/** Holds the slots of a decision until its work has ended. */
+export function holdingOf(limiter: LimiterParts, decision: Decision, limits: HoldLimits): Holding {
+  const slots = slotsOf(limiter, decision)
+  if (slots === undefined || slots.isReleased || !decision.allowed) return nothing()
+  const request = decision.receipt.request as StoreRequest
+  countSlots(request, SLOTS_HELD, 1)
+  const held = limiter.holds.add(slots, limits)
+  let inProgress = 1
+  let free: () => void = () => {}
+  let failed: (error: unknown) => void = () => {}
+  const released = new Promise<void>((resolve, reject) => {
+    free = resolve
+    failed = reject
+  })
+  // Whoever asked for the release sees that it failed.
+  released.catch(() => {})
+  function ended(): void {
+    inProgress -= 1
+    if (inProgress > 0) return
+    countSlots(request, SLOTS_HELD, -1)
+    limiter.holds.release(held).then(free, failed)
+  }
+  let isOver = false
+  function release(): Promise<void> {
+    if (!isOver) {
+      isOver = true
+      ended()
+    }
+    return released
+  }
+  return {
+    signal: held.controller.signal,
+    until(work) {
+      if (inProgress > 0) {
+        inProgress += 1
+        work.then(ended, ended)
+      }
+      return work
+    },
+    release,
+    [Symbol.asyncDispose]: release,
+  }
+}
+
+/** A denied decision holds nothing. */
+function nothing(): Holding {
+  const release = (): Promise<void> => Promise.resolve()
+  return {
+    signal: new AbortController().signal,
+    until: (work) => work,
+    release,
+    [Symbol.asyncDispose]: release,
+  }
+}

@@ -1,0 +1,520 @@
+// What each part of the API means for slots: the rows of the table in docs/concurrency.md.
+
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type ConcurrencyOptions,
+  concurrency,
+  fixedWindow,
+  policyFrom,
+  RateLimiter,
+  type RateLimiterOptions,
+  slidingWindow,
+} from '../../src/index.js'
+import { inTime } from '../../src/limiter/limiter.js'
+import { memoryStoreIn } from '../../src/memory/store.js'
+import type { Store, StoreRequest } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
+
+const HOLD_MS = 30_000
+const STREAMS: ConcurrencyOptions = { name: 'streams', limit: 2, holdTimeout: HOLD_MS }
+const rate = fixedWindow({ name: 'rate', limit: 10, window: '1h' })
+
+function world(options: Partial<RateLimiterOptions> = {}) {
+  const time = virtualTime()
+  const store = memoryStoreIn(time)
+  const policy = concurrency(STREAMS)
+  const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy, ...options }))
+  onTestFinished(() => limiter.close({ slots: 'expire' }))
+  const left = async (of = limiter): Promise<number> => {
+    const { policies } = await of.peek('k')
+    return policies.find(({ policy: { name } }) => name === 'streams')?.remaining as number
+  }
+  const stats = () => limiter.stats().policies.find(({ policy: name }) => name === 'streams')?.slots
+  return { time, store, limiter, left, stats }
+}
+
+/** A store that notes what it is asked, and fails or waits where a test says so. */
+function noted(store: Store) {
+  const asked: StoreRequest[] = []
+  const state = { isAway: false }
+  const wrapper: Store = {
+    decide(request) {
+      asked.push(request)
+      if (state.isAway) throw new Error('away')
+      return store.decide(request)
+    },
+    reset: (target) => store.reset(target),
+  }
+  return { asked, state, store: wrapper }
+}
+
+describe('consume and release', () => {
+  test('a slot is taken only where all policies allow it, and a rate is charged only where a slot is free', async () => {
+    const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
+    const first = await limiter.consume('k')
+    await limiter.consume('k')
+    const denied = await limiter.consume('k')
+    expect(denied).toMatchObject({ allowed: false, reason: 'limit', policy: { name: 'streams' } })
+    expect(denied.retryAfterMs).toBe(1_000)
+    const rated = (await limiter.peek('k')).policies[1]
+    expect(rated?.remaining).toBe(8)
+    await limiter.release(first)
+    expect(await left()).toBe(1)
+    expect((await limiter.peek('k')).policies[1]?.remaining).toBe(8)
+  })
+
+  test('a decision is released once, and one that was denied or took no slot has nothing to release', async () => {
+    const { limiter, left } = world()
+    const decision = await limiter.consume('k')
+    await limiter.consume('k')
+    const denied = await limiter.consume('k')
+    await limiter.release(denied)
+    await limiter.release(await limiter.consume('k', { cost: 0 }))
+    await limiter.release(await limiter.peek('other'))
+    expect(await left()).toBe(0)
+    await limiter.release(decision)
+    await limiter.release(decision)
+    expect(await left()).toBe(1)
+  })
+
+  test('a copy of a decision, and that of another limiter, is refused', async () => {
+    const { limiter, store } = world()
+    const other = new RateLimiter({ name: 'other', store, policy: concurrency(STREAMS) })
+    const decision = await limiter.consume('k')
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_RECEIPT' })
+    await expect(limiter.release({ ...decision, receipt: {} } as never)).rejects.toEqual(refused)
+    await expect(other.release(decision)).rejects.toEqual(refused)
+  })
+
+  test('what is not released is free after 61/60 of its time at the latest, and not before its time is over', async () => {
+    const { limiter, left, time } = world()
+    await limiter.consume('k')
+    await time.advance(HOLD_MS - 1)
+    expect(await left()).toBe(1)
+    await time.advance(HOLD_MS / 60 + 1)
+    expect(await left()).toBe(2)
+  })
+
+  test('a request takes one slot whatever it costs, and more by the name of the policy', async () => {
+    const { limiter, left } = world({ policy: [concurrency({ ...STREAMS, limit: 5 }), rate] })
+    const one = await limiter.consume('k', { cost: 3 })
+    expect(await left()).toBe(4)
+    expect((await limiter.peek('k')).policies[1]?.remaining).toBe(7)
+    const more = await limiter.consume('k', { cost: { streams: 4 } })
+    expect(await left()).toBe(0)
+    await limiter.release(one)
+    await limiter.release(more)
+    expect(await left()).toBe(5)
+  })
+})
+
+describe('settle, refund, penalty and reset', () => {
+  test('settle and refund never touch slots, and release never touches units', async () => {
+    const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
+    const settled = await limiter.consume('k')
+    await limiter.settle(settled, 4)
+    expect(await left()).toBe(1)
+    await limiter.release(settled)
+    const refunded = await limiter.consume('k', { cost: 2 })
+    await limiter.refund(refunded)
+    expect(await left()).toBe(1)
+    await limiter.release(refunded)
+    expect(await left()).toBe(2)
+    expect((await limiter.peek('k')).policies[1]?.remaining).toBe(6)
+  })
+
+  test('slots are not named to settle, refund or penalise', async () => {
+    const { limiter } = world({ policy: [concurrency(STREAMS), rate] })
+    const decision = await limiter.consume('k')
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_COST' })
+    const cost = { streams: 1 }
+    await expect(limiter.settle(decision, cost)).rejects.toEqual(refused)
+    await expect(limiter.refund(decision, { cost })).rejects.toEqual(refused)
+    await expect(limiter.refund('k', { cost })).rejects.toEqual(refused)
+    await expect(limiter.penalty('k', { cost })).rejects.toEqual(refused)
+  })
+
+  test('a penalty charges the policies that count units, and is refused where there are none', async () => {
+    const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
+    await limiter.penalty('k', { cost: 3 })
+    await limiter.refund('k')
+    expect(await left()).toBe(2)
+    expect((await limiter.peek('k')).policies[1]?.remaining).toBe(8)
+    const alone = world().limiter
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_POLICY' })
+    await expect(alone.penalty('k')).rejects.toEqual(refused)
+    await expect(alone.refund('k')).rejects.toEqual(refused)
+  })
+
+  test('a reset frees all slots, and whoever held one neither releases nor renews it', async () => {
+    const { limiter, left, time } = world()
+    const held = await limiter.acquire('k')
+    const decision = await limiter.consume('k')
+    await time.advance(1)
+    await limiter.reset('k')
+    expect(await left()).toBe(2)
+    await limiter.consume('k')
+    await limiter.release(decision)
+    await time.advance(HOLD_MS / 3)
+    expect(await left()).toBe(1)
+    await held.release()
+    expect(await left()).toBe(1)
+  })
+})
+
+describe('acquire', () => {
+  test('what is held is renewed until it is released, all that is due soon together', async () => {
+    const { time, store: memory } = world()
+    const { asked, store } = noted(memory)
+    const limiter = new RateLimiter(
+      inTime(time, { name: 'many', store, policy: concurrency({ ...STREAMS, limit: 3 }) }),
+    )
+    const held = [await limiter.acquire('k'), await limiter.acquire('k')]
+    await time.advance(1_000)
+    held.push(await limiter.acquire('k'))
+    for (let i = 0; i < 10; i += 1) {
+      await time.advance(HOLD_MS)
+      expect((await limiter.consume('k')).allowed).toBe(false)
+    }
+    const renewals = asked.filter(({ mode }) => mode === 'renew')
+    // Three of each slot in its time, and no more.
+    expect(renewals.length).toBeGreaterThanOrEqual(3 * 30 - 3)
+    expect(renewals.length).toBeLessThanOrEqual(3 * 33)
+    for (const each of held) await each.release()
+    expect((await limiter.peek('k')).remaining).toBe(3)
+    asked.length = 0
+    await time.advance(10 * HOLD_MS)
+    expect(asked).toEqual([])
+    limiter.close()
+  })
+
+  test('`await using` releases at the end of the block, and does nothing of a denied decision', async () => {
+    const { limiter, left } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
+    {
+      await using held = await limiter.acquire('k')
+      expect(held).toMatchObject({ allowed: true, remaining: 0 })
+      await using denied = await limiter.acquire('k')
+      expect(denied).toMatchObject({ allowed: false, reason: 'limit' })
+      expect(denied.signal.aborted).toBe(false)
+    }
+    expect(await left()).toBe(1)
+  })
+
+  test('slots stay taken until what was given to `until` has settled, however it settles', async () => {
+    const { limiter, left } = world()
+    const held = await limiter.acquire('k')
+    let reject: (error: Error) => void = () => {}
+    const promise = new Promise<void>((_, failed) => {
+      reject = failed
+    })
+    expect(held.until(promise)).toBe(promise)
+    const released = held.release()
+    expect(await left()).toBe(1)
+    reject(new Error('of the work'))
+    await released
+    expect(await left()).toBe(2)
+    await expect(promise).rejects.toThrow('of the work')
+  })
+
+  test('a slot that has expired is taken anew, past the limit if need be', async () => {
+    const { time, store: memory, limiter: others, left } = world()
+    const { state, store } = noted(memory)
+    const options = { name: 'gateway', store, policy: concurrency(STREAMS), shared: true }
+    const limiter = new RateLimiter(inTime(time, options))
+    const held = await limiter.acquire('k')
+    const slots = () => limiter.stats().policies[0]?.slots
+    state.isAway = true
+    await time.advance(2 * HOLD_MS)
+    expect(held.signal.aborted).toBe(false)
+    expect(slots()).toEqual({ held: 1, expired: 1 })
+    // Others take them all, before this process reaches the store again.
+    await others.consume('k')
+    const other = await others.consume('k')
+    state.isAway = false
+    await time.advance(HOLD_MS / 12)
+    await others.release(other)
+    expect(await left()).toBe(0)
+    await held.release()
+    expect(await left()).toBe(1)
+    expect(slots()).toEqual({ held: 0, expired: 1 })
+  })
+
+  test("with onExpiry 'abort' the signal aborts when the slot has expired, and it is not renewed", async () => {
+    const { time, store: memory } = world()
+    const { state, store, asked } = noted(memory)
+    const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
+    const held = await limiter.acquire('k', { onExpiry: 'abort' })
+    state.isAway = true
+    await time.advance(HOLD_MS - 1)
+    expect(held.signal.aborted).toBe(false)
+    await time.advance(1)
+    expect(held.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    state.isAway = false
+    asked.length = 0
+    await time.advance(HOLD_MS)
+    expect(asked).toEqual([])
+    limiter.close()
+  })
+
+  test('at maxHold the signal aborts, and the slot is renewed no more', async () => {
+    const { limiter, left, time } = world()
+    const held = await limiter.acquire('k', { maxHold: '2m' })
+    await time.advance(119_999)
+    expect(held.signal.aborted).toBe(false)
+    expect(await left()).toBe(1)
+    await time.advance(1)
+    expect(held.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    await time.advance(HOLD_MS + HOLD_MS / 60)
+    expect(await left()).toBe(2)
+    await held.release()
+    expect(await left()).toBe(2)
+  })
+
+  test('a release waits for a renewal that is on its way, which changes what the slot is called', async () => {
+    const { time, store: memory } = world()
+    let delayMs = 0
+    const store: Store = {
+      async decide(request) {
+        const result = await memory.decide(request)
+        if (delayMs > 0) await new Promise<void>((resolve) => time.after(delayMs, resolve))
+        return result
+      },
+      reset: (target) => memory.reset(target),
+    }
+    const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
+    const held = await limiter.acquire('k')
+    delayMs = 50
+    await time.advance(HOLD_MS / 3 + 10)
+    await time.settle(held.release())
+    delayMs = 0
+    expect((await limiter.peek('k')).remaining).toBe(2)
+    limiter.close()
+  })
+
+  test.each([
+    [{ timeout: -1 }, 'WEIR_INVALID_DURATION'],
+    [{ maxHold: 0 }, 'WEIR_INVALID_DURATION'],
+    [{ onExpiry: 'ignore' }, 'WEIR_INVALID_OPTION'],
+    [{ unknown: 1 }, 'WEIR_INVALID_OPTION'],
+    [{ signal: {} }, 'WEIR_INVALID_OPTION'],
+  ])('%s is refused, and takes nothing', async (options, code) => {
+    const { limiter, left } = world()
+    await expect(limiter.acquire('k', { timeout: 5, ...options } as never)).rejects.toMatchObject({
+      code,
+    })
+    expect(await left()).toBe(2)
+  })
+
+  test('without a policy that has slots it is refused, and charges nothing', async () => {
+    const { limiter } = world({ policy: rate })
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_POLICY' })
+    await expect(limiter.acquire('k')).rejects.toEqual(refused)
+    await expect(limiter.hold('k', () => 1)).rejects.toEqual(refused)
+    expect((await limiter.peek('k')).remaining).toBe(10)
+  })
+
+  test('the policy is asked for once, where a function chooses it', async () => {
+    let calls = 0
+    const policy = (key: string) => {
+      calls += 1
+      return concurrency({ ...STREAMS, limit: key.length })
+    }
+    const { limiter } = world({ policy })
+    expect(await limiter.acquire('abc')).toMatchObject({ allowed: true, limit: 3 })
+    expect(calls).toBe(1)
+  })
+
+  test('while the limiter is switched off all are allowed, and hold nothing', async () => {
+    const { limiter, left } = world()
+    const before = await limiter.acquire('k')
+    limiter.enabled = false
+    for (let i = 0; i < 5; i += 1) expect((await limiter.acquire('k')).allowed).toBe(true)
+    await before.release()
+    limiter.enabled = true
+    expect(await left()).toBe(2)
+  })
+})
+
+describe('hold', () => {
+  test('answers what the work returned, and releases when it has ended', async () => {
+    const { limiter, left } = world()
+    const result = await limiter.hold('k', async ({ signal }) => {
+      expect(signal.aborted).toBe(false)
+      return (await left()) + 40
+    })
+    expect(result).toMatchObject({
+      allowed: true,
+      value: 41,
+      decision: { policy: { name: 'streams' } },
+    })
+    expect(await left()).toBe(2)
+  })
+
+  test('answers the denial, without the work', async () => {
+    const { limiter } = world({ policy: concurrency({ ...STREAMS, limit: 0 }) })
+    const result = await limiter.hold('k', () => expect.unreachable())
+    expect(result).toMatchObject({ allowed: false, reason: 'cost-exceeds-limit' })
+  })
+
+  test('rejects with what the work threw, and releases', async () => {
+    const { limiter, left } = world()
+    const work = () => {
+      throw new Error('of the work')
+    }
+    await expect(limiter.hold('k', work)).rejects.toThrow('of the work')
+    expect(await left()).toBe(2)
+  })
+
+  test('work that is no function is refused, and takes nothing', async () => {
+    const { limiter, left } = world()
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+    await expect(limiter.hold('k', 5 as never)).rejects.toEqual(refused)
+    expect(await left()).toBe(2)
+  })
+})
+
+describe('wait', () => {
+  test('a release in this process wakes whoever waits, in order', async () => {
+    const { limiter, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
+    let holder = await limiter.acquire('k')
+    const order: number[] = []
+    const waiters = [0, 1, 2].map(async (i) => {
+      const held = await limiter.acquire('k', { timeout: '10s' })
+      order.push(i)
+      return held
+    })
+    for (const waiter of waiters) {
+      await time.advance(10)
+      const startMs = time.nowMs()
+      await holder.release()
+      holder = await time.settle(waiter)
+      // At once, and not when it would ask again.
+      expect(time.nowMs() - startMs).toBeLessThan(5)
+    }
+    expect(order).toEqual([0, 1, 2])
+    await holder.release()
+  })
+
+  test('who waits asks again within a second, as slots may be released elsewhere', async () => {
+    const { limiter, time, store } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
+    const policy = concurrency({ ...STREAMS, limit: 1 })
+    const elsewhere = new RateLimiter({ name: 'gateway', store, policy, shared: true })
+    const other = await elsewhere.consume('k')
+    const waiting = limiter.wait('k', { timeout: '10s' })
+    await time.advance(300)
+    await elsewhere.release(other)
+    const { allowed, waitedMs } = await time.settle(waiting)
+    expect(allowed).toBe(true)
+    expect(waitedMs).toBeLessThanOrEqual(1_001)
+  })
+
+  test('a timeout below a second is waited for to its end', async () => {
+    const { limiter, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
+    const held = await limiter.acquire('k')
+    const late = limiter.wait('k', { timeout: 400 })
+    const lucky = limiter.wait('k', { timeout: 500 })
+    await time.advance(450)
+    expect(await time.settle(late)).toMatchObject({ allowed: false, waitedMs: 400 })
+    await held.release()
+    expect(await time.settle(lucky)).toMatchObject({ allowed: true, waitedMs: 450 })
+  })
+
+  test('a rate that refuses for longer than the timeout denies at once', async () => {
+    const { limiter, time } = world({
+      policy: [
+        concurrency({ ...STREAMS, limit: 1 }),
+        fixedWindow({ name: 'rate', limit: 1, window: '1h' }),
+      ],
+    })
+    await limiter.acquire('k')
+    const denied = await time.settle(limiter.wait('k', { timeout: '5s' }))
+    expect(denied).toMatchObject({ allowed: false, waitedMs: 0 })
+  })
+
+  test('a release wakes whoever waits for the same slots under another key', async () => {
+    const open = { policy: concurrency({ ...STREAMS, limit: 1 }), key: 'all' }
+    const { limiter, time } = world({ policy: [open, rate] })
+    const held = await limiter.acquire('one')
+    const waiting = limiter.acquire('two', { timeout: '10s' })
+    await time.advance(100)
+    const startMs = time.nowMs()
+    await held.release()
+    expect((await time.settle(waiting)).allowed).toBe(true)
+    expect(time.nowMs() - startMs).toBeLessThan(5)
+  })
+})
+
+describe('the rest of the API', () => {
+  test('consumeUpTo is refused', async () => {
+    const { limiter } = world()
+    await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
+  })
+
+  test('a peek says what an acquire would be told, and takes nothing', async () => {
+    const { limiter, left } = world()
+    expect(await limiter.peek('k', { cost: { streams: 3 } })).toMatchObject({
+      allowed: false,
+      retryAfterMs: Infinity,
+    })
+    expect(await left()).toBe(2)
+  })
+
+  test('a class of reserve leaves slots to others', async () => {
+    const { limiter } = world({ reserve: { batch: 0.5 } })
+    expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(true)
+    expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(false)
+    expect((await limiter.acquire('k', { priority: 'critical' })).allowed).toBe(true)
+  })
+
+  test('another limit leaves the slots that are taken, and another time to hold is another counter', async () => {
+    const { limiter, left } = world()
+    await limiter.acquire('k')
+    const policy = concurrency({ ...STREAMS, limit: 5 })
+    expect((await limiter.peek('k', { policy })).remaining).toBe(4)
+    const other = concurrency({ ...STREAMS, holdTimeout: '1m' })
+    expect((await limiter.peek('k', { policy: other })).remaining).toBe(2)
+    expect(await left()).toBe(1)
+  })
+
+  test('stats say how many slots are held here, and how many expired', async () => {
+    const { limiter, stats, time } = world()
+    const held = await limiter.acquire('k')
+    await limiter.consume('k')
+    expect(stats()).toEqual({ held: 1, expired: 0 })
+    await time.advance(HOLD_MS)
+    await held.release()
+    expect(stats()).toEqual({ held: 0, expired: 0 })
+    const { policies } = world({ policy: rate }).limiter.stats()
+    expect(policies[0]?.slots).toBeUndefined()
+  })
+
+  test('policyFrom makes it from JSON', () => {
+    const json = { algorithm: 'concurrency', name: 'streams', limit: 2, holdTimeout: '30s' }
+    expect(policyFrom(json).signature).toBe(concurrency(STREAMS).signature)
+  })
+
+  test('a limiter that is closed renews what is held until it is released, or leaves it to expire', async () => {
+    const drained = world()
+    const held = await drained.limiter.acquire('k')
+    drained.limiter.close()
+    await drained.time.advance(3 * HOLD_MS)
+    expect(await drained.left()).toBe(1)
+    await held.release()
+    expect(await drained.left()).toBe(2)
+    const left = world()
+    await left.limiter.acquire('k')
+    left.limiter.close({ slots: 'expire' })
+    await left.time.advance(HOLD_MS + HOLD_MS / 60)
+    expect(await left.left()).toBe(2)
+    expect(() => left.limiter.close({ slots: 'keep' } as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test('other policies are as they were', async () => {
+    const { limiter } = world({ policy: slidingWindow({ limit: 3, window: '1m' }) })
+    const decision = await limiter.consume('k')
+    await limiter.release(decision)
+    expect((await limiter.peek('k')).remaining).toBe(2)
+  })
+})
