@@ -280,6 +280,8 @@ const ALL: Undefined<HttpOptions<never>> = {
   refundWhen: undefined,
   settle: undefined,
   refundWhenRefused: undefined,
+  maxHold: undefined,
+  onExpiry: undefined,
   shadow: undefined,
   proxies: undefined,
   ipv6Prefix: undefined,

@@ -85,6 +85,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       starts: random.pick(['limit', 'excess']),
     }
   }),
+  concurrency: windowed('concurrency', 'concurrency', (random) => ({
+    holdTimeout: random.pick(SPANS.filter((span) => span >= 1_000)),
+  })),
 }
 
 /** The kinds that are on these kernels. */

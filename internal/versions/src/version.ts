@@ -68,6 +68,7 @@ const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string,
   'sliding-log': ['sliding-log', SECOND],
   'sliding-counter': ['sliding-counter', SECOND],
   lockout: ['lockout', { ...SECOND, block: ['1s'], forget: '1s' }],
+  concurrency: ['concurrency', { limit: 1, holdTimeout: '1s' }],
 }
 
 /** By the folders of their kernels, the algorithms that are on them. */

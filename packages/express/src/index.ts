@@ -28,6 +28,7 @@ export {
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,
+  type RequestHold,
   type ResponseOutcome,
   recordResponses,
 } from '@weir/core/http'
@@ -157,4 +158,5 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),
   afterResponse: afterNodeResponse,
+  cutOff: (res) => void res.destroy(),
 }

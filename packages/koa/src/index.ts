@@ -7,6 +7,7 @@ import {
   asThrown,
   type HttpAdapter,
   type HttpSettings,
+  heldBy,
   httpLimiter,
   isPromise,
   type Refusal,
@@ -26,6 +27,7 @@ export {
   type ProxyOptions,
   RATE_LIMIT_HEADERS,
   type RequestDecision,
+  type RequestHold,
   type ResponseOutcome,
 } from '@weir/core/http'
 
@@ -99,7 +101,11 @@ export function rateLimit<
   }
 
   function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
-    return verdict === undefined ? next() : goNoFurther(verdict, ctx, next)
+    if (verdict !== undefined) return goNoFurther(verdict, ctx, next)
+    const handled = next()
+    // Slots are taken until the handler has ended, whenever the client leaves.
+    void heldBy(ctx)?.until(handled)
+    return handled
   }
 
   // Not async: a request that waits for nothing goes on in the same turn of the event loop.
@@ -149,6 +155,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     ctx.res.setHeader(name, value)
     remember(ctx, name, value)
   },
+  cutOff: (ctx) => void ctx.res.destroy(),
   afterResponse: (ctx, done) =>
     afterNodeResponse(ctx.res, (outcome) => {
       // 404 is Koa's initial status. Where nothing was sent, no handler has chosen it.

@@ -9,13 +9,14 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import { isPromise, type Refusal } from '@weir/core/http'
+import { beginHandler, isPromise, type Refusal } from '@weir/core/http'
+import { finalize } from 'rxjs'
 import { RateLimitException, withoutStatusCode } from './exception.js'
 import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
 import { checkReal } from './made-up.js'
 import { beginMessage, isForeign, isMessage } from './message.js'
-import { type Looked, lookUp } from './request.js'
+import { callOf, type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
 
 /** Who asks: a guard; an interceptor placed by hand; or the module's own, which runs what a global
@@ -40,11 +41,8 @@ export class RateLimitGuard implements CanActivate {
   /** Runs the limiters that are due and have not run yet for this call. */
   ask(context: ExecutionContext, place: Place): void | Promise<void> {
     const looked = this.lookUp(context)
-    const isOfMessage = isMessage(context)
-    if (isOfMessage) beginMessage(context)
-    // What is the same for all guards and interceptors of a call.
-    const isHttp = context.getType() === 'http' && !isOfMessage
-    const call = isHttp ? context.getArgByIndex(0) : context.getArgs()
+    if (isMessage(context)) beginMessage(context)
+    const call = callOf(context)
     const isOther = isForeign(context)
     if (isOther) checkReal(context)
     const limits = this.limits.of(context.getClass(), context.getHandler(), isOther)
@@ -109,17 +107,33 @@ export class RateLimitInterceptor implements NestInterceptor {
   @Inject(GUARD) protected readonly guard!: RateLimitGuard
 
   intercept(context: ExecutionContext, next: CallHandler): Handled | Promise<Handled> {
-    return handleAfter(this.guard.ask(context, 'interceptor'), next)
+    return handleAfter(this.guard.ask(context, 'interceptor'), context, next)
   }
 }
 
 /** Runs what a global guard has left. What a test has put in place of the guard asks nothing. */
 export function leftTo(guard: Partial<RateLimitGuard>): NestInterceptor {
-  return { intercept: (context, next) => handleAfter(guard.ask?.(context, 'left'), next) }
+  return { intercept: (context, next) => handleAfter(guard.ask?.(context, 'left'), context, next) }
 }
 
 type Handled = ReturnType<CallHandler['handle']>
 
-function handleAfter(asked: void | Promise<void>, next: CallHandler): Handled | Promise<Handled> {
-  return isPromise(asked) ? asked.then(() => next.handle()) : next.handle()
+function handleAfter(
+  asked: void | Promise<void>,
+  context: ExecutionContext,
+  next: CallHandler,
+): Handled | Promise<Handled> {
+  return isPromise(asked) ? asked.then(() => handle(context, next)) : handle(context, next)
+}
+
+/** Slots of the request are taken until its handler has ended, whenever the client leaves. */
+function handle(context: ExecutionContext, next: CallHandler): Handled {
+  let end: (() => void) | undefined
+  const ended = (): Promise<void> =>
+    new Promise((resolve) => {
+      end = resolve
+    })
+  const refusal = beginHandler(callOf(context), ended)
+  if (refusal !== undefined) throw new RateLimitException(refusal)
+  return end === undefined ? next.handle() : next.handle().pipe(finalize(end))
 }

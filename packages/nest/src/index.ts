@@ -15,6 +15,7 @@ export {
   RATE_LIMIT_HEADERS,
   type Refusal,
   type RequestDecision,
+  type RequestHold,
   type ResponseOutcome,
   recordResponses,
 } from '@weir/core/http'

@@ -26,6 +26,8 @@ export interface Limit {
   readonly options: RateLimitOptions
   /** It runs when all guards have passed. */
   readonly isLate: boolean
+  /** Its requests may hold slots until their handlers have ended. */
+  readonly mayHold: boolean
   readonly limiter: RateLimiter
   /** What it is made of: that is switched off for both. */
   readonly base: RateLimiter | undefined
@@ -54,12 +56,13 @@ export function limitOf(
   // A name that somebody has given is a name, or refused.
   const name = names.limiter === names.shown ? names.limiter : limiterName(names.limiter)
   const http = { ...(others as LimitOptions), name }
-  const { limiter, check } = httpLimiter(http, nest, names.shown)
+  const { limiter, check, mayHold } = httpLimiter(http, nest, names.shown)
   return {
     names,
     given,
     options,
     isLate: order === 'afterGuards',
+    mayHold,
     limiter,
     base,
     check,

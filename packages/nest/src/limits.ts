@@ -82,9 +82,9 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
     return isForeign && !isDeclared ? [] : limits
   }
 
-  /** Whether any limiter runs after the guards. */
-  get hasLate(): boolean {
-    return this.registry.hasLate
+  /** Whether an interceptor is needed: a limiter runs after the guards, or may hold slots. */
+  get isIntercepting(): boolean {
+    return this.registry.isIntercepting
   }
 
   /** Whether a guard is one of the application's global ones. */

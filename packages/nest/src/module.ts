@@ -89,7 +89,7 @@ function setUp(isGlobal: boolean) {
     config.useGlobalFilters(new RateLimitFilter())
     if (isGlobal) config.useGlobalGuards(guard)
     // Nest takes longer for every request where there is an interceptor.
-    if (limits.hasLate) config.useGlobalInterceptors(leftTo(guard))
+    if (limits.isIntercepting) config.useGlobalInterceptors(leftTo(guard))
     return {
       onModuleInit: () =>
         checkEnforced(modules, config, limits, isGlobal, Boolean(host.httpAdapter)),

@@ -11,8 +11,8 @@ export interface Registry {
   defaults: Limits
   /** All limiters, also those that share a name. */
   readonly limiters: ReadonlySet<RateLimiter>
-  /** Whether any limiter runs after the guards. */
-  readonly hasLate: boolean
+  /** Whether an interceptor is needed: a limiter runs after the guards, or may hold slots. */
+  readonly isIntercepting: boolean
   /** @param source what names the limiter: one source makes one limiter, wherever it is written.
    *  Undefined: the place where it is written names it */
   add(given: RateLimitOptions, names: Names, source?: object): Limit
@@ -28,14 +28,14 @@ export interface Registry {
 export function registryOf(settings: Settings): Registry {
   const known = new Map<string, { readonly limit: Limit; readonly source: object | undefined }>()
   const limiters = new Set<RateLimiter>()
-  let hasLate = false
+  let isIntercepting = false
 
   function build(given: RateLimitOptions, names: Names, shared?: { shared: true }): Limit {
     try {
       const inherited = { ...behind(settings, given), ...hidden(settings, given, names), ...shared }
       const limit = limitOf(given, inherited, names, known.get(names.name)?.limit.limiter)
       limiters.add(limit.limiter)
-      hasLate ||= limit.isLate
+      isIntercepting ||= limit.isLate || limit.mayHold
       return limit
     } catch (error) {
       if (error instanceof Error) error.message = `limiter of ${names.limiter}: ${error.message}`
@@ -46,8 +46,8 @@ export function registryOf(settings: Settings): Registry {
   return {
     defaults: [],
     limiters,
-    get hasLate() {
-      return hasLate
+    get isIntercepting() {
+      return isIntercepting
     },
     add(given, names, source) {
       const taken = known.get(names.limiter)

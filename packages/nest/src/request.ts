@@ -64,6 +64,12 @@ export const RateLimitDecision: (property?: string) => ParameterDecorator = crea
   },
 )
 
+/** What is the same for all guards and interceptors of a call. */
+export function callOf(context: ExecutionContext): object {
+  const isHttp = context.getType() === 'http' && !isMessage(context)
+  return isHttp ? context.getArgByIndex(0) : context.getArgs()
+}
+
 export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = {
   address: (request) => request.ip ?? request.handshake?.address ?? peerOf(request),
   peer: peerOf,
@@ -89,6 +95,8 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     else response.setHeader(name, value)
   },
   afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
+  cutOff: (response) => void (response.raw ?? response).destroy(),
+  call: (_, [context]) => callOf(context),
 }
 
 function headersOf({ headers, handshake }: NestRequest): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@
 
 import { type Kernel, lifeUsOf } from '../../../../packages/core/src/algorithms/algorithm.js'
 import { bucket } from '../../../../packages/core/src/algorithms/bucket/kernel.js'
+import { concurrency } from '../../../../packages/core/src/algorithms/concurrency/kernel.js'
 import {
   type Counter,
   type CounterRequest,
@@ -25,7 +26,10 @@ import type { Keyspace } from './keyspace.js'
 import { packNumbers } from './pack.js'
 
 const KERNELS: ReadonlyMap<string, Kernel> = new Map(
-  [bucket, fixedWindow, lockout, slidingCounter, slidingLog].map((kernel) => [kernel.id, kernel]),
+  [bucket, concurrency, fixedWindow, lockout, slidingCounter, slidingLog].map((kernel) => [
+    kernel.id,
+    kernel,
+  ]),
 )
 
 /** Where the build makes the counters of a script, and one of them. */

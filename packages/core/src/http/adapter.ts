@@ -49,6 +49,11 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** Calls back exactly once, when the response has ended or its connection has closed: see
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
+  /** Closes the connection of a response, or its stream. Missing: what takes too long goes on. */
+  cutOff?(response: Res): void
+  /** What the request is called where its handler begins: see `beginHandler`. Default: the
+   *  request. */
+  call?(request: Req, rest: Rest): object
 }
 
 /** What comes of a request: it goes on (`undefined`), or it is to be refused. */

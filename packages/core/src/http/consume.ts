@@ -13,8 +13,15 @@ import type { Decision, WaitDecision } from '../limiter/decision.js'
 import { RateLimiter } from '../limiter/limiter.js'
 import type { DecideOptions, WaitOptions } from '../limiter/options.js'
 import { usesOf } from '../limiter/policy-set.js'
+import { isOfSlots } from '../limiter/slots/slots.js'
 import type { PolicyOfKey } from '../live/types.js'
-import { type Key, LongKeyError, type PolicyInput, type PolicyUse } from '../policy-input.js'
+import {
+  checkedUses,
+  type Key,
+  LongKeyError,
+  type PolicyInput,
+  type PolicyUse,
+} from '../policy-input.js'
 import type { HttpAdapter } from './adapter.js'
 import { waitMsOf } from './option-checks.js'
 import type { Asked, LimitOptions } from './options.js'
@@ -226,6 +233,15 @@ export function policySource<Req, Rest extends unknown[]>(
         whenKnown(forRequest(window, request), (span) => windowOf(units, span)),
       ),
   }
+}
+
+/** Whether requests may take slots: those whose policies are chosen by a function may. */
+export function mayHoldSlots<Req, Rest extends unknown[]>(
+  { policy }: LimitOptions<Req, Rest>,
+  { fixed }: PolicySource<Req, Rest>,
+): boolean {
+  if (fixed === undefined) return policy !== undefined
+  return checkedUses(fixed, 'policy').some((use) => isOfSlots(use.policy))
 }
 
 /** What is no policy stays, for the limiter to say so. */

@@ -15,7 +15,7 @@ import type { Key } from '../policy-input.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
 import { AddressLimiter } from './client/address-limiter.js'
 import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
-import { consumer, policyNames, policySource, Undecided } from './consume.js'
+import { consumer, mayHoldSlots, policyNames, policySource, Undecided } from './consume.js'
 import { identifier } from './identify.js'
 import { checkIdle, checkOptions } from './option-checks.js'
 import type { LimitOptions, LimitSettings } from './options.js'
@@ -27,6 +27,8 @@ export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
    *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
+  /** Whether requests may hold slots, which are taken until their handlers have ended. */
+  readonly mayHold: boolean
 }
 
 /**
@@ -56,6 +58,8 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
   const limiter = limiterOf(time, options, source.fixed ?? source.ofKey)
   if (source.fixed !== undefined)
     checkHidden(options.hide ?? [], policyNames(source.fixed, options.name))
+  const mayHold = mayHoldSlots(options, source)
+  if (adapter.isMiddleware && !mayHold) checkHoldsNothing(options)
   const respond = responder(time, options, limiter, adapter, shown)
   const consume = consumer(options, limiter, source, adapter)
   const counters = countersOfLimiter(limiter)
@@ -102,7 +106,7 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
     }
   }
 
-  return { limiter, check }
+  return { limiter, check, mayHold }
 }
 
 function limiterOf(
@@ -119,6 +123,15 @@ function limiterOf(
     options.key === undefined ? new AddressLimiter(all, options) : new RateLimiter(all)
   warnOfMemoryInCluster(limiter.store)
   return limiter
+}
+
+/** @throws {TypeError} WEIR_INVALID_OPTION for options that do nothing without slots */
+function checkHoldsNothing(options: LimitSettings<never, never>): void {
+  for (const name of ['maxHold', 'onExpiry'] as const) {
+    if (options[name] === undefined) continue
+    const right = 'give concurrency({...}) among its policies'
+    throw typeError('WEIR_INVALID_OPTION', `${name} does nothing without slots; ${right}`)
+  }
 }
 
 /** A name that is misspelt would show what is to be hidden. */

@@ -63,6 +63,8 @@ const CHECKS: Checks<HttpOptions<never>> = {
   refundWhen: aFunction,
   settle: aFunction,
   refundWhenRefused: trueOrFalse,
+  maxHold: unchecked,
+  onExpiry: unchecked,
   shadow: trueOrFalse,
   proxies: unchecked,
   ipv6Prefix: unchecked,

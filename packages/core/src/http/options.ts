@@ -88,6 +88,13 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  request. Headers show it as taken all the same. Default false: it stays charged, as it always
    *  does in GraphQL, where the fields of a query share its request. */
   readonly refundWhenRefused?: boolean | undefined
+  /** How long a request may hold its slots of `concurrency`: then its connection is closed, or its
+   *  stream, and `held.signal` of its decision aborts. It bounds clients that read slowly. Default:
+   *  as long as it takes. */
+  readonly maxHold?: Duration | undefined
+  /** What happens where a slot expires, as it could not be renewed in time: `'renew'`, the default,
+   *  lets the request go on; `'abort'` ends it as `maxHold` does. */
+  readonly onExpiry?: 'renew' | 'abort' | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined
   /** How to find the client behind proxies. Default: as the framework does. */

@@ -4,20 +4,23 @@ import { whenKnown } from '../base/maybe-async.js'
 import type { Time } from '../base/time.js'
 import type { Decision } from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
+import { type Holder, holders } from '../limiter/slots/held.js'
 import type { HttpAdapter, Verdict } from './adapter.js'
 import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost, Undecided } from './consume.js'
 import { headerFormats } from './option-checks.js'
 import type { LimitOptions } from './options.js'
 import { retryAfterSeconds } from './response/headers.js'
+import { holdUntilEnd } from './response/in-progress.js'
 import { refundEarlier, refundIf, settleAs } from './response/refund.js'
-import { denial, invalidCost, type Refusal } from './response/refusal.js'
+import { clientLeft, denial, invalidCost, type Refusal } from './response/refusal.js'
 import {
   decisionBy,
   isCarried,
   type RequestDecision,
   responseSettings,
   withDecision,
+  withHold,
 } from './response/request-decision.js'
 import { longestWaitMs, violatedNames, writeHeaders } from './response/shown.js'
 
@@ -43,6 +46,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
   const formats = headerFormats(options.headers)
   const settings = responseSettings(shown, formats, hide, shadow, refunds)
   const correctLater = corrector(options, limiter, adapter)
+  const hold = holdUntilEnd(options, holders.get(limiter) as Holder, adapter)
 
   return (request, response, consumed, rest) => {
     if (consumed instanceof Undecided) {
@@ -56,14 +60,18 @@ export function responder<Req, Res, Rest extends unknown[]>(
       const first = decisionBy(before, settings)
       if (first !== undefined) checkSecondPass(limiter.name, first, decision)
     }
-    const placed = withDecision(before, decision, settings)
+    const goesOn = decision.allowed && !isInvalid
+    const held = goesOn ? hold(request, response, decision, rest) : undefined
+    const placed = withHold(withDecision(before, decision, settings), held ?? before?.held)
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
         writeHeaders(time, placed, settings, response, adapter.setHeader)
-      if (decision.allowed && !isInvalid) correctLater?.(request, response, decision, rest)
+      if (goesOn) correctLater?.(request, response, decision, rest)
     }
-    if (shadow || (decision.allowed && !isInvalid)) return undefined
+    if (held?.isOver) return clientLeft()
+    if (shadow || goesOn) return undefined
+    if (isInvalid) void limiter.release(decision).catch(() => {})
     if (!adapter.isShared?.(request, rest)) refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)
     const waitMs = longestWaitMs(placed)

@@ -23,7 +23,15 @@ import type {
 } from './options.js'
 import { type LimiterParts, partsOf } from './parts.js'
 import { refundDecision, releaseDecision, settleDecision } from './receipts.js'
-import { acquire, type Held, type Holding, type HoldResult, hold } from './slots/held.js'
+import {
+  acquire,
+  type Held,
+  type Holding,
+  type HoldResult,
+  hold,
+  holders,
+  holdingOf,
+} from './slots/held.js'
 import { type LimiterStats, statsOf } from './stats.js'
 
 /**
@@ -61,6 +69,7 @@ export class RateLimiter {
     this.name = parts.name
     this.store = parts.store
     countersOf.set(this, parts.counters)
+    holders.set(this, holdingOf.bind(null, parts))
   }
 
   /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
@@ -163,12 +172,9 @@ export class RateLimiter {
   }
 
   /**
-   * Gives slots back, of which `concurrency` has so many: the work has ended. Each decision's are
-   * released once; again, and of a decision that took none, it does nothing. Units stay charged.
-   * What is not released is free when it expires. While the store is away, its slots are left to
-   * expire as well.
-   *
-   * Throws WEIR_INVALID_RECEIPT as `refund` does.
+   * Releases the slots that a decision took, as its work has ended. Units stay charged. The second
+   * time, and of a decision that took no slots, it does nothing. What is not released, or while the
+   * store is away, expires. Throws WEIR_INVALID_RECEIPT as `refund` does.
    * @example await limiter.release(decision)
    */
   release(decision: Decision): Promise<void> {
@@ -177,23 +183,19 @@ export class RateLimiter {
 
   /**
    * Takes units and slots as `consume` does, or with a `timeout` as `wait`, and holds the slots:
-   * they are renewed until they are released, by `release()` of what it answers or by `await
-   * using`. A denied one holds nothing.
-   *
-   * Rejects with WEIR_INVALID_POLICY where no policy is a `concurrency`.
+   * they are renewed until they are released, by `release()` or `await using`. A denied one holds
+   * nothing. Rejects with WEIR_INVALID_POLICY where no policy is a `concurrency`.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * await using held = await limiter.acquire('u42', { timeout: '2s' })
-   * if (held.allowed) console.log('in progress')
    */
   acquire(key: Key, options?: AcquireOptions): Promise<Held> {
     return acquire(this.#parts, key, options)
   }
 
   /**
-   * Holds slots, as `acquire` does, for as long as `work` takes: until what it returns has settled,
-   * and what it has given to `until`. Answers what it returned, or the denial, and rejects with
-   * what it threw.
+   * Holds slots, as `acquire` does, until what `work` returns has settled, and what it has given to
+   * `until`. Answers what it returned, or the denial, and rejects with what it threw.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * const held = await limiter.hold('u42', ({ signal }) => fetch('https://a.test', { signal }))

@@ -5,6 +5,7 @@ import type { Allowed, Decision, Denied, WaitDecision } from '../../limiter/deci
 import type { RateLimiter } from '../../limiter/limiter.js'
 import { arrayOf } from '../../request.js'
 import { type Field, fieldsOf, type HeaderFormat } from './headers.js'
+import type { RequestHold } from './in-progress.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
@@ -15,6 +16,8 @@ export type RequestDecision = (Allowed | Denied) & {
   /** How long limiters with `wait` have delayed the request, all together, in whole ms. */
   readonly waitedMs: number
   readonly all: readonly Decision[]
+  /** The slots that the request holds, of all its limiters; undefined: none. */
+  readonly held?: RequestHold | undefined
   /** The decision of the limiter of this name; undefined: it has made none on this request. */
   of(limiter: string): Decision | undefined
 }
@@ -88,6 +91,11 @@ export function withDecision(
   const earlier = all[at] as Decision
   const kept = binds(earlier, decision) ? earlier : decision
   return carry(binding, allMs, all.with(at, kept), allSettings)
+}
+
+/** The same, with what the request holds. Others have no field for it. */
+export function withHold(carried: Carried, held: RequestHold | undefined): Carried {
+  return held === undefined ? carried : Object.assign(carried, { held })
 }
 
 type Fields = {

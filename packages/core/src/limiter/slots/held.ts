@@ -47,8 +47,16 @@ export type HoldResult<Value> =
   | { readonly allowed: true; readonly value: Value; readonly decision: Allowed }
   | Denied
 
-const OWN = ['onExpiry', 'maxHold'] as const
-const ACQUIRE = ['cost', 'policy', 'timeout', 'signal', 'priority', ...OWN]
+/** How long slots may be held. */
+export type HoldOptions = Pick<AcquireOptions, 'onExpiry' | 'maxHold'>
+
+/** Holds the slots of a decision. */
+export type Holder = (decision: Decision, limits: HoldLimits) => Holding
+
+/** By the limiter, for others in this package who hold what it has granted. */
+export const holders: WeakMap<object, Holder> = new WeakMap()
+
+const ACQUIRE = ['cost', 'policy', 'timeout', 'signal', 'priority', 'onExpiry', 'maxHold']
 
 export async function acquire(
   limiter: LimiterParts,
@@ -56,7 +64,7 @@ export async function acquire(
   options: AcquireOptions = {},
 ): Promise<Held> {
   checkedOptions(options, 'acquire()', ACQUIRE)
-  const limits = limitsOf(options)
+  const limits = holdLimits(options)
   const { onExpiry: _, maxHold: __, timeout = 0, signal, ...call } = options
   const policy = await policyOf(limiter, of, call)
   const asked: DecideOptions = { ...call, ...(policy && { policy }) }
@@ -85,7 +93,7 @@ export async function hold<Value>(
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION */
-function limitsOf(options: Pick<AcquireOptions, (typeof OWN)[number]>): HoldLimits {
+export function holdLimits(options: HoldOptions): HoldLimits {
   const { onExpiry = 'renew', maxHold } = options
   if (onExpiry !== 'renew' && onExpiry !== 'abort')
     throw invalid('WEIR_INVALID_OPTION', 'onExpiry', onExpiry, "'renew' or 'abort'")

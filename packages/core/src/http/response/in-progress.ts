@@ -1,0 +1,130 @@
+// What an allowed request holds while it is in progress: the slots of its limiters. They are
+// released when its response has ended and its handler has, as far as the adapter knows when that
+// is. A client that leaves ends the response alone: else aborting would be a way around the limit.
+
+import type { Decision } from '../../limiter/decision.js'
+import {
+  type Holder,
+  type Holding,
+  type HoldOptions,
+  holdLimits,
+} from '../../limiter/slots/held.js'
+import { clientLeft, type Refusal } from './refusal.js'
+
+/** What a request holds, for its handler. */
+export interface RequestHold {
+  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when a slot has expired; the response is
+   *  cut off then. */
+  readonly signal: AbortSignal
+  /** Keeps the slots until this has settled as well: work that goes on when the response has ended,
+   *  or when the client has left. Returns what it was given. */
+  until<Work extends PromiseLike<unknown>>(work: Work): Work
+}
+
+/** The slots of all limiters of a request. */
+export class InProgress implements RequestHold {
+  readonly #holdings: Holding[] = []
+  /** Of requests without a response, what is held once the handler begins. */
+  readonly #begin: (() => Holding)[] = []
+  #signal: AbortSignal | undefined = undefined
+  /** The response has ended before a handler has begun. */
+  isOver = false
+
+  get signal(): AbortSignal {
+    const signals = this.#holdings.map(({ signal }) => signal)
+    this.#signal ??= signals.length === 1 ? signals[0] : AbortSignal.any(signals)
+    return this.#signal as AbortSignal
+  }
+
+  until<Work extends PromiseLike<unknown>>(work: Work): Work {
+    for (const holding of this.#holdings) void holding.until(work)
+    return work
+  }
+
+  add(holding: Holding): void {
+    this.#holdings.push(holding)
+    this.#signal = undefined
+  }
+
+  /** It is held from when its handler begins, which alone tells when it ends. */
+  addLater(begin: () => Holding): void {
+    this.#begin.push(begin)
+  }
+
+  /** The handler has begun, and ends with this. */
+  handle(work: PromiseLike<unknown>): void {
+    const begun = this.#begin.splice(0).map((begin) => begin())
+    for (const holding of begun) this.add(holding)
+    void this.until(work)
+    for (const holding of begun) holding.release().catch(() => {})
+  }
+
+  /** What is logged of a decision has no functions. */
+  toJSON(): undefined {}
+}
+
+/** By what adapters call a request, or a call of a handler. */
+const all: WeakMap<object, InProgress> = new WeakMap()
+
+/** What a request holds; undefined: nothing. */
+export function heldBy(call: object): RequestHold | undefined {
+  return all.get(call)
+}
+
+/**
+ * For adapters that know when a handler ends: the slots of its request are taken until then as well.
+ * Call it where the handler begins.
+ * @param work the handler; it is asked for where there are slots
+ * @returns a refusal where the handler must not run: the client has left, and the slots are released
+ */
+export function beginHandler(call: object, work: () => PromiseLike<unknown>): Refusal | undefined {
+  const held = all.get(call)
+  if (held?.isOver) return clientLeft()
+  held?.handle(work())
+  return undefined
+}
+
+/** What is used of an adapter: see `HttpAdapter`. */
+interface Ends<Req, Res, Rest extends unknown[]> {
+  afterResponse(response: Res, done: () => void): void
+  cutOff?(response: Res): void
+  call?(request: Req, rest: Rest): object
+}
+
+/**
+ * Makes the function that holds the slots of an allowed decision until its request has ended. What
+ * it returns is over where it has already, as the client left while the decision was made: then no
+ * handler is to run. Undefined: the decision took no slots.
+ */
+export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
+  options: HoldOptions,
+  holder: Holder,
+  { call, afterResponse, cutOff }: Ends<Req, Res, Rest>,
+): (
+  request: Req,
+  response: Res | undefined,
+  decision: Decision,
+  rest: Rest,
+) => InProgress | undefined {
+  const limits = holdLimits(options)
+  return (request, response, decision, rest) => {
+    if (!decision.policies.some(({ policy: { kernel }, cost }) => kernel?.traits.holds && cost > 0))
+      return undefined
+    const key = call === undefined ? (request as object) : call(request, rest)
+    const held = all.get(key) ?? new InProgress()
+    all.set(key, held)
+    if (response === undefined) {
+      held.addLater(() => holder(decision, limits))
+      return held
+    }
+    const holding = holder(decision, limits)
+    held.add(holding)
+    holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
+    afterResponse(response, () => {
+      held.isOver = true
+      // The response has long been sent, and what is not released expires.
+      holding.release().catch(() => {})
+    })
+    return held
+  }
+}
