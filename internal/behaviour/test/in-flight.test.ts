@@ -1,0 +1,223 @@
+// How much is in progress at once: a request holds its slot until its response and its handler have
+// ended, whatever its client does meanwhile.
+
+import { Agent, type ClientRequest, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { concurrency, memoryStore, RateLimiter, type Store, slidingWindow } from '@weir/core'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ask, pipeline, serve } from './client.js'
+import type { Exchange, Reply, ServerKind, Settings } from './servers/kind.js'
+import { servers } from './servers/table.js'
+
+const NAME = 'gateway'
+
+function inFlight(limit: number) {
+  return concurrency({ name: 'in-flight', limit, holdTimeout: '30s' })
+}
+
+/** A limiter of so many requests at once, for everybody together; and what is left of it. */
+function limiterOf(limit: number, settings: Partial<Settings> = {}) {
+  const store = memoryStore()
+  const own: Settings = {
+    name: NAME,
+    store,
+    policy: inFlight(limit),
+    key: () => 'all',
+    ...settings,
+  } as Settings
+  return { own, store, left: () => leftOf(store, limit) }
+}
+
+async function leftOf(store: Store, limit: number): Promise<number> {
+  const limiter = new RateLimiter({ name: NAME, store, policy: inFlight(limit), shared: true })
+  return (await limiter.peek('all')).remaining
+}
+
+/** A handler that takes a while. Express is told by it when it has ended; others know. */
+function worker(kind: ServerKind, ms: number) {
+  const state = { running: 0, most: 0, ended: 0 }
+  async function work(): Promise<Reply> {
+    state.running += 1
+    state.most = Math.max(state.most, state.running)
+    await sleep(ms)
+    state.running -= 1
+    state.ended += 1
+    return { body: 'done' }
+  }
+  function handler({ placed }: Exchange): Promise<Reply> {
+    const working = work()
+    if (kind.name.startsWith('Express')) void placed?.held?.until(working)
+    return working
+  }
+  return { state, handler }
+}
+
+/** A request whose client leaves after so many ms. */
+function leaver(url: string, afterMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const sent: ClientRequest = request(url, { agent: false }, (response) => response.resume())
+    sent.on('error', () => {}).on('close', () => resolve())
+    sent.end()
+    setTimeout(() => sent.destroy(), afterMs)
+  })
+}
+
+/** However busy the machine is. */
+const PATIENT = { timeout: 20_000, interval: 20 }
+
+describe('1,000 requests whose clients leave', () => {
+  test.concurrent.for(servers)(
+    'never run more handlers of $name than the limit, and give all slots back',
+    { timeout: 60_000 },
+    async (kind, { onTestFinished: atEnd }) => {
+      const limit = 20
+      const { own, left } = limiterOf(limit)
+      const { state, handler } = worker(kind, 1_000)
+      const { url } = await serve(kind, { limiters: [own], handler }, async (done) => atEnd(done))
+      const sent: Promise<void>[] = []
+      for (let i = 0; i < 1_000; i += 1) {
+        // Before it arrives, while it is decided on, and while its handler runs.
+        sent.push(leaver(url, [0, 1, 5, 20, 80, 400][i % 6] as number))
+        if (i % 10 === 9) await sleep(20)
+      }
+      await Promise.all(sent)
+      await vi.waitFor(async () => expect(await left()).toBe(limit), PATIENT)
+      expect(state.running).toBe(0)
+      expect(state.most).toBeLessThanOrEqual(limit)
+      expect(state.ended).toBeGreaterThan(limit)
+    },
+  )
+})
+
+describe.each(servers)('$name', (kind) => {
+  test('a request is refused while as many are in progress, and passes once one has ended', async () => {
+    const { own } = limiterOf(1)
+    const { handler } = worker(kind, 300)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const first = ask(url)
+    await vi.waitFor(async () => {
+      const { status, headers, body } = await ask(url)
+      expect(status).toBe(429)
+      expect(headers['retry-after']).toBe('1')
+      expect(headers['ratelimit-policy']).toContain('qu="concurrent-requests"')
+      expect(JSON.parse(body)['violated-policies']).toEqual(['in-flight'])
+    }, PATIENT)
+    expect((await first).status).toBe(200)
+    expect((await ask(url)).status).toBe(200)
+  })
+
+  test('a slot is held while a response is streamed, and released when it has ended', async () => {
+    const { own, left } = limiterOf(1)
+    const body = new Readable({ read() {} })
+    const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
+    const answered = ask(url)
+    body.push('some')
+    await vi.waitFor(async () => expect(await left()).toBe(0), PATIENT)
+    await sleep(50)
+    expect(await left()).toBe(0)
+    body.push(null)
+    expect(await answered).toMatchObject({ status: 200, body: 'some' })
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+  })
+
+  test('a slot is released when a client leaves a response that is streamed', async () => {
+    const { own, left } = limiterOf(1)
+    const body = new Readable({ read() {} })
+    body.push('some')
+    const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
+    await leaver(url, 200)
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    body.destroy()
+  })
+
+  test('a slot is released where the handler fails', async () => {
+    const { own, left } = limiterOf(1)
+    const handler = async () => {
+      await sleep(5)
+      throw new Error('of the handler')
+    }
+    const { url } = await serve(kind, { limiters: [own], handler })
+    for (let i = 0; i < 3; i += 1) {
+      expect((await ask(url)).status).toBe(500)
+      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    }
+  })
+
+  test('requests of one connection, one after the other, share a slot', async () => {
+    const { own } = limiterOf(1)
+    const { url } = await serve(kind, { limiters: [own] })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    for (let i = 0; i < 20; i += 1) {
+      const status = await new Promise((resolve, reject) => {
+        request(url, { agent }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode))
+        })
+          .on('error', reject)
+          .end()
+      })
+      expect(status).toBe(200)
+    }
+  })
+
+  test('pipelined requests each hold a slot until their handlers have ended, also where the client leaves', async () => {
+    const { own, left } = limiterOf(3)
+    const { state, handler } = worker(kind, 200)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const socket = pipeline(url, 10)
+    await vi.waitFor(() => expect(state.running).toBeGreaterThan(0), PATIENT)
+    socket.destroy()
+    await sleep(50)
+    expect(state.running).toBeGreaterThan(0)
+    expect(await left()).toBe(3 - state.running)
+    await vi.waitFor(async () => expect(await left()).toBe(3), PATIENT)
+    expect(state.most).toBeLessThanOrEqual(3)
+  })
+
+  test('a slot is released where a later limiter refuses the request', async () => {
+    const { own, left } = limiterOf(1)
+    const later: Settings = { name: 'later', policy: slidingWindow({ limit: 1, window: '1h' }) }
+    const { url } = await serve(kind, { limiters: [own, later] })
+    expect((await ask(url)).status).toBe(200)
+    for (let i = 0; i < 3; i += 1) {
+      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+      expect((await ask(url)).headers['ratelimit-policy']).toContain('in-flight')
+    }
+  })
+
+  test('maxHold closes the connection of a request that takes longer, and aborts its signal', async () => {
+    const { own, left } = limiterOf(1, { maxHold: 150 })
+    const signals: (AbortSignal | undefined)[] = []
+    const body = new Readable({ read() {} })
+    const handler = ({ placed }: Exchange): Reply => {
+      signals.push(placed?.held?.signal)
+      body.push('some')
+      return { body }
+    }
+    const { url } = await serve(kind, { limiters: [own], handler })
+    await expect(ask(url)).rejects.toThrow()
+    expect(signals[0]?.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    body.destroy()
+  })
+
+  test('requests that wait get their turn when others have ended', async () => {
+    const { own } = limiterOf(2, { wait: '10s' })
+    const { state, handler } = worker(kind, 50)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(url)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(state.most).toBe(2)
+  })
+
+  test('in shadow mode slots are counted, and nobody is refused', async () => {
+    const { own, left } = limiterOf(1, { shadow: true })
+    const { state, handler } = worker(kind, 100)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ask(url)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(4).fill(200))
+    expect(state.most).toBe(4)
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+  })
+})
