@@ -7,7 +7,7 @@ import { costOf, estimateOf } from './limits.js'
 /** A piece of text, and what the completion has used so far.
  *  @typedef {{ text: string, usage: import('./limits.js').Usage }} Piece */
 /** @typedef {(completion: Completion, signal: AbortSignal) => AsyncIterable<Piece>} Model */
-/** @typedef {Pick<import('@weir/core').RateLimiter, 'consume' | 'settle'>} Limiter */
+/** @typedef {Pick<import('@weir/core').RateLimiter, 'acquire' | 'settle'>} Limiter */
 /** Who asked.
  *  @typedef {object} Client
  *  @property {(decision: import('@weir/core').Decision) => void} decided
@@ -16,7 +16,8 @@ import { costOf, estimateOf } from './limits.js'
 /**
  * Charges the estimate, streams from the model to the client, and settles by what was used: all of
  * it, what there was until the client left or the model broke off, or nothing where the model
- * failed at once. If this process dies, the estimate stands.
+ * failed at once. The stream counts as open until the model has ended. If this process dies, the
+ * estimate stands, and the stream is open for another half a minute.
  * @param {{ limiter: Limiter, model: Model }} gateway
  * @param {{ customer: string, completion: Completion, signal: AbortSignal }} request `signal`: the
  * client has left
@@ -25,9 +26,9 @@ import { costOf, estimateOf } from './limits.js'
  */
 export async function complete({ limiter, model }, { customer, completion, signal }, client) {
   const cost = costOf(estimateOf(completion))
-  const decision = await limiter.consume(customer, { cost })
-  client.decided(decision)
-  if (!decision.allowed) return false
+  const held = await limiter.acquire(customer, { cost })
+  client.decided(held)
+  if (!held.allowed) return false
   let used = { input: 0, output: 0 }
   try {
     for await (const piece of model(completion, signal)) {
@@ -35,10 +36,10 @@ export async function complete({ limiter, model }, { customer, completion, signa
       await client.write(piece)
     }
   } finally {
-    // A failed settlement is not repeated, and no reason to fail what was streamed.
-    await limiter.settle(decision, costOf(used)).catch((error) => {
-      console.error(`not settled: ${error.message}`)
-    })
+    // In one write. What fails here is not repeated, and no reason to fail what was streamed.
+    const ends = [limiter.settle(held, costOf(used)), held.release()]
+    for (const end of await Promise.allSettled(ends))
+      if (end.status === 'rejected') console.error(`not settled or released: ${end.reason}`)
   }
   return true
 }

@@ -1,6 +1,6 @@
 // @ts-check
-// A gateway before a model API: requests a minute, tokens a minute and money a day in one decision,
-// charged by an estimate and settled by what the response used.
+// A gateway before a model API: requests a minute, tokens a minute, money a day and open streams in
+// one decision, charged by an estimate and settled by what the response used.
 //
 //   PORT=3000    where to listen; 0 is any
 //   REDIS_URL    where limits are shared with other processes; without it, in this one's memory
@@ -35,7 +35,7 @@ async function listening(server, port) {
 const modelApi = fakeModelApi()
 const server = createServer(
   gateway({
-    limiter: limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000 }),
+    limiter: limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000, streams: 20 }),
     model: modelAt(await listening(modelApi, 0)),
     customerOf: (apiKey) => customers.get(apiKey),
   }),
@@ -45,7 +45,7 @@ console.log(`Listening on ${url} (Ctrl-C ends it). Try, and see what is left in 
 
   curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -d '{"prompt": "to be or not", "max_tokens": 40}'
 
-60 requests and 10,000 tokens a minute, 2 dollars a day. The prompts "fail", "crash" and "hang" are
+60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail", "crash" and "hang" are
 what a model API does at times; Ctrl-C in curl is what clients do.`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {

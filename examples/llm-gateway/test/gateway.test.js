@@ -90,8 +90,8 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
   expect(tooMuch.status).toBe(429)
   expect(await tooMuch.json()).toEqual({ error: { code: 'rate_limit_exceeded', type: 'tokens' } })
   expect(tooMuch.headers.has('retry-after')).toBe(false)
-  const often = await Promise.all(Array.from({ length: 60 }, () => tokensLeft(url).catch(() => 0)))
-  expect(often).toHaveLength(60)
+  for (let i = 0; i < 6; i += 1)
+    await Promise.all(Array.from({ length: 10 }, () => tokensLeft(url).catch(() => 0)))
   const refused = await ask(url, { prompt: 'once more', max_tokens: 1 })
   expect(refused.status).toBe(429)
   expect(await refused.json()).toMatchObject({ error: { type: 'requests' } })
@@ -109,6 +109,25 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
   expect(await stop()).toBe(0)
 }, 60_000)
 
+test('a customer has 20 streams open at once, whoever leaves', async () => {
+  const { url, stop } = await startExample(folder)
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const open = await Promise.all(
+    Array.from({ length: 20 }, () => ask(url, { prompt: 'hang', max_tokens: 10 }, { signal })),
+  )
+  expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  const refused = await ask(url, { prompt: 'one more', max_tokens: 1 })
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toEqual({ error: { code: 'rate_limit_exceeded', type: 'streams' } })
+  expect((await ask(url, { prompt: 'x' }, { apiKey: 'key-of-bob' })).status).toBe(200)
+  leaving.abort()
+  await vi.waitFor(async () => {
+    expect((await ask(url, { prompt: 'again', max_tokens: 1 })).status).toBe(200)
+  }, PATIENT)
+  expect(await stop()).toBe(0)
+}, 60_000)
+
 test('a killed gateway leaves its estimate to the one that follows it, and no more', async () => {
   const redis = await startRedis()
   const client = new Redis(redis.url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
@@ -120,7 +139,7 @@ test('a killed gateway leaves its estimate to the one that follows it, and no mo
     client.disconnect()
     await redis.stop()
   })
-  const limiter = limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000 })
+  const limiter = limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000, streams: 20 })
   const counted = async () => (await limiter.peek('ann')).policies[1]?.remaining
   const settings = { REDIS_URL: redis.url }
   const first = await startExample(folder, settings)

@@ -13,19 +13,26 @@ import { randomFrom, virtualTime } from './virtual.js'
 /** @typedef {'ends' | 'leaves' | 'fails' | 'breaks' | 'crashes'} Fate */
 /** @typedef {'requests' | 'tokens' | 'money'} Policy */
 /** What is known of an allowed request beside what the gateway says.
- *  @typedef {{ customer: string, estimate: Usage, used: Usage, isSettled: boolean }} Seen */
+ *  @typedef {{ customer: string, estimate: Usage, used: Usage, isSettled: boolean, atMs: number }}
+ *  Seen */
 
 const REQUESTS = 10_000
 const ROUNDS = 10
 const CUSTOMERS = ['ann', 'bob', 'cy', 'dora']
 const WORKERS = 4
-const LIMITS = { requests: 220, tokens: 60_000, money: 5_000_000 }
+const LIMITS = { requests: 220, tokens: 60_000, money: 5_000_000, streams: 60 }
 const POLICIES = /** @type {const} */ (['requests', 'tokens', 'money'])
-/** More than anybody uses. */
-const PLENTY = policiesOf({ requests: 2 ** 30, tokens: 2 ** 30, money: 2 ** 30 })
 const NOTHING = { counted: 0, beyond: 0, used: 0 }
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
+/** Streams are not renewed: this process takes less time than that. */
+const HOLD = 4 * MINUTE
+const PART = HOLD / 60
+/** More than anybody uses. */
+const PLENTY = policiesOf(
+  { requests: 2 ** 30, tokens: 2 ** 30, money: 2 ** 30, streams: 1_000_000 },
+  HOLD,
+)
 /** Events fall together, so that many are under way at once. */
 const INSTANT = 250
 
@@ -61,24 +68,26 @@ async function storesOf(kind, clock) {
     async check() {
       const keys = /** @type {string[]} */ (await server.command('KEYS', '*llm-gateway*'))
       // A counter, and the mark of what was given back.
-      expect(keys.length).toBeLessThanOrEqual(2 * CUSTOMERS.length * POLICIES.length)
+      expect(keys.length).toBeLessThanOrEqual(2 * CUSTOMERS.length * (POLICIES.length + 1))
       for (const key of keys) expect(await server.command('PTTL', key)).toBeGreaterThan(0)
     },
   }
 }
 
 test.each(['memory', 'Redis'])(
-  'of 10,000 requests, with clients that leave, models that fail and workers that crash, no more passes than the limit and what was in flight beyond its estimate, and what is counted is what was used, and the estimates of crashed ones: %s',
+  'of 10,000 requests, with clients that leave, models that fail and workers that crash, no more passes than the limit and what was in flight beyond its estimate, and what is counted is what was used, and the estimates of crashed ones; and as many streams are open as are in progress, and for 61/60 of their time those of crashed ones: %s',
   async (kind) => {
     const time = virtualTime()
     const { stores, check } = await storesOf(/** @type {'memory' | 'Redis'} */ (kind), time.clock)
     // Workers are processes of their own, but here.
-    const shared = { name: 'llm-gateway', policy: policiesOf(LIMITS), shared: true }
+    const shared = { name: 'llm-gateway', policy: policiesOf(LIMITS, HOLD), shared: true }
     const limiters = stores.map((store) => new RateLimiter({ ...shared, store }))
     const workers = limiters.map((limiter) => time.watched(limiter))
 
     /** @type {Seen[]} */
     let seen = []
+    /** Those of all rounds whose streams are open. @type {Seen[]} */
+    let open = []
     let granted = 0
     let lost = 0
     /** @type {Set<string>} */
@@ -115,7 +124,7 @@ test.each(['memory', 'Redis'])(
       const left = new AbortController()
       /** @type {Seen} */
       const one = {
-        ...{ customer, estimate: estimateOf(completion), isSettled: false },
+        ...{ customer, estimate: estimateOf(completion), isSettled: false, atMs: 0 },
         used: { input: 0, output: 0 },
       }
 
@@ -142,7 +151,9 @@ test.each(['memory', 'Redis'])(
             expect(decision.degraded).toBe(false)
             if (!decision.allowed) return denied.add(decision.policy.name)
             granted += 1
+            one.atMs = time.nowMs()
             seen.push(one)
+            open.push(one)
             if (whatHappens === 'leaves')
               time.at(time.nowMs() + INSTANT * Math.ceil(30 * random()), () => left.abort())
           },
@@ -182,11 +193,20 @@ test.each(['memory', 'Redis'])(
       return decision?.policies.map(({ limit, remaining }) => limit - remaining)
     }
 
+    /** Of a crashed worker it is open until its time is over, rounded up to a sixtieth of it.
+     *  @param {Seen} one */
+    function isOpen({ isSettled, atMs }) {
+      return !isSettled && time.nowMs() < Math.ceil((atMs + HOLD) / PART) * PART
+    }
+
     async function audit() {
+      open = open.filter(isOpen)
       const counts = await Promise.all(CUSTOMERS.map(countedFor))
       for (const [i, customer] of CUSTOMERS.entries()) {
         const all = POLICIES.map((policy) => expected(customer, policy))
-        expect(counts[i]).toEqual(all.map(({ counted }) => counted))
+        const streams = open.filter((one) => one.customer === customer).length
+        expect(streams).toBeLessThanOrEqual(LIMITS.streams)
+        expect(counts[i]).toEqual([...all.map(({ counted }) => counted), streams])
         for (const [j, { counted, beyond, used }] of all.entries()) {
           const most = LIMITS[/** @type {Policy} */ (POLICIES[j])] + beyond
           expect(Math.max(counted, used)).toBeLessThanOrEqual(most)
@@ -208,10 +228,10 @@ test.each(['memory', 'Redis'])(
 
     expect(granted).toBeGreaterThan(REQUESTS / 2)
     expect(lost).toBeGreaterThan(REQUESTS / 50)
-    expect([...denied].sort()).toEqual(['money', 'requests', 'tokens'])
+    expect([...denied].sort()).toEqual(['money', 'requests', 'streams', 'tokens'])
     await check()
     await time.run(DAY, () => {})
-    for (const customer of CUSTOMERS) expect(await countedFor(customer)).toEqual([0, 0, 0])
+    for (const customer of CUSTOMERS) expect(await countedFor(customer)).toEqual([0, 0, 0, 0])
   },
   240_000,
 )

@@ -47,7 +47,10 @@ export function virtualTime() {
       }
       /** @type {Limiter} */
       const watching = {
-        consume: (...asked) => held(limiter.consume(...asked)),
+        async acquire(...asked) {
+          const acquired = await held(limiter.acquire(...asked))
+          return { ...acquired, release: () => held(acquired.release()) }
+        },
         settle: (...asked) => held(limiter.settle(...asked)),
       }
       return watching

@@ -149,7 +149,8 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
   for (const { priority, outcome, count } of priorities)
     to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
-    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units, blocks } = each
+    const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units } = each
+    const { blocks, slots } = each
     const of = { limiter, policy }
     for (const [reason, count] of Object.entries(denials))
       if (count > 0 || reason === 'limit')
@@ -160,6 +161,10 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
       // Of a lock-out the first level is shown before it happens.
       if (count > 0 || i === 0) to.blocks.add({ ...of, level: String(i + 1) }, count)
     })
+    if (slots !== undefined) {
+      to.slotsHeld.add(of, slots.held)
+      to.slotsExpired.add(of, slots.expired)
+    }
     to.nearLimit.add(of, nearLimit)
     if (limit === undefined) continue
     to.limit.add(of, limit)

@@ -22,6 +22,8 @@ export type Name =
   | 'nearLimit'
   | 'units'
   | 'blocks'
+  | 'slotsHeld'
+  | 'slotsExpired'
   | 'limit'
   | 'factor'
   | 'info'
@@ -71,6 +73,12 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
     'weir.blocks',
     '{block}',
     'Blocks of lock-outs that began, by level; those of level 8 and above together.',
+  ),
+  slotsHeld: gauge('weir.slots.held', '{slot}', 'Slots of a concurrency that are held here now.'),
+  slotsExpired: counter(
+    'weir.slots.expired',
+    '{slot}',
+    'Slots that expired before they were renewed or released.',
   ),
   limit: gauge('weir.policy.limit', '{unit}', 'The limit of a policy.', 'last'),
   factor: gauge(

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import * as successor from '@prometheus-io/client'
 import {
+  concurrency,
   fixedWindow,
   type LivePolicies,
   livePolicies,
@@ -90,6 +91,20 @@ describe('the text', () => {
     expect(await shown()).toEqual([`${of} 0`])
     await limiter.consume('k')
     expect(await shown()).toEqual([`${of} 1`])
+  })
+
+  test('has the slots of a concurrency that are held here, and of other policies none', async () => {
+    const slots = concurrency({ name: 'streams', limit: 3, holdTimeout: '1m' })
+    const limiter = new RateLimiter({ name: 'slots', policy: [slots, policy] })
+    const held = await limiter.acquire('k')
+    const shown = async () =>
+      (await prometheus([limiter]).scrape()).body
+        .split('\n')
+        .filter((line) => line.startsWith('weir_slots'))
+    const of = '{limiter="slots",policy="streams"}'
+    expect(await shown()).toEqual([`weir_slots_held${of} 1`, `weir_slots_expired_total${of} 0`])
+    await held.release()
+    expect(await shown()).toEqual([`weir_slots_held${of} 0`, `weir_slots_expired_total${of} 0`])
   })
 
   test('has no key in it', async () => {

@@ -115,8 +115,10 @@ function makeConstants(name: string, policy: Policy): Constants {
   }
 }
 
-/** A window that would be wrong so is left out; that of a bucket is rounded within a thousandth. */
+/** A window that would be wrong so is left out, as slots have none; that of a bucket is rounded
+ *  within a thousandth. */
 function wholeSeconds({ windowMs, kernel }: Policy): number | undefined {
+  if (kernel?.traits.holds) return undefined
   const whole = Math.round(windowMs / 1_000)
   const most = kernel?.traits.drains ? windowMs / 1_000 : 0
   return whole > 0 && Math.abs(windowMs - whole * 1_000) <= most ? whole : undefined
@@ -227,6 +229,8 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
+  // Slots that are left may be used at once, and come back when their work has ended.
+  if (policy.kernel?.traits.holds) return undefined
   if (policy.kernel?.traits.drains) return drainMs(result)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs

@@ -13,8 +13,8 @@ import { clientLeft, type Refusal } from './refusal.js'
 
 /** What a request holds, for its handler. */
 export interface RequestHold {
-  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when a slot has expired; the response is
-   *  cut off then. */
+  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when a slot has expired. Then the
+   *  response is cut off. */
   readonly signal: AbortSignal
   /** Keeps the slots until this has settled as well: work that goes on when the response has ended,
    *  or when the client has left. Returns what it was given. */
@@ -72,10 +72,11 @@ export function heldBy(call: object): RequestHold | undefined {
 }
 
 /**
- * For adapters that know when a handler ends: the slots of its request are taken until then as well.
- * Call it where the handler begins.
+ * For adapters that know when a handler ends: the slots of its request are taken until then as
+ * well. Call it where the handler begins.
  * @param work the handler; it is asked for where there are slots
- * @returns a refusal where the handler must not run: the client has left, and the slots are released
+ * @returns a refusal where the handler must not run: the client has left, and its slots are
+ * released
  */
 export function beginHandler(call: object, work: () => PromiseLike<unknown>): Refusal | undefined {
   const held = all.get(call)

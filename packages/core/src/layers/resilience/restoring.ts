@@ -11,6 +11,8 @@ export function restoring(target: Target, seen: Seen): LayerRequest {
   const { remaining, nowUs: seenUs } = seen
   const untilUs = [...seen.untilUs]
   const costs = target.policySet.policies.map((policy, i) => {
+    // Whoever holds slots takes them anew.
+    if (policy.kernel?.traits.holds) return 0
     const units = Math.max(0, policy.limit - (remaining[i] as number))
     if (!policy.kernel?.traits.blocks) return units
     const state = lockoutSeen(policy, i, seen)

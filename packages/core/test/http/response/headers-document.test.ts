@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  concurrency,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -57,13 +58,23 @@ const rows: readonly Row[] = [
     taken,
     passedMs: taken === 1 ? 15_000 : 0,
   })),
+  ...[2, 5].map((taken) => ({
+    made: "concurrency({ limit: 5, holdTimeout: '30s' })",
+    policy: concurrency({ name, limit: 5, holdTimeout: '30s' }),
+    taken,
+    passedMs: taken === 2 ? 15_000 : 0,
+  })),
 ]
 
 async function shown({ policy, taken, passedMs, cost = 1 }: Row): Promise<string> {
   const { send, limiter, clock } = limitOn({ policy, cost: () => cost })
-  // A lock-out counts each as one attempt, whatever it costs.
-  const times = policy.algorithm === 'lockout' ? taken : 1
-  for (let i = 0; i < times; i += 1) await limiter.penalty('192.0.2.1', { cost: taken / times })
+  // A lock-out counts each as one attempt, whatever it costs; and slots are taken by requests.
+  const isOne = ['lockout', 'concurrency'].includes(policy.algorithm)
+  const each = isOne ? 1 : taken
+  for (let units = 0; units < taken; units += each) {
+    if (policy.algorithm === 'concurrency') await limiter.consume('192.0.2.1')
+    else await limiter.penalty('192.0.2.1', { cost: each })
+  }
   clock.advance(passedMs)
   const response = new FakeResponse()
   await send({}, response)

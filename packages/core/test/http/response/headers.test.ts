@@ -17,6 +17,7 @@ import {
 import { responseSettings, withDecision } from '../../../src/http/response/request-decision.js'
 import { writeHeaders } from '../../../src/http/response/shown.js'
 import {
+  concurrency,
   type Decision,
   fixedWindow,
   gcra,
@@ -429,6 +430,26 @@ describe('the unit of a policy', () => {
     expect(requests.signature).not.toBe(tokens.signature)
     expect(counterOf(requests)).toBe(counterOf(tokens))
   })
+})
+
+test('slots have a unit of their own, no window, and a time only where none is left', () => {
+  const policy = concurrency({ name: 'p', limit: 9, holdTimeout: '1m' })
+  const shown = (figures: object, allowed = true) => {
+    const headers = told(
+      [decisionOf(allowed, [figuresOf(policy, figures)])],
+      ['draft-8', 'draft-6'],
+    )
+    const { 'RateLimit-Policy': of, RateLimit: now, 'RateLimit-Reset': reset } = headers
+    return { of, now, reset }
+  }
+  const of = '"p";q=9;qu="concurrent-requests"'
+  expect(shown({ remaining: 4, resetAfterMs: 50_000 })).toEqual({
+    of,
+    now: '"p";r=4',
+    reset: undefined,
+  })
+  const none = { remaining: 0, retryAfterMs: 1_000, resetAfterMs: 50_000 }
+  expect(shown(none, false)).toEqual({ of, now: '"p";r=0;t=1', reset: '1' })
 })
 
 describe('formats', () => {
