@@ -29,7 +29,10 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
         deadlineAtMs = time.nowMs() + deadlineMs
       })
     }
-    for (const places of parts) {
+    // What was taken last is released first, and each part whatever becomes of the others.
+    const releases = mode === 'release'
+    let failure: { readonly error: unknown } | undefined
+    for (const places of releases ? parts.toReversed() : parts) {
       // Once one has denied, the others are only looked at.
       const asked: LayerRequest =
         isDenied && request.mode === 'consume' ? { ...request, mode: 'peek' } : request
@@ -44,9 +47,11 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
         done.push({ places, request: part, result })
       } catch (error) {
         if (mode === 'consume' && !isDenied) for (const each of done) giveBack(each, 0)
-        throw error
+        if (!releases) throw error
+        failure ??= { error }
       }
     }
+    if (failure !== undefined) throw failure.error
     return joined(request, done, !isDenied)
   }
 

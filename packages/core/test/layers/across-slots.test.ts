@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
-import { lockout, slidingLog } from '../../src/index.js'
+import { concurrency, lockout, slidingLog } from '../../src/index.js'
 import { type Layer, type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layer.js'
 import { acrossSlots } from '../../src/layers/across-slots.js'
 import { makePolicySet } from '../../src/request.js'
@@ -64,6 +64,50 @@ test('a lock-out is asked last, and so begins no block for a request that is ref
   expect(result.granted).toBe(0)
   expect(parts()).toEqual(['consume few', `peek ${guesses.name}`])
   expect(store.decide(onTarget(both, 'peek')).policies[0]).toMatchObject({ remaining: 1 })
+})
+
+const open = concurrency({ name: 'open', limit: 2, holdTimeout: '1m' })
+const all = concurrency({ name: 'all', limit: 9, holdTimeout: '1m' })
+const slots: Target = {
+  policySet: makePolicySet('p', [all, open, few]),
+  key: 'k',
+  policyKeys: [own('a'), own('b'), own('c')],
+}
+
+test('slots are asked for last, and released in reverse', async () => {
+  const { time, store, first, parts, next } = across(5)
+  const taken = await decided(time, first, onTarget(slots, 'consume'))
+  expect(parts()).toEqual(['consume few', 'consume open', 'consume all'])
+  next.asked.length = 0
+  const { untilUs, nowUs: seenUs } = taken
+  const release = { ...onTarget(slots, 'release'), costs: [1, 1, 0], untilUs, seenUs }
+  await decided(time, first, release as LayerRequest)
+  expect(parts()).toEqual(['release all', 'release open', 'release few'])
+  const { policies } = store.decide(onTarget(slots, 'peek'))
+  expect(policies.map(({ remaining }) => remaining)).toEqual([9, 2, 1])
+})
+
+test('slots that were taken are given back where others are not free', async () => {
+  const { time, store, first } = across(5)
+  store.decide({ ...onTarget(slots, 'penalty'), costs: [9, 0, 0] })
+  const result = await decided(time, first, onTarget(slots, 'consume'))
+  expect(result.granted).toBe(0)
+  await time.advance(20)
+  const { policies } = store.decide(onTarget(slots, 'peek'))
+  expect(policies.map(({ remaining }) => remaining)).toEqual([0, 2, 2])
+})
+
+test('one that cannot be released keeps no other taken', async () => {
+  const { time, store, first, next, answer } = across(5)
+  const { untilUs, nowUs: seenUs } = await decided(time, first, onTarget(slots, 'consume'))
+  next.answer = (request, pending) => {
+    if (request.target.policySet.policies[0] === all) pending.failed(new Error('away'))
+    else answer(request, pending)
+  }
+  const release = { ...onTarget(slots, 'release'), costs: [1, 1, 0], untilUs, seenUs }
+  await expect(decided(time, first, release as LayerRequest)).rejects.toThrow('away')
+  const { policies } = store.decide(onTarget(slots, 'peek'))
+  expect(policies.map(({ remaining }) => remaining)).toEqual([8, 2, 1])
 })
 
 test('are asked slot by slot, the smallest limit first; the result keeps the order of policies', async () => {

@@ -1,0 +1,10 @@
+// Runs holder.ts in a process of its own. Node 20 cannot run TypeScript; vite, which the tests have
+// anyway, can.
+
+import { fileURLToPath } from 'node:url'
+import { runnerImport } from 'vite'
+
+const { Redis } = await import(process.env.IOREDIS_MAJOR === '5' ? 'ioredis5' : 'ioredis')
+const path = fileURLToPath(new URL('holder.ts', import.meta.url))
+const { module } = await runnerImport(path, { configFile: false, logLevel: 'error' })
+module.serve(Redis)
