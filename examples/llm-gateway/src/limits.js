@@ -32,8 +32,9 @@ export function policiesOf({ requests, tokens, money, streams }, holdTimeout = '
 }
 
 /**
- * What tokens cost, by the names of the policies; it is one stream in any case. Costs are whole numbers, so money is counted in
- * millionths of a dollar: 3 dollars for a million tokens that are read, 15 for those written.
+ * What tokens cost, by the names of the policies; it is one stream in any case. Costs are whole
+ * numbers, so money is counted in millionths of a dollar: 3 dollars for a million tokens that are
+ * read, 15 for those written.
  * @param {Usage} usage
  */
 export function costOf({ input, output }) {

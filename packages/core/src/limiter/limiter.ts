@@ -198,8 +198,8 @@ export class RateLimiter {
    * `until`. Answers what it returned, or the denial, and rejects with what it threw.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
-   * const held = await limiter.hold('u42', ({ signal }) => fetch('https://a.test', { signal }))
-   * if (held.allowed) console.log(held.value.status)
+   * const held = await limiter.hold('u42', async ({ signal }) => signal.throwIfAborted())
+   * if (!held.allowed) console.log(`all are in use: again in ${held.retryAfterMs} ms`)
    */
   hold<Value>(
     key: Key,
