@@ -193,8 +193,15 @@ export class Walker {
 
   #requests(recipe: StepRecipe, version: number): readonly Request[] {
     const { groups, mode, byReceipt, until } = recipe
-    const settled = (costs: readonly number[]) =>
-      mode !== 'settle' ? costs : costs.map((cost, i) => SETTLED[(until + i + 2) % 4]?.(cost) ?? 0)
+    const { versions } = this.walk
+    const settled = (costs: readonly number[]) => {
+      // Policies that have no slots have none to release or to renew.
+      const isOfSlots = mode === 'release' || mode === 'renew'
+      if (isOfSlots)
+        return costs.map((cost, i) => (versions[0]?.[i]?.kernel === 'concurrency' ? cost : 0))
+      if (mode !== 'settle') return costs
+      return costs.map((cost, i) => SETTLED[(until + i + 2) % 4]?.(cost) ?? 0)
+    }
     const bounded = BOUNDED.includes(mode)
     if (bounded && byReceipt && this.#receipts.length > 0) {
       // From anywhere in the list: receipts may be old, and of other numbers.
