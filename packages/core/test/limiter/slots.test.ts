@@ -10,8 +10,13 @@ import {
   type RateLimiterOptions,
   slidingWindow,
 } from '../../src/index.js'
+import { type LayerRequest, layerOf, promiseOf } from '../../src/layer.js'
+import { withDenyCache } from '../../src/layers/deny-cache.js'
 import { inTime } from '../../src/limiter/limiter.js'
+import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
+import { adaptiveIn } from '../../src/overload/adaptive.js'
+import { makePolicySet } from '../../src/request.js'
 import type { Store, StoreRequest } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 
@@ -313,6 +318,23 @@ describe('acquire', () => {
     expect((await limiter.peek('k')).remaining).toBe(10)
   })
 
+  test('a signal that has aborted takes nothing, and one that aborts ends the wait', async () => {
+    const { limiter, left, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
+    const reason = new Error('left')
+    const aborted = limiter.acquire('k', { signal: AbortSignal.abort(reason) })
+    await expect(aborted).rejects.toBe(reason)
+    expect(await left()).toBe(1)
+    const controller = new AbortController()
+    const { signal } = controller
+    const held = await limiter.acquire('k', { signal })
+    const waiting = limiter.acquire('k', { timeout: '10s', signal })
+    await time.advance(100)
+    controller.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    await held.release()
+    expect(await left()).toBe(1)
+  })
+
   test('the policy is asked for once, where a function chooses it', async () => {
     let calls = 0
     const policy = (key: string) => {
@@ -363,6 +385,25 @@ describe('hold', () => {
     }
     await expect(limiter.hold('k', work)).rejects.toThrow('of the work')
     expect(await left()).toBe(2)
+  })
+
+  test('a release that fails takes nothing from the work, whose slot expires', async () => {
+    const { time, store: memory } = world()
+    const { state, store } = noted(memory)
+    const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
+    const work = async () => {
+      state.isAway = true
+      return 'done'
+    }
+    expect(await limiter.hold('k', work)).toMatchObject({ allowed: true, value: 'done' })
+    state.isAway = false
+    const held = await limiter.acquire('k')
+    state.isAway = true
+    await held[Symbol.asyncDispose]()
+    await expect(held.release()).rejects.toThrow('away')
+    state.isAway = false
+    await time.advance(HOLD_MS + HOLD_MS / 60)
+    expect((await limiter.peek('k')).remaining).toBe(2)
   })
 
   test('work that is no function is refused, and takes nothing', async () => {
@@ -486,6 +527,66 @@ describe('the rest of the API', () => {
     expect(stats()).toEqual({ held: 0, expired: 0 })
     const { policies } = world({ policy: rate }).limiter.stats()
     expect(policies[0]?.slots).toBeUndefined()
+  })
+
+  test('an adaptive policy leaves the slots that are taken', async () => {
+    const time = virtualTime()
+    let load = 0
+    const policy = adaptiveIn(time, concurrency({ ...STREAMS, limit: 10 }), {
+      signal: () => load,
+      min: 0.1,
+    })
+    const limiter = new RateLimiter(inTime(time, { store: memoryStoreIn(time), policy }))
+    onTestFinished(() => limiter.close())
+    for (let i = 0; i < 4; i += 1) expect((await limiter.consume('k')).allowed).toBe(true)
+    load = 5
+    for (let i = 0; i < 30; i += 1) {
+      await time.advance(500)
+      await limiter.peek('k')
+    }
+    const { limit, remaining } = await limiter.peek('k')
+    expect(limit).toBeLessThan(10)
+    expect(remaining).toBe(Math.max(0, limit - 4))
+  })
+
+  test('live policies change the limit, and leave the slots that are taken', async () => {
+    const time = virtualTime()
+    const store = memoryStoreIn(time)
+    const defaults = { open: concurrency(STREAMS) }
+    const limits = livePoliciesIn(time, store, { name: 'limits', defaults })
+    onTestFinished(() => limits.close())
+    const policy = limits.policy('open')
+    const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy }))
+    onTestFinished(() => limiter.close())
+    const first = await limiter.acquire('k')
+    await limiter.acquire('k')
+    expect((await limiter.acquire('k')).allowed).toBe(false)
+    const change = await limits.set('open', concurrency({ ...STREAMS, limit: 3 }))
+    expect(change.isNewCounter).toBe(false)
+    await time.advance(2_000)
+    expect(await limiter.acquire('k')).toMatchObject({ allowed: true, limit: 3, remaining: 0 })
+    await limits.set('open', concurrency({ ...STREAMS, limit: 2 }))
+    await time.advance(2_000)
+    await first.release()
+    expect(await limiter.acquire('k')).toMatchObject({ allowed: false, limit: 2 })
+    const other = await limits.set('open', concurrency({ ...STREAMS, holdTimeout: '1m' }))
+    expect(other.isNewCounter).toBe(true)
+  })
+
+  test('a denial for want of a slot is not remembered', async () => {
+    const { time, store: memory } = world()
+    const { asked, store } = noted(memory)
+    const layer = withDenyCache(layerOf(store), { time, clock: undefined })
+    const policySet = makePolicySet('gateway', [concurrency({ ...STREAMS, limit: 1 })])
+    const consume: LayerRequest = {
+      mode: 'consume',
+      target: { policySet, key: 'k' },
+      costs: [1],
+      count: 1,
+    }
+    await promiseOf(layer, consume)
+    for (let i = 0; i < 3; i += 1) expect((await promiseOf(layer, consume)).granted).toBe(0)
+    expect(asked).toHaveLength(4)
   })
 
   test('policyFrom makes it from JSON', () => {

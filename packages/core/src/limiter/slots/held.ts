@@ -33,9 +33,9 @@ export interface Holding {
    *  given. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
   /** The work has ended. Resolves once the slots are free again; does nothing the second time, and
-   *  where the decision was denied. */
+   *  where the decision was denied. Rejects where the store cannot be told: the slots expire. */
   release(): Promise<void>
-  /** The same, for `await using`. */
+  /** The same for `await using`, which never rejects: the work has been done. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export async function acquire(
   const { onExpiry: _, maxHold: __, timeout = 0, signal, ...call } = options
   const policy = await policyOf(limiter, of, call)
   const asked: DecideOptions = { ...call, ...(policy && { policy }) }
-  const waits = timeout !== 0
+  const waits = timeout !== 0 || signal !== undefined
   const decision = waits
     ? await decideInTurn(limiter, of, { ...asked, timeout, signal })
     : await observed(limiter, 'consume', decide(limiter, 'consume', of, asked))
@@ -88,7 +88,7 @@ export async function hold<Value>(
   try {
     return { allowed: true, value: await work(held), decision: held }
   } finally {
-    await held.release()
+    await held[Symbol.asyncDispose]()
   }
 }
 
@@ -164,7 +164,7 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
       return work
     },
     release,
-    [Symbol.asyncDispose]: release,
+    [Symbol.asyncDispose]: () => release().catch(() => {}),
   }
 }
 
