@@ -12,6 +12,7 @@ import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
 import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
+import { slots } from './rows/slots.js'
 import { storyRows } from './rows/stories.js'
 import { topology } from './rows/topology.js'
 import { waitingAndSettling } from './rows/waiting.js'
@@ -33,6 +34,7 @@ const all: readonly Row[] = [
   ...closing,
   ...storyRows,
   ...lockOuts,
+  ...slots,
   kernels,
   hostileKeys,
   resharding,
