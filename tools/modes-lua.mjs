@@ -1,6 +1,6 @@
 // Makes what the Lua driver asks of a call's mode from the table of modes (algorithms/modes.ts).
 
-const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes']
+const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells']
 
 /**
  * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes

@@ -20,6 +20,9 @@ export interface Layer {
 export type LayerRequest = (StoreRequest | ResetRequest) & {
   /** It is about what the store itself has counted, and fails where the store cannot decide it. */
   readonly isForStore?: boolean
+  /** To release or renew: `untilUs` of slots that were renewed without the store, for where it is
+   *  done without it again. */
+  readonly localUntilUs?: readonly number[] | undefined
 }
 
 /** Forgets what was taken. */

@@ -245,7 +245,8 @@ export interface StoreRequestFields {
 export interface StoreResult {
   /**
    * How many of `count` were granted; 0 is a denial. All of them for a refund, a penalty and the
-   * like; for a restoration 1 if something had been lost, else 0.
+   * like; for a restoration 1 if something had been lost, else 0; for a renewal 1, or 0 where the
+   * key was forgotten since the slots were taken.
    */
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */

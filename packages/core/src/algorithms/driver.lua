@@ -20,8 +20,9 @@
 --       seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
---       granted  to restore, 0: nothing was lost. -i: the i-th key holds something foreign, nothing
---                of the request was changed, and its other numbers are 0
+--       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
+--                i-th key holds something foreign, nothing of the request was changed, and its
+--                other numbers are 0
 --       wait     denied: until the cost fits; nothing left: until a unit is. -1: never
 --
 -- A turn is reserved where one policy decides alone: it is when what is in use then fits the limit.
@@ -178,7 +179,7 @@ for base = 0, #KEYS - stride, stride do
   if granted < 0 then
     for i = at + 2, place do reply[i] = 0 end
   elseif changes then
-    local restored = 0
+    local done = 0
     for i = 1, policies do
       local counter = counters[i]
       if mode == 'reset' then
@@ -187,7 +188,7 @@ for base = 0, #KEYS - stride, stride do
       elseif costs[i] ~= 0 and changed[i] then
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
-        restored = 1
+        done = 1
         -- What is charged in the instant of a refund is charged after it. A state may have been
         -- written only because it was healed.
         if notes and lives[i] and (costs[i] < 0 or not takes) then
@@ -195,7 +196,7 @@ for base = 0, #KEYS - stride, stride do
         end
       end
     end
-    if mode == 'restore' then reply[at + 1] = restored end
+    if tells then reply[at + 1] = done end
   end
   at = place
 end

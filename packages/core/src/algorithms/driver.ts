@@ -70,7 +70,7 @@ export interface Reading {
 
 /**
  * Decides a request. Fills a reading for each counter, and returns how often the request is
- * granted; to restore, 0 if nothing was lost.
+ * granted; to restore, 0 if nothing was lost; to renew, 0 if the key was forgotten since.
  */
 export function decide(
   counters: readonly Counter[],
@@ -80,7 +80,7 @@ export function decide(
   readings: readonly Reading[],
 ): number {
   const { mode, costs, count = 1, atLeast } = request
-  const { judges, changes, takes } = traitsOf(mode)
+  const { judges, changes, takes, tells } = traitsOf(mode)
   const keep = judges ? request.keep : undefined
   let granted = count
   let mayBegin = false
@@ -141,7 +141,7 @@ export function decide(
     else if (slot >= 0) table.remove(key, slot)
     changed = 1
   }
-  return mode === 'restore' ? changed : granted
+  return tells ? changed : granted
 }
 
 /** How many of `count` are granted by those that cannot begin a block. */

@@ -16,7 +16,8 @@
  * - `block`: lets nothing pass for a while; the costs are its milliseconds, of lock-outs
  * - `unblock`: ends a block
  * - `release`: gives slots back whose work has ended
- * - `renew`: takes slots on, or anew where they are gone, past the limit if need be
+ * - `renew`: takes slots on, or anew where they are gone, past the limit if need be; not where the
+ *   key was forgotten since they were taken
  */
 export type Mode =
   | 'consume'
@@ -63,6 +64,8 @@ export interface ModeTraits {
   readonly marks: boolean
   /** Notes that it gave units back, so that they are not restored. */
   readonly notes: boolean
+  /** Answers whether it changed anything, where others answer how often they were granted. */
+  readonly tells: boolean
   /** May leave more than there was, so that a remembered denial may no longer hold. */
   readonly frees: boolean
   /** Is about what the store itself holds: means nothing where another decides in its place. */
@@ -85,6 +88,7 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     correction,
     marks: gives || below === 'restore' || below === 'forget' || below === 'renew',
     notes: gives && !releases,
+    tells: below === 'restore' || below === 'renew',
     frees: gives || below === 'forget',
     isForStore:
       below === 'reconcile' || below === 'restore' || below === 'forget' || below === 'unblock',

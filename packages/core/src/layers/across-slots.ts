@@ -3,6 +3,7 @@
 // atomic, but nobody is charged for a refused request. All parts share one deadline; nobody waits
 // for what is given back.
 
+import { traitsOf } from '../algorithms/modes.js'
 import type { Time } from '../base/time.js'
 import { IGNORED, type Layer, type LayerRequest, promiseOf } from '../layer.js'
 import { correctionOf, partOfRequest } from '../request.js'
@@ -30,16 +31,20 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
       })
     }
     // What was taken last is released first, and each part whatever becomes of the others.
-    const releases = mode === 'release'
+    const { correction, judges } = traitsOf(mode)
+    const releases = correction === 'release'
     let failure: { readonly error: unknown } | undefined
     for (const places of releases ? parts.toReversed() : parts) {
       // Once one has denied, the others are only looked at.
       const asked: LayerRequest =
         isDenied && request.mode === 'consume' ? { ...request, mode: 'peek' } : request
-      const part: LayerRequest = { ...partOfRequest(asked, places), deadlineAtMs, count }
+      const localUntilUs =
+        asked.localUntilUs && places.map((i) => asked.localUntilUs?.[i] as number)
+      const own = { deadlineAtMs, count, localUntilUs }
+      const part: LayerRequest = { ...partOfRequest(asked, places), ...own }
       try {
         const result = await promiseOf(next, part)
-        const denies: boolean = result.granted === 0 && !isDenied
+        const denies: boolean = judges && result.granted === 0 && !isDenied
         isDenied ||= denies
         if (mode === 'consume' && !isDenied) count = result.granted
         if (mode === 'consume' && (denies || !isDenied))
@@ -104,7 +109,11 @@ interface Part {
   result: StoreResult
 }
 
-function joined({ target }: LayerRequest, parts: readonly Part[], allowed: boolean): StoreResult {
+function joined(
+  { mode, target }: LayerRequest,
+  parts: readonly Part[],
+  allowed: boolean,
+): StoreResult {
   const policies = new Array<PolicyResult>(target.policySet.policies.length)
   const untilUs: number[] = []
   for (const { places, result } of parts) {
@@ -117,7 +126,7 @@ function joined({ target }: LayerRequest, parts: readonly Part[], allowed: boole
   const waits = results.flatMap(({ unavailableMs }) => unavailableMs ?? [])
   const sent = results.flatMap(({ sentAtMs }) => sentAtMs ?? [])
   return {
-    granted: allowed ? Math.min(...results.map(({ granted }) => granted)) : 0,
+    granted: allowed ? grantedOf(mode, results) : 0,
     nowUs: (results[0] as StoreResult).nowUs,
     untilUs,
     policies,
@@ -126,4 +135,11 @@ function joined({ target }: LayerRequest, parts: readonly Part[], allowed: boole
     unavailableMs: waits.length > 0 ? Math.max(...waits) : undefined,
     sentAtMs: sent.length === results.length ? sent[0] : undefined,
   }
+}
+
+/** As often as all parts were granted; where a mode tells whether it changed anything, whether one
+ *  part did. */
+function grantedOf(mode: LayerRequest['mode'], results: readonly StoreResult[]): number {
+  const all = results.map(({ granted }) => granted)
+  return traitsOf(mode).tells ? Math.max(...all) : Math.min(...all)
 }

@@ -143,7 +143,7 @@ class Denials {
     if (frees) this.changed(id, target)
     else if (result.granted > 0) {
       if (!this.#denials.isEmpty) this.#taken(id, judges ? request : undefined)
-    } else if (atLeast === undefined) this.#remember(id, request, result)
+    } else if (judges && atLeast === undefined) this.#remember(id, request, result)
   }
 
   /**

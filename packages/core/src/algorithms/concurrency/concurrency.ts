@@ -24,9 +24,9 @@ const LEAST_HOLD_MS = 1_000
 const MOST_HOLD_MS = 86_400_000
 
 /**
- * No more than `limit` in progress at once, over all processes. What is taken of it is a slot,
- * which is given back when the work has ended: by `release`, by `hold`, or by the end of a held
- * decision.
+ * Limits how much is in progress at once, over all processes. A request takes a slot, and gives it
+ * back when its work has ended: by `release`, by `hold`, or by the disposal of what `acquire`
+ * answered.
  *
  * A changed limit keeps the slots that are taken; another `holdTimeout` is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME

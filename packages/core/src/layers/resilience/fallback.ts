@@ -182,6 +182,12 @@ export function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
 export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRequest {
   const { takes, gives, givesOnly } = traitsOf(request.mode)
   if (takes && gives) return chargeOf(request)
+  const { localUntilUs } = request
+  if (localUntilUs !== undefined)
+    return localRequest(
+      { ...request, untilUs: localUntilUs, localUntilUs: undefined } as LayerRequest,
+      mayBeDone,
+    )
   return givesOnly && mayBeDone
     ? { ...chargeOf(request), costs: request.costs.map(() => 0) }
     : request

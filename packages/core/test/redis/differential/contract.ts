@@ -41,8 +41,8 @@ export function checkStep(step: Step): void {
   if (mode === 'consume' && request.atLeast !== undefined) checkLimited(step)
   else if (mode === 'consume') checkConsume(step)
   else if (mode === 'peek') assert.ok(!wrote, '(c) a peek wrote')
-  else if (mode === 'restore')
-    assert.equal(reply.granted, wrote ? 1 : 0, 'a raise says whether it changed anything')
+  else if (mode === 'restore' || mode === 'renew')
+    assert.equal(reply.granted, wrote ? 1 : 0, `a ${mode} says whether it changed anything`)
   else assert.equal(reply.granted, count, `a ${mode} always happens`)
   lefts.forEach((left, i) => {
     const cost = costs[i] as number
