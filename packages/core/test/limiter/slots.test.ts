@@ -2,12 +2,10 @@
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
-  type ConcurrencyOptions,
   concurrency,
   fixedWindow,
   policyFrom,
   RateLimiter,
-  type RateLimiterOptions,
   slidingWindow,
 } from '../../src/index.js'
 import { type LayerRequest, layerOf, promiseOf } from '../../src/layer.js'
@@ -17,41 +15,9 @@ import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
 import { adaptiveIn } from '../../src/overload/adaptive.js'
 import { makePolicySet } from '../../src/request.js'
-import type { Store, StoreRequest } from '../../src/store.js'
+import type { Store } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
-
-const HOLD_MS = 30_000
-const STREAMS: ConcurrencyOptions = { name: 'streams', limit: 2, holdTimeout: HOLD_MS }
-const rate = fixedWindow({ name: 'rate', limit: 10, window: '1h' })
-
-function world(options: Partial<RateLimiterOptions> = {}) {
-  const time = virtualTime()
-  const store = memoryStoreIn(time)
-  const policy = concurrency(STREAMS)
-  const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy, ...options }))
-  onTestFinished(() => limiter.close({ slots: 'expire' }))
-  const left = async (of = limiter): Promise<number> => {
-    const { policies } = await of.peek('k')
-    return policies.find(({ policy: { name } }) => name === 'streams')?.remaining as number
-  }
-  const stats = () => limiter.stats().policies.find(({ policy: name }) => name === 'streams')?.slots
-  return { time, store, limiter, left, stats }
-}
-
-/** A store that notes what it is asked, and fails or waits where a test says so. */
-function noted(store: Store) {
-  const asked: StoreRequest[] = []
-  const state = { isAway: false }
-  const wrapper: Store = {
-    decide(request) {
-      asked.push(request)
-      if (state.isAway) throw new Error('away')
-      return store.decide(request)
-    },
-    reset: (target) => store.reset(target),
-  }
-  return { asked, state, store: wrapper }
-}
+import { HOLD_MS, noted, rate, STREAMS, world } from './slots-world.js'
 
 describe('consume and release', () => {
   test('a slot is taken only where all policies allow it, and a rate is charged only where a slot is free', async () => {

@@ -29,8 +29,8 @@ export interface Holding {
   /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when the slot has expired; its reason
    *  has the code WEIR_HOLD_ENDED. */
   readonly signal: AbortSignal
-  /** Keeps the slots until this has settled as well, however it settles. Returns what it was
-   *  given. */
+  /** Keeps the slots until this has settled as well, however it settles. Returns what it was given.
+   *  Throws WEIR_INVALID_OPTION for what is no promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
   /** The work has ended. Resolves once the slots are free again; does nothing the second time, and
    *  where the decision was denied. Rejects where the store cannot be told: the slots expire. */
@@ -130,6 +130,7 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
   if (slots === undefined || slots.isReleased || !decision.allowed) return nothing()
   const request = decision.receipt.request as StoreRequest
   countSlots(request, SLOTS_HELD, 1)
+  slots.ended = () => countSlots(request, SLOTS_HELD, -1)
   const held = limiter.holds.add(slots, limits)
   let inProgress = 1
   let free: () => void = () => {}
@@ -143,7 +144,6 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
   function ended(): void {
     inProgress -= 1
     if (inProgress > 0) return
-    countSlots(request, SLOTS_HELD, -1)
     limiter.holds.release(held).then(free, failed)
   }
   let isOver = false
@@ -157,9 +157,11 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
   return {
     signal: held.controller.signal,
     until(work) {
+      checkWork(work)
       if (inProgress > 0) {
         inProgress += 1
-        work.then(ended, ended)
+        // By a promise of our own, as anybody's may call back twice.
+        Promise.resolve(work).then(ended, ended)
       }
       return work
     },
@@ -168,12 +170,21 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
   }
 }
 
+/** @throws {TypeError} WEIR_INVALID_OPTION unless it is a promise, or like one */
+function checkWork(work: unknown): void {
+  if (typeof (work as PromiseLike<unknown> | null | undefined)?.then === 'function') return
+  throw invalid('WEIR_INVALID_OPTION', 'work', work, 'a promise, for until(work)')
+}
+
 /** A denied decision holds nothing. */
 function nothing(): Holding {
   const release = (): Promise<void> => Promise.resolve()
   return {
     signal: new AbortController().signal,
-    until: (work) => work,
+    until(work) {
+      checkWork(work)
+      return work
+    },
     release,
     [Symbol.asyncDispose]: release,
   }

@@ -22,17 +22,16 @@ export interface HoldLimits {
   readonly maxHoldMs: number
 }
 
-/** Work in progress that holds slots. */
+/** Work in progress that holds slots. All times are in ms of the process; `Infinity`: never. */
 export class Hold {
   readonly slots: Slots
   readonly controller: AbortController = new AbortController()
   readonly isAborted: boolean
-  /** All in ms of the process. */
   renewAtMs: number
   expiresAtMs: number
-  readonly endsAtMs: number
-  /** Its expiry was counted. */
-  hasExpired = false
+  endsAtMs: number
+  /** False: its slots are left to expire. */
+  isRenewed = true
 
   constructor(slots: Slots, limits: HoldLimits, nowMs: number) {
     this.slots = slots
@@ -42,10 +41,18 @@ export class Hold {
     this.endsAtMs = nowMs + limits.maxHoldMs
   }
 
-  /** When there is something to do. */
   get dueAtMs(): number {
-    const expiry = this.hasExpired ? Number.POSITIVE_INFINITY : this.expiresAtMs
-    return Math.min(this.renewAtMs, this.endsAtMs, expiry)
+    return Math.min(this.renewAtMs, this.endsAtMs, this.expiresAtMs)
+  }
+
+  leave(): void {
+    this.isRenewed = false
+    this.renewAtMs = Number.POSITIVE_INFINITY
+  }
+
+  abort(why: string): void {
+    this.leave()
+    this.controller.abort(ended(why))
   }
 }
 
@@ -53,7 +60,9 @@ export class Holds {
   readonly #releasing: Releasing
   readonly #time: Time
   readonly #expired: (slots: Slots) => void
+  /** Those that are not released. */
   readonly #holds: Set<Hold> = new Set()
+  #isRenewing = true
   #alarmAtMs = Number.POSITIVE_INFINITY
   #cancel: (() => void) | undefined
 
@@ -64,13 +73,9 @@ export class Holds {
     this.#expired = expired
   }
 
-  /** How many are in progress. */
-  get size(): number {
-    return this.#holds.size
-  }
-
   add(slots: Slots, limits: HoldLimits): Hold {
     const hold = new Hold(slots, limits, this.#time.nowMs())
+    if (!this.#isRenewing) hold.leave()
     this.#holds.add(hold)
     this.#setAlarm(hold.dueAtMs)
     return hold
@@ -84,10 +89,8 @@ export class Holds {
 
   /** From now on nothing is renewed: what is in progress is left to expire. */
   expire(): void {
-    this.#holds.clear()
-    this.#cancel?.()
-    this.#cancel = undefined
-    this.#alarmAtMs = Number.POSITIVE_INFINITY
+    this.#isRenewing = false
+    for (const hold of this.#holds) hold.leave()
   }
 
   #setAlarm(atMs: number): void {
@@ -105,56 +108,47 @@ export class Holds {
     this.#cancel = undefined
     let nextMs = Number.POSITIVE_INFINITY
     for (const hold of this.#holds) {
-      this.#see(hold, nowMs)
-      if (this.#holds.has(hold)) nextMs = Math.min(nextMs, hold.dueAtMs)
+      // By its decision, or forgotten.
+      if (hold.slots.isReleased) this.#holds.delete(hold)
+      else {
+        this.#see(hold, nowMs)
+        nextMs = Math.min(nextMs, hold.dueAtMs)
+      }
     }
     this.#setAlarm(nextMs)
   }
 
   #see(hold: Hold, nowMs: number): void {
-    // By its decision.
-    if (hold.slots.isReleased) {
-      this.#holds.delete(hold)
-      return
-    }
     if (nowMs >= hold.endsAtMs) {
-      // Its slots are released when the work ends, or expire.
-      this.#holds.delete(hold)
-      hold.controller.abort(ended('maxHold is over'))
-      return
+      hold.endsAtMs = Number.POSITIVE_INFINITY
+      hold.abort('maxHold is over')
     }
-    if (nowMs >= hold.expiresAtMs && !hold.hasExpired) {
-      hold.hasExpired = true
+    if (nowMs >= hold.expiresAtMs) {
+      hold.expiresAtMs = Number.POSITIVE_INFINITY
       this.#expired(hold.slots)
-      if (hold.isAborted) {
-        this.#holds.delete(hold)
-        hold.controller.abort(ended('its slot has expired, as it could not be renewed in time'))
-        return
-      }
+      if (hold.isAborted) hold.abort('its slot has expired, as it was not renewed in time')
     }
-    const { holdMs, renewing } = hold.slots
-    if (renewing === undefined && hold.renewAtMs <= nowMs + holdMs * TOGETHER)
-      this.#renew(hold, nowMs)
+    if (hold.renewAtMs <= nowMs + hold.slots.holdMs * TOGETHER) this.#renew(hold, nowMs)
   }
 
   #renew(hold: Hold, nowMs: number): void {
     const { slots } = hold
-    hold.renewAtMs = nowMs + slots.holdMs * RENEWED_AFTER
-    const renewed = (result: StoreResult): void => {
-      slots.untilUs = result.untilUs
-      if (result.degraded) return
+    // Not again before this one has ended.
+    hold.renewAtMs = Number.POSITIVE_INFINITY
+    const renewed = (result: StoreResult): number => {
+      slots.renewed(result)
       // From when it was asked, which is before the store took them.
-      hold.expiresAtMs = nowMs + slots.holdMs
-      hold.hasExpired = false
+      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs
+      return nowMs + slots.holdMs * RENEWED_AFTER
     }
-    const failed = (): void => {
-      hold.renewAtMs = Math.min(hold.renewAtMs, this.#time.nowMs() + slots.holdMs * TOGETHER)
-      if (this.#holds.has(hold)) this.#setAlarm(hold.dueAtMs)
-    }
+    const failed = (): number => this.#time.nowMs() + slots.holdMs * TOGETHER
     slots.renewing = promiseOf(this.#releasing.layer, slots.request('renew'))
       .then(renewed, failed)
-      .then(() => {
+      .then((againAtMs) => {
         slots.renewing = undefined
+        if (slots.isReleased) return
+        if (hold.isRenewed) hold.renewAtMs = againAtMs
+        this.#setAlarm(hold.dueAtMs)
       })
   }
 }

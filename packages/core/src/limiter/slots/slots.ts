@@ -2,7 +2,7 @@
 // change what they are called, so this is kept with the receipt.
 
 import type { Policy } from '../../algorithms/policy.js'
-import { type Layer, promiseOf } from '../../layer.js'
+import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import { partOfRequest } from '../../request.js'
 import type { SlotRequest, StoreRequest, StoreResult, Target } from '../../store.js'
 
@@ -25,10 +25,14 @@ export class Slots {
   /** For how long they are taken, in ms: the shortest of these policies. */
   readonly holdMs: number
   /** By what the store knows them. */
-  untilUs: readonly number[]
+  #untilUs: readonly number[]
+  /** By what this process knows them, where it has renewed them without the store. */
+  #localUntilUs: readonly number[] | undefined = undefined
   /** When they were taken, by the store's clock. */
   readonly seenUs: number
   isReleased = false
+  /** Called once they are no longer held: released, or forgotten. */
+  ended: () => void = () => {}
   /** A renewal that is on its way. */
   renewing: Promise<void> | undefined = undefined
 
@@ -37,14 +41,29 @@ export class Slots {
     this.of = request
     this.target = part.target
     this.costs = part.costs
-    this.untilUs = part.untilUs ?? []
+    this.#untilUs = part.untilUs ?? []
     this.seenUs = nowUs
     this.holdMs = Math.min(...part.target.policySet.policies.map(({ windowMs }) => windowMs))
   }
 
-  request(mode: SlotRequest['mode']): SlotRequest {
-    const { target, costs, untilUs, seenUs } = this
-    return { mode, target, costs, count: 1, untilUs, seenUs }
+  request(mode: SlotRequest['mode']): LayerRequest {
+    const { target, costs, seenUs } = this
+    const names = { untilUs: this.#untilUs, localUntilUs: this.#localUntilUs }
+    return { mode, target, costs, count: 1, ...names, seenUs }
+  }
+
+  /** Takes the names of a renewal. One that was not granted comes after a reset: these slots are
+   *  held no more. */
+  renewed({ granted, degraded, untilUs }: StoreResult): void {
+    this.#localUntilUs = degraded ? untilUs : undefined
+    if (!degraded) this.#untilUs = untilUs
+    if (granted === 0) this.end()
+  }
+
+  end(): void {
+    if (this.isReleased) return
+    this.isReleased = true
+    this.ended()
   }
 }
 
@@ -67,7 +86,7 @@ export interface Releasing {
  *  called. */
 export async function releaseSlots({ layer, freed }: Releasing, slots: Slots): Promise<void> {
   if (slots.isReleased) return
-  slots.isReleased = true
+  slots.end()
   // Else in the same turn, so that it shares a write with a settlement.
   if (slots.renewing !== undefined) await slots.renewing
   await promiseOf(layer, slots.request('release'))

@@ -1,0 +1,188 @@
+// What is held while it goes on: what the process keeps of it when renewals fail, are slow or are
+// answered without the store, and when it ends in an unusual way.
+
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { concurrency, RateLimiter, type RateLimiterOptions } from '../../src/index.js'
+import type { LayerRequest } from '../../src/layer.js'
+import { localRequest } from '../../src/layers/resilience/fallback.js'
+import { inTime } from '../../src/limiter/limiter.js'
+import { Slots } from '../../src/limiter/slots/slots.js'
+import { makePolicySet } from '../../src/request.js'
+import type { Store, StoreRequest, StoreResult } from '../../src/store.js'
+import { HOLD_MS, noted, STREAMS, world } from './slots-world.js'
+
+describe('until', () => {
+  // biome-ignore lint/suspicious/noThenProperty: it is about such objects.
+  const noPromises = [undefined, null, 5, () => Promise.resolve(), { then: 5 }]
+
+  test.each(noPromises)('%s is refused, and keeps no slot', async (work) => {
+    const { limiter, left, stats } = world()
+    const held = await limiter.acquire('k')
+    const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+    expect(() => held.until(work as never)).toThrow(refused)
+    await held.release()
+    expect(await left()).toBe(2)
+    expect(stats()).toEqual({ held: 0, expired: 0 })
+    // Also where there is no slot to keep, so that tests see it.
+    await limiter.consume('k')
+    await limiter.consume('k')
+    const denied = await limiter.acquire('k')
+    expect(() => denied.until(work as never)).toThrow(refused)
+  })
+
+  test('what only looks like a promise counts once, also if it calls back twice or throws', async () => {
+    const { limiter, left } = world()
+    const held = await limiter.acquire('k')
+    const other = await limiter.acquire('k')
+    const twice = {
+      // biome-ignore lint/suspicious/noThenProperty: it is about such objects.
+      then(done: () => void) {
+        done()
+        done()
+      },
+    }
+    const throwing = {
+      // biome-ignore lint/suspicious/noThenProperty: it is about such objects.
+      then() {
+        throw new Error('of the work')
+      },
+    }
+    held.until(twice as never)
+    other.until(throwing as never)
+    await new Promise(setImmediate)
+    expect(await left()).toBe(0)
+    await held.release()
+    await other.release()
+    expect(await left()).toBe(2)
+  })
+})
+
+/** A store whose renewals take so many ms. */
+function slow(delayMs: number, options: Partial<RateLimiterOptions> = {}) {
+  const its = world()
+  const { asked, store } = noted(its.store)
+  const late: Store = {
+    async decide(request) {
+      const result = await store.decide(request)
+      if (request.mode === 'renew')
+        await new Promise<void>((resolve) => its.time.after(delayMs, resolve))
+      return result
+    },
+    reset: (target) => store.reset(target),
+  }
+  const policy = concurrency(STREAMS)
+  const limiter = new RateLimiter(inTime(its.time, { store: late, policy, ...options }))
+  onTestFinished(() => limiter.close({ slots: 'expire' }))
+  return { ...its, asked, limiter }
+}
+
+describe('renewals', () => {
+  test('one that is slower than a third of the time to hold is not asked for again, nor waited for by a timer', async () => {
+    const { limiter, time, asked } = slow(HOLD_MS / 2)
+    const held = await limiter.acquire('k')
+    const delays: number[] = []
+    const { after } = time
+    time.after = (ms, action) => {
+      delays.push(ms)
+      return after(ms, action)
+    }
+    for (let i = 0; i < 60; i += 1) await time.advance(HOLD_MS / 6)
+    const renewals = asked.filter(({ mode }) => mode === 'renew').length
+    // One at a time: each begins when the one before has ended.
+    expect(renewals).toBeGreaterThanOrEqual(15)
+    expect(renewals).toBeLessThanOrEqual(20)
+    // One that is late is begun at once.
+    expect(delays.filter((ms) => ms < 100).length).toBeLessThanOrEqual(renewals)
+    expect(held.signal.aborted).toBe(false)
+    await time.settle(held.release())
+    expect((await limiter.peek('k')).remaining).toBe(2)
+  })
+
+  test('a reset ends them, and what was held is counted no more', async () => {
+    const { limiter, time, stats, left } = world()
+    const held = await limiter.acquire('k')
+    await time.advance(1)
+    await limiter.reset('k')
+    await time.advance(HOLD_MS / 3)
+    expect(stats()).toEqual({ held: 0, expired: 0 })
+    // Longer than the store remembers the reset.
+    await time.advance(10 * HOLD_MS)
+    expect(await left()).toBe(2)
+    await held.release()
+    expect(await left()).toBe(2)
+    expect(held.signal.aborted).toBe(false)
+  })
+
+  test('a limiter that leaves its slots to expire still ends work at maxHold, and by onExpiry', async () => {
+    const { limiter, time, stats, left } = world({ policy: concurrency({ ...STREAMS, limit: 3 }) })
+    const bounded = await limiter.acquire('k', { maxHold: HOLD_MS / 2 })
+    const expiring = await limiter.acquire('k', { onExpiry: 'abort' })
+    const renewed = await limiter.acquire('k')
+    limiter.close({ slots: 'expire' })
+    await time.advance(HOLD_MS / 2)
+    expect(bounded.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    expect(expiring.signal.aborted).toBe(false)
+    await time.advance(HOLD_MS / 2)
+    expect(expiring.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    expect(renewed.signal.aborted).toBe(false)
+    expect(stats()).toEqual({ held: 3, expired: 3 })
+    await time.advance(HOLD_MS)
+    expect(await left()).toBe(3)
+    for (const held of [bounded, expiring, renewed]) await held.release()
+    expect(stats()).toEqual({ held: 0, expired: 3 })
+  })
+
+  test('what is taken after that is left to expire as well', async () => {
+    const { limiter, time, left } = world()
+    limiter.close({ slots: 'expire' })
+    await limiter.acquire('k')
+    await time.advance(HOLD_MS + HOLD_MS / 60)
+    expect(await left()).toBe(2)
+  })
+})
+
+describe('what is counted', () => {
+  test('a release by the decision ends a hold, and an expiry after maxHold counts', async () => {
+    const { limiter, time, stats } = world()
+    const held = await limiter.acquire('k')
+    await limiter.release(held)
+    expect(stats()).toEqual({ held: 0, expired: 0 })
+    await held.release()
+    expect(stats()).toEqual({ held: 0, expired: 0 })
+    const bounded = await limiter.acquire('k', { maxHold: HOLD_MS / 2 })
+    await time.advance(2 * HOLD_MS)
+    expect(stats()).toEqual({ held: 1, expired: 1 })
+    await bounded.release()
+    expect(stats()).toEqual({ held: 0, expired: 1 })
+  })
+})
+
+describe('what slots are called', () => {
+  const policySet = makePolicySet('gateway', [concurrency(STREAMS)])
+  const request: StoreRequest = {
+    mode: 'consume',
+    target: { policySet, key: 'k' },
+    costs: [1],
+    count: 1,
+  }
+  const result = (untilUs: number, degraded = false): StoreResult => ({
+    granted: 1,
+    nowUs: 1,
+    untilUs: [untilUs],
+    policies: [],
+    source: degraded ? 'local' : 'store',
+    degraded,
+  })
+  const named = (asked: LayerRequest) => (asked as { untilUs?: readonly number[] }).untilUs
+
+  test('a renewal without the store leaves the name that the store knows', () => {
+    const slots = new Slots(request, [0], result(100))
+    slots.renewed(result(205, true))
+    const release = slots.request('release')
+    expect(named(release)).toEqual([100])
+    expect(named(localRequest(release, false))).toEqual([205])
+    slots.renewed(result(300))
+    expect(named(slots.request('release'))).toEqual([300])
+    expect(named(localRequest(slots.request('renew'), false))).toEqual([300])
+  })
+})

@@ -1,0 +1,47 @@
+// What tests of slots share: a limiter in virtual time, and a store that notes what it is asked.
+
+import { onTestFinished } from 'vitest'
+import {
+  type ConcurrencyOptions,
+  concurrency,
+  fixedWindow,
+  RateLimiter,
+  type RateLimiterOptions,
+} from '../../src/index.js'
+import { inTime } from '../../src/limiter/limiter.js'
+import { memoryStoreIn } from '../../src/memory/store.js'
+import type { Store, StoreRequest } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
+
+export const HOLD_MS = 30_000
+export const STREAMS: ConcurrencyOptions = { name: 'streams', limit: 2, holdTimeout: HOLD_MS }
+export const rate = fixedWindow({ name: 'rate', limit: 10, window: '1h' })
+
+export function world(options: Partial<RateLimiterOptions> = {}) {
+  const time = virtualTime()
+  const store = memoryStoreIn(time)
+  const policy = concurrency(STREAMS)
+  const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy, ...options }))
+  onTestFinished(() => limiter.close({ slots: 'expire' }))
+  const left = async (of = limiter): Promise<number> => {
+    const { policies } = await of.peek('k')
+    return policies.find(({ policy: { name } }) => name === 'streams')?.remaining as number
+  }
+  const stats = () => limiter.stats().policies.find(({ policy: name }) => name === 'streams')?.slots
+  return { time, store, limiter, left, stats }
+}
+
+/** A store that notes what it is asked, and fails or waits where a test says so. */
+export function noted(store: Store) {
+  const asked: StoreRequest[] = []
+  const state = { isAway: false }
+  const wrapper: Store = {
+    decide(request) {
+      asked.push(request)
+      if (state.isAway) throw new Error('away')
+      return store.decide(request)
+    },
+    reset: (target) => store.reset(target),
+  }
+  return { asked, state, store: wrapper }
+}
