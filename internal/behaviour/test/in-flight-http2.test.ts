@@ -20,7 +20,7 @@ const NAME = 'http2'
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 /** What counts the handlers of a server, and the options of its limiter. */
-function world() {
+function world(maxHold?: number) {
   const store = memoryStore()
   const policy = concurrency({ name: 'in-flight', limit: LIMIT, holdTimeout: '30s' })
   const state = { running: 0, most: 0, ended: 0 }
@@ -33,7 +33,7 @@ function world() {
   }
   const limiter = new RateLimiter({ name: NAME, store, policy, shared: true })
   const left = async () => (await limiter.peek('all')).remaining
-  return { state, work, left, options: { name: NAME, store, policy, key: () => 'all' } }
+  return { state, work, left, options: { name: NAME, store, policy, key: () => 'all', maxHold } }
 }
 type World = ReturnType<typeof world>
 
@@ -61,6 +61,8 @@ function bareExpress({ options, work }: World): Promise<string> {
 
 function koaServer({ options, work }: World): Promise<string> {
   const app = new Koa()
+  // It logs streams that are cut off.
+  app.silent = true
   app.use(koa(options)).use(async (ctx) => {
     await work()
     ctx.body = 'done'
@@ -96,6 +98,21 @@ function resetStream(session: ClientHttp2Session, afterMs: number): Promise<void
     stream.on('error', () => {}).on('close', () => resolve())
     stream.resume().end()
     setTimeout(() => stream.close(8), afterMs)
+  })
+}
+
+/** How a stream ended: the code that it was reset with, and whether it failed. */
+function endOf(
+  session: ClientHttp2Session,
+): Promise<{ code: number | undefined; failed: boolean }> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ':path': '/' })
+    let failed = false
+    stream.on('error', () => {
+      failed = true
+    })
+    stream.on('close', () => resolve({ code: stream.rstCode, failed }))
+    stream.resume().end()
   })
 }
 
@@ -141,5 +158,14 @@ describe.each([
     expect(all.filter((status) => status === 200)).toHaveLength(LIMIT)
     expect(all.filter((status) => status === 429)).toHaveLength(10)
     await vi.waitFor(async () => expect(await its.left()).toBe(LIMIT), PATIENT)
+  })
+
+  test('maxHold resets the stream, so that its client sees that the response is not whole', async () => {
+    const its = world(150)
+    const session = connect(await start(its))
+    onTestFinished(() => session.destroy())
+    expect(await endOf(session)).toEqual({ code: 2, failed: true })
+    await vi.waitFor(async () => expect(await its.left()).toBe(LIMIT), PATIENT)
+    expect(session.closed).toBe(false)
   })
 })

@@ -63,6 +63,18 @@ function leaver(url: string, afterMs: number): Promise<void> {
   })
 }
 
+/** A store that answers so many ms later. */
+function lateStore(ms: number): Store {
+  const store = memoryStore()
+  return {
+    async decide(asked) {
+      if (asked.mode === 'consume') await sleep(ms)
+      return store.decide(asked)
+    },
+    reset: (target) => store.reset(target),
+  }
+}
+
 /** However busy the machine is. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
@@ -219,5 +231,39 @@ describe.each(servers)('$name', (kind) => {
     expect(answers.map(({ status }) => status)).toEqual(Array(4).fill(200))
     expect(state.most).toBe(4)
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+  })
+
+  test('in shadow mode a request is handled though its client left before, and is not cut off at maxHold', async () => {
+    const { own, left } = limiterOf(1, { shadow: true, maxHold: 50 })
+    const { state, handler } = worker(kind, 200)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    expect((await ask(url)).status).toBe(200)
+    const late: Settings = { ...own, store: lateStore(150) }
+    const behind = await serve(kind, { limiters: [late], handler })
+    await leaver(behind.url, 50)
+    await vi.waitFor(() => expect(state.ended).toBe(2), PATIENT)
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+  })
+
+  test('in shadow mode a request whose cost is invalid holds a slot as well, and gives it back', async () => {
+    const { own, left } = limiterOf(2, { shadow: true, cost: () => -1 })
+    const { handler } = worker(kind, 100)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const answered = ask(url)
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    expect((await answered).status).toBe(200)
+    await vi.waitFor(async () => expect(await left()).toBe(2), PATIENT)
+  })
+
+  test('a request whose client leaves while a later limiter decides is not handled', async () => {
+    const { own, left } = limiterOf(1)
+    const policy = slidingWindow({ limit: 9, window: '1h' })
+    const later: Settings = { name: 'later', policy, store: lateStore(150) }
+    const { state, handler } = worker(kind, 10)
+    const { url } = await serve(kind, { limiters: [own, later], handler })
+    await leaver(url, 50)
+    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    await sleep(200)
+    expect(state).toMatchObject({ running: 0, ended: 0 })
   })
 })

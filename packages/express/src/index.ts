@@ -6,6 +6,7 @@ import {
   type Allowance,
   afterNodeResponse,
   asThrown,
+  cutOffNodeResponse,
   type HttpAdapter,
   type HttpSettings,
   httpLimiter,
@@ -123,7 +124,7 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
 function refuse(refusal: Refusal, res: Response): void {
   if (res.headersSent) {
     // No handler ends the response any more; Express cuts it off where an error comes this late.
-    if (!res.writableEnded) res.destroy()
+    if (!res.writableEnded) cutOffNodeResponse(res)
     return
   }
   res.statusCode = refusal.status
@@ -158,5 +159,5 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),
   afterResponse: afterNodeResponse,
-  cutOff: (res) => void res.destroy(),
+  cutOff: cutOffNodeResponse,
 }

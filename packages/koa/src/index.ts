@@ -5,6 +5,7 @@ import {
   type Allowance,
   afterNodeResponse,
   asThrown,
+  cutOffNodeResponse,
   type HttpAdapter,
   type HttpSettings,
   heldBy,
@@ -122,7 +123,7 @@ export function rateLimit<
 function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
   if (ctx.headerSent) {
     // A client would read the refusal as part of the response that has begun.
-    if (!ctx.res.writableEnded) ctx.res.destroy()
+    if (!ctx.res.writableEnded) cutOffNodeResponse(ctx.res)
     return
   }
   ctx.status = status
@@ -155,7 +156,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     ctx.res.setHeader(name, value)
     remember(ctx, name, value)
   },
-  cutOff: (ctx) => void ctx.res.destroy(),
+  cutOff: (ctx) => cutOffNodeResponse(ctx.res),
   afterResponse: (ctx, done) =>
     afterNodeResponse(ctx.res, (outcome) => {
       // 404 is Koa's initial status. Where nothing was sent, no handler has chosen it.

@@ -9,8 +9,8 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import { beginHandler, isPromise, type Refusal } from '@weir/core/http'
-import { finalize } from 'rxjs'
+import { abandonHandler, beginHandler, heldBy, isPromise, type Refusal } from '@weir/core/http'
+import { defer, finalize } from 'rxjs'
 import { RateLimitException, withoutStatusCode } from './exception.js'
 import type { Limit } from './limit.js'
 import type { RateLimits } from './limits.js'
@@ -94,6 +94,7 @@ export class RateLimitGuard implements CanActivate {
     { request }: Looked,
     context: ExecutionContext,
   ): Promise<never> {
+    abandonHandler(callOf(context))
     const { decision } = refusal
     if (decision?.allowed === false) await options.onDenied?.(decision, request, context)
     throw this.exception(refusal, context)
@@ -126,14 +127,18 @@ function handleAfter(
   return isPromise(asked) ? asked.then(() => handle(context, next)) : handle(context, next)
 }
 
-/** Slots of the request are taken until its handler has ended, whenever the client leaves. */
+/** Holds the slots of the request until its handler has ended, whenever the client leaves. The
+ *  handler begins when somebody subscribes, which an interceptor around this one may never do. */
 function handle(context: ExecutionContext, next: CallHandler): Handled {
-  let end: (() => void) | undefined
-  const ended = (): Promise<void> =>
-    new Promise((resolve) => {
+  const call = callOf(context)
+  if (heldBy(call) === undefined) return next.handle()
+  return defer(() => {
+    let end: () => void = () => {}
+    const ended = new Promise<void>((resolve) => {
       end = resolve
     })
-  const refusal = beginHandler(callOf(context), ended)
-  if (refusal !== undefined) throw new RateLimitException(refusal)
-  return end === undefined ? next.handle() : next.handle().pipe(finalize(end))
+    const refusal = beginHandler(call, ended)
+    if (refusal !== undefined) throw new RateLimitException(refusal)
+    return next.handle().pipe(finalize(end))
+  })
 }

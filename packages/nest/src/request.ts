@@ -1,7 +1,12 @@
 // A call of a handler as core/http reads it, whatever transport it came over.
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
-import { afterNodeResponse, type HttpAdapter, type RequestDecision } from '@weir/core/http'
+import {
+  afterNodeResponse,
+  cutOffNodeResponse,
+  type HttpAdapter,
+  type RequestDecision,
+} from '@weir/core/http'
 import {
   graphqlContextOf,
   grpcCallOf,
@@ -95,7 +100,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     else response.setHeader(name, value)
   },
   afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
-  cutOff: (response) => void (response.raw ?? response).destroy(),
+  cutOff: (response) => cutOffNodeResponse(response.raw ?? response),
   call: (_, [context]) => callOf(context),
 }
 

@@ -34,9 +34,14 @@ export {
 } from './overload.js'
 export type { OverloadPriority } from './overload-classes.js'
 export { refundCharged } from './respond.js'
-export { afterNodeResponse, type NodeResponse, type ResponseOutcome } from './response/ending.js'
+export {
+  afterNodeResponse,
+  cutOffNodeResponse,
+  type NodeResponse,
+  type ResponseOutcome,
+} from './response/ending.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
-export { beginHandler, heldBy, type RequestHold } from './response/in-progress.js'
+export { abandonHandler, beginHandler, heldBy, type RequestHold } from './response/in-progress.js'
 export type { RefundWhen, Settle } from './response/refund.js'
 export type { DenialOptions, Refusal } from './response/refusal.js'
 export type { RequestDecision } from './response/request-decision.js'

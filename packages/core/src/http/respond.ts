@@ -61,16 +61,17 @@ export function responder<Req, Res, Rest extends unknown[]>(
       if (first !== undefined) checkSecondPass(limiter.name, first, decision)
     }
     const goesOn = decision.allowed && !isInvalid
-    const held = goesOn ? hold(request, response, decision, rest) : undefined
-    const placed = withHold(withDecision(before, decision, settings), held ?? before?.held)
+    const isHeld = goesOn || (decision.allowed && shadow)
+    const held = (isHeld ? hold(request, response, decision, rest) : undefined) ?? before?.held
+    const placed = withHold(withDecision(before, decision, settings), held)
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
         writeHeaders(time, placed, settings, response, adapter.setHeader)
       if (goesOn) correctLater?.(request, response, decision, rest)
     }
-    if (held?.isOver) return clientLeft()
-    if (shadow || goesOn) return undefined
+    if (shadow) return undefined
+    if (goesOn) return held?.isOver ? clientLeft() : undefined
     if (isInvalid) void limiter.release(decision).catch(() => {})
     if (!adapter.isShared?.(request, rest)) refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)

@@ -25,7 +25,12 @@ export interface NodeResponse {
    *  connection has closed. */
   readonly req?: { readonly socket?: NodeSocket | null } | null
   /** HTTP/2 only, where the response itself does not show that it was cut off. */
-  readonly stream?: { readonly destroyed?: boolean; readonly rstCode?: number | undefined } | null
+  readonly stream?: {
+    readonly destroyed?: boolean
+    readonly rstCode?: number | undefined
+    close?(code: number): void
+  } | null
+  destroy?(): unknown
   once(event: 'close', listener: () => void): unknown
 }
 
@@ -83,4 +88,17 @@ function end(response: NodeResponse): void {
 function outcomeOf(response: NodeResponse): ResponseOutcome {
   const { statusCode: status, writableEnded, writableFinished, stream } = response
   return { status, finished: writableEnded && writableFinished && !stream?.rstCode }
+}
+
+/** INTERNAL_ERROR of HTTP/2: a client takes what it has read for broken off. */
+const BROKEN_OFF = 2
+
+/**
+ * Breaks a response off, so that its client sees it: over HTTP/1 its connection closes, and over
+ * HTTP/2 its stream is reset. To destroy it would end the stream as if all had been sent.
+ */
+export function cutOffNodeResponse(response: NodeResponse): void {
+  const { stream } = response
+  if (stream?.close !== undefined) stream.close(BROKEN_OFF)
+  else response.destroy?.()
 }

@@ -19,6 +19,8 @@ export interface RequestHold {
   /** Keeps the slots until this has settled as well: work that goes on when the response has ended,
    *  or when the client has left. Returns what it was given. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
+  /** True: the response has ended, so nothing is held but what was given to `until`. */
+  readonly isOver: boolean
 }
 
 /** The slots of all limiters of a request. */
@@ -27,7 +29,6 @@ export class InProgress implements RequestHold {
   /** Of requests without a response, what is held once the handler begins. */
   readonly #begin: (() => Holding)[] = []
   #signal: AbortSignal | undefined = undefined
-  /** The response has ended before a handler has begun. */
   isOver = false
 
   get signal(): AbortSignal {
@@ -59,6 +60,14 @@ export class InProgress implements RequestHold {
     for (const holding of begun) holding.release().catch(() => {})
   }
 
+  /** No handler will begin. */
+  abandon(): void {
+    for (const begin of this.#begin.splice(0))
+      begin()
+        .release()
+        .catch(() => {})
+  }
+
   /** What is logged of a decision has no functions. */
   toJSON(): undefined {}
 }
@@ -74,15 +83,19 @@ export function heldBy(call: object): RequestHold | undefined {
 /**
  * For adapters that know when a handler ends: the slots of its request are taken until then as
  * well. Call it where the handler begins.
- * @param work the handler; it is asked for where there are slots
  * @returns a refusal where the handler must not run: the client has left, and its slots are
  * released
  */
-export function beginHandler(call: object, work: () => PromiseLike<unknown>): Refusal | undefined {
+export function beginHandler(call: object, work: PromiseLike<unknown>): Refusal | undefined {
   const held = all.get(call)
   if (held?.isOver) return clientLeft()
-  held?.handle(work())
+  held?.handle(work)
   return undefined
+}
+
+/** For the same adapters: the request was refused, so its handler does not begin. */
+export function abandonHandler(call: object): void {
+  all.get(call)?.abandon()
 }
 
 /** What is used of an adapter: see `HttpAdapter`. */
@@ -98,7 +111,7 @@ interface Ends<Req, Res, Rest extends unknown[]> {
  * handler is to run. Undefined: the decision took no slots.
  */
 export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
-  options: HoldOptions,
+  options: HoldOptions & { readonly shadow?: boolean | undefined },
   holder: Holder,
   { call, afterResponse, cutOff }: Ends<Req, Res, Rest>,
 ): (
@@ -107,7 +120,10 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
   decision: Decision,
   rest: Rest,
 ) => InProgress | undefined {
-  const limits = holdLimits(options)
+  const { shadow = false } = options
+  const given = holdLimits(options)
+  // What only watches ends nothing.
+  const limits = shadow ? holdLimits({}) : given
   return (request, response, decision, rest) => {
     if (!decision.policies.some(({ policy: { kernel }, cost }) => kernel?.traits.holds && cost > 0))
       return undefined
@@ -122,7 +138,7 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
     held.add(holding)
     holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
     afterResponse(response, () => {
-      held.isOver = true
+      held.isOver ||= !shadow
       // The response has long been sent, and what is not released expires.
       holding.release().catch(() => {})
     })
