@@ -186,3 +186,15 @@ describe('what slots are called', () => {
     expect(named(localRequest(slots.request('renew'), false))).toEqual([300])
   })
 })
+
+test('no timer is left when nothing is held', async () => {
+  const { limiter, time } = slow(HOLD_MS / 2)
+  const held = [await limiter.acquire('k'), await limiter.acquire('k')]
+  await time.advance(HOLD_MS / 3 + 1)
+  // While their renewals are on their way.
+  const released = held.map((each) => each.release())
+  await time.settle(Promise.all(released))
+  // Of the store, which sweeps.
+  expect(time.timers).toBe(1)
+  expect(await limiter.peek('k')).toMatchObject({ remaining: 2 })
+})

@@ -84,6 +84,7 @@ export class Holds {
   /** The work has ended. */
   async release(hold: Hold): Promise<void> {
     this.#holds.delete(hold)
+    if (this.#holds.size === 0) this.#endAlarm()
     await releaseSlots(this.#releasing, hold.slots)
   }
 
@@ -95,17 +96,22 @@ export class Holds {
 
   #setAlarm(atMs: number): void {
     if (atMs >= this.#alarmAtMs) return
-    this.#cancel?.()
+    this.#endAlarm()
     this.#alarmAtMs = atMs
     const ms = Math.min(Math.max(1, Math.ceil(atMs - this.#time.nowMs())), LONGEST_TIMER_MS)
     // What is in progress keeps the process alive by itself.
     this.#cancel = this.#time.after(ms, () => this.#ring())
   }
 
+  #endAlarm(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#alarmAtMs = Number.POSITIVE_INFINITY
+  }
+
   #ring(): void {
     const nowMs = this.#time.nowMs()
-    this.#alarmAtMs = Number.POSITIVE_INFINITY
-    this.#cancel = undefined
+    this.#endAlarm()
     let nextMs = Number.POSITIVE_INFINITY
     for (const hold of this.#holds) {
       // By its decision, or forgotten.
