@@ -6,6 +6,9 @@ const SHARED_SLOTS = {
   ...{ refund: 0, settle: 0, reset: 0, wait: 0 },
 }
 
+/** Stories in which processes hold slots. */
+const HOLDERS = { slots: 8, slotDemand: 2 }
+
 const RESILIENCE = 'layers/resilience'
 
 /**
@@ -358,5 +361,69 @@ export const FAULTS = [
     'algorithms/lockout/kernel.ts',
     '    if (!wasBlocked || scratch.count >= scratch.limit) return',
     '    if (wasBlocked || scratch.count >= scratch.limit) return',
+  ],
+  [
+    'what is held is never renewed',
+    'limiter/slots/holds.ts',
+    '    if (hold.renewAtMs <= nowMs + hold.slots.holdMs * TOGETHER) this.#renew(hold, nowMs)\n',
+    '',
+    'well',
+    HOLDERS,
+  ],
+  [
+    'a renewal does not give back what it renews',
+    'algorithms/concurrency/kernel.ts',
+    '    giveBack(scratch, units, untilUs)\n    add(scratch, scratch.newExpiry, units)\n',
+    '    add(scratch, scratch.newExpiry, units)\n',
+    'well',
+    HOLDERS,
+  ],
+  [
+    'a renewal takes no slot where its own is gone',
+    'algorithms/concurrency/kernel.ts',
+    '    giveBack(scratch, units, untilUs)\n    add(scratch, scratch.newExpiry, units)\n',
+    '    if (!scratch.expiries.includes(msOf(untilUs))) return\n    giveBack(scratch, units, untilUs)\n    add(scratch, scratch.newExpiry, units)\n',
+    'forgets',
+    HOLDERS,
+  ],
+  [
+    'a decision is released as often as one asks',
+    'limiter/slots/slots.ts',
+    '  if (slots.isReleased) return\n  slots.end()\n',
+    '  slots.end()\n',
+    'well',
+    HOLDERS,
+  ],
+  [
+    'a release does not wait for a renewal that is on its way',
+    'limiter/slots/slots.ts',
+    '  if (slots.renewing !== undefined) await slots.renewing\n',
+    '',
+    'well',
+    { ...HOLDERS, slots: 40 },
+  ],
+  [
+    'what one policy refuses keeps the slot of another',
+    'layers/across-slots.ts',
+    "        if (mode === 'consume' && (denies || !isDenied))\n",
+    "        if (mode === 'peek' && (denies || !isDenied))\n",
+    'cluster',
+    { ...HOLDERS, shared: true },
+  ],
+  [
+    'slots of an outage are not counted by Redis afterwards',
+    'limiter/slots/holds.ts',
+    '      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs\n',
+    '      if (result.degraded) return Number.POSITIVE_INFINITY\n',
+    'restart',
+    { slots: 20, slotDemand: 0.5 },
+  ],
+  [
+    'work ends though its slot has not expired',
+    'limiter/slots/holds.ts',
+    '      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs\n',
+    '',
+    'well',
+    HOLDERS,
   ],
 ]

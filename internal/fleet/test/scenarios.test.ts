@@ -438,6 +438,21 @@ test.each(['deploy', 'deploy, another algorithm', 'starts'] as const)(
   },
 )
 
+test('no more is in progress at once than there are slots, but where Redis is away or forgets', async () => {
+  // Its processes remember so few keys that what they hold may be among those that are forgotten.
+  const scenarios = SCENARIO_NAMES.filter((name) => name !== 'crowd')
+  const over: Partial<Record<ScenarioName, number>> = {}
+  for (const scenario of scenarios)
+    for (let seed = 1; seed <= STORIES / 3; seed += 1) {
+      const outcome = await runScenario(seed, scenario, { slots: 6, slotDemand: 2 })
+      expect([scenario, seed, outcome.broken]).toEqual([scenario, seed, []])
+      over[scenario] = Math.max(over[scenario] ?? 0, outcome.overSlots)
+    }
+  expect(over).toMatchObject({ well: 0, deploy: 0, cluster: 0, 'cluster, hand-over': 0 })
+  for (const scenario of ['restart', 'partition', 'forgets'] as const)
+    expect(over[scenario]).toBeGreaterThan(0)
+})
+
 test.each(FOUND.map((story) => [story.found, story] as const))(
   'a story of which was said "%s" keeps its promises',
   async (_, { seed, scenario, options }) => {

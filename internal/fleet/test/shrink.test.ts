@@ -20,6 +20,7 @@ const good: Outcome = {
   asked: {},
   sources: {},
   over: 0,
+  overSlots: 0,
   hash: '',
   broken: [],
   end: [],

@@ -1,6 +1,7 @@
 // Slots: how much is in progress at once beyond the limit, and when all slots are free again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrency, type Held, RateLimiter } from '@weir/core'
+import { lossOfSlots, slotsInOutage } from '@weir/fleet/bounds'
 import { type Check, countAtLeast, countAtMost, exactly, msAtMost, routine } from '../checks.js'
 import { bringBack, cut, openFleet, type Process } from '../fleet.js'
 import type { Row } from '../row.js'
@@ -84,6 +85,7 @@ export const slots: readonly Row[] = [
       const [away, ...others] = all as [Holder, ...Holder[]]
       await cut([away.process])
       const until = performance.now() + 2 * EXPIRY_MS
+      const bound = slotsInOutage(LIMIT, [away.held.length], [QUOTA])
       let most = inProgress(all)
       while (performance.now() < until) {
         for (const each of all) await take(each, 1)
@@ -94,7 +96,7 @@ export const slots: readonly Row[] = [
       await bringBack([away.process])
       await take(others[0] as Holder, 3)
       return [
-        countAtMost('in progress', Math.max(most, inProgress(all)), LIMIT + 2 * QUOTA),
+        countAtMost('in progress', Math.max(most, inProgress(all)), bound),
         routine(countAtLeast('in progress, at the least', most, LIMIT)),
         routine(exactly('ended by the outage', aborted, 0)),
         ...(await allBack(all)),
@@ -106,17 +108,18 @@ export const slots: readonly Row[] = [
     variant: 'FLUSHALL',
     fault: 'Redis forgets all slots while they are held',
     ...MUST,
-    pass: 'in progress <= 2L; none more once they are renewed',
+    pass: 'in progress <= L + what was in progress; none more once it is renewed',
     async run(stage) {
       const { all } = await holders(stage)
       const [{ process }] = all as [Holder]
+      const bound = lossOfSlots(LIMIT, inProgress(all))
       await process.client.flushall()
       for (const each of all) await take(each, LIMIT)
       const most = inProgress(all)
       await sleep(HOLD_MS / 3 + MARGIN_MS)
       for (const each of all) await take(each, LIMIT)
       return [
-        countAtMost('in progress', most, 2 * LIMIT),
+        countAtMost('in progress', most, bound),
         exactly('more once renewed', inProgress(all) - most, 0),
         ...(await allBack(all)),
       ]

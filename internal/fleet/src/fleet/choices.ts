@@ -57,6 +57,12 @@ export interface StoryOptions {
   readonly settle: number
   readonly reset: number
   readonly wait: number
+  /** Of a concurrency whose slots processes hold while they work; 0: there is none. */
+  readonly slots: number
+  /** How long a slot lasts. */
+  readonly slotMs: number
+  /** Work that is asked for, x what the slots allow. */
+  readonly slotDemand: number
   readonly refillMs: number
   readonly leaseUnits: number
   readonly holdMs: number
@@ -90,7 +96,8 @@ export function optionsOf(
     keyLength: random.chance(0.1) ? random.pick([200, 257, 1_100]) : 0,
   }
   const requests = requestsOf(random, plain.limit)
-  const drawn: StoryOptions = { ...plain, ...requests, ...kindOf(random, least, plain, given.kind) }
+  const ofKind = kindOf(random, least, plain, given.kind)
+  const drawn: StoryOptions = { ...plain, ...requests, ...slotsOf(random, processes), ...ofKind }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound: what is not given makes room for what is.
   return given.limit === undefined
@@ -101,7 +108,7 @@ export function optionsOf(
 /** Of a story in which all requests are plain. */
 export const PLAIN: Partial<StoryOptions> = {
   ...{ kind: 'plain', policies: 1, counted: false, live: false, batch: 0, weighted: 0, upTo: 0 },
-  ...{ peek: 0, penalty: 0, refund: 0, settle: 0, reset: 0, wait: 0 },
+  ...{ peek: 0, penalty: 0, refund: 0, settle: 0, reset: 0, wait: 0, slots: 0 },
 }
 
 /** Most requests of most stories consume one unit, as most requests of users do. */
@@ -125,6 +132,16 @@ function requestsOf(random: Random, limit: number) {
     settle: sometimes(0.2, 40),
     reset: sometimes(0.15, 3),
     wait: sometimes(0.05, 20),
+  }
+}
+
+/** In some stories processes hold slots as well. */
+function slotsOf(random: Random, processes: number) {
+  const slots = random.whole(processes, random.pick([processes, 12, 40]))
+  return {
+    slots: random.chance(0.25) ? slots : 0,
+    slotMs: random.whole(1_000, 3_000),
+    slotDemand: twoDigits(0.3 + 3 * random.next() ** 2),
   }
 }
 
@@ -215,6 +232,9 @@ export function smallestOptions(least: number): StoryOptions {
     settle: 0,
     reset: 0,
     wait: 0,
+    slots: 0,
+    slotMs: 1_000,
+    slotDemand: 0.3,
     refillMs: 1_000,
     leaseUnits: 2,
     holdMs: 100,

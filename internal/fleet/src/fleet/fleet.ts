@@ -15,6 +15,7 @@ import { type Counter, countersOf } from './counter.js'
 import { Member } from './member.js'
 import { meanUnits, type Plan, planOf } from './plan.js'
 import { oneServer, type Servers, severalMasters } from './servers.js'
+import { HeldSlots } from './slots.js'
 import type { Terms } from './terms.js'
 
 export const SECOND_US = 1_000_000
@@ -49,6 +50,10 @@ export class Fleet {
   readonly counters: readonly Counter[]
   /** Called when a process starts while the story runs. */
   started: (member: Member) => void = () => {}
+  /** Whether processes take slots. */
+  isHolding = false
+  /** Where slots are held. */
+  readonly slots: HeldSlots | undefined
   /** Where the limit changes. */
   live: ChangingLimit | undefined = undefined
   readonly broken: string[] = []
@@ -61,6 +66,8 @@ export class Fleet {
   requests = 0
   /** The most that was admitted of a key beyond its limit. */
   over = 0
+  /** The most that was in progress at once beyond a limit of slots. */
+  overSlots = 0
   /** How often processes asked for what. */
   readonly asked: Record<string, number> = {}
   readonly sources: Record<string, number> = {}
@@ -96,6 +103,7 @@ export class Fleet {
         return Object.values(namesInRedis(key)).map((name) => [name, all] as const)
       }),
     )
+    this.slots = plan.slotUses && new HeldSlots(options, plan.keys, plan.slotUses)
     this.counters = [...new Set([...this.#countersOf.values()].flat())]
     for (const machine of this.servers.machines)
       machine.redis.decided = (...decided) => this.#decided(machine.serving, ...decided)
@@ -159,6 +167,7 @@ export class Fleet {
   /** From now on these processes may decide without Redis. */
   lose(some: readonly number[]): void {
     for (const counter of this.counters) counter.lose(some, this.world.nowUs)
+    this.slots?.lose(some)
   }
 
   /** Sets the clock of Redis: to so much ahead of the true time. */
@@ -169,16 +178,25 @@ export class Fleet {
       this.isSetBack = true
       for (const counter of this.counters) counter.stepBack()
     }
+    this.slots?.forget()
     redis.aheadUs = aheadUs
     this.tell(`the clock of Redis is ${(aheadUs / SECOND_US).toFixed(3)} s ahead`)
+  }
+
+  /** A process dies. */
+  crash(member: Member): void {
+    member.host.die()
+    this.slots?.die(member)
   }
 
   /** Closes the store of a process, which must soon have no timer left. */
   leave(member: Member): void {
     const { limiter, store, host, limits } = member
+    this.slots?.leave(member)
     member.hasLeft = true
     limits?.close()
     limiter.close()
+    member.slots?.close()
     void store.close()
     this.world.after(CLOSING_US, () => {
       this.must(host.timers === 0, `${host.name}: ${host.timers} timers after its end`)
@@ -206,6 +224,7 @@ export class Fleet {
   forget(): void {
     this.machine.redis.forgetKeys()
     for (const counter of this.counters) this.lost(counter)
+    this.slots?.forget()
   }
 
   /** Redis has forgotten a counter. */
@@ -217,6 +236,7 @@ export class Fleet {
   /** Redis has decided a request. */
   #decided(by: string, mode: CallMode, request: KeyedRequest, granted: number): void {
     const { keys, costs, count = 1 } = request
+    if (mode === 'reset') for (const key of keys) this.slots?.reset(key)
     const { changes, givesOnly } = CALL_MODES[mode]
     // What takes nothing does not show that anything was lost.
     const shows = this.#isLossy && changes && !givesOnly && granted > 0

@@ -60,6 +60,8 @@ export class Member {
   readonly connection: SimulatedConnection
   readonly store: RedisStore
   readonly limiter: RateLimiter
+  /** By which it holds slots. */
+  readonly slots: RateLimiter | undefined
   /** By which it decides, unless they change while it runs. */
   readonly policies: readonly Policy[]
   /** Where limits change. */
@@ -124,6 +126,9 @@ export class Member {
       shared: true,
     }
     this.limiter = new RateLimiter(inTime(time, limiting))
+    const { slotUses: held } = plan
+    const holding = { name: 'slots', store: this.store, shared: true }
+    this.slots = held && new RateLimiter(inTime(time, { ...holding, policy: held as never }))
   }
 
   /**

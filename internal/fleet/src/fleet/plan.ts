@@ -4,7 +4,7 @@
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../../packages/core/src/layers/leases.js'
 import type { StoryOptions } from './choices.js'
-import { flowsOf, guardsOf, makersOf } from './policies.js'
+import { flowsOf, guardsOf, makersOf, slotUsesOf } from './policies.js'
 import type { Terms } from './terms.js'
 
 export interface Plan {
@@ -23,6 +23,9 @@ export interface Plan {
   readonly leases: LeaseOptions | undefined
   /** How many keys a process remembers, where it sees many more; else all. */
   readonly maxLocalKeys: number | undefined
+  /** The policies whose slots are held, each with the key that it limits in place of the request's;
+   *  undefined: nobody holds any. */
+  readonly slotUses: ReturnType<typeof slotUsesOf> | undefined
   /** Where the limit changes while the story runs: the policy, of another limit. */
   readonly live: ((limit: number) => Policy) | undefined
 }
@@ -46,6 +49,8 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     leases: kind === 'hot' ? { units, holdMs } : undefined,
     // The fewest that the option allows.
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
+    slotUses:
+      options.slots > 0 ? slotUsesOf(options.slots, options.slotMs, options.shared) : undefined,
     live: isLive ? makers[0] : undefined,
   }
 }

@@ -1,6 +1,7 @@
 // The policies of stories.
 
 import {
+  concurrency,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -71,6 +72,22 @@ export function guardsOf(
   const times = { window: WINDOW, block: ['2h'], forget: '1d' } as const
   const first = (limit: number) => lockout({ name: 'guesses', limit, ...times })
   return [first, ...makersOf(algorithm, count).slice(1)]
+}
+
+/** Slots for each key, and beside them some for all keys together. */
+export function slotUsesOf(
+  limit: number,
+  holdMs: number,
+  isShared: boolean,
+): readonly { readonly policy: Policy; readonly key: string | undefined }[] {
+  const own = concurrency({ name: 'open', limit, holdTimeout: holdMs })
+  if (!isShared) return [{ policy: own, key: undefined }]
+  const all = Math.ceil((PARTS[2] as number) * limit)
+  const ofAll = concurrency({ name: 'open-in-all', limit: all, holdTimeout: holdMs })
+  return [
+    { policy: own, key: undefined },
+    { policy: ofAll, key: 'all' },
+  ]
 }
 
 /** Makes buckets that are full again while a story runs. */

@@ -150,6 +150,27 @@ export function ownPolicyInOutage(limit: number, processes: number): number {
 }
 
 /**
+ * Processes cannot reach Redis for longer than slots last: what is in progress at once.
+ * @param held what each of these processes held when it lost Redis
+ * @param quotas local quotas of the same processes
+ */
+export function slotsInOutage(
+  limit: number,
+  held: readonly number[],
+  quotas: readonly number[],
+): number {
+  return limit + sum(held) + sum(quotas)
+}
+
+/**
+ * Redis forgets slots: what is in progress at once until all have been renewed.
+ * @param held what was in progress at that moment, in all processes
+ */
+export function lossOfSlots(limit: number, held: number): number {
+  return limit + held
+}
+
+/**
  * A process ends with units admitted that Redis has not counted yet.
  * @param uncounted those units; at most its local quota
  */

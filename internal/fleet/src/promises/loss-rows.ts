@@ -111,6 +111,20 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     passes: 'n × P in the outage, beside what passed before it',
     examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
   },
+  slotsInOutage: {
+    when: 'processes cannot reach Redis for longer than the slots of a [`concurrency`](concurrency.md) last; they come back one by one',
+    passes:
+      'in progress at once: L + what each of them held + its q; where all of them are away, L held + L',
+    examples: [
+      example('one that held 40', `${LIMIT} + 40 + ${q}`, bounds.slotsInOutage(LIMIT, [40], [q])),
+    ],
+  },
+  lossOfSlots: {
+    when: 'Redis forgets the slots of a `concurrency`, or its clock jumps by more than they last',
+    passes:
+      'in progress at once: L + what was in progress, until that has been renewed, a third of `holdTimeout` later',
+    examples: [example('all were in use', `${LIMIT} + ${LIMIT}`, bounds.lossOfSlots(LIMIT, LIMIT))],
+  },
   laggingReplica: {
     when: 'a replica takes over that lags',
     passes: 'L + rate × lag, as with anything that Redis replicates asynchronously',

@@ -2,8 +2,10 @@
 // any more.
 
 import { checkCounted, checkRecovered, checkStats } from '../checks/at-the-end.js'
+import { checkAllFree, checkCountedSlots } from '../checks/of-slots.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
 import type { Terms } from '../fleet/terms.js'
+import { keepHolding } from '../traffic/holding.js'
 import { keepChanging } from '../traffic/live-limits.js'
 import { introduce, keepAsking } from '../traffic/traffic.js'
 
@@ -26,19 +28,26 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   await world.runFor(SECOND_US)
   introduce(fleet)
   const stopAsking = keepAsking(fleet)
+  const stopHolding = keepHolding(fleet)
   const stopChanging = keepChanging(fleet)
   await world.runFor(BEFORE_US)
   fleet.tell('something goes wrong')
   await goWrong(fleet, fleet.options.faultMs * 1_000)
   fleet.tell('all is well')
+  // What Redis has forgotten is renewed after a third of its time.
+  if (fleet.slots !== undefined) await world.runFor(500 * fleet.options.slotMs)
+  if (!fleet.terms.isAway) await checkCountedSlots(fleet)
   await world.runFor(AFTER_US - 2 * SECOND_US)
   // What is set holds 1.5 s later.
   stopChanging()
   await world.runFor(2 * SECOND_US)
   stopAsking()
+  stopHolding()
   await world.runFor(SECOND_US)
   checkRecovered(fleet)
   await checkCounted(fleet)
+  await checkCountedSlots(fleet)
+  await checkAllFree(fleet)
   checkStats(fleet)
   fleet.live?.checkFollowed()
   for (const member of fleet.staying) fleet.leave(member)

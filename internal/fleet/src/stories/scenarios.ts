@@ -141,7 +141,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     bound: whenSomeAreAway,
     countsAll: false,
     isAway: true,
-    goWrong: (fleet, us) => partition(fleet, us, ({ host }) => host.die()),
+    goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.crash(member)),
   },
 
   /** Some processes cannot reach Redis, and one of them shuts down. */
@@ -201,6 +201,8 @@ export interface Outcome {
   readonly sources: Readonly<Record<string, number>>
   /** The most that was admitted of a key beyond its limit. */
   readonly over: number
+  /** The most that was in progress at once beyond a limit of slots. */
+  readonly overSlots: number
   readonly hash: string
   /** What must not be; none: all promises held. */
   readonly broken: readonly string[]
@@ -232,7 +234,8 @@ export async function runScenario(
 ): Promise<Outcome> {
   const fleet = new Fleet(seed, SCENARIOS[scenario], TOLD_US, given)
   await tellStory(fleet, SCENARIOS[scenario].goWrong)
-  const { options, requests, asked, sources, over, broken, world } = fleet
+  const { options, requests, asked, sources, over, overSlots, broken, world } = fleet
   const { hash, end, untilBroken } = world.history
-  return { seed, scenario, options, requests, asked, sources, over, hash, broken, end, untilBroken }
+  const told = { options, requests, asked, sources, over, overSlots, broken }
+  return { seed, scenario, ...told, hash, end, untilBroken }
 }

@@ -202,7 +202,8 @@ function loseShard(fleet: Fleet, master: NodeMachine): void {
 
 /** All processes lose some counters, and beside them those that are decided together with one. */
 function lose(fleet: Fleet, lost: readonly Counter[]): void {
-  const { keys, world } = fleet
+  const { keys, world, slots } = fleet
+  slots?.lose(everyoneIn(fleet))
   for (const counter of lost) counter.lose(everyoneIn(fleet), world.nowUs)
   const decisions = keys.map((key) => fleet.countersOf(key))
   const together = decisions.filter((all) => all.some((each) => lost.includes(each)))
@@ -249,7 +250,8 @@ async function reshard(fleet: Fleet): Promise<void> {
 
 /** Whether requests need several keys of Redis at once: those of several policies, or a counter and
  *  its mark. */
-function needsSeveralKeys({ options, plan: { policies, leases } }: Fleet): boolean {
+function needsSeveralKeys({ options, slots, plan: { policies, leases } }: Fleet): boolean {
   const { refund, settle, reset, wait } = options
+  if (slots !== undefined) return true
   return policies.length > 1 || leases !== undefined || refund + settle + reset + wait > 0
 }

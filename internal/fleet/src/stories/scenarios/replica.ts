@@ -52,7 +52,7 @@ export async function heardBy({ world }: Fleet, { redis }: Machine): Promise<Key
 /** A keyspace becomes what the replica has heard of.
  *  @param counters those that lie in it */
 export function becomes(
-  { machine }: Fleet,
+  { machine, slots }: Fleet,
   keyspace: Keyspace,
   heard: Keyspace,
   counters: readonly Counter[],
@@ -61,6 +61,7 @@ export function becomes(
     const [was, is] = [keyspace, heard].map((each) => usedIn(each, counter, machine.redis.nowUs))
     counter.fallBehind(Math.max(0, (was as number) - (is as number)))
   }
+  slots?.forget()
   keyspace.become(heard)
 }
 
@@ -85,6 +86,7 @@ export function evict(fleet: Fleet): void {
     for (const name of redis.keyspace.keys()) {
       if (!random.chance(share)) continue
       redis.keyspace.delete(name)
+      fleet.slots?.evict(name)
       if (isMark(name)) continue
       for (const counter of counters) if (counter.isKey(name)) fleet.lost(counter)
     }

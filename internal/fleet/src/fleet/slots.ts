@@ -1,0 +1,187 @@
+// What is known of the slots of a concurrency while a story runs: what is in progress, and how much
+// of it Redis may not count.
+
+import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
+import type { Held } from '../../../../packages/core/src/index.js'
+import { localQuotas, lossOfSlots, slotsInOutage } from '../promises/bounds.js'
+import { type NamesInRedis, namesInRedis } from '../redis/names.js'
+import type { StoryOptions } from './choices.js'
+import type { Member } from './member.js'
+
+/** Work in progress that holds a slot of each of these. */
+export interface Work {
+  readonly member: Member
+  readonly held: Held
+  readonly counters: readonly SlotCounter[]
+  /** Those that were reset while it asked, so that they may count it or not. */
+  readonly perhaps: readonly SlotCounter[]
+  /** Ends it. */
+  readonly end: () => void
+}
+
+/** The slots of a policy for a key. */
+export class SlotCounter {
+  readonly who: string
+  readonly policy: Policy
+  readonly #names: NamesInRedis
+  readonly #options: StoryOptions
+  /** What a reset has not made free. */
+  readonly inProgress: Set<Work> = new Set()
+  /** What may be counted beside it. */
+  readonly perhaps: Set<Work> = new Set()
+  /** How often it was reset. */
+  resets = 0
+  /** By the rank of a process: its requests that are not answered. */
+  readonly #inFlight: Map<number, number> = new Map()
+  /** By the rank of each process that has lost Redis: the most that it has held at once since, in
+   *  the eyes of Redis. */
+  readonly #held: Map<number, number> = new Map()
+  /** The most that was in progress when Redis forgot its slots. */
+  #atLoss = 0
+
+  constructor(who: string, policy: Policy, options: StoryOptions) {
+    this.who = who
+    this.policy = policy
+    this.#names = namesInRedis(who)
+    this.#options = options
+  }
+
+  /** Whether this is its name, or that of its mark, in Redis. */
+  isKey(name: string): boolean {
+    const { tag, part } = this.#names
+    const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
+    return isWho && name.includes(`:${this.policy.name}:`)
+  }
+
+  asked({ rank }: Member): void {
+    this.#inFlight.set(rank, (this.#inFlight.get(rank) ?? 0) + 1)
+  }
+
+  answered({ rank }: Member): void {
+    this.#inFlight.set(rank, (this.#inFlight.get(rank) ?? 0) - 1)
+  }
+
+  began(work: Work): void {
+    this.inProgress.add(work)
+    const { member, held } = work
+    const before = this.#held.get(member.rank)
+    if (before !== undefined && held.source === 'store')
+      this.#held.set(member.rank, Math.max(before, this.#ofRank(member.rank, 'store')))
+  }
+
+  /** Redis has reset it: what is in progress is counted no more. */
+  reset(): void {
+    this.resets += 1
+    this.inProgress.clear()
+    this.perhaps.clear()
+  }
+
+  /** These processes lose Redis. */
+  lose(some: readonly number[]): void {
+    for (const rank of some) {
+      const held = this.#ofRank(rank) + (this.#inFlight.get(rank) ?? 0)
+      this.#held.set(rank, Math.max(held, this.#held.get(rank) ?? 0))
+    }
+  }
+
+  /** Redis forgets its slots, or its clock jumps. */
+  forget(): void {
+    const inFlight = [...this.#inFlight.values()].reduce((sum, each) => sum + each, 0)
+    this.#atLoss = Math.max(this.#atLoss, this.inProgress.size + inFlight)
+  }
+
+  /** How much may be in progress at once. */
+  get most(): number {
+    const { limit } = this.policy
+    const held = [...this.#held.values()]
+    const quotas = [...this.#held.keys()].map((rank) => this.#quotaOf(rank))
+    return slotsInOutage(limit, held, quotas) + lossOfSlots(limit, this.#atLoss) - limit
+  }
+
+  #quotaOf(rank: number): number {
+    const { processes, counted } = this.#options
+    const { limit } = this.policy
+    // One that starts in an outage takes itself to be alone.
+    if (rank >= processes) return limit
+    const quotas = localQuotas(limit, processes)
+    return (counted ? quotas[0] : quotas[rank]) as number
+  }
+
+  #ofRank(rank: number, source?: string): number {
+    let sum = 0
+    for (const { member, held } of this.inProgress)
+      if (member.rank === rank && (source === undefined || held.source === source)) sum += 1
+    return sum
+  }
+}
+
+/** Of each key, the slots that a request for it takes: its own, and those for all keys. */
+export function slotCountersOf(
+  options: StoryOptions,
+  keys: readonly string[],
+  uses: readonly { readonly policy: Policy; readonly key: string | undefined }[],
+): ReadonlyMap<string, readonly SlotCounter[]> {
+  const made = new Map<string, SlotCounter>()
+  const counterOf = (who: string, policy: Policy): SlotCounter => {
+    const id = `${policy.name} ${who}`
+    const counter = made.get(id) ?? new SlotCounter(who, policy, options)
+    made.set(id, counter)
+    return counter
+  }
+  return new Map(
+    keys.map((of) => [of, uses.map(({ policy, key }) => counterOf(key ?? of, policy))]),
+  )
+}
+
+/** All slots of a story. */
+export class HeldSlots {
+  /** Of each key, the slots that a request for it takes. */
+  readonly ofKey: ReadonlyMap<string, readonly SlotCounter[]>
+  readonly counters: readonly SlotCounter[]
+  readonly #works: Set<Work> = new Set()
+
+  constructor(...given: Parameters<typeof slotCountersOf>) {
+    this.ofKey = slotCountersOf(...given)
+    this.counters = [...new Set([...this.ofKey.values()].flat())]
+  }
+
+  began(work: Work): void {
+    this.#works.add(work)
+    for (const counter of work.counters) counter.began(work)
+    for (const counter of work.perhaps) counter.perhaps.add(work)
+  }
+
+  ended(work: Work): void {
+    this.#works.delete(work)
+    for (const counter of work.counters) counter.inProgress.delete(work)
+    for (const counter of work.perhaps) counter.perhaps.delete(work)
+  }
+
+  lose(some: readonly number[]): void {
+    for (const counter of this.counters) counter.lose(some)
+  }
+
+  forget(): void {
+    for (const counter of this.counters) counter.forget()
+  }
+
+  /** Redis evicts a key. */
+  evict(name: string): void {
+    for (const counter of this.counters) if (counter.isKey(name)) counter.forget()
+  }
+
+  /** Redis resets what has this name. */
+  reset(name: string): void {
+    for (const counter of this.counters) if (counter.isKey(name)) counter.reset()
+  }
+
+  /** A process ends its work before it ends itself. */
+  leave(member: Member): void {
+    for (const work of [...this.#works]) if (work.member === member) work.end()
+  }
+
+  /** A process dies with its work. */
+  die(member: Member): void {
+    for (const work of [...this.#works]) if (work.member === member) this.ended(work)
+  }
+}
