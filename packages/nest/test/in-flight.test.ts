@@ -1,5 +1,6 @@
 // Slots of handlers that are refused, never begun, or given up by an interceptor around them.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Controller, Get, type NestInterceptor, UseInterceptors } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -14,6 +15,7 @@ import {
   memoryStore,
   RateLimit,
   RateLimitDecision,
+  RateLimitInterceptor,
   RateLimitModule,
   type RequestDecision,
   type Store,
@@ -26,19 +28,26 @@ import { moduleOf, start } from './app.js'
 const PATIENT = { timeout: 20_000, interval: 10 }
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 
-/** A store that notes how often slots were renewed, and the module of an application with slots. */
-function slots(holdTimeout: string) {
+/** A store that answers so many ms later and notes how often slots were renewed, and the module of
+ *  an application with slots. */
+function slots(holdTimeout: '1s' | '30s', delayMs: number = 0, guard?: false) {
   const memory = memoryStore()
   const renewed: unknown[] = []
   const store: Store = {
-    decide(request) {
+    async decide(request) {
       if (request.mode === 'renew') renewed.push(request)
+      if (delayMs > 0) await sleep(delayMs)
       return memory.decide(request)
     },
     reset: (target) => memory.reset(target),
   }
   const policy = concurrency({ name: 'open', limit: 1, holdTimeout })
-  const module = RateLimitModule.forRoot({ store, policy, key: () => 'all' })
+  const module = RateLimitModule.forRoot({
+    store,
+    policy,
+    key: () => 'all',
+    ...(guard === false && { guard }),
+  })
   return { renewed, module }
 }
 
@@ -46,30 +55,25 @@ async function messages(
   module: ReturnType<typeof slots>['module'],
   controller: new () => object,
 ): Promise<(pattern: string) => Promise<unknown>> {
-  const at = { transport: Transport.TCP, options: { host: '127.0.0.1', port: await freePort() } }
+  const options = { host: '127.0.0.1', port: await freePort() }
+  const at = { transport: Transport.TCP as const, options }
   const root = moduleOf({ imports: [module], controllers: [controller] })
-  const app = await NestFactory.createMicroservice(root, { ...at, logger: false } as never)
+  const app = await NestFactory.createMicroservice(root, { ...at, logger: false })
   onTestFinished(() => app.close())
-  app.useGlobalInterceptors(outermost)
   await app.listen()
-  const client: ClientProxy = ClientProxyFactory.create(at as never)
+  const client: ClientProxy = ClientProxyFactory.create(at)
   onTestFinished(() => void client.close())
   return (pattern) => firstValueFrom(client.send(pattern, {}))
 }
 
-/** Around all others: asks for a handler named `unused`, and does not begin it. */
-const outermost: NestInterceptor = {
-  intercept(context, next) {
-    const handled = next.handle()
-    return context.getHandler().name === 'unused' ? of('unused') : handled
-  },
+const impatient: NestInterceptor = {
+  intercept: (_, next) => next.handle().pipe(timeout({ each: 50, with: () => of('given up') })),
 }
-const impatient: NestInterceptor = { intercept: (_, next) => next.handle().pipe(timeout(50)) }
 
 test('a message that is refused behind its slot gives it back', async () => {
   @Controller()
   class Jobs {
-    @RateLimit(once) @MessagePattern('job') job() {
+    @RateLimit.also(once) @MessagePattern('job') job() {
       return 'done'
     }
     @MessagePattern('other') other() {
@@ -85,19 +89,19 @@ test('a message that is refused behind its slot gives it back', async () => {
   expect(await send('other')).toBe('done')
 })
 
-test('a message whose handler is never begun is not renewed: its slot expires', async () => {
+test('a message that was given up before it was decided is not renewed: its slot expires', async () => {
   @Controller()
   class Jobs {
-    @MessagePattern('unused') unused() {
+    @UseInterceptors(impatient, RateLimitInterceptor) @MessagePattern('late') late() {
       return expect.unreachable()
     }
-    @MessagePattern('job') job() {
+    @UseInterceptors(RateLimitInterceptor) @MessagePattern('job') job() {
       return 'done'
     }
   }
-  const { module, renewed } = slots('1s')
+  const { module, renewed } = slots('1s', 100, false)
   const send = await messages(module, Jobs)
-  expect(await send('unused')).toBe('unused')
+  expect(await send('late')).toBe('given up')
   await vi.waitFor(async () => expect(await send('job')).toBe('done'), PATIENT)
   expect(renewed).toEqual([])
 })
@@ -115,9 +119,9 @@ test('a handler that an interceptor gives up counts as ended, but for the work t
     @Get('free') free() {}
   }
   const { statuses } = await start({ imports: [slots('30s').module], controllers: [Reports] })
-  expect(await statuses('/left')).toEqual([500])
+  expect(await statuses('/left')).toEqual([200])
   await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]), PATIENT)
-  expect(await statuses('/kept', '/free', '/free')).toEqual([500, 429, 429])
+  expect(await statuses('/kept', '/free', '/free')).toEqual([200, 429, 429])
   for (const done of working) done()
   await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]), PATIENT)
 })

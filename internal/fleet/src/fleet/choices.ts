@@ -57,7 +57,8 @@ export interface StoryOptions {
   readonly settle: number
   readonly reset: number
   readonly wait: number
-  /** Of a concurrency whose slots processes hold while they work; 0: there is none. */
+  /** Of a concurrency whose slots processes hold while they work; 0: there is none. Nor is there in
+   *  stories that are `crowded`: what a process holds may be among what it does not remember. */
   readonly slots: number
   /** How long a slot lasts. */
   readonly slotMs: number

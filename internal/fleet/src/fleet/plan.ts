@@ -50,7 +50,9 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     // The fewest that the option allows.
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
     slotUses:
-      options.slots > 0 ? slotUsesOf(options.slots, options.slotMs, options.shared) : undefined,
+      options.slots > 0 && kind !== 'crowded'
+        ? slotUsesOf(options.slots, options.slotMs, options.shared)
+        : undefined,
     live: isLive ? makers[0] : undefined,
   }
 }
