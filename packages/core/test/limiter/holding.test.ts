@@ -3,13 +3,49 @@
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { concurrency, RateLimiter, type RateLimiterOptions } from '../../src/index.js'
-import type { LayerRequest } from '../../src/layer.js'
+import type { Layer, LayerRequest } from '../../src/layer.js'
 import { localRequest } from '../../src/layers/resilience/fallback.js'
 import { inTime } from '../../src/limiter/limiter.js'
+import { Holds } from '../../src/limiter/slots/holds.js'
 import { Slots } from '../../src/limiter/slots/slots.js'
 import { makePolicySet } from '../../src/request.js'
 import type { Store, StoreRequest, StoreResult } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, STREAMS, world } from './slots-world.js'
+
+const policySet = makePolicySet('gateway', [concurrency(STREAMS)])
+const request: StoreRequest = {
+  mode: 'consume',
+  target: { policySet, key: 'k' },
+  costs: [1],
+  count: 1,
+}
+const resultOf = (untilUs: number, degraded = false): StoreResult => ({
+  granted: 1,
+  nowUs: 1,
+  untilUs: [untilUs],
+  policies: [],
+  source: degraded ? 'local' : 'store',
+  degraded,
+})
+const named = (asked: LayerRequest) => (asked as { untilUs?: readonly number[] }).untilUs
+
+/** A hold that aborts when it has expired, over a layer that may answer without the store. */
+function ofLayer() {
+  const time = virtualTime()
+  const layer = { isDegraded: false, asked: 0 }
+  const answers: Layer = {
+    ask(_, pending) {
+      layer.asked += 1
+      pending.decided(resultOf(1, layer.isDegraded))
+    },
+  }
+  const expired: Slots[] = []
+  const holds = new Holds({ layer: answers, freed: () => {} }, time, (slots) => expired.push(slots))
+  const limits = { isAborted: true, maxHoldMs: Number.POSITIVE_INFINITY }
+  const hold = holds.add(new Slots(request, [0], resultOf(1)), limits)
+  return { time, layer, expired, hold }
+}
 
 describe('until', () => {
   // biome-ignore lint/suspicious/noThenProperty: it is about such objects.
@@ -57,6 +93,50 @@ describe('until', () => {
   })
 })
 
+describe('release', () => {
+  test('twice does not end what was given to `until`', async () => {
+    const { limiter, left } = world()
+    const held = await limiter.acquire('k')
+    let done: () => void = () => {}
+    const work = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    void held.until(work)
+    const released = [held.release(), held.release(), held[Symbol.asyncDispose]()]
+    await new Promise(setImmediate)
+    expect(await left()).toBe(1)
+    done()
+    await Promise.all(released)
+    expect(await left()).toBe(2)
+  })
+
+  test('of one leaves another that is held renewed', async () => {
+    const { limiter, time, left } = world()
+    const held = await limiter.acquire('k')
+    const other = await limiter.acquire('k')
+    await other.release()
+    await time.advance(5 * HOLD_MS)
+    expect(await left()).toBe(1)
+    expect(held.signal.aborted).toBe(false)
+    await held.release()
+    expect(await left()).toBe(2)
+  })
+
+  test('by the decision ends its renewals', async () => {
+    const { time, store: memory } = world()
+    const { asked, store } = noted(memory)
+    const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
+    const held = await limiter.acquire('k')
+    await limiter.acquire('k')
+    await limiter.release(held)
+    asked.length = 0
+    await time.advance(HOLD_MS / 2)
+    expect(asked.map(({ mode }) => mode)).toEqual(['renew'])
+    expect((await limiter.peek('k')).remaining).toBe(1)
+    limiter.close({ slots: 'expire' })
+  })
+})
+
 /** A store whose renewals take so many ms. */
 function slow(delayMs: number, options: Partial<RateLimiterOptions> = {}) {
   const its = world()
@@ -77,6 +157,47 @@ function slow(delayMs: number, options: Partial<RateLimiterOptions> = {}) {
 }
 
 describe('renewals', () => {
+  test('begin when a third of the time is over, of the shortest policy', async () => {
+    const { time, store: memory } = world()
+    const { asked, store } = noted(memory)
+    const longer = concurrency({ name: 'longer', limit: 9, holdTimeout: 2 * HOLD_MS })
+    const policy = [longer, concurrency(STREAMS)]
+    const limiter = new RateLimiter(inTime(time, { store, policy }))
+    await limiter.acquire('k')
+    asked.length = 0
+    await time.advance(HOLD_MS / 3 - 1)
+    expect(asked).toEqual([])
+    await time.advance(1)
+    expect(asked.map(({ mode }) => mode)).toEqual(['renew'])
+    limiter.close({ slots: 'expire' })
+  })
+
+  test('that are on their way at maxHold are the last ones', async () => {
+    const { limiter, time, asked } = slow(HOLD_MS / 2)
+    const held = await limiter.acquire('k', { maxHold: 0.6 * HOLD_MS })
+    await time.advance(0.6 * HOLD_MS)
+    expect(held.signal.aborted).toBe(true)
+    await time.advance(5 * HOLD_MS)
+    expect(asked.filter(({ mode }) => mode === 'renew')).toHaveLength(1)
+    expect((await limiter.peek('k')).remaining).toBe(2)
+  })
+
+  test('without the store do not keep a slot from having expired', async () => {
+    const { time, layer, expired, hold } = ofLayer()
+    layer.isDegraded = true
+    await time.advance(HOLD_MS - 1)
+    expect(layer.asked).toBeGreaterThanOrEqual(2)
+    expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
+    await time.advance(1)
+    expect([expired.length, hold.controller.signal.aborted]).toEqual([1, true])
+  })
+
+  test('by the store do', async () => {
+    const { time, expired, hold } = ofLayer()
+    await time.advance(5 * HOLD_MS)
+    expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
+  })
+
   test('one that is slower than a third of the time to hold is not asked for again, nor waited for by a timer', async () => {
     const { limiter, time, asked } = slow(HOLD_MS / 2)
     const held = await limiter.acquire('k')
@@ -110,6 +231,7 @@ describe('renewals', () => {
     expect(await left()).toBe(2)
     await held.release()
     expect(await left()).toBe(2)
+    expect(stats()).toEqual({ held: 0, expired: 0 })
     expect(held.signal.aborted).toBe(false)
   })
 
@@ -158,30 +280,13 @@ describe('what is counted', () => {
 })
 
 describe('what slots are called', () => {
-  const policySet = makePolicySet('gateway', [concurrency(STREAMS)])
-  const request: StoreRequest = {
-    mode: 'consume',
-    target: { policySet, key: 'k' },
-    costs: [1],
-    count: 1,
-  }
-  const result = (untilUs: number, degraded = false): StoreResult => ({
-    granted: 1,
-    nowUs: 1,
-    untilUs: [untilUs],
-    policies: [],
-    source: degraded ? 'local' : 'store',
-    degraded,
-  })
-  const named = (asked: LayerRequest) => (asked as { untilUs?: readonly number[] }).untilUs
-
   test('a renewal without the store leaves the name that the store knows', () => {
-    const slots = new Slots(request, [0], result(100))
-    slots.renewed(result(205, true))
+    const slots = new Slots(request, [0], resultOf(100))
+    slots.renewed(resultOf(205, true))
     const release = slots.request('release')
     expect(named(release)).toEqual([100])
     expect(named(localRequest(release, false))).toEqual([205])
-    slots.renewed(result(300))
+    slots.renewed(resultOf(300))
     expect(named(slots.request('release'))).toEqual([300])
     expect(named(localRequest(slots.request('renew'), false))).toEqual([300])
   })

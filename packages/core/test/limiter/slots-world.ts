@@ -5,19 +5,30 @@ import {
   type ConcurrencyOptions,
   concurrency,
   fixedWindow,
+  type LimiterStats,
+  type Policy,
   RateLimiter,
   type RateLimiterOptions,
 } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
 import type { Store, StoreRequest } from '../../src/store.js'
-import { virtualTime } from '../virtual-time.js'
+import { type VirtualTime, virtualTime } from '../virtual-time.js'
 
 export const HOLD_MS = 30_000
 export const STREAMS: ConcurrencyOptions = { name: 'streams', limit: 2, holdTimeout: HOLD_MS }
-export const rate = fixedWindow({ name: 'rate', limit: 10, window: '1h' })
+export const rate: Policy = fixedWindow({ name: 'rate', limit: 10, window: '1h' })
 
-export function world(options: Partial<RateLimiterOptions> = {}) {
+interface World {
+  readonly time: VirtualTime
+  readonly store: Store
+  readonly limiter: RateLimiter
+  /** How many slots are left of `k`. */
+  left(of?: RateLimiter): Promise<number>
+  stats(): LimiterStats['policies'][number]['slots']
+}
+
+export function world(options: Partial<RateLimiterOptions> = {}): World {
   const time = virtualTime()
   const store = memoryStoreIn(time)
   const policy = concurrency(STREAMS)
@@ -31,8 +42,14 @@ export function world(options: Partial<RateLimiterOptions> = {}) {
   return { time, store, limiter, left, stats }
 }
 
+interface Noted {
+  readonly asked: StoreRequest[]
+  readonly state: { isAway: boolean }
+  readonly store: Store
+}
+
 /** A store that notes what it is asked, and fails or waits where a test says so. */
-export function noted(store: Store) {
+export function noted(store: Store): Noted {
   const asked: StoreRequest[] = []
   const state = { isAway: false }
   const wrapper: Store = {
