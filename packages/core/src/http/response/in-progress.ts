@@ -17,7 +17,8 @@ export interface RequestHold {
    *  response is cut off. */
   readonly signal: AbortSignal
   /** Keeps the slots until this has settled as well: work that goes on when the response has ended,
-   *  or when the client has left. Returns what it was given. */
+   *  or when the client has left. Returns what it was given: handle its rejection yourself, as Node
+   *  reports none that was given here. Throws WEIR_INVALID_OPTION for what is no promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
   /** True: the response has ended, so nothing is held but what was given to `until`. */
   readonly isOver: boolean

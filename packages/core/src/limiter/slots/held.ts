@@ -29,8 +29,9 @@ export interface Holding {
   /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when the slot has expired; its reason
    *  has the code WEIR_HOLD_ENDED. */
   readonly signal: AbortSignal
-  /** Keeps the slots until this has settled as well, however it settles. Returns what it was given.
-   *  Throws WEIR_INVALID_OPTION for what is no promise. */
+  /** Keeps the slots until this has settled as well, however it settles. Returns what it was given:
+   *  handle its rejection yourself, as Node reports none that was given here. Throws
+   *  WEIR_INVALID_OPTION for what is no promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
   /** The work has ended. Resolves once the slots are free again; does nothing the second time, and
    *  where the decision was denied. Rejects where the store cannot be told: the slots expire. */
