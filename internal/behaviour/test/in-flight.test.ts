@@ -255,15 +255,18 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(2), PATIENT)
   })
 
-  test('a request whose client leaves while a later limiter decides is not handled', async () => {
-    const { own, left } = limiterOf(1)
-    const policy = slidingWindow({ limit: 9, window: '1h' })
-    const later: Settings = { name: 'later', policy, store: lateStore(150) }
-    const { state, handler } = worker(kind, 10)
-    const { url } = await serve(kind, { limiters: [own, later], handler })
-    await leaver(url, 50)
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
-    await sleep(200)
-    expect(state).toMatchObject({ running: 0, ended: 0 })
-  })
+  test.each([{ shadow: false }, { shadow: true }])(
+    'a request whose client leaves while a later limiter decides is not handled, also one in shadow mode: $shadow',
+    async (mode) => {
+      const { own, left } = limiterOf(1)
+      const policy = slidingWindow({ limit: 9, window: '1h' })
+      const later: Settings = { name: 'later', policy, store: lateStore(150), ...mode }
+      const { state, handler } = worker(kind, 10)
+      const { url } = await serve(kind, { limiters: [own, later], handler })
+      await leaver(url, 50)
+      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+      await sleep(200)
+      expect(state).toMatchObject({ running: 0, ended: 0 })
+    },
+  )
 })

@@ -62,7 +62,17 @@ export class RateLimitGuard implements CanActivate {
         if (refusal !== undefined) return this.refuse(refusal, limit, looked, context)
       }
     }
-    return askFrom(0)
+    // Refused, or not decided: what earlier limiters have taken for its handler is given back.
+    const failed = (error: unknown): never => {
+      abandonHandler(call)
+      throw error
+    }
+    try {
+      const asked = askFrom(0)
+      return isPromise(asked) ? asked.catch(failed) : asked
+    } catch (error) {
+      return failed(error)
+    }
   }
 
   /** Where the request is, and the response if there is one. */
@@ -94,7 +104,6 @@ export class RateLimitGuard implements CanActivate {
     { request }: Looked,
     context: ExecutionContext,
   ): Promise<never> {
-    abandonHandler(callOf(context))
     const { decision } = refusal
     if (decision?.allowed === false) await options.onDenied?.(decision, request, context)
     throw this.exception(refusal, context)
@@ -139,6 +148,6 @@ function handle(context: ExecutionContext, next: CallHandler): Handled {
     })
     const refusal = beginHandler(call, ended)
     if (refusal !== undefined) throw new RateLimitException(refusal)
-    return next.handle().pipe(finalize(end))
+    return defer(() => next.handle()).pipe(finalize(end))
   })
 }

@@ -70,10 +70,17 @@ const impatient: NestInterceptor = {
   intercept: (_, next) => next.handle().pipe(timeout({ each: 50, with: () => of('given up') })),
 }
 
-test('a message that is refused behind its slot gives it back', async () => {
+function failing(): string {
+  throw new Error('of the key')
+}
+
+test('a message that is refused behind its slot, or fails there, gives it back', async () => {
   @Controller()
   class Jobs {
     @RateLimit.also(once) @MessagePattern('job') job() {
+      return 'done'
+    }
+    @RateLimit.also({ policy: once, key: failing }) @MessagePattern('failing') failing() {
       return 'done'
     }
     @MessagePattern('other') other() {
@@ -86,6 +93,9 @@ test('a message that is refused behind its slot gives it back', async () => {
   expect(await send('job')).toBe('done')
   for (let i = 0; i < 3; i += 1)
     await expect(send('job')).rejects.toMatchObject({ retryAfterMs: byRate })
+  expect(await send('other')).toBe('done')
+  for (let i = 0; i < 3; i += 1)
+    await expect(send('failing')).rejects.toMatchObject({ message: 'Internal server error' })
   expect(await send('other')).toBe('done')
 })
 

@@ -70,8 +70,9 @@ export function responder<Req, Res, Rest extends unknown[]>(
         writeHeaders(time, placed, settings, response, adapter.setHeader)
       if (goesOn) correctLater?.(request, response, decision, rest)
     }
-    if (shadow) return undefined
-    if (goesOn) return held?.isOver ? clientLeft() : undefined
+    // In shadow mode by another limiter, whose slot the request had.
+    if ((goesOn || shadow) && held?.isOver) return clientLeft()
+    if (shadow || goesOn) return undefined
     if (isInvalid) void limiter.release(decision).catch(() => {})
     if (!adapter.isShared?.(request, rest)) refundEarlier(placed, settings)
     if (decision.allowed) return setRefusalHeaders(invalidCost(decision), response, adapter)

@@ -33,11 +33,11 @@ const named = (asked: LayerRequest) => (asked as { untilUs?: readonly number[] }
 /** A hold that aborts when it has expired, over a layer that may answer without the store. */
 function ofLayer() {
   const time = virtualTime()
-  const layer = { isDegraded: false, asked: 0 }
+  const layer = { isDegraded: false, granted: 1, asked: 0 }
   const answers: Layer = {
     ask(_, pending) {
       layer.asked += 1
-      pending.decided(resultOf(1, layer.isDegraded))
+      pending.decided({ ...resultOf(1, layer.isDegraded), granted: layer.granted })
     },
   }
   const expired: Slots[] = []
@@ -190,6 +190,26 @@ describe('renewals', () => {
     expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
     await time.advance(1)
     expect([expired.length, hold.controller.signal.aborted]).toEqual([1, true])
+  })
+
+  test('without the store are made again soon, so that a store that is back in time is told', async () => {
+    const { time, layer, expired, hold } = ofLayer()
+    layer.isDegraded = true
+    await time.advance(0.7 * HOLD_MS)
+    layer.isDegraded = false
+    await time.advance(HOLD_MS)
+    expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
+  })
+
+  test('that whatever decides in place of the store does not know end nothing', async () => {
+    const { time, layer, hold } = ofLayer()
+    Object.assign(layer, { isDegraded: true, granted: 0 })
+    await time.advance(HOLD_MS / 2)
+    Object.assign(layer, { isDegraded: false, granted: 1 })
+    const asked = layer.asked
+    await time.advance(5 * HOLD_MS)
+    expect(layer.asked - asked).toBeGreaterThanOrEqual(14)
+    expect([hold.slots.isReleased, hold.controller.signal.aborted]).toEqual([false, false])
   })
 
   test('by the store do', async () => {

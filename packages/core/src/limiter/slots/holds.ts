@@ -143,8 +143,10 @@ export class Holds {
     hold.renewAtMs = Number.POSITIVE_INFINITY
     const renewed = (result: StoreResult): number => {
       slots.renewed(result)
+      // The store may be back soon, and knows nothing of it.
+      if (result.degraded) return failed()
       // From when it was asked, which is before the store took them.
-      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs
+      if (hold.isRenewed) hold.expiresAtMs = nowMs + slots.holdMs
       return nowMs + slots.holdMs * RENEWED_AFTER
     }
     const failed = (): number => this.#time.nowMs() + slots.holdMs * TOGETHER

@@ -52,12 +52,12 @@ export class Slots {
     return { mode, target, costs, count: 1, ...names, seenUs }
   }
 
-  /** Takes the names of a renewal. One that was not granted comes after a reset: these slots are
-   *  held no more. */
+  /** Takes the names of a renewal. One that the store has not granted comes after a reset: these
+   *  slots are held no more. (What decides in the store's place may know of no slots.) */
   renewed({ granted, degraded, untilUs }: StoreResult): void {
     this.#localUntilUs = degraded ? untilUs : undefined
     if (!degraded) this.#untilUs = untilUs
-    if (granted === 0) this.end()
+    if (granted === 0 && !degraded) this.end()
   }
 
   end(): void {
