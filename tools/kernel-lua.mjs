@@ -61,6 +61,8 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const fields = ['limit', ...PASTED, ...OF_DRIVER.filter(has)].map((name) => `${name} = ${name}`)
+    // As `holds` of the traits.
+    if (has('renew')) fields.push('holds = true')
     return `${common}
 local special
 ${made.join('else')}end

@@ -190,8 +190,9 @@ for base = 0, #KEYS - stride, stride do
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
         -- What is charged in the instant of a refund is charged after it. A state may have been
-        -- written only because it was healed.
-        if notes and lives[i] and (costs[i] < 0 or not takes) then
+        -- written only because it was healed. Slots are not restored, and those that are held and
+        -- have expired are renewed: no refund forgets them.
+        if notes and lives[i] and not counter.holds and (costs[i] < 0 or not takes) then
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
         end
       end

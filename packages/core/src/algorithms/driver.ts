@@ -212,7 +212,9 @@ function correct(
   else if (correction === 'cancel' && kernel.cancel !== undefined)
     kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
-  if (!scratch.dirty || !notes) return
+  // Slots are not restored, and those that are held and have expired are renewed: no refund forgets
+  // them.
+  if (!scratch.dirty || !notes || kernel.traits.holds) return
   // What is charged in the same instant is charged after it; a reset in it was later.
   const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }

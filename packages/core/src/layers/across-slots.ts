@@ -30,18 +30,12 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
         deadlineAtMs = time.nowMs() + deadlineMs
       })
     }
-    // What was taken last is released first, and each part whatever becomes of the others.
-    const { correction, judges } = traitsOf(mode)
-    const releases = correction === 'release'
-    let failure: { readonly error: unknown } | undefined
-    for (const places of releases ? parts.toReversed() : parts) {
+    const { judges } = traitsOf(mode)
+    for (const places of parts) {
       // Once one has denied, the others are only looked at.
       const asked: LayerRequest =
         isDenied && request.mode === 'consume' ? { ...request, mode: 'peek' } : request
-      const localUntilUs =
-        asked.localUntilUs && places.map((i) => asked.localUntilUs?.[i] as number)
-      const own = { deadlineAtMs, count, localUntilUs }
-      const part: LayerRequest = { ...partOfRequest(asked, places), ...own }
+      const part: LayerRequest = { ...partOfRequest(asked, places), deadlineAtMs, count }
       try {
         const result = await promiseOf(next, part)
         const denies: boolean = judges && result.granted === 0 && !isDenied
@@ -52,11 +46,9 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
         done.push({ places, request: part, result })
       } catch (error) {
         if (mode === 'consume' && !isDenied) for (const each of done) giveBack(each, 0)
-        if (!releases) throw error
-        failure ??= { error }
+        throw error
       }
     }
-    if (failure !== undefined) throw failure.error
     return joined(request, done, !isDenied)
   }
 

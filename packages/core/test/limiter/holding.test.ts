@@ -8,8 +8,9 @@ import { localRequest } from '../../src/layers/resilience/fallback.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { Holds } from '../../src/limiter/slots/holds.js'
 import { Slots } from '../../src/limiter/slots/slots.js'
-import { makePolicySet } from '../../src/request.js'
-import type { Store, StoreRequest, StoreResult } from '../../src/store.js'
+import { memoryStoreIn } from '../../src/memory/store.js'
+import { correctionOf, makePolicySet, partOfTarget } from '../../src/request.js'
+import type { Store, StoreRequest, StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, STREAMS, world } from './slots-world.js'
 
@@ -168,7 +169,7 @@ describe('renewals', () => {
     await time.advance(HOLD_MS / 3 - 1)
     expect(asked).toEqual([])
     await time.advance(1)
-    expect(asked.map(({ mode }) => mode)).toEqual(['renew'])
+    expect(asked.map(({ mode }) => mode)).toEqual(['renew', 'renew'])
     limiter.close({ slots: 'expire' })
   })
 
@@ -300,16 +301,123 @@ describe('what is counted', () => {
 })
 
 describe('what slots are called', () => {
-  test('a renewal without the store leaves the name that the store knows', () => {
+  test('a renewal without the store leaves the name that the store knows', async () => {
+    const asked: LayerRequest[] = []
+    let answer = resultOf(205, true)
+    const layer: Layer = {
+      ask(request, pending) {
+        asked.push(request)
+        pending.decided(answer)
+      },
+    }
     const slots = new Slots(request, [0], resultOf(100))
-    slots.renewed(resultOf(205, true))
-    const release = slots.request('release')
-    expect(named(release)).toEqual([100])
-    expect(named(localRequest(release, false))).toEqual([205])
-    slots.renewed(resultOf(300))
-    expect(named(slots.request('release'))).toEqual([300])
-    expect(named(localRequest(slots.request('renew'), false))).toEqual([300])
+    await slots.renew(layer)
+    answer = resultOf(300)
+    await slots.renew(layer)
+    const renewal = asked[1] as LayerRequest
+    expect([named(renewal), named(localRequest(renewal, false))]).toEqual([[100], [205]])
+    await slots.release({ layer, freed: () => {} })
+    const release = asked[2] as LayerRequest
+    expect([named(release), named(localRequest(release, false))]).toEqual([[300], [300]])
   })
+
+  test('what was lost before a renewal and reset before the next is told by the last renewal', async () => {
+    const asked: LayerRequest[] = []
+    const slots = new Slots(request, [0], resultOf(100))
+    const layer: Layer = {
+      ask(each, pending) {
+        asked.push(each)
+        pending.decided({ ...resultOf(100 * asked.length), nowUs: 10 * asked.length })
+      },
+    }
+    for (let i = 0; i < 3; i += 1) await slots.renew(layer)
+    expect(asked.map((each) => (each as StoreRequest).seenUs)).toEqual([1, 10, 20])
+  })
+})
+
+describe('slots of two policies', () => {
+  const open = concurrency({ name: 'open', limit: 9, holdTimeout: HOLD_MS })
+  const both = makePolicySet('gateway', [concurrency(STREAMS), open])
+  const target: Target = { policySet: both, key: 'k' }
+
+  /** Two slots that are held, one of each policy, and what a store does for one of them. */
+  function taken(whenOpen: (result: StoreResult) => StoreResult) {
+    const time = virtualTime()
+    const store = memoryStoreIn(time)
+    onTestFinished(() => void store.close())
+    const layer: Layer = {
+      ask(each, pending) {
+        const result = store.decide(each as StoreRequest)
+        if (each.target.policySet.policies[0] !== open) pending.decided(result)
+        else {
+          try {
+            pending.decided(whenOpen(result))
+          } catch (error) {
+            pending.failed(error)
+          }
+        }
+      },
+    }
+    const asked: StoreRequest = { mode: 'consume', target, costs: [1, 1], count: 1 }
+    const slots = new Slots(asked, [0, 1], store.decide(asked))
+    const left = () => store.decide({ ...asked, mode: 'peek' }).policies.map((p) => p.remaining)
+    return { time, store, layer, slots, left }
+  }
+
+  test.each([
+    ['is answered without the store', (result: StoreResult) => ({ ...result, degraded: true })],
+    [
+      'fails',
+      () => {
+        throw new Error('away')
+      },
+    ],
+  ])('where the renewal of one %s, that of the other leaks no slot', async (_, whenOpen) => {
+    const { time, layer, slots, left } = taken(whenOpen)
+    for (let i = 1; i <= 20; i += 1) {
+      await time.advance(HOLD_MS / 12)
+      expect(await slots.renew(layer)).toBe(false)
+      expect(left()[0]).toBe(1)
+    }
+    const freed: unknown[] = []
+    await slots.release({ layer, freed: (each) => freed.push(each) }).catch(() => {})
+    expect([left()[0], freed]).toEqual([2, [slots]])
+  })
+
+  test('a reset of one ends that one, and a newcomer keeps its slot', async () => {
+    const { time, store, layer, slots, left } = taken((result) => result)
+    await time.advance(1_000)
+    await store.reset(partOfTarget(target, [1]))
+    store.decide({ mode: 'consume', target, costs: [0, 1], count: 1 })
+    await time.advance(HOLD_MS / 3)
+    expect(await slots.renew(layer)).toBe(true)
+    expect([left(), slots.isReleased]).toEqual([[1, 8], false])
+    await slots.release({ layer, freed: () => {} })
+    expect(left()).toEqual([2, 8])
+  })
+})
+
+test('slots that a refund gives back do not end those that had expired before', async () => {
+  const { time, store } = world()
+  const { state, store: wrapper } = noted(store)
+  const limiter = new RateLimiter(
+    inTime(time, { name: 'other', store: wrapper, policy: concurrency(STREAMS) }),
+  )
+  onTestFinished(() => limiter.close({ slots: 'expire' }))
+  const held = await limiter.acquire('k')
+  if (!held.allowed) throw new Error('denied')
+  state.isAway = true
+  await time.advance((HOLD_MS * 61) / 60)
+  // The key holds this slot alone.
+  const other = held.receipt.request as StoreRequest
+  const result = store.decide(other) as StoreResult
+  store.decide(correctionOf('refund', other.target, [1], result))
+  expect(await limiter.peek('k').catch(() => 'away')).toBe('away')
+  state.isAway = false
+  await time.advance(HOLD_MS)
+  expect((await limiter.peek('k')).remaining).toBe(1)
+  await held.release()
+  expect((await limiter.peek('k')).remaining).toBe(2)
 })
 
 test('no timer is left when nothing is held', async () => {

@@ -7,6 +7,8 @@ import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { concurrency, RateLimiter, redisStore, slidingWindow } from '../../src/index.js'
+import { correctionOf, makePolicySet } from '../../src/request.js'
+import type { StoreRequest } from '../../src/store.js'
 import type { HoldJob, HoldReport } from './holders/holder.js'
 import { patientClient, patientStore } from './patient.js'
 import { callsOf } from './stats.js'
@@ -78,6 +80,23 @@ test('what a killed process held is free after 61/60 of its time, and not before
   expect(allowed).toBe(true)
   expect(waitedMs).toBeGreaterThan(holdMs / 2 - 100)
 }, 60_000)
+
+test('slots that a refund gives back do not end those that were lost before', async () => {
+  const store = patientStore(client, { prefix: 'refund:' })
+  const policySet = makePolicySet('refund', [
+    concurrency({ name: 'open', limit: 3, holdTimeout: '1m' }),
+  ])
+  const target = { policySet, key: 'k' }
+  const one = { target, costs: [1], count: 1 }
+  const take: StoreRequest = { mode: 'consume', ...one }
+  const lost = await store.decide(take)
+  for (const key of await client.keys('refund:*')) await client.del(key)
+  await store.decide(correctionOf('refund', target, [1], await store.decide(take)))
+  expect(await client.keys('refund:*')).toEqual([])
+  const { untilUs, nowUs: seenUs } = lost
+  const renewed = await store.decide({ mode: 'renew', ...one, untilUs, seenUs })
+  expect([renewed.granted, renewed.policies[0]?.remaining]).toEqual([1, 2])
+})
 
 /** How many calls of scripts the server counts while something is done. */
 async function scriptsDuring(act: () => Promise<unknown>): Promise<number> {

@@ -6,7 +6,7 @@
 import { traitsOf } from '../../algorithms/modes.js'
 import type { LayerRequest, Pending } from '../../layer.js'
 import type { StoreResult } from '../../store.js'
-import type { Fallback } from './fallback.js'
+import { type Fallback, withLocalNames } from './fallback.js'
 import type { Seen } from './last-seen.js'
 
 /** A request that is on its way to the store while a quota is a ceiling. */
@@ -34,7 +34,7 @@ export class UnderCeiling implements Pending {
 
   decided(result: StoreResult): void {
     if (this.#held === undefined) {
-      this.#fallback.mirror(this.request)
+      this.#fallback.mirror(withLocalNames(this.request))
       this.#pending.decided(result)
       return
     }

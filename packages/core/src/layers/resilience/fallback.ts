@@ -182,15 +182,16 @@ export function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
 export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRequest {
   const { takes, gives, givesOnly } = traitsOf(request.mode)
   if (takes && gives) return chargeOf(request)
-  const { localUntilUs } = request
-  if (localUntilUs !== undefined)
-    return localRequest(
-      { ...request, untilUs: localUntilUs, localUntilUs: undefined } as LayerRequest,
-      mayBeDone,
-    )
   return givesOnly && mayBeDone
     ? { ...chargeOf(request), costs: request.costs.map(() => 0) }
-    : request
+    : withLocalNames(request)
+}
+
+/** Names slots as this process knows them, where it has renewed them without the store. */
+export function withLocalNames(request: LayerRequest): LayerRequest {
+  const { localUntilUs } = request
+  if (localUntilUs === undefined) return request
+  return { ...request, untilUs: localUntilUs, localUntilUs: undefined } as LayerRequest
 }
 
 /** What a request charges, without what it gives back. */

@@ -6,8 +6,6 @@
 
 import { withPage } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
-import { promiseOf } from '../../layer.js'
-import type { StoreResult } from '../../store.js'
 import { type Releasing, releaseSlots, type Slots } from './slots.js'
 
 /** A slot is renewed after this part of its time, so that two renewals may fail. */
@@ -141,23 +139,18 @@ export class Holds {
     const { slots } = hold
     // Not again before this one has ended.
     hold.renewAtMs = Number.POSITIVE_INFINITY
-    const renewed = (result: StoreResult): number => {
-      slots.renewed(result)
-      // The store may be back soon, and knows nothing of it.
-      if (result.degraded) return failed()
-      // From when it was asked, which is before the store took them.
-      if (hold.isRenewed) hold.expiresAtMs = nowMs + slots.holdMs
-      return nowMs + slots.holdMs * RENEWED_AFTER
-    }
-    const failed = (): number => this.#time.nowMs() + slots.holdMs * TOGETHER
-    slots.renewing = promiseOf(this.#releasing.layer, slots.request('renew'))
-      .then(renewed, failed)
-      .then((againAtMs) => {
-        slots.renewing = undefined
-        if (slots.isReleased) return
-        if (hold.isRenewed) hold.renewAtMs = againAtMs
-        this.#setAlarm(hold.dueAtMs)
-      })
+    slots.renewing = slots.renew(this.#releasing.layer).then((isKnown) => {
+      slots.renewing = undefined
+      if (slots.isReleased) return
+      if (hold.isRenewed) {
+        // From when it was asked, which is before the store took them. The store may be back soon.
+        if (isKnown) hold.expiresAtMs = nowMs + slots.holdMs
+        hold.renewAtMs = isKnown
+          ? nowMs + slots.holdMs * RENEWED_AFTER
+          : this.#time.nowMs() + slots.holdMs * TOGETHER
+      }
+      this.#setAlarm(hold.dueAtMs)
+    })
   }
 }
 

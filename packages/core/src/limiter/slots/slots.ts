@@ -16,20 +16,29 @@ export function hasSlots({ policySet }: Pick<Target, 'policySet'>): boolean {
   return policySet.policies.some(isOfSlots)
 }
 
+/** The slots of one policy: each is asked for by itself, as what is true of one need not be of the
+ *  others. One may have been reset, or may lie on a node of a Cluster that is away. */
+interface SlotsOfPolicy {
+  readonly target: Target
+  readonly costs: readonly number[]
+  /** By what the store knows them. */
+  untilUs: readonly number[]
+  /** By what this process knows them, where it has renewed them without the store. */
+  localUntilUs: readonly number[] | undefined
+  /** When they were taken or last renewed, by the store's clock. */
+  seenUs: number
+}
+
 export class Slots {
   /** What took them. */
   readonly of: StoreRequest
-  /** Of the policies that have slots; others may lie in other hash slots of a Cluster. */
+  /** Of the policies that have slots. */
   readonly target: Target
   readonly costs: readonly number[]
-  /** For how long they are taken, in ms: the shortest of these policies. */
+  /** For how long they are taken, in ms: the shortest of their policies. */
   readonly holdMs: number
-  /** By what the store knows them. */
-  #untilUs: readonly number[]
-  /** By what this process knows them, where it has renewed them without the store. */
-  #localUntilUs: readonly number[] | undefined = undefined
-  /** When they were taken, by the store's clock. */
-  readonly seenUs: number
+  /** Those that are held, in the order in which they were taken. */
+  #all: readonly SlotsOfPolicy[]
   isReleased = false
   /** Called once they are no longer held: released, or forgotten. */
   ended: () => void = () => {}
@@ -37,27 +46,41 @@ export class Slots {
   renewing: Promise<void> | undefined = undefined
 
   constructor(request: StoreRequest, places: readonly number[], { nowUs, untilUs }: StoreResult) {
-    const part = partOfRequest({ ...request, untilUs } as StoreRequest, places)
+    const { target, costs } = partOfRequest(request, places)
     this.of = request
-    this.target = part.target
-    this.costs = part.costs
-    this.#untilUs = part.untilUs ?? []
-    this.seenUs = nowUs
-    this.holdMs = Math.min(...part.target.policySet.policies.map(({ windowMs }) => windowMs))
+    this.target = target
+    this.costs = costs
+    this.holdMs = Math.min(...target.policySet.policies.map(({ windowMs }) => windowMs))
+    this.#all = places.map((i) => {
+      const of = partOfRequest(request, [i])
+      const names = { untilUs: [untilUs[i] as number], localUntilUs: undefined }
+      return { target: of.target, costs: of.costs, ...names, seenUs: nowUs }
+    })
   }
 
-  request(mode: SlotRequest['mode']): LayerRequest {
-    const { target, costs, seenUs } = this
-    const names = { untilUs: this.#untilUs, localUntilUs: this.#localUntilUs }
-    return { mode, target, costs, count: 1, ...names, seenUs }
+  /** Renews them. Resolves with whether the store knows of it; rejects never. What was reset since
+   *  is held no more. */
+  async renew(layer: Layer): Promise<boolean> {
+    const answers = await Promise.all(
+      this.#all.map(async (each) => {
+        try {
+          return renewed(each, await promiseOf(layer, requestFor('renew', each)))
+        } catch {
+          return 'unknown'
+        }
+      }),
+    )
+    this.#all = this.#all.filter((_, i) => answers[i] !== 'forgotten')
+    if (this.#all.length === 0) this.end()
+    return !answers.includes('unknown')
   }
 
-  /** Takes the names of a renewal. One that the store has not granted comes after a reset: these
-   *  slots are held no more. (What decides in the store's place may know of no slots.) */
-  renewed({ granted, degraded, untilUs }: StoreResult): void {
-    this.#localUntilUs = degraded ? untilUs : undefined
-    if (!degraded) this.#untilUs = untilUs
-    if (granted === 0 && !degraded) this.end()
+  /** Releases each, whatever becomes of the others. Rejects with what failed first. */
+  async release({ layer, freed }: Releasing): Promise<void> {
+    const releases = this.#all.map((each) => promiseOf(layer, requestFor('release', each)))
+    const results = await Promise.allSettled(releases)
+    if (results.some(({ status }) => status === 'fulfilled')) freed(this)
+    await Promise.all(releases)
   }
 
   end(): void {
@@ -65,6 +88,23 @@ export class Slots {
     this.isReleased = true
     this.ended()
   }
+}
+
+function requestFor(mode: SlotRequest['mode'], slots: SlotsOfPolicy): LayerRequest {
+  return { mode, count: 1, ...slots }
+}
+
+/** Takes the name of a renewal. What decides in the store's place may know of no slots. */
+function renewed(
+  slots: SlotsOfPolicy,
+  { granted, degraded, untilUs, nowUs }: StoreResult,
+): 'done' | 'unknown' | 'forgotten' {
+  slots.localUntilUs = degraded ? untilUs : undefined
+  if (degraded) return 'unknown'
+  if (granted === 0) return 'forgotten'
+  slots.untilUs = untilUs
+  slots.seenUs = nowUs
+  return 'done'
 }
 
 /** The slots that a request took; undefined: none. */
@@ -84,11 +124,10 @@ export interface Releasing {
 
 /** Releases slots, once. After a renewal that is on its way, as that changes what they are
  *  called. */
-export async function releaseSlots({ layer, freed }: Releasing, slots: Slots): Promise<void> {
+export async function releaseSlots(releasing: Releasing, slots: Slots): Promise<void> {
   if (slots.isReleased) return
   slots.end()
   // Else in the same turn, so that it shares a write with a settlement.
   if (slots.renewing !== undefined) await slots.renewing
-  await promiseOf(layer, slots.request('release'))
-  freed(slots)
+  await slots.release(releasing)
 }
