@@ -34,14 +34,17 @@ export function refusals(root, { forPublishing, onto }) {
 }
 
 /**
- * The tag of the release before this commit. Before the first one there is nothing to compare with.
+ * What is compared with: the tag of the release before this commit, if there is one, and the commit
+ * that raised the version, whose tag may not be there yet.
  * @param {string} root
  * @returns {string[]}
  */
 function lastRelease(root) {
   const merged = gitLines(root, 'tag', '--merged', 'HEAD^', '--list', 'v[0-9]*')
-  if (merged.length === 0) return []
-  return [git(root, 'describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')]
+  const tag = ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^']
+  const line = `"version": "${manifestIn(join(root, 'packages/core')).version}"`
+  const raised = git(root, 'log', '-1', '--format=%H', `-S${line}`, '--', VERSIONED)
+  return [...(merged.length === 0 ? [] : [git(root, ...tag)]), ...(raised === '' ? [] : [raised])]
 }
 
 /**
@@ -133,6 +136,7 @@ function whereabouts(root, forPublishing) {
 function unpublishable(root) {
   const pending = pendingChangesets(root)
   const { version } = manifestIn(join(root, 'packages/core'))
+  const { GITHUB_REF_NAME: name, GITHUB_REF_TYPE: type } = process.env
   const tagged = gitLines(root, 'tag', '--points-at', 'HEAD').includes(`v${version}`)
   return [
     ...(pending.length > 0
@@ -141,7 +145,27 @@ function unpublishable(root) {
     ...(tagged
       ? []
       : [`links lead to the tag v${version}, which is not this commit: git tag v${version}`]),
+    ...(type === 'tag' && name !== `v${version}`
+      ? [`the tag ${name} is not that of the version, v${version}: delete it, and push that one`]
+      : []),
+    ...(isOnMain(root)
+      ? []
+      : [
+          'this commit is not on origin/main, where changes are checked: merge it, and tag it there',
+        ]),
   ]
+}
+
+/**
+ * Where there is no origin/main, as in a clone of a clone, a workflow does not publish either.
+ * @param {string} root
+ */
+function isOnMain(root) {
+  const found = gitLines(root, 'branch', '--remotes', '--list', 'origin/main')
+  if (found.length === 0) return process.env.GITHUB_ACTIONS !== 'true'
+  return (
+    gitLines(root, 'branch', '--remotes', '--contains', 'HEAD', '--list', 'origin/main').length > 0
+  )
 }
 
 /**

@@ -20,13 +20,31 @@ export function changedStateForms(root, base) {
   const now = linesByKernel(readFileSync(join(root, RECORD), 'utf8'))
   const ids = kernelIds(root)
   return Object.entries(linesByKernel(before))
-    .filter(([label]) => (label.split(' ')[0] ?? '').split('+').every((id) => ids.has(id)))
-    .filter(([label, lines]) => {
+    .map(([label, lines]) => ({ label: labelled(label, now), lines }))
+    .filter(({ label }) => (label.split(' ')[0] ?? '').split('+').every((id) => ids.has(id)))
+    .filter(({ label, lines }) => {
       // A record may become longer: then it still says all that it said before.
       const same = (now[label] ?? []).slice(0, lines.length)
       return same.join('\n') !== lines.join('\n')
     })
-    .map(([label]) => label)
+    .map(({ label }) => label)
+}
+
+/** What begins with the ids of kernels, as `fixed1+log1` does. */
+const WITH_IDS = /^\w+\d(\+\w+\d)* /
+
+/**
+ * Version 0.2.0 recorded its kernels without their ids, which were those of today.
+ * @param {string} label
+ * @param {Record<string, unknown>} now
+ * @returns {string}
+ * @throws {Error} if no kernel has that name now
+ */
+function labelled(label, now) {
+  if (WITH_IDS.test(label)) return label
+  const found = Object.keys(now).find((each) => each.replace(WITH_IDS, '') === label)
+  if (found !== undefined) return found
+  throw new Error(`${RECORD} had "${label}", of which nothing says now which kernel that is`)
 }
 
 /**
