@@ -40,11 +40,13 @@ export function refusals(root, { forPublishing, onto }) {
  * @returns {string[]}
  */
 function lastRelease(root) {
-  const merged = gitLines(root, 'tag', '--merged', 'HEAD^', '--list', 'v[0-9]*')
-  const tag = ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^']
+  const tags = ['--merged', 'HEAD^', '--list', 'v[0-9]*']
   const line = `"version": "${manifestIn(join(root, 'packages/core')).version}"`
   const raised = git(root, 'log', '-1', '--format=%H', `-S${line}`, '--', VERSIONED)
-  return [...(merged.length === 0 ? [] : [git(root, ...tag)]), ...(raised === '' ? [] : [raised])]
+  const describe = ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^']
+  const tag = gitLines(root, 'tag', ...tags).length === 0 ? [] : [git(root, ...describe)]
+  const isTagged = raised === '' || gitLines(root, 'tag', '--contains', raised, ...tags).length > 0
+  return isTagged ? tag : [...tag, raised]
 }
 
 /**

@@ -18,6 +18,8 @@ const AUTHOR = 'github-actions[bot]'
 const EMAIL = '41898282+github-actions[bot]@users.noreply.github.com'
 
 const root = process.cwd()
+// What is installed and run here does not need the right to write.
+const { GH_TOKEN: token = '', ...env } = process.env
 const pending = pendingChangesets(root)
 if (pending.length === 0) console.log('no changeset is pending')
 else proposed()
@@ -27,7 +29,7 @@ function proposed() {
   const base = git(root, 'rev-parse', '--abbrev-ref', 'HEAD')
   git(root, 'switch', '--quiet', '--force-create', BRANCH)
   /** @type {import('node:child_process').ExecFileSyncOptions} */
-  const here = { cwd: root, stdio: 'inherit' }
+  const here = { cwd: root, stdio: 'inherit', env }
   if (!existsSync(join(root, 'node_modules'))) {
     const [pnpm = 'pnpm', ...before] = pnpmCommand()
     execFileSync(pnpm, [...before, 'install', '--frozen-lockfile'], here)
@@ -40,13 +42,27 @@ function proposed() {
   git(root, ...identity, 'commit', '--quiet', '--message', title)
   console.log(`${BRANCH} has ${version}, of ${pending.length} changesets`)
   if (process.argv.includes('--local')) return
-  git(root, 'push', '--force', 'origin', BRANCH)
+  const pushed = ['push', '--quiet', '--force', 'origin', BRANCH]
+  execFileSync('git', pushed, { ...here, env: { ...env, ...asHeader(token) } })
   const notes = notesOf(readFileSync(join(root, 'packages/core/CHANGELOG.md'), 'utf8'), version)
   const text = `Merge this to have ${version}, and push the tag v${version} to publish it.\n\n${notes}`
   const about = ['--title', title, '--body', text]
   const open = gh('pr', 'list', '--head', BRANCH, '--state', 'open', '--json', 'number')
   if (JSON.parse(open).length > 0) gh('pr', 'edit', BRANCH, ...about)
   else gh('pr', 'create', '--head', BRANCH, '--base', base, ...about)
+}
+
+/**
+ * How git is given a token without writing it into the clone, or where other processes read it.
+ * @param {string} token
+ */
+function asHeader(token) {
+  const basic = Buffer.from(`x-access-token:${token}`).toString('base64')
+  return {
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'http.https://github.com/.extraheader',
+    GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${basic}`,
+  }
 }
 
 /**

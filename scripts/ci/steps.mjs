@@ -175,6 +175,18 @@ const others = {
     service: 'the right to push a branch and to open a pull request',
     commands: [{ run: ['node', 'internal/release/version-pull-request.mjs'], shown: true }],
   },
+  records: {
+    title: 'What a release is compared by, against what is built: public types, states of kernels',
+    needs: redis,
+    commands: [
+      npm('build', '--', '--output-logs=errors-only'),
+      ...['core', 'express', 'koa', 'metrics', 'nest'].map((name) => ({
+        run: ['npx', 'vitest', 'run', 'public-types', ...(name === 'core' ? ['stored-state'] : [])],
+        cwd: `packages/${name}`,
+        tests: true,
+      })),
+    ],
+  },
   'release-for-publishing': {
     title: 'Release: what is published',
     service: 'the tag of a version, in a repository that says where it lives',

@@ -63,7 +63,7 @@ function cloneIn(folder: string): Clone {
     reset() {
       git('reset', '--quiet', '--hard', 'released')
       git('tag', '--force', `v${VERSION}`)
-      git('clean', '--quiet', '--force', '-d')
+      git('clean', '--quiet', '--force', '--force', '-d')
     },
     check(...args) {
       const release = join(root, 'internal/release/release.mjs')

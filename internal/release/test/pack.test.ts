@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { judgeSize, type Size, sizeOf } from '../../../tools/package-size.mjs'
 import { brokenLinks } from '../check-links.mjs'
 import { filesIn, packPackage } from '../pack.mjs'
 import { publishedPackages } from '../packages.mjs'
@@ -15,10 +16,13 @@ const URL = 'https://github.com/owner/name'
 const work = mkdtempSync(join(tmpdir(), 'weir-packed-'))
 afterAll(() => rmSync(work, { recursive: true, force: true }))
 
+const sizes: [string, Size][] = []
+
 /** Packs all packages and unpacks them under a folder of this name. */
 function unpacked(name: string, url: string | undefined): void {
   for (const pack of publishedPackages(root)) {
     const tarball = packPackage(root, pack, work, url)
+    sizes.push([pack.manifest.name, sizeOf(tarball)])
     const folder = folderOf(name, pack.manifest.name)
     execFileSync('mkdir', ['-p', folder])
     execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'])
@@ -39,6 +43,11 @@ const WHERE = [
 beforeAll(() => {
   for (const [where, url] of WHERE) unpacked(where, url)
 }, 300_000)
+
+test('no package exceeds its size, wherever the project lives', () => {
+  expect(sizes.length).toBe(WHERE.length * names.length)
+  for (const [name, size] of sizes) expect(judgeSize(name, size)).toContain(`${name}: `)
+})
 
 describe.each(WHERE)('of a project that lives %s', (where, url) => {
   test.each(names)('%s holds its documents, and all its links lead somewhere', (name) => {

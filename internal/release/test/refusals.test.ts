@@ -1,7 +1,8 @@
 // A release is refused, with what to do about it, while something is in its way.
 
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { refusals } from '../refusals.mjs'
+import { changedStateForms } from '../state-forms.mjs'
 import { releasedClone, root, VERSION } from './clone.js'
 
 const REPORT = 'packages/express/api/express.api.md'
@@ -33,7 +34,7 @@ describe('where nobody has said where the project lives', () => {
     clone.git('tag', '--force', `v${VERSION}`)
     const { refused, said } = clone.check('--for-publishing')
     expect(refused).toBe(true)
-    expect(said).toMatch(/^release refused: nobody has said where the project lives, .*\n$/)
+    expect(said).toMatch(/^release refused: nobody has said where the project lives, /)
     expect(said).toContain(
       'write "repository": "github:OWNER/NAME" in the package.json of the root',
     )
@@ -45,6 +46,8 @@ describe('where nobody has said where the project lives', () => {
     )
     clone.commit()
     clone.git('tag', '--force', `v${VERSION}`)
+    expect(clone.check('--for-publishing').said).toContain('this commit is not on origin/main, ')
+    clone.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
     expect(clone.check('--for-publishing').said).toBe('release: nothing is in its way\n')
   })
 
@@ -163,12 +166,53 @@ test('in a clone without history it is refused, and the message says how to get 
   ])
 })
 
-test('before the first release there is nothing to compare with', () => {
+test('where no version is tagged, the commit that raised it is compared with', () => {
   clone.git('tag', '--delete', `v${VERSION}`)
-  clone.edit(RECORD, () => '')
+  clone.edit(RECORD, (text) => text.replaceAll(/^\["log1 .*\n/gm, ''))
   clone.edit(REPORT, () => '')
   clone.commit()
-  expect(clone.check().said).toBe('release: nothing is in its way\n')
+  const { said } = clone.check()
+  expect(said).toMatch(/public types of @weir\/express have changed since [0-9a-f]{7,}, and no/)
+  expect(said).toMatch(/what kernel log1 stores \(sliding log\) has changed since [0-9a-f]{7,}:/)
+})
+
+test('what changes between the raise of a version and its tag is compared as well', () => {
+  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
+    clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
+    clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
+  }
+  clone.commit()
+  clone.edit(REPORT, () => '')
+  clone.commit()
+  expect(clone.check().said).toMatch(
+    /^release refused: public types of @weir\/express have changed since [0-9a-f]{7,}, /,
+  )
+})
+
+test('a record without ids of kernels is compared by the names of algorithms, and an unknown name is refused', () => {
+  clone.edit(RECORD, (text) => text.replaceAll('"bucket1 gcra"', '"gcra"'))
+  clone.commit()
+  clone.git('tag', '--force', `v${VERSION}`)
+  clone.edit(RECORD, (text) => text.replaceAll('"gcra"', '"bucket1 gcra"'))
+  clone.commit()
+  const changed = () => changedStateForms(clone.folder, `v${VERSION}`)
+  expect(changed()).toEqual([])
+  const CELL = /^(\["bucket1 gcra".*\[")\d+/m
+  clone.edit(RECORD, (text) => text.replace(CELL, '$17'))
+  expect(changed()).toEqual(['bucket1 gcra'])
+  clone.edit(RECORD, (text) => text.replaceAll('"bucket1 gcra"', '"bucket1 other"'))
+  expect(changed).toThrow('stored-state.jsonl had "gcra", of which nothing says now')
+})
+
+test('a tag that is not that of the version is not published', () => {
+  const env = { GITHUB_REF_TYPE: 'tag', GITHUB_REF_NAME: 'v9.0.1' }
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  try {
+    const what = `the tag v9.0.1 is not that of the version, v${VERSION}`
+    expect(clone.check('--for-publishing').said).toContain(what)
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })
 
 test('what is tagged is compared with the release before it', () => {

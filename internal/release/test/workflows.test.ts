@@ -11,7 +11,7 @@ import { parse } from 'yaml'
 import { CHANGE } from '../../../scripts/ci/steps.mjs'
 import { planOf } from '../workflows/plan.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
-import { brokenRules } from '../workflows/rules.mjs'
+import { brokenRules, WRITES } from '../workflows/rules.mjs'
 import { root } from './clone.js'
 
 const expression = (name: string) => ['${{', name, '}}'].join(' ')
@@ -47,15 +47,7 @@ describe('the workflows', () => {
         return more.map(([name]) => `${file.replace(/.*\/|\.yml/g, '')}/${id}: ${name}`)
       })
     })
-    expect(rights).toEqual([
-      'codeql/analyze: security-events',
-      'publish/stage: id-token',
-      'publish/assets: contents',
-      'scorecard/analyze: id-token',
-      'scorecard/analyze: security-events',
-      'version/pull-request: contents',
-      'version/pull-request: pull-requests',
-    ])
+    expect(rights).toEqual(WRITES)
   })
 })
 
@@ -90,6 +82,14 @@ jobs:
     ['no rights said', 'permissions: {}\n', '', 'permissions: {} at the top'],
     ['the code of others', 'on: push', 'on: { pull_request_target: }', 'runs what others wrote'],
     ['no end', '    timeout-minutes: 5\n', '', 'job one has no timeout-minutes'],
+    ['all rights', '\n      contents: read', ' write-all', 'has "write-all": name each right'],
+    ['a right to write', 'contents: read', 'contents: write', 'has contents: write, which is none'],
+    [
+      'a secret',
+      'run lint',
+      `run lint\n        env: { A: "${expression('secrets.A')}" }`,
+      'secrets are',
+    ],
     ['a command of its own', 'bash .ci/run lint', 'npm test', '"npm test" is no step of .ci/run'],
     ['a step that is not there', 'run lint', 'run lint nope', 'there is no step "nope"'],
   ])('%s', (_, right, wrong, found) => {

@@ -27,7 +27,7 @@ const FOLDER = '.github/workflows'
  * @returns {{ file: string, text: string, workflow: any }[]} `file` is a path from the root
  */
 export function workflowsIn(root) {
-  const files = readdirSync(join(root, FOLDER)).filter((file) => file.endsWith('.yml'))
+  const files = readdirSync(join(root, FOLDER)).filter((file) => /\.ya?ml$/.test(file))
   return files.map((name) => {
     const file = `${FOLDER}/${name}`
     const text = readFileSync(join(root, file), 'utf8')
@@ -41,7 +41,7 @@ export function workflowsIn(root) {
  * @returns {Job[]}
  */
 export function jobsOf(file, workflow) {
-  const name = file.replace(/^.*\/|\.yml$/g, '')
+  const name = file.replace(/^.*\/|\.ya?ml$/g, '')
   return Object.entries(workflow.jobs).flatMap(([id, source]) => {
     return combinations(source.strategy?.matrix ?? {}).map((matrix) => {
       const values = Object.values(matrix)

@@ -4,6 +4,17 @@ import { jobsOf } from './read.mjs'
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
 
+/** What jobs may do besides reading, and nobody else. */
+export const WRITES = [
+  'codeql/analyze: security-events',
+  'publish/stage: id-token',
+  'publish/assets: contents',
+  'scorecard/analyze: id-token',
+  'scorecard/analyze: security-events',
+  'version/pull-request: contents',
+  'version/pull-request: pull-requests',
+]
+
 /**
  * @param {string} file
  * @param {string} text
@@ -23,12 +34,31 @@ export function brokenRules(file, text, workflow) {
     ...(JSON.stringify(workflow.on).includes('pull_request_target')
       ? ['pull_request_target runs what others wrote']
       : []),
+    ...(/\bsecrets\b/.test(text) ? ['secrets are not used: a job has github.token'] : []),
+    ...jobs.flatMap(({ id, source }) => rightsBeyond(id.replace(/ .*/, ''), source.permissions)),
     ...Object.entries(workflow.jobs).flatMap(([id, { permissions, 'timeout-minutes': limit }]) => [
       ...(permissions === undefined ? [`job ${id} has no permissions of its own`] : []),
       ...(limit === undefined ? [`job ${id} has no timeout-minutes`] : []),
     ]),
     ...jobs.flatMap(({ id, steps }) => steps.flatMap((step) => brokenIn(id, step))),
   ].map((what) => `${file}: ${what}`)
+}
+
+/**
+ * @param {string} job such as `publish/stage`
+ * @param {unknown} permissions
+ * @returns {string[]}
+ */
+function rightsBeyond(job, permissions = {}) {
+  if (permissions === null || typeof permissions !== 'object')
+    return [`job ${job} has "${permissions}": name each right`]
+  return Object.entries(permissions)
+    .filter(
+      ([name, right]) => !['read', 'none'].includes(right) && !WRITES.includes(`${job}: ${name}`),
+    )
+    .map(
+      ([name, right]) => `job ${job} has ${name}: ${right}, which is none of WRITES in rules.mjs`,
+    )
 }
 
 /**
