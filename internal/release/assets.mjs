@@ -2,7 +2,7 @@
 // changelog says of it, and as assets the tarballs, their sums and the bill of materials.
 //
 //   node internal/release/assets.mjs FOLDER
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { notesOf } from './notes.mjs'
@@ -14,22 +14,9 @@ if (!/^v\d/.test(tag))
 
 const notes = notesOf(readFileSync('packages/core/CHANGELOG.md', 'utf8'), tag.slice(1))
 const files = readdirSync(folder).map((file) => join(folder, file))
-execFileSync(
-  'gh',
-  [
-    'release',
-    'create',
-    tag,
-    ...files,
-    '--verify-tag',
-    '--draft',
-    '--title',
-    tag,
-    '--notes-file',
-    '-',
-  ],
-  {
-    input: notes,
-    stdio: ['pipe', 'inherit', 'inherit'],
-  },
-)
+const isThere = spawnSync('gh', ['release', 'view', tag], { stdio: 'ignore' }).status === 0
+// A run that is repeated finds its draft.
+const args = isThere
+  ? ['upload', tag, ...files, '--clobber']
+  : ['create', tag, ...files, '--verify-tag', '--draft', '--title', tag, '--notes-file', '-']
+execFileSync('gh', ['release', ...args], { input: notes, stdio: ['pipe', 'inherit', 'inherit'] })

@@ -32,9 +32,27 @@ function stage(folder) {
       `never published, so that the registry can trust no workflow with it: ${never.join(', ')}. Publish the first version by hand: ${BY_HAND}`,
     )
   for (const { path, name, version, versions } of known) {
-    if (versions?.includes(version)) console.log(`${name}@${version} is published already`)
-    else npm('stage', 'publish', path, '--access', 'public')
+    if (versions?.includes(version)) {
+      checkPublished(`${name}@${version}`, path)
+      console.log(`${name}@${version} is published already`)
+    } else npm('stage', 'publish', path, '--access', 'public')
   }
+}
+
+/**
+ * @param {string} version such as `@weir/core@1.0.0`, which is published
+ * @param {string} path of its tarball here
+ * @throws {Error} if another tarball was published
+ */
+function checkPublished(version, path) {
+  const found = execFileSync('npm', ['view', version, 'dist.integrity'], {
+    encoding: 'utf8',
+  }).trim()
+  const packed = `sha512-${createHash('sha512').update(readFileSync(path)).digest('base64')}`
+  if (found !== packed)
+    throw new Error(
+      `${version} is published, and is not ${path}: the registry has ${found}, and ${packed} was packed. Look at what differs; a version cannot be replaced, so release the next one`,
+    )
 }
 
 /**

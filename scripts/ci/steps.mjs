@@ -11,6 +11,7 @@
 //
 // A step whose name ends with a colon is a function of what stands behind the colon, such as
 // `mutation:3/24`. Nothing here needs an installation: the first step makes it.
+import { readdirSync } from 'node:fs'
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 
 /**
@@ -180,7 +181,7 @@ const others = {
     needs: redis,
     commands: [
       npm('build', '--', '--output-logs=errors-only'),
-      ...['core', 'express', 'koa', 'metrics', 'nest'].map((name) => ({
+      ...readdirSync(new URL('../../packages', import.meta.url)).map((name) => ({
         run: ['npx', 'vitest', 'run', 'public-types', ...(name === 'core' ? ['stored-state'] : [])],
         cwd: `packages/${name}`,
         tests: true,

@@ -19,6 +19,8 @@ const NAMES = ['@weir-test/one', '@weir-test/two']
 let published: Record<string, string[]> = {}
 let staged: { path: string; name: string; tarball: string }[] = []
 let isBroken = false
+/** The registry has other tarballs than those that were packed. */
+let isOther = false
 let server: Server
 
 beforeAll(async () => {
@@ -49,7 +51,8 @@ beforeAll(async () => {
       const name = path.slice(1)
       const versions = published[name]
       if (versions === undefined) return reply(404, { error: 'not found' })
-      const all = versions.map((version) => [version, { name, version, dist: { tarball: '' } }])
+      const dist = { tarball: '', integrity: integrityOf(name) }
+      const all = versions.map((version) => [version, { name, version, dist }])
       const tags = { latest: versions.at(-1) }
       return reply(200, { name, 'dist-tags': tags, versions: Object.fromEntries(all) })
     })
@@ -61,12 +64,22 @@ beforeEach(() => {
   published = {}
   staged = []
   isBroken = false
+  isOther = false
 })
 
 afterAll(() => {
   server.close()
   rmSync(work, { recursive: true, force: true })
 })
+
+function tarballOf(name: string): Buffer {
+  return readFileSync(join(folder, `${name.slice(1).replace('/', '-')}-1.0.0.tgz`))
+}
+
+function integrityOf(name: string): string {
+  const bytes = isOther ? 'other' : tarballOf(name)
+  return `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+}
 
 function sha256Of(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
@@ -98,8 +111,7 @@ test('each tarball is staged as it was packed', async () => {
   expect(code).toBe(0)
   expect(staged.map(({ path }) => path)).toEqual(NAMES.map((name) => `/-/stage/package/${name}`))
   for (const { name, tarball } of staged) {
-    const file = `${name.slice(1).replace('/', '-')}-1.0.0.tgz`
-    expect(tarball).toBe(readFileSync(join(folder, file)).toString('base64'))
+    expect(tarball).toBe(tarballOf(name).toString('base64'))
   }
 })
 
@@ -119,6 +131,15 @@ test('a version that is published already is left as it is, so that a run can be
   expect(code).toBe(0)
   expect(said).toContain('@weir-test/one@1.0.0 is published already')
   expect(staged.map(({ name }) => name)).toEqual(['@weir-test/two'])
+})
+
+test('a version of which another tarball is published is refused', async () => {
+  published = { [NAMES[0] as string]: ['1.0.0'], [NAMES[1] as string]: ['0.9.0'] }
+  isOther = true
+  const { code, said } = await stage()
+  expect(code).toBe(1)
+  expect(said).toMatch(/^staging refused: @weir-test\/one@1.0.0 is published, and is not /)
+  expect(staged).toEqual([])
 })
 
 test('a tarball that is not what was packed is refused', async () => {

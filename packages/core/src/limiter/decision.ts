@@ -3,7 +3,6 @@
 import type { Policy } from '../algorithms/policy.js'
 import type { PolicyResult, StoreRequest, StoreResult } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
-import type { Slots } from './slots/slots.js'
 
 /** What all decisions have. */
 interface DecisionBase {
@@ -99,7 +98,7 @@ export class Receipt {
   /** Its units were given back or settled. */
   spent = false
   /** What it took for a time, once that is renewed or released. */
-  slots: Slots | undefined = undefined
+  slots: object | undefined = undefined
 
   constructor(request: StoreRequest | undefined, result: StoreResult | undefined) {
     this.request = request

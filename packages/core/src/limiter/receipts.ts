@@ -19,6 +19,7 @@ import { releaseSlots, type Slots, slotsTaken } from './slots/slots.js'
 interface Charge extends Receipt {
   readonly request: StoreRequest
   readonly result: StoreResult
+  slots: Slots | undefined
 }
 
 export async function refundDecision(
