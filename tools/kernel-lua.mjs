@@ -44,7 +44,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
     shared: withoutComments(text.slice(0, last.range[0])),
     kernel: withoutComments(wholeKernel()),
     numbers: numbers.map((name) => `@${name}`),
-    isPlain: kernel.body.filter(isFunction).every(isPasted),
+    isPlain: isPlain(),
     locals: marked(text, locals[0].range[0], locals.at(-1).range[1], places),
     functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
   }
@@ -81,6 +81,15 @@ end
     })
   }
 
+  /** Whether the loop may answer: it asks what is pasted alone, and that calls nothing else. */
+  function isPlain() {
+    const others = kernel.body.filter((node) => isFunction(node) && !PASTED.includes(nameOf(node)))
+    const known = others.map(nameOf)
+    const pasted = PASTED.flatMap((name) => [...nodesOf(functionOf(name))])
+    const calls = pasted.some(({ type, name }) => type === 'Identifier' && known.includes(name))
+    return !calls && !known.some((name) => OF_DRIVER.includes(name))
+  }
+
   function has(name) {
     return kernel.body.some((node) => isFunction(node) && node.identifier?.name === name)
   }
@@ -109,9 +118,8 @@ end
   }
 }
 
-/** The loop knows no other functions of a kernel. */
-function isPasted({ identifier: { name } }) {
-  return PASTED.includes(name) || SPECIAL.includes(name)
+function nameOf({ identifier }) {
+  return identifier?.name
 }
 
 function isFunction({ type }) {

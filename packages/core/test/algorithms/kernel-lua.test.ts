@@ -4,6 +4,14 @@ import { expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
 import { kernelLuaOf as cut } from '../../../../tools/kernel-lua.mjs'
 import type { KernelLua } from '../../src/algorithms/algorithm.js'
+import {
+  bucketLua,
+  concurrencyLua,
+  fixedWindowLua,
+  lockoutLua,
+  slidingCounterLua,
+  slidingLogLua,
+} from '../../src/algorithms/lua.generated.js'
 import * as modes from '../../src/algorithms/modes.js'
 import { plainLoop } from '../../src/redis/transport/plain-loop.js'
 
@@ -146,4 +154,12 @@ test('above four policies the driver answers, for Lua knows 200 locals', () => {
   const lua = kernelLuaOf(text(functions))
   expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
+})
+
+test('the loop answers for every algorithm but lock-outs and slots, which ask for more than it does', () => {
+  const isPlain = [bucketLua, fixedWindowLua, slidingCounterLua, slidingLogLua].map(
+    (lua) => lua.isPlain,
+  )
+  expect(isPlain).toEqual([true, true, true, true])
+  expect([lockoutLua.isPlain, concurrencyLua.isPlain]).toEqual([false, false])
 })
