@@ -127,8 +127,8 @@ export const FAULTS = [
   [
     'a refund of a part gives all back',
     'limiter/receipts.ts',
-    '  const costs = cost === undefined ? request.costs : refundedCosts(request, cost)\n',
-    '  if (cost !== undefined) refundedCosts(request, cost)\n  const { costs } = request\n',
+    '  const costs = cost === undefined ? chargedCosts(request) : refundedCosts(request, cost)\n',
+    '  if (cost !== undefined) refundedCosts(request, cost)\n  const costs = chargedCosts(request)\n',
   ],
   [
     'a penalty is not counted after an outage',
@@ -413,15 +413,15 @@ export const FAULTS = [
   [
     'slots of an outage are not counted by Redis afterwards',
     'limiter/slots/holds.ts',
-    '      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs\n',
-    '      if (result.degraded) return Number.POSITIVE_INFINITY\n',
+    '          : this.#time.nowMs() + slots.holdMs * TOGETHER\n',
+    '          : Number.POSITIVE_INFINITY\n',
     'restart',
     { slots: 20, slotDemand: 0.5 },
   ],
   [
     'work ends though its slot has not expired',
     'limiter/slots/holds.ts',
-    '      if (!result.degraded) hold.expiresAtMs = nowMs + slots.holdMs\n',
+    '        if (isKnown) hold.expiresAtMs = nowMs + slots.holdMs\n',
     '',
     'well',
     HOLDERS,
