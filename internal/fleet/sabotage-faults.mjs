@@ -400,7 +400,7 @@ export const FAULTS = [
     '  if (slots.renewing !== undefined) await slots.renewing\n',
     '',
     'well',
-    { ...HOLDERS, slots: 40 },
+    { slots: 40, slotDemand: 1, slotMs: 1000, keys: 3 },
   ],
   [
     'what one policy refuses keeps the slot of another',

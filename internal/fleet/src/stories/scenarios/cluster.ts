@@ -239,13 +239,12 @@ async function reshard(fleet: Fleet): Promise<void> {
     ? slotOfCounter(fleet, random.pick(counters))
     : random.whole(0, SLOTS - 1)
   const stepUs = random.whole(0, STEP_US)
-  // Such a call is refused while one of its keys has moved and another has not.
+  const to = random.pick(cluster.masters)
+  // Such a call is refused while one of its keys has moved and another has not. Where many are, the
+  // breaker of a master may open, and other keys of it are decided without it.
   if (needsSeveralKeys(fleet))
-    lose(
-      fleet,
-      counters.filter((each) => slotOfCounter(fleet, each) === slot),
-    )
-  await cluster.move(slot, random.pick(cluster.masters), () => random.whole(0, stepUs))
+    for (const master of new Set([cluster.ownerOf(slot), to])) loseShard(fleet, master)
+  await cluster.move(slot, to, () => random.whole(0, stepUs))
 }
 
 /** Whether requests need several keys of Redis at once: those of several policies, or a counter and

@@ -160,9 +160,10 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       end
     end
     if held then
-      -- A block of a count can begin beside one that was seen only where that one was lost.
+      -- A block of a count can begin beside one that was seen only where that one was lost. Then
+      -- the one that was seen stands, and its end tells other processes that it was lost.
       local beside = count > 0 and until_ms ~= finish
-      if until_ms > now and (beside or until_ms > finish) then hold_until(max(until_ms, finish)) end
+      if until_ms > now and (beside or until_ms > finish) then hold_until(until_ms) end
     elseif until_ms > now and finish <= now and last >= finish then
       -- A later end: the count was lost and began anew. It is the old one again, with what both
       -- have seen.

@@ -155,10 +155,10 @@ export const lockout: Kernel = {
       }
     }
     if (wasBlocked) {
-      // A block of a count can begin beside one that was seen only where that one was lost.
+      // A block of a count can begin beside one that was seen only where that one was lost. Then
+      // the one that was seen stands, and its end tells other processes that it was lost.
       const isBeside = scratch.count > 0 && untilMs !== scratch.endMs
-      if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs))
-        holdUntil(scratch, Math.max(untilMs, scratch.endMs))
+      if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs)) holdUntil(scratch, untilMs)
     } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
       // A later end: the count was lost and began anew. It is the old one again, with what both
       // have seen.
