@@ -240,8 +240,8 @@ async function reshard(fleet: Fleet): Promise<void> {
     : random.whole(0, SLOTS - 1)
   const stepUs = random.whole(0, STEP_US)
   const to = random.pick(cluster.masters)
-  // Such a call is refused while one of its keys has moved and another has not. Where many are, the
-  // breaker of a master may open, and other keys of it are decided without it.
+  // Redis refuses a call for several keys while one of them has moved and another has not. A row of
+  // refusals opens the breaker of the master, and its other keys are decided without it as well.
   if (needsSeveralKeys(fleet))
     for (const master of new Set([cluster.ownerOf(slot), to])) loseShard(fleet, master)
   await cluster.move(slot, to, () => random.whole(0, stepUs))
