@@ -31,10 +31,11 @@ const DOCUMENTS = ['README.md', 'CHANGELOG.md']
  * @param {string} root
  * @param {Package} pack which has been built
  * @param {string} destination a folder
- * @param {string | undefined} url of the repository; undefined: nobody has said where it is
+ * @param {{ url: string | undefined }} place the address of the repository; undefined: nobody has
+ *   said where it is. Default: what the root package says
  * @returns {string} the path of the tarball
  */
-export function packPackage(root, { folder }, destination, url = whereItLives(manifestIn(root))) {
+export function packPackage(root, { folder }, destination, place = placeOf(root)) {
   const work = mkdtempSync(join(tmpdir(), 'weir-pack-'))
   try {
     const [pnpm = 'pnpm', ...args] = pnpmCommand()
@@ -47,7 +48,7 @@ export function packPackage(root, { folder }, destination, url = whereItLives(ma
     const [packed = ''] = readdirSync(work)
     execFileSync('tar', ['-xzf', join(work, packed), '-C', work])
     rmSync(join(work, packed))
-    complete(root, folder, join(work, 'package'), url)
+    complete(root, folder, join(work, 'package'), place.url)
     const npm = ['pack', '--loglevel=error', '--ignore-scripts', '--pack-destination', work]
     execFileSync('npm', npm, { cwd: join(work, 'package'), stdio })
     mkdirSync(destination, { recursive: true })
@@ -56,6 +57,11 @@ export function packPackage(root, { folder }, destination, url = whereItLives(ma
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+/** @param {string} root */
+function placeOf(root) {
+  return { url: whereItLives(manifestIn(root)) }
 }
 
 /**

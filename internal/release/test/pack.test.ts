@@ -21,7 +21,7 @@ const sizes: [string, Size][] = []
 /** Packs all packages and unpacks them under a folder of this name. */
 function unpacked(name: string, url: string | undefined): void {
   for (const pack of publishedPackages(root)) {
-    const tarball = packPackage(root, pack, work, url)
+    const tarball = packPackage(root, pack, work, { url })
     sizes.push([pack.manifest.name, sizeOf(tarball)])
     const folder = folderOf(name, pack.manifest.name)
     execFileSync('mkdir', ['-p', folder])
