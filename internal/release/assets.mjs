@@ -1,18 +1,21 @@
-// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what core's
-// changelog says of it, and as assets the tarballs, their sums and the bill of materials.
+// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what the changelogs
+// say of it, and as assets what npm run release has left: tarballs, their sums and sizes, and the
+// bill of materials.
 //
 //   node internal/release/assets.mjs FOLDER
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { notesOf } from './notes.mjs'
+import { notesOfAll } from './notes.mjs'
+import { manifestIn } from './packages.mjs'
+import { whereItLives } from './where.mjs'
 
 const [folder = 'release'] = process.argv.slice(2)
 const tag = process.env.GITHUB_REF_NAME ?? ''
 if (!/^v\d/.test(tag))
   throw new Error(`"${tag}" is no tag of a version; this runs for v0.2.0 and such`)
 
-const notes = notesOf(readFileSync('packages/core/CHANGELOG.md', 'utf8'), tag.slice(1))
+const notes = notesOfAll('.', tag.slice(1), whereItLives(manifestIn('.')))
 const files = readdirSync(folder).map((file) => join(folder, file))
 const isThere = spawnSync('gh', ['release', 'view', tag], { stdio: 'ignore' }).status === 0
 // A run that is repeated finds its draft.

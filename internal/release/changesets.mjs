@@ -1,7 +1,7 @@
 // Changesets, read as far as a release asks: which packages they name.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { gitLines } from './git.mjs'
+import { fileAt, gitLines } from './git.mjs'
 
 const HEAD = /^---\n(.*?)^---$/ms
 
@@ -17,17 +17,38 @@ export function pendingChangesets(root) {
 }
 
 /**
- * The packages that were named since a commit, by changesets that are pending.
+ * The packages that were named since a commit: by changesets that are pending, and by those that
+ * became a version since.
  * @param {string} root
  * @param {string} base
+ * @param {string} versioned the file whose version is that of all packages
  * @returns {Set<string>}
  */
-export function namedSince(root, base) {
-  const changed = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', '.changeset')
-  const pending = pendingChangesets(root).filter((path) => changed.includes(path))
-  const names = pending.flatMap((path) => {
-    const [, head = ''] = HEAD.exec(readFileSync(join(root, path), 'utf8')) ?? []
+export function namedSince(root, base, versioned) {
+  const raises = gitLines(
+    root,
+    'log',
+    '--format=%H',
+    '-G"version":',
+    `${base}..HEAD`,
+    '--',
+    versioned,
+  )
+  const trees = ['HEAD', ...raises.map((commit) => `${commit}^`)]
+  return new Set(trees.flatMap((tree) => namedIn(root, base, tree)))
+}
+
+/**
+ * The packages that the changesets of a commit name, if the changeset was not there in the base.
+ * @param {string} root
+ * @param {string} base
+ * @param {string} tree
+ * @returns {string[]}
+ */
+function namedIn(root, base, tree) {
+  const since = ['--name-only', '--diff-filter=d', base, tree, '--', '.changeset/*.md']
+  return gitLines(root, 'diff', ...since).flatMap((path) => {
+    const [, head = ''] = HEAD.exec(fileAt(root, tree, path) ?? '') ?? []
     return [...head.matchAll(/^["']?([^"':]+)["']?:/gm)].map(([, name = '']) => name)
   })
-  return new Set(names)
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { namedSince, pendingChangesets } from './changesets.mjs'
-import { fileAt, git, gitLines } from './git.mjs'
+import { git, gitLines } from './git.mjs'
 import { manifestIn, publishedPackages } from './packages.mjs'
 import { changedStateForms } from './state-forms.mjs'
 import { RIGHT, whereItLives } from './where.mjs'
@@ -24,7 +24,7 @@ export function refusals(root, { forPublishing, onto }) {
   const bases = [...lastRelease(root), ...(onto === undefined ? [] : [mergeBase(root, onto)])]
   const reasons = [
     ...uncommitted(root),
-    ...bases.flatMap((base) => withoutChangeset(root, base)),
+    ...withoutChangeset(root, bases),
     ...bases.flatMap((base) => withoutNewId(root, base)),
     ...withoutChangelog(root),
     ...whereabouts(root, forPublishing),
@@ -67,21 +67,30 @@ function uncommitted(root) {
 }
 
 /**
+ * A package is named once, with the first base that it has changed since.
+ * @param {string} root
+ * @param {readonly string[]} bases
+ */
+function withoutChangeset(root, bases) {
+  const unnamed = new Map(bases.toReversed().flatMap((base) => unnamedSince(root, base)))
+  return [...unnamed].map(([folder, { name, base }]) => {
+    return `public types of ${name} have changed since ${base}, and no changeset says so: look at "git diff ${base} -- packages/${folder}/api", and write one: npx pnpm@12 changeset`
+  })
+}
+
+/**
  * @param {string} root
  * @param {string} base
+ * @returns {[folder: string, { name: string, base: string }][]}
  */
-function withoutChangeset(root, base) {
-  const version = JSON.parse(fileAt(root, base, VERSIONED) ?? '{}').version
-  // The changesets have become a changelog.
-  if (version !== manifestIn(join(root, 'packages/core')).version) return []
+function unnamedSince(root, base) {
   const reports = gitLines(root, 'diff', '--name-only', base, 'HEAD', '--', 'packages/*/api/*')
-  const named = namedSince(root, base)
-  return [...new Set(reports.map((path) => path.split('/')[1] ?? ''))]
-    .map((folder) => ({ folder, name: packageIn(root, folder) }))
-    .filter(({ name }) => name !== undefined && !named.has(name))
-    .map(({ folder, name }) => {
-      return `public types of ${name} have changed since ${nameOf(root, base)}, and no changeset says so: look at "git diff ${nameOf(root, base)} -- packages/${folder}/api", and write one: npx pnpm@12 changeset`
-    })
+  const named = namedSince(root, base, VERSIONED)
+  return [...new Set(reports.map((path) => path.split('/')[1] ?? ''))].flatMap((folder) => {
+    const name = packageIn(root, folder)
+    if (name === undefined || named.has(name)) return []
+    return [[folder, { name, base: nameOf(root, base) }]]
+  })
 }
 
 /**

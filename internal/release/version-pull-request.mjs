@@ -1,59 +1,64 @@
-// Keeps the pull request of the next version: a branch in which the pending changesets have become
-// versions and changelogs.
+// Keeps the pull request of the next version, from the branch that next-version.mjs has made.
 //
-//   node internal/release/version-pull-request.mjs [--local]
+//   node internal/release/version-pull-request.mjs FOLDER
 //
-// With --local it makes the branch here, and pushes and opens nothing.
+// Installs nothing: its job may write. What made the branch ran the code of others, so the branch
+// is only pushed if it changes what a version changes.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pnpmCommand } from '../../scripts/pnpm.mjs'
-import { pendingChangesets } from './changesets.mjs'
-import { git } from './git.mjs'
-import { notesOf } from './notes.mjs'
+import { git, gitLines } from './git.mjs'
+import { notesOfAll } from './notes.mjs'
 import { manifestIn } from './packages.mjs'
+import { BRANCH, BUNDLE, PENDING } from './version-branch.mjs'
 
-const BRANCH = 'next-version'
-const AUTHOR = 'github-actions[bot]'
-const EMAIL = '41898282+github-actions[bot]@users.noreply.github.com'
+/** What a version changes. */
+const VERSIONED = /^(\.changeset\/[\w.-]+\.md|packages\/[\w-]+\/(CHANGELOG\.md|package\.json))$/
 
+const [folder] = process.argv.slice(2)
+if (folder === undefined) throw new Error('give the folder that next-version.mjs has left')
 const root = process.cwd()
-// What is installed and run here does not need the right to write.
-const { GH_TOKEN: token = '', ...env } = process.env
-const pending = pendingChangesets(root)
-if (pending.length === 0) console.log('no changeset is pending')
-else proposed()
+const { GH_TOKEN: token = '' } = process.env
+if (readFileSync(join(folder, PENDING), 'utf8') === '') console.log('no changeset is pending')
+else propose(folder)
 
-function proposed() {
-  if (git(root, 'status', '--porcelain') !== '') throw new Error('commit what is changed first')
+/** @param {string} folder */
+function propose(folder) {
   const base = git(root, 'rev-parse', '--abbrev-ref', 'HEAD')
-  git(root, 'switch', '--quiet', '--force-create', BRANCH)
-  /** @type {import('node:child_process').ExecFileSyncOptions} */
-  const here = { cwd: root, stdio: 'inherit', env }
-  if (!existsSync(join(root, 'node_modules'))) {
-    const [pnpm = 'pnpm', ...before] = pnpmCommand()
-    execFileSync(pnpm, [...before, 'install', '--frozen-lockfile'], here)
-  }
-  execFileSync(process.execPath, ['node_modules/@changesets/cli/bin.js', 'version'], here)
+  git(root, 'fetch', '--quiet', join(folder, BUNDLE), `+${BRANCH}:${BRANCH}`)
+  checkBranch()
+  git(root, 'switch', '--quiet', BRANCH)
   const { version } = manifestIn(join(root, 'packages/core'))
-  const title = `release: ${version}`
-  git(root, 'add', '--all')
-  const identity = ['-c', `user.name=${AUTHOR}`, '-c', `user.email=${EMAIL}`]
-  git(root, ...identity, 'commit', '--quiet', '--message', title)
-  console.log(`${BRANCH} has ${version}, of ${pending.length} changesets`)
-  if (process.argv.includes('--local')) return
   const pushed = ['push', '--quiet', '--force', 'origin', BRANCH]
-  execFileSync('git', pushed, { ...here, env: { ...env, ...asHeader(token) } })
-  const notes = notesOf(readFileSync(join(root, 'packages/core/CHANGELOG.md'), 'utf8'), version)
-  const text = `Merge this to have ${version}, and push the tag v${version} to publish it.\n\n${notes}`
-  const about = ['--title', title, '--body', text]
+  execFileSync('git', pushed, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...asHeader(token) },
+  })
+  const text = `Merge this to have ${version}, and push the tag v${version} to publish it.\n\n${notesOfAll(root, version, undefined)}`
+  const about = ['--title', `release: ${version}`, '--body', text]
   const open = gh('pr', 'list', '--head', BRANCH, '--state', 'open', '--json', 'number')
   if (JSON.parse(open).length > 0) gh('pr', 'edit', BRANCH, ...about)
   else gh('pr', 'create', '--head', BRANCH, '--base', base, ...about)
+  console.log(`the pull request of ${version} is that of ${BRANCH}`)
+}
+
+/** @throws {Error} if the branch is not this commit and a version on top of it */
+function checkBranch() {
+  const commits = gitLines(root, 'rev-list', `HEAD..${BRANCH}`)
+  if (
+    commits.length !== 1 ||
+    git(root, 'rev-parse', `${BRANCH}^@`) !== git(root, 'rev-parse', 'HEAD')
+  )
+    throw new Error(`${BRANCH} is not one commit on top of this one`)
+  const changed = gitLines(root, 'diff', '--name-only', '--no-renames', 'HEAD', BRANCH)
+  const other = changed.filter((path) => !VERSIONED.test(path))
+  if (other.length > 0)
+    throw new Error(`${BRANCH} changes what no version changes: ${other.join(', ')}`)
 }
 
 /**
- * How git is given a token without writing it into the clone, or where other processes read it.
+ * How git is given a token without writing it into the clone.
  * @param {string} token
  */
 function asHeader(token) {

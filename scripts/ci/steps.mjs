@@ -2,7 +2,8 @@
 //
 //   title     one line that says what it checks
 //   needs     system packages: for each command that must be there, the package that brings it
-//   service   what it asks of GitHub or of the registry, if it does: it runs in a workflow alone
+//   service   what it asks of GitHub or of the registry, if it does: it runs in a workflow alone,
+//             in a job that may do more than read, and so installs nothing
 //   commands  what it runs, one after the other; each an array, or an object with more about it:
 //     run       the command and its arguments
 //     cwd, env  where, and with which variables besides those of this process
@@ -171,10 +172,16 @@ const others = {
       { run: ['node', 'internal/fleet/sabotage.mjs'], shown: true },
     ],
   },
+  'next-version': {
+    title: 'The branch of the next version',
+    commands: [{ run: ['node', 'internal/release/next-version.mjs', 'next-version'], shown: true }],
+  },
   'version-pull-request': {
     title: 'The pull request of the next version',
     service: 'the right to push a branch and to open a pull request',
-    commands: [{ run: ['node', 'internal/release/version-pull-request.mjs'], shown: true }],
+    commands: [
+      { run: ['node', 'internal/release/version-pull-request.mjs', 'next-version'], shown: true },
+    ],
   },
   records: {
     title: 'What a release is compared by, against what is built: public types, states of kernels',

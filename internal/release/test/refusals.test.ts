@@ -1,5 +1,7 @@
 // A release is refused, with what to do about it, while something is in its way.
 
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { refusals } from '../refusals.mjs'
 import { changedStateForms } from '../state-forms.mjs'
@@ -46,9 +48,32 @@ describe('where nobody has said where the project lives', () => {
     )
     clone.commit()
     clone.git('tag', '--force', `v${VERSION}`)
-    expect(clone.check('--for-publishing').said).toContain('this commit is not on origin/main, ')
     clone.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
     expect(clone.check('--for-publishing').said).toBe('release: nothing is in its way\n')
+  })
+
+  test.each([
+    ['that is on origin/main is published', 'HEAD', 'true', ''],
+    ['that is not on origin/main is not', 'HEAD^', '', 'this commit is not on origin/main, '],
+    ['is not published by a workflow that has no origin/main', '', 'true', 'is not on origin/main'],
+    ['is published from a clone that has no origin/main', '', '', ''],
+  ])('a commit %s', (_, main, inActions, said) => {
+    clone.edit('package.json', (text) =>
+      text.replace('"private"', '"repository": "github:owner/name",\n  "private"'),
+    )
+    clone.commit()
+    clone.git('tag', '--force', `v${VERSION}`)
+    clone.git('update-ref', '-d', 'refs/remotes/origin/main')
+    if (main !== '') clone.git('update-ref', 'refs/remotes/origin/main', main)
+    const env = { GITHUB_ACTIONS: inActions, GITHUB_REF_TYPE: '', GITHUB_REF_NAME: '' }
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    try {
+      const { refused, said: all } = clone.check('--for-publishing')
+      expect(refused).toBe(said !== '')
+      expect(all).toContain(said)
+    } finally {
+      vi.unstubAllEnvs()
+    }
   })
 
   test.each(['https://example.org/weir', 'weir', 'gitlab:owner/name'])(
@@ -176,17 +201,51 @@ test('where no version is tagged, the commit that raised it is compared with', (
   expect(said).toMatch(/what kernel log1 stores \(sliding log\) has changed since [0-9a-f]{7,}:/)
 })
 
-test('what changes between the raise of a version and its tag is compared as well', () => {
+/** Raises the version of all packages, as the pull request of a version does. */
+function raise(): void {
   for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
     clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
     clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
   }
-  clone.commit()
-  clone.edit(REPORT, () => '')
-  clone.commit()
-  expect(clone.check().said).toMatch(
-    /^release refused: public types of @weir\/express have changed since [0-9a-f]{7,}, /,
-  )
+  rmSync(join(clone.folder, '.changeset/own.md'), { force: true })
+}
+
+describe('between the last tag and a version that is raised', () => {
+  test('a changed type that no changeset named is refused also once the version is raised', () => {
+    clone.edit(REPORT, () => '')
+    clone.write('.changeset/own.md', changeset('@weir/koa'))
+    clone.commit()
+    raise()
+    clone.commit()
+    expect(clone.check().said).toMatch(
+      /^release refused: public types of @weir\/express have changed since v9.0.0, .*\n$/,
+    )
+    clone.write('.changeset/own.md', changeset('@weir/express'))
+    clone.commit()
+    expect(clone.check().said).toBe('release: nothing is in its way\n')
+  })
+
+  test('one that a changeset named, which the version has taken up, is not', () => {
+    clone.edit(REPORT, () => '')
+    clone.write('.changeset/own.md', changeset('@weir/express'))
+    clone.commit()
+    raise()
+    clone.commit()
+    expect(clone.check().said).toBe('release: nothing is in its way\n')
+  })
+
+  test('what changes after the raise is compared as well, whatever the version has taken up', () => {
+    clone.edit(REPORT, () => '')
+    clone.write('.changeset/own.md', changeset('@weir/express'))
+    clone.commit()
+    raise()
+    clone.commit()
+    clone.edit(REPORT, () => 'more')
+    clone.commit()
+    expect(clone.check().said).toMatch(
+      /^release refused: public types of @weir\/express have changed since [0-9a-f]{7,}, .*\n$/,
+    )
+  })
 })
 
 test('a record without ids of kernels is compared by the names of algorithms, and an unknown name is refused', () => {
@@ -217,10 +276,7 @@ test('a tag that is not that of the version is not published', () => {
 
 test('what is tagged is compared with the release before it', () => {
   clone.edit(RECORD, () => '')
-  for (const name of ['core', 'express', 'koa', 'metrics', 'nest']) {
-    clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
-    clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
-  }
+  raise()
   clone.commit()
   clone.git('tag', 'v9.1.0')
   expect(clone.check().said).toContain('what kernel bucket1 stores (gcra) has changed since v9.0.0')

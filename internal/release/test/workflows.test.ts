@@ -62,6 +62,7 @@ jobs:
       contents: read
     steps:
       - uses: actions/checkout@${COMMIT} # v7.0.1
+        with: { persist-credentials: false }
       - run: bash .ci/run lint
 `
   const rulesOf = (text: string) => brokenRules('x.yml', text, parse(text)).join('\n')
@@ -81,6 +82,15 @@ jobs:
     ],
     ['no rights said', 'permissions: {}\n', '', 'permissions: {} at the top'],
     ['the code of others', 'on: push', 'on: { pull_request_target: }', 'runs what others wrote'],
+    ['what others have started', 'on: push', 'on: [workflow_run]', 'runs what others wrote'],
+    ['a token in the clone', 'with: { persist-credentials: false }', '', 'leaves its token in'],
+    [
+      'a token beside what is installed',
+      'run lint',
+      `run lint\n        env: { A: "${expression('github.token')}" }`,
+      'step "lint" installs: run it in another job',
+    ],
+    ['rights beside what is installed', 'contents: read', 'id-token: write', '"lint" installs'],
     ['no end', '    timeout-minutes: 5\n', '', 'job one has no timeout-minutes'],
     ['all rights', '\n      contents: read', ' write-all', 'has "write-all": name each right'],
     ['a right to write', 'contents: read', 'contents: write', 'has contents: write, which is none'],

@@ -31,11 +31,12 @@ export function brokenRules(file, text, workflow) {
     ...(Object.keys(workflow.permissions ?? { all: '' }).length > 0
       ? ['permissions: {} at the top, and what a job needs in the job']
       : []),
-    ...(JSON.stringify(workflow.on).includes('pull_request_target')
-      ? ['pull_request_target runs what others wrote']
-      : []),
+    ...['pull_request_target', 'workflow_run']
+      .filter((event) => JSON.stringify(workflow.on).includes(`"${event}"`))
+      .map((event) => `${event} runs what others wrote, with rights`),
     ...(/\bsecrets\b/.test(text) ? ['secrets are not used: a job has github.token'] : []),
     ...jobs.flatMap(({ id, source }) => rightsBeyond(id.replace(/ .*/, ''), source.permissions)),
+    ...jobs.flatMap(installsWithRights),
     ...Object.entries(workflow.jobs).flatMap(([id, { permissions, 'timeout-minutes': limit }]) => [
       ...(permissions === undefined ? [`job ${id} has no permissions of its own`] : []),
       ...(limit === undefined ? [`job ${id} has no timeout-minutes`] : []),
@@ -62,11 +63,40 @@ function rightsBeyond(job, permissions = {}) {
 }
 
 /**
+ * A job that may do more than read, or is given a token, runs nothing that installs the code of
+ * others: whatever runs beside a token can read it.
+ * @param {import('./read.mjs').Job} job
+ * @returns {string[]}
+ */
+function installsWithRights({ id, steps, source }) {
+  const rights = Object.values(source.permissions ?? {})
+  const hasToken = JSON.stringify(source).includes('github.token')
+  if (!hasToken && !rights.includes('write')) return []
+  return steps
+    .flatMap(({ run }) => /^bash \.ci\/run (.*)$/.exec(run ?? '')?.[1]?.split(' ') ?? [])
+    .filter((name) => serviceOf(name) === undefined)
+    .map(
+      (name) => `${id} has rights or a token, and step "${name}" installs: run it in another job`,
+    )
+}
+
+/** @param {string} name */
+function serviceOf(name) {
+  try {
+    return stepOf(name).service
+  } catch {
+    return 'a step that is not there, which is said elsewhere'
+  }
+}
+
+/**
  * @param {string} id
  * @param {import('./read.mjs').Step} step
  * @returns {string[]}
  */
 function brokenIn(id, step) {
+  if (step.uses?.startsWith('actions/checkout@') && step.with?.['persist-credentials'] !== false)
+    return [`${id}: actions/checkout leaves its token in the clone: persist-credentials: false`]
   if (step.run === undefined) return []
   const [, names] = /^bash \.ci\/run ([\w:/ -]+)$/.exec(step.run) ?? []
   if (names === undefined)
