@@ -15,7 +15,7 @@ export interface HoldJob {
   readonly lines: number
   /** How many holds each line has. */
   readonly holds: number
-  /** Of each hold, in ms. */
+  /** How long each hold lasts at the most, and half as long at least, in ms. */
   readonly workMs: number
 }
 
@@ -53,7 +53,7 @@ async function work(
         async () => {
           granted += 1
           most = Math.max(most, await client.incr(counter))
-          await new Promise((resolve) => setTimeout(resolve, workMs * Math.random()))
+          await new Promise((resolve) => setTimeout(resolve, (workMs / 2) * (1 + Math.random())))
           await client.decr(counter)
         },
         { timeout: '60s' },
