@@ -1,6 +1,6 @@
-// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what the changelogs
-// say of it, and as assets what npm run release has left: tarballs, their sums and sizes, and the
-// bill of materials.
+// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what the
+// changelogs say of it, and as assets what npm run release has left: tarballs, their sums and
+// sizes, and the bill of materials.
 //
 //   node internal/release/assets.mjs FOLDER
 import { execFileSync, spawnSync } from 'node:child_process'

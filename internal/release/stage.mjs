@@ -10,8 +10,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The first npm that can stage is 11.15. Where Node brings an older one, this one is fetched, pinned
- * by its version, which the registry gives out once.
+ * The first npm that can stage is 11.15. Where Node brings an older one, this one is fetched,
+ * pinned by its version, which the registry gives out once.
  */
 const NPM = 'npm@11.19.1'
 const BY_HAND = 'docs/releasing.md#the-first-version-of-a-package'

@@ -1,4 +1,4 @@
-// The branch of the next version, on its way from the job that makes it to the one that proposes it.
+// The branch of the next version, on its way from the job that makes it to that which proposes it.
 
 export const BRANCH = 'next-version'
 
