@@ -15,14 +15,15 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
   read_globals = prologue,
   ignore = {
     '211/read', '211/used', '211/take', '211/retry_after', '211/reset_after', '211/write', '211/refund', '211/reconcile',
-    '211/restore', '211/within', '211/cancel', '211/may_begin', '211/refuse', '211/block', '211/unblock', '211/renew',
+    '211/restore', '211/within', '211/ahead', '211/cancel', '211/may_begin', '211/refuse', '211/block', '211/unblock', '211/renew',
     '212/limit',
   },
 }
 -- A script makes the counters of its policies before the driver, and says what its mode does.
 files['packages/core/src/algorithms/driver.lua'] = {
   read_globals = {
-    'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells', 'corrects', 'reserves', 'begins',
+    'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells', 'corrects', 'reserves', 'leases',
+    'begins',
     unpack(prologue),
   },
 }

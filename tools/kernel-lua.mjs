@@ -13,9 +13,19 @@ const { parse } = createRequire(new URL('../packages/core/package.json', import.
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
 /** Functions of modes, in the order of their tests. */
-const SPECIAL = ['within', 'cancel', 'refund', 'reconcile', 'restore', 'block', 'unblock', 'renew']
+const SPECIAL = [
+  'within',
+  'ahead',
+  'cancel',
+  'refund',
+  'reconcile',
+  'restore',
+  'block',
+  'unblock',
+  'renew',
+]
 /** Those that a kernel need not have. */
-const OPTIONAL = ['within', 'cancel', 'block', 'unblock', 'renew']
+const OPTIONAL = ['within', 'ahead', 'cancel', 'block', 'unblock', 'renew']
 /** Functions that the driver calls where a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
 
@@ -74,6 +84,7 @@ end
   /** The modes that make a function; what a kernel cannot cancel or release it refunds. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
+      if (mode === 'lease') return name === 'ahead'
       if (reserves(mode)) return name === 'within'
       const { correction } = CALL_MODES[mode]
       const isGivenBack = ['cancel', 'release'].includes(correction) && !has(correction)

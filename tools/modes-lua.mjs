@@ -4,7 +4,7 @@ const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells'
 
 /**
  * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes
- * @returns {string} a local for each trait, and `corrects` and `reserves`
+ * @returns {string} a local for each trait, and `corrects`, `reserves` and `leases`
  */
 export function modesLuaOf({ CALL_MODES, reserves }) {
   const names = Object.keys(CALL_MODES)
@@ -13,6 +13,7 @@ export function modesLuaOf({ CALL_MODES, reserves }) {
     ...TRAITS.map((trait) => line(trait, (mode) => CALL_MODES[mode][trait])),
     line('corrects', (mode) => CALL_MODES[mode].correction !== undefined),
     line('reserves', reserves),
+    line('leases', (mode) => mode === 'lease'),
   ].join('')
 }
 

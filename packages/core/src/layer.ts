@@ -18,6 +18,8 @@ export interface Layer {
 
 /** What a store is asked; or, as one more mode, to forget a target. */
 export type LayerRequest = (StoreRequest | ResetRequest) & {
+  /** To consume: what is granted may be spent up to so many ms later. */
+  readonly aheadMs?: number | undefined
   /** It is about what the store itself has counted, and fails where the store cannot decide it. */
   readonly isForStore?: boolean
   /** To release or renew: `untilUs` of slots that were renewed without the store, for where it is

@@ -32,7 +32,8 @@ function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void
   const most = countsAll && resets === 0 ? limit - charged : bound(story)
   const what = `${nameOf(counter)}: ${passedSince} of ${most} passed, and ${remaining} remain`
   fleet.must(remaining <= Math.max(0, most - passedSince), what)
-  if (isExact !== true) return
+  // What is left of a bucket's lease is lost where something was taken after it.
+  if (isExact !== true || (drains && fleet.plan.leases !== undefined)) return
   // A bucket gives back less by what has flowed back since.
   const slack = drains ? refunds : 0
   fleet.must(remaining >= limit - inUse - slack, `${what}: more was charged`)

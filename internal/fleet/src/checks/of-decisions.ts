@@ -70,9 +70,9 @@ export function checkBlock(
 }
 
 /** What a lease hands out was taken no longer ago than it may be held. */
-export function checkLease(fleet: Fleet, { severalUs, host }: Member, key: string): void {
+export function checkLease(fleet: Fleet, { leasedUs, host }: Member, key: string): void {
   const { holdMs = 0 } = fleet.plan.leases ?? {}
-  const heldMs = (fleet.world.nowUs - (severalUs.get(key) ?? 0)) / 1_000
+  const heldMs = (fleet.world.nowUs - (leasedUs.get(key) ?? 0)) / 1_000
   const what = `${host.name} ${key}: a lease hands out what was taken ${heldMs} ms ago`
   fleet.must(heldMs * host.rate <= holdMs, what)
 }

@@ -7,7 +7,7 @@ import { ALGORITHMS, type StoryAlgorithm } from './policies.js'
 /** So that these numbers are not those of the world, which has the seed itself. */
 const OTHER_SEED = 0x2c1b3c6d
 
-const KINDS = ['plain', 'flows', 'hot', 'crowded', 'guessers'] as const
+const KINDS = ['plain', 'flows', 'hot', 'hot flows', 'crowded', 'guessers'] as const
 
 export interface StoryOptions {
   readonly processes: number
@@ -30,9 +30,9 @@ export interface StoryOptions {
   readonly masters: number
   /** How many its keys share; below 2: each has its own. */
   readonly hashTags: number
-  /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `crowded`: more keys than a
-   *  process remembers. `guessers`: the first policy is a lock-out, whose block outlasts the
-   *  story. */
+  /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `hot flows`: both.
+   *  `crowded`: more keys than a process remembers. `guessers`: the first policy is a lock-out,
+   *  whose block outlasts the story. */
   readonly kind: (typeof KINDS)[number]
   /** Of one decision. */
   readonly policies: number
@@ -174,12 +174,14 @@ function kindOf(
       policies: random.chance(0.8) ? 1 : 2,
       wait: random.whole(1, 99),
     }
-  // A key is leased that is asked for some 20 times a second, for one unit each time.
-  if (chance < 0.22)
+  // A key is leased that is asked for some 20 times a second.
+  if (chance < 0.22) {
+    const [kind, times] = chance < 0.13 ? (['hot flows', 3] as const) : (['hot', 1] as const)
     return {
-      ...{ ...numbers, kind: 'hot', processes: few, keys: 1, limit: random.whole(few, 600) },
-      ...{ demand: twoDigits(0.4 + 2 * random.next() ** 2), batch: 0, weighted: 0, upTo: 0 },
+      ...{ ...numbers, kind, processes: few, keys: 1, limit: random.whole(few, 600) },
+      ...{ demand: twoDigits(times * (0.4 + 2 * random.next() ** 2)), batch: 0, upTo: 0 },
     }
+  }
   if (chance < 0.224)
     return {
       ...{ ...numbers, kind: 'crowded', processes: few, limit: 10, demand: 0.5 },

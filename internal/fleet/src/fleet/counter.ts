@@ -97,15 +97,16 @@ export class Counter {
 
   /**
    * What has come back since it was asked first, at the most: what a bucket refills; once more
-   * since processes lost Redis, in them; and units of those who wait, who had a turn when it was
-   * lost.
+   * since processes lost Redis, in them; units of those who wait, who had a turn when it was lost;
+   * and for each refund beneath leases, what is refilled while one lasts.
    */
   flown(nowUs: number): number {
     if (!this.flows || this.#bornUs === undefined) return 0
     const units = (us: number): number => (us / 1_000 / this.policy.unitMs) * (1 + DRIFT)
     const turns = this.#turnsBefore + this.#losses.length * this.#mostInFlight
     const lostUs = this.#lostUs ?? nowUs
-    return Math.ceil(units(nowUs - this.#bornUs) + units(nowUs - lostUs)) + turns
+    const beneath = this.refunds * units(1_000 * (this.#plan.leases?.holdMs ?? 0))
+    return Math.ceil(units(nowUs - this.#bornUs) + units(nowUs - lostUs) + beneath) + turns
   }
 
   /** The clock of Redis is set back, which then knows less of those who have a turn. */
@@ -162,14 +163,9 @@ export class Counter {
     return this.passed - this.#passedBefore - this.#perhapsBefore
   }
 
-  /**
-   * What it counts at the most while all is well: what passed or was charged since the reset; and
-   * once more what was spent before it of leases that ended after it, which say of all their units
-   * that they were spent when the last one was.
-   */
+  /** What it counts at the most while all is well: what passed or was charged since the reset. */
   get inUse(): number {
-    const again = this.resets > 0 ? this.#leased : 0
-    return this.passed + this.charged - this.#passedBefore - this.#chargedBefore + again
+    return this.passed + this.charged - this.#passedBefore - this.#chargedBefore
   }
 
   /** These processes lose Redis. */
@@ -262,9 +258,10 @@ export function countersOf(
   members: readonly Member[],
 ): ReadonlyMap<string, readonly Counter[]> {
   const { keys, policies, policyKeys, leases } = plan
-  // See docs/resilience.md: a tenth of the smallest limit is leased at the most.
+  // See docs/resilience.md: a tenth of the smallest limit is leased at the most, and as much again
+  // before that is spent.
   const tenth = Math.floor(Math.min(...policies.map(({ limit }) => limit)) / 10)
-  const leased = leases === undefined ? 0 : members.length * Math.min(leases.units, tenth)
+  const leased = leases === undefined ? 0 : 2 * members.length * Math.min(leases.units, tenth)
   const made = (place: number, who: string, of: readonly string[]): Counter => {
     const policy = policies[place] as Policy
     return new Counter({ who, policy, place, keys: of, members, options, plan, leased })

@@ -240,15 +240,18 @@ export class Fleet {
     const { changes, givesOnly } = CALL_MODES[mode]
     // What takes nothing does not show that anything was lost.
     const shows = this.#isLossy && changes && !givesOnly && granted > 0
-    const isAhead = this.plan.leases !== undefined && mode === 'consume' && count > 1
-    if (!shows && !isAhead && mode !== 'reset') return
+    const isLease = mode === 'lease'
+    if (!shows && !isLease && mode !== 'reset') return
     const i = this.members.findIndex(({ host }) => host.name === by)
     keys.forEach((key, place) => {
       const counter = this.#countersBy(key).find((each) => each.isKey(key))
       if (mode === 'reset') counter?.reset()
       if (shows && (costs[place] as number) > 0) counter?.ran(i)
-      // Units may have been taken ahead, as a process has asked for several.
-      if (isAhead && counter) this.members[i]?.severalUs.set(counter.who, this.world.nowUs)
+      if (!isLease || counter === undefined) return
+      const member = this.members[i]
+      if (granted > 0) member?.leasedUs.set(counter.who, this.world.nowUs)
+      // It is told of no unit more, whoever asks.
+      if (granted < count) member?.denials.denied(counter.who)
     })
   }
 

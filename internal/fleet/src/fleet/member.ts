@@ -74,8 +74,8 @@ export class Member {
   readonly denials: Denials
   /** Waits of a key that are not answered, in the order in which it asked. */
   readonly waits: Map<string, Waiter[]> = new Map()
-  /** When Redis granted it several units of a key at once, by its lease maybe. */
-  readonly severalUs: Map<string, number> = new Map()
+  /** When Redis granted it the last lease of a key. */
+  readonly leasedUs: Map<string, number> = new Map()
   /** What it may give back. */
   readonly charges: Charges
   /** Calls that are not answered yet. */

@@ -2,7 +2,7 @@
 // made of their stores.
 
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
-import type { LeaseOptions } from '../../../../packages/core/src/layers/leases.js'
+import type { LeaseOptions } from '../../../../packages/core/src/layers/leases/limits.js'
 import type { StoryOptions } from './choices.js'
 import { flowsOf, guardsOf, makersOf, slotUsesOf } from './policies.js'
 import type { Terms } from './terms.js'
@@ -46,7 +46,7 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
       `user-${i}`.padEnd(options.keyLength, '-'),
     ),
     whenUnavailable: ownLimit > 0 ? fixedWindow({ limit: ownLimit, window: '1h' }) : 'local',
-    leases: kind === 'hot' ? { units, holdMs } : undefined,
+    leases: kind === 'hot' || kind === 'hot flows' ? { units, holdMs } : undefined,
     // The fewest that the option allows.
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
     slotUses:
@@ -62,7 +62,7 @@ export function makersIn(
   { kind, algorithm, refillMs }: StoryOptions,
   count: number,
 ): readonly ((limit: number) => Policy)[] {
-  if (kind === 'flows') return flowsOf(count, refillMs)
+  if (kind === 'flows' || kind === 'hot flows') return flowsOf(count, refillMs)
   return kind === 'guessers' ? guardsOf(algorithm, count) : makersOf(algorithm, count)
 }
 

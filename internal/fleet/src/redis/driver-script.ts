@@ -168,8 +168,9 @@ function requestsOf(
     if (reserves(mode)) {
       const [least = '1', patience = ''] = args.slice(at, at + 2)
       at += 2
-      const maxWaitMs = patience === '' ? undefined : Number(patience)
-      limits = { atLeast: Number(least), maxWaitMs, keep: some() }
+      const ms = patience === '' ? undefined : Number(patience)
+      const [maxWaitMs, aheadMs] = mode === 'lease' ? [undefined, ms] : [ms, undefined]
+      limits = { atLeast: Number(least), maxWaitMs, aheadMs, keep: some() }
     }
     if (correction !== undefined) {
       const untilUs = args.slice(at, at + policies).map(timeOf)
@@ -190,7 +191,7 @@ function timeOf(text: string): number | undefined {
 }
 
 function modeOf(mode: CallMode): Mode {
-  if (mode === 'reserve') return 'consume'
+  if (mode === 'reserve' || mode === 'lease') return 'consume'
   return mode === 'preview' ? 'peek' : (mode as Mode)
 }
 

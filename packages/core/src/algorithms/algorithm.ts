@@ -51,6 +51,10 @@ export interface Kernel<S extends Scratch = Scratch> {
   within?(scratch: S, ms: number): number
   /** Takes units, past the limit if need be, where it saturates. */
   take(scratch: S, units: number): void
+  /** What is taken after it counts as if it were taken at `untilUs`, which is later than now: it
+   *  may be spent at any time until then. Of kernels where a unit that is taken sooner is free
+   *  again sooner. */
+  ahead?(scratch: S, untilUs: number): void
   /** Gives back units that count until `untilUs` (their receipt's now and reset; Infinity: there is
    *  no receipt): no more than are in use or still count of them, and never into a later window.
    *  With `chargedUs`, the instant of the charge, also no more than that after an earlier
@@ -137,9 +141,10 @@ export interface KernelLua {
   /** Constants and functions that all policies use. */
   readonly shared: string
   /** A function of a policy's numbers, which makes the functions of its kernel and, as
-   *  `special`, that of the mode: `within` to reserve, `cancel` (or else `refund`), `refund`, also
-   *  to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A kernel may have
-   *  `may_begin`, `refuse` and `life`, which are the functions of `Kernel` of these names. */
+   *  `special`, that of the mode: `within` to reserve, `ahead` to lease, `cancel` (or else
+   *  `refund`), `refund`, also to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A
+   *  kernel may have `may_begin`, `refuse` and `life`, which are the functions of `Kernel` of these
+   *  names. */
   readonly kernel: string
   /** What the kernel calls a policy's numbers, and so how many there are; the first is `@limit`. */
   readonly numbers: readonly string[]

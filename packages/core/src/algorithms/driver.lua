@@ -7,17 +7,17 @@
 --       unblock, release or renew, then their marks
 -- ARGV  the numbers of each policy (see its kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
---       clock; and the mode: consume | peek | reserve | preview | refund | cancel | settle |
---       penalty | reconcile | restore | reset | block | unblock | release | renew. To reserve is to
---       consume, and to preview is to peek, with three more arguments.
+--       clock; and the mode: consume | peek | reserve | preview | lease | refund | cancel |
+--       settle | penalty | reconcile | restore | reset | block | unblock | release | renew. To
+--       reserve and to lease are to consume, and to preview is to peek, with three more arguments.
 --       then nothing, if each request is one, of cost 1; or request by request: how many equal
 --       ones it stands for. Where not all costs are 1, and always where a mode corrects or
 --       reserves, after each of these numbers: a cost for each policy (to restore: the units that
---       were seen in use; to settle, below 0: what is given back; to block: ms); to reserve or
---       preview, the fewest to be granted, how many ms it would wait, or '', and for each policy
---       what must remain; where a mode corrects, for each policy until when (in us) they count,
---       or ''; and where it has marks, since when that is known (in us: when it was charged, or
---       seen), or ''
+--       were seen in use; to settle, below 0: what is given back; to block: ms); to reserve,
+--       preview or lease, the fewest to be granted, how many ms it would wait, or '' (to lease: how
+--       many ms what is taken may be kept), and for each policy what must remain; where a mode
+--       corrects, for each policy until when (in us) they count, or ''; and where it has marks,
+--       since when that is known (in us: when it was charged, or seen), or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
@@ -43,6 +43,8 @@ local stride = marks and 2 * policies or policies
 -- What a request carries: see ARGV.
 local costs, untils, since = {}, {}, huge
 local least, patience, keeps = 1, nil, {}
+-- Where a kernel takes what is kept, if that is not now.
+local aheads = {}
 
 local lefts, changed = {}, {}
 for i = 1, policies do costs[i] = 1 end
@@ -121,12 +123,14 @@ for base = 0, #KEYS - stride, stride do
       granted = -i
       break
     end
+    local special = counter.special
+    aheads[i] = leases and special and costs[i] > 0 and special(us + patience * 1000) or nil
     local limit, used = counter.limit - (keeps[i] or 0), counter.used()
     local left = used < limit and limit - used or 0
     lefts[i] = left
     if judges and left < granted * costs[i] then
-      if patience and policies == 1 and counter.special and costs[i] <= limit then
-        left = max(left, counter.special(patience) - keeps[i])
+      if patience and not leases and policies == 1 and special and costs[i] <= limit then
+        left = max(left, special(patience) - keeps[i])
       end
       if left < granted * costs[i] then granted = floor(left / costs[i]) end
     end
@@ -143,6 +147,14 @@ for base = 0, #KEYS - stride, stride do
     end
   end
   if granted >= 0 and granted < least then granted = 0 end
+  -- Who is refused a lease hears what there is without it.
+  if leases and granted == 0 then
+    for i = 1, policies do
+      local counter = counters[i]
+      counter.read(KEYS[base + i])
+      lefts[i] = max(0, counter.limit - (keeps[i] or 0) - counter.used())
+    end
+  end
   if not changes and not reserves and granted > 0 then granted = count end
 
   local place = at + 1
@@ -157,7 +169,7 @@ for base = 0, #KEYS - stride, stride do
         if corrects and (units < 0 or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         else
-          counter.take(units)
+          counter.take(units, aheads[i])
         end
         local used = counter.used()
         left = used < limit and limit - used or 0

@@ -15,6 +15,9 @@ export interface CounterRequest {
   readonly atLeast?: number | undefined
   /** To consume or peek: how long, in ms, a turn is waited for. One counter alone reserves it. */
   readonly maxWaitMs?: number | undefined
+  /** To consume: what is taken may be spent up to so many ms later, and counts as if it all were
+   *  spent then. */
+  readonly aheadMs?: number | undefined
   /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
   readonly keep?: readonly number[] | undefined
   /** To give back, reconcile or restore: for each policy, until when (in us) the units count. */
@@ -79,7 +82,7 @@ export function decide(
   nowUs: number,
   readings: readonly Reading[],
 ): number {
-  const { mode, costs, count = 1, atLeast } = request
+  const { mode, costs, count = 1, atLeast, aheadMs } = request
   const { judges, changes, takes, tells } = traitsOf(mode)
   const keep = judges ? request.keep : undefined
   let granted = count
@@ -89,6 +92,7 @@ export function decide(
     const { kernel, scratch, table } = counter
     const cost = costs[i] as number
     counter.slot = table.read(scratch, keys[i] as string, nowUs)
+    if (aheadMs !== undefined && cost > 0) kernel.ahead?.(scratch, nowUs + aheadMs * 1_000)
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
     const left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     ;(readings[i] as Reading).left = left
@@ -103,6 +107,8 @@ export function decide(
   if (atLeast === undefined && keep === undefined) {
     if (!changes && granted > 0) granted = count
   } else if (granted < (atLeast ?? 1)) granted = 0
+  // Who is refused a lease hears what there is without it.
+  if (aheadMs !== undefined && granted === 0) readAgain(counters, keys, request, nowUs, readings)
 
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -142,6 +148,21 @@ export function decide(
     changed = 1
   }
   return tells ? changed : granted
+}
+
+function readAgain(
+  counters: readonly Counter[],
+  keys: readonly string[],
+  { costs, keep }: CounterRequest,
+  nowUs: number,
+  readings: readonly Reading[],
+): void {
+  for (let i = 0; i < counters.length; i += 1) {
+    const { kernel, scratch, table } = counters[i] as Counter
+    table.read(scratch, keys[i] as string, nowUs)
+    const kept = keep === undefined || costs[i] === 0 ? 0 : (keep[i] as number)
+    ;(readings[i] as Reading).left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
+  }
 }
 
 /** How many of `count` are granted by those that cannot begin a block. */

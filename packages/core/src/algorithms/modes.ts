@@ -124,17 +124,18 @@ export function traitsOf(mode: Mode | 'reset'): ModeTraits {
   return mode === 'consume' ? CONSUME : MODES[mode]
 }
 
-/** What a call of the Lua driver is asked for: a mode, or with more arguments `reserve`, which is
- *  to consume, and `preview`, which is to peek. */
-export type CallMode = Mode | 'reset' | 'reserve' | 'preview'
+/** What a call of the Lua driver is asked for: a mode, or with more arguments `reserve` and
+ *  `lease`, which are to consume, and `preview`, which is to peek. */
+export type CallMode = Mode | 'reset' | 'reserve' | 'preview' | 'lease'
 
 export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze({
   ...MODES,
   reserve: MODES.consume,
   preview: MODES.peek,
+  lease: MODES.consume,
 })
 
-/** Whether a call carries what must remain and how long it would wait. */
+/** Whether a call carries what must remain, and how long it would wait or keep what it takes. */
 export function reserves(mode: CallMode): boolean {
-  return mode === 'reserve' || mode === 'preview'
+  return mode === 'reserve' || mode === 'preview' || mode === 'lease'
 }

@@ -11,7 +11,7 @@ import {
   unchecked,
   wholeNumber,
 } from '../base/options.js'
-import type { LeaseOptions } from '../layers/leases.js'
+import { LEAST_MS, type LeaseOptions } from '../layers/leases/limits.js'
 import {
   RESILIENT_CHECKS,
   type ResilientOptions,
@@ -53,11 +53,10 @@ export interface RedisStoreOptions extends ResilientOptions {
   readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,
-   * for up to `holdMs`. A key is hot with 16 requests and more within `holdMs`. At most a tenth of
-   * its smallest limit is taken; buckets are not leased. No more passes than Redis granted, but
-   * what one process holds the others lack, and a reset or refund elsewhere shows up to `holdMs`
-   * later. `units` is 2 to 10,000, `holdMs` 1 to 1,000. Default: no leases. Worth it only beyond
-   * some 10,000 requests a second for one key.
+   * for up to `holdMs`. A key is hot once 8 units are asked for in that time. No more passes than
+   * without, but what one process holds the others lack, and a reset elsewhere shows up to `holdMs`
+   * later: see docs/resilience.md. `units` is 2 to 10,000, `holdMs` 5 to 1,000. Default: no leases.
+   * Worth it where one process is asked for a key some 1,000 times a second and more.
    */
   readonly leases?: LeaseOptions | undefined
 }
@@ -109,7 +108,7 @@ function checkLeases(leases: unknown): void {
   checkedOptions(leases as object, 'leases', ['units', 'holdMs'])
   const { units, holdMs } = leases as LeaseOptions
   checkedNumber('leases.units', units, 2, 10_000)
-  checkedNumber('leases.holdMs', holdMs, 1, 1_000)
+  checkedNumber('leases.holdMs', holdMs, LEAST_MS, 1_000)
 }
 
 function checkSecret(secret: unknown): void {

@@ -6,7 +6,7 @@ import { processTime, type Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import { acrossSlots } from '../layers/across-slots.js'
 import { withDenyCache } from '../layers/deny-cache.js'
-import { type LeaseLayer, withLeases } from '../layers/leases.js'
+import { Leases } from '../layers/leases/leases.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { Resilience } from '../layers/resilience/resilience.js'
 import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
@@ -81,14 +81,19 @@ export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
-): { first: Layer; resilience: Resilience; leases: LeaseLayer | undefined } {
+): { first: Layer; resilience: Resilience; leases: Leases | undefined } {
   const { denyCache, clock, deadlineMs } = settings
   const { peers, slotsOf } = transport
   const resilience = new Resilience(transport, { ...settings, peers, time })
   let first: Layer = resilience
   if (slotsOf !== undefined) first = acrossSlots(first, { slotsOf, deadlineMs, time })
   const mayTake = (target: Target): boolean => resilience.isCalm(target)
-  const leases = settings.leases && withLeases(first, { ...settings.leases, clock, time, mayTake })
+  const leases =
+    settings.leases &&
+    new Leases(first, {
+      ...{ ...settings.leases, clock, time, deadlineMs, mayTake },
+      denialsLast: denyCache,
+    })
   if (leases !== undefined) first = leases
   if (denyCache) first = withDenyCache(first, { clock, time })
   return { first, resilience, leases }

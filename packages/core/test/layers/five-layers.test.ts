@@ -34,6 +34,9 @@ const pairs = makePolicySet('pairs', [
 ])
 const denied = makePolicySet('denied', [fixedWindow({ name: 'none', limit: 3, window: '1h' })])
 
+/** Of a lease. */
+const UNITS = 100
+
 interface World {
   readonly time: VirtualTime
   readonly cluster: FakeCluster
@@ -51,7 +54,7 @@ function worldOf(seed = 1): World {
     whenUnavailable: 'local',
     maxLocalKeys: 1_000,
     denyCache: true,
-    leases: { units: 100, holdMs: 50 },
+    leases: { units: UNITS, holdMs: 50 },
     log: undefined,
   } as const
   const backend = { ...cluster.backend, peers: () => ALONE, slotsOf }
@@ -150,7 +153,6 @@ test('while the nodes are well they decide, and each layer spares them calls', a
   expect(by('cache', 'denied').length).toBeGreaterThan(100)
   expect(log.filter(({ source, granted }) => source === 'lease' && granted !== 1)).toEqual([])
   expect(log.filter(({ source, granted }) => source === 'cache' && granted !== 0)).toEqual([])
-  expect(by('lease', 'users')).toEqual([])
   const { a, b } = world.cluster.nodes
   expect(a.decisions + b.decisions).toBeLessThan(log.length)
   // Leases are over: what was not spent went back.
@@ -252,8 +254,9 @@ test.each([
     for (const { what, limit, passed, counted } of counts(world, log, policySet)) {
       expect(passed, what).toBeLessThanOrEqual(limit)
       expect(counted, what).toBeGreaterThanOrEqual(passed)
-      // Nobody knows of lost replies, and what they granted is counted twice.
-      if (way === 'refusing') expect({ what, counted }).toEqual({ what, counted: passed })
+      // Nobody knows of lost replies, and what they granted is counted twice. What is left of
+      // leases cannot go back.
+      if (way === 'refusing') expect(counted - passed, what).toBeLessThanOrEqual(2 * UNITS)
     }
   }
 })

@@ -1,12 +1,17 @@
 // What a lease does not answer, in virtual time.
 
-import { expect, test } from 'vitest'
-import { fixedWindow, slidingLog } from '../../src/index.js'
-import { withLeases } from '../../src/layers/leases.js'
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, gcra, slidingLog, tokenBucket } from '../../src/index.js'
+import { Leases } from '../../src/layers/leases/leases.js'
+import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreRequest, StoreResult } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { answerOf, consuming, memoryIn, ScriptedLayer } from './requests.js'
+
+/** When virtual time begins. */
+const START_US = Date.UTC(2026, 0, 1) * 1_000
+const OPTIONS = { units: 10, holdMs: 100, deadlineMs: 50, denialsLast: true }
 
 test('who waits, or says more than its costs, is answered by the store, and ends a lease', () => {
   const time = virtualTime()
@@ -14,7 +19,14 @@ test('who waits, or says more than its costs, is answered by the store, and ends
   const next = new ScriptedLayer((asked, pending) => {
     pending.decided(memory.decide(asked as StoreRequest))
   })
-  const leases = withLeases(next, { units: 10, holdMs: 100, time, clock: undefined })
+  const leases = new Leases(next, {
+    units: 10,
+    holdMs: 100,
+    deadlineMs: 50,
+    time,
+    clock: undefined,
+    denialsLast: true,
+  })
   const policySet = makePolicySet('p', [slidingLog({ limit: 1_000, window: '1m' })])
   const request = consuming(policySet, 'k')
   const isAsked = (asked: StoreRequest): boolean => {
@@ -31,22 +43,47 @@ test('who waits, or says more than its costs, is answered by the store, and ends
   leases.close()
 })
 
-test('nothing is taken ahead for a class, and what was taken for others goes back first', () => {
-  const time = virtualTime()
-  const memory = memoryIn(time)
-  const next = new ScriptedLayer((asked, pending) => {
-    pending.decided(memory.decide(asked as StoreRequest))
+describe('of classes', () => {
+  function layersOf(limit: number) {
+    const time = virtualTime()
+    const memory = memoryIn(time)
+    const next = new ScriptedLayer((asked, pending) => {
+      pending.decided(memory.decide(asked as StoreRequest))
+    })
+    const leases = new Leases(next, { ...OPTIONS, time, clock: undefined })
+    const policySet = makePolicySet('p', [slidingLog({ limit, window: '1m' })])
+    return { next, leases, policySet }
+  }
+
+  test('each has leases of its own, which leave to others what is theirs', () => {
+    const { next, leases, policySet } = layersOf(1_000)
+    const ofClass = { ...consuming(policySet, 'k'), keep: [500] }
+    const answers = Array.from({ length: 600 }, () => answerOf(leases, ofClass) as StoreResult)
+    expect(answers.filter(({ granted }) => granted === 1)).toHaveLength(500)
+    expect(answers.map((each) => each.policies[0]?.remaining).slice(0, 501)).toEqual(
+      Array.from({ length: 501 }, (_, i) => Math.max(0, 499 - i)),
+    )
+    const ahead = next.asked.filter((asked) => asked.mode === 'consume' && asked.count > 1)
+    expect(ahead.length).toBeGreaterThan(10)
+    expect(ahead.every((asked) => asked.keep?.[0] === 500)).toBe(true)
+    for (let i = 0; i < 20; i += 1) answerOf(leases, consuming(policySet, 'k'))
+    const own = next.asked.filter((asked) => asked.mode === 'consume' && asked.keep === undefined)
+    expect(own.some(({ count }) => count > 1)).toBe(true)
+    leases.close()
   })
-  const leases = withLeases(next, { units: 10, holdMs: 100, time, clock: undefined })
-  const policySet = makePolicySet('p', [slidingLog({ limit: 1_000, window: '1m' })])
-  const ofClass = { ...consuming(policySet, 'k'), keep: [500] }
-  for (let i = 0; i < 50; i += 1) answerOf(leases, ofClass)
-  expect(next.asked.map(({ count }) => count)).toEqual(Array(50).fill(1))
-  for (let i = 0; i < 20; i += 1) answerOf(leases, consuming(policySet, 'k'))
-  expect(next.asked.some(({ count }) => count > 1)).toBe(true)
-  const answer = answerOf(leases, ofClass)
-  expect(answer).toMatchObject({ granted: 1, policies: [{ remaining: 1_000 - 500 - 71 }] })
-  leases.close()
+
+  test('whoever looks sees what is left after all of them', () => {
+    const { leases, policySet } = layersOf(1_000)
+    const plain = consuming(policySet, 'k')
+    for (let i = 0; i < 30; i += 1) {
+      answerOf(leases, plain)
+      answerOf(leases, { ...plain, keep: [500] })
+    }
+    expect(answerOf(leases, { ...plain, mode: 'peek' })).toMatchObject({
+      policies: [{ remaining: 940 }],
+    })
+    leases.close()
+  })
 })
 
 test.each([
@@ -64,7 +101,14 @@ test.each([
     const next = new ScriptedLayer((asked, pending) => {
       pending.decided(memory.decide(asked as StoreRequest))
     })
-    const leases = withLeases(next, { units: 100, holdMs: 50, time, clock: time })
+    const leases = new Leases(next, {
+      units: 100,
+      holdMs: 50,
+      deadlineMs: 50,
+      time,
+      clock: time,
+      denialsLast: true,
+    })
     const consume = () => answerOf(leases, consuming(policySet, 'k')) as StoreResult
     consume()
     await time.advance(990 + offsetMs)
@@ -79,4 +123,50 @@ test.each([
     leases.close()
   }
   expect(leased).toBeGreaterThan(100)
+})
+
+test.each([
+  ['token bucket', tokenBucket({ capacity: 10_000, refill: 10_000, every: '10s' })],
+  ['GCRA', gcra({ burst: 10_000, limit: 10_000, period: '10s' })],
+  ['sliding log', slidingLog({ limit: 10_000, window: '10s' })],
+])('what is spent at the end of a lease is no more than fits then: %s', async (_, policy) => {
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  const next = new ScriptedLayer((asked, pending) => {
+    pending.decided(memory.decide(asked as StoreRequest))
+  })
+  const options = { units: 1_000, holdMs: 200, deadlineMs: 50, denialsLast: false }
+  const leases = new Leases(next, { ...options, time, clock: time })
+  const policySet = makePolicySet('p', [policy])
+  const request = consuming(policySet, 'k')
+  const consume = () => answerOf(leases, request) as StoreResult
+  const spent: number[] = []
+  const spend = (count: number) => {
+    for (let i = 0; i < count; i += 1) if (consume().granted === 1) spent.push(time.nowMs())
+  }
+  for (let round = 0; round < 20; round += 1) {
+    spend(80)
+    await time.advance(100)
+  }
+  // The last lease is over, and of the next one most is kept until it is nearly over. Then somebody
+  // else takes all there is.
+  await time.advance(110)
+  spend(20)
+  await time.advance(199)
+  const all = { ...request, count: policy.limit }
+  for (let i = memory.decide(all).granted; i > 0; i -= 1) spent.push(time.nowMs())
+  let held = 0
+  for (let answer = consume(); answer.source === 'lease'; answer = consume()) held += 1
+  expect(held).toBeGreaterThan(20)
+  for (; held > 0; held -= 1) spent.push(time.nowMs())
+  leases.close()
+  // A store that hears of each unit when it is spent would have granted all of them.
+  let nowMs = 0
+  const clock = { nowUs: () => START_US + nowMs * 1_000 }
+  const judge = memoryStoreOf({ clock, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
+  const refused = spent.filter((ms) => {
+    nowMs = ms
+    return judge.decide(request).granted === 0
+  })
+  expect(refused).toEqual([])
 })

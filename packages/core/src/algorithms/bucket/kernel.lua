@@ -71,6 +71,10 @@ return function(limit, full, wait)
     return floor((span + (ticks < wait and ticks or wait) - (tat - now)) / price)
   end
 
+  local function ahead(until_us)
+    tat = max(tat, ticks_at(until_us))
+  end
+
   local function cancel(units, until_us)
     if ticks_at(until_us) >= tat and tat > now then
       tat = max(tat - units * price, now)

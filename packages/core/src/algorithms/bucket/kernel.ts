@@ -72,6 +72,11 @@ export const bucket: Kernel = {
 
   take: (scratch, units) => moveTo(scratch, scratch.tat + units * scratch.price),
 
+  ahead(scratch, untilUs) {
+    // Nothing of what is taken drains before it may be spent.
+    scratch.tat = Math.max(scratch.tat, ticksAt(untilUs))
+  },
+
   refund(scratch, units, untilUs, chargedUs) {
     let back = units * scratch.price
     if (chargedUs !== undefined) {

@@ -142,6 +142,11 @@ return function(limit, span, quantum)
     end
   end
 
+  -- The tick of what is taken as if it were then.
+  local function ahead(until_us)
+    return floor((floor(until_us / 1000) - EPOCH_MS) / quantum) * quantum + quantum - 1
+  end
+
   -- False: an entry is not ours.
   local function refund(units)
     local in_use = (last_sum - gone) % ROUND

@@ -64,12 +64,12 @@ export const slidingLog: Kernel = {
   },
 
   read(scratch, stored, _offset, nowUs) {
-    const { spanMs, quantumMs } = scratch
+    const { spanMs } = scratch
     const nowMs = Math.floor(nowUs / 1_000) - EPOCH_MS
     const cells = stored ?? EMPTY
     const end = cells[END] as number
     scratch.nowMs = nowMs
-    scratch.newTick = Math.floor(nowMs / quantumMs) * quantumMs + quantumMs - 1
+    scratch.newTick = tickAfter(scratch, nowMs)
     scratch.dirty = false
     if (end === 0 || tickAt(cells, end - 1) + spanMs <= nowMs) {
       restart(scratch, 0)
@@ -90,6 +90,10 @@ export const slidingLog: Kernel = {
   used: usedOf,
 
   take: (scratch, units) => takeAt(scratch, units, scratch.newTick),
+
+  ahead(scratch, untilUs) {
+    scratch.newTick = tickAfter(scratch, Math.floor(untilUs / 1_000) - EPOCH_MS)
+  },
 
   refund(scratch, units) {
     const back = Math.min(units, usedOf(scratch))
@@ -157,6 +161,11 @@ const SMALLEST = 2
 
 function tickAt(cells: Cells, entry: number): number {
   return cells[HEADER + 2 * entry] as number
+}
+
+/** The last ms of the quantum that a time lies in. */
+function tickAfter({ quantumMs }: Pick<LogScratch, 'quantumMs'>, ms: number): number {
+  return Math.floor(ms / quantumMs) * quantumMs + quantumMs - 1
 }
 
 function sumAt(cells: Cells, entry: number): number {

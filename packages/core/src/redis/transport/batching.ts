@@ -33,8 +33,8 @@ const resolved = Promise.resolve()
 /**
  * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. If
  * nothing is under way to the node, and the last call there was of one request, this one is likely
- * to be alone again: it is sent in a microtask, together with what was asked in the same tick, such
- * as the lease of a hot key. `flush` sends what was asked for so far.
+ * to be alone again: it is sent in a microtask, together with what was asked in the same tick.
+ * `flush` sends what was asked for so far.
  */
 export function batching(
   send: (calls: readonly Call[]) => void,
@@ -129,22 +129,22 @@ function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
  * From now on equal requests join this entry. If they may not, as it has another cost or asks for
  * several units, they join no earlier entry of its key either: the store would decide them before
  * this one, which was asked first. If the reply to this one is then late, this process decides it
- * without knowing of the others. Only a lease, which alone has a count and no `atLeast`, lets them
- * pass: it takes what they leave.
+ * without knowing of the others.
  */
 function note(singles: Map<string, JoinedEntry>, entry: JoinedEntry): void {
   const { request } = entry
   if (isSingle(request)) singles.set(idOfSingle(request), entry)
-  else if (request.count === 1 || request.atLeast !== undefined) singles.delete(idOfSingle(request))
+  else singles.delete(idOfSingle(request))
 }
 
 /**
  * Whether equal ones may be decided as one. Only of requests of cost 1 do the results of each
  * follow from those of the last: see `rewind` in call.ts.
  */
-function isSingle({ mode, target, untilUs, costs, count, atLeast, keep }: LayerRequest): boolean {
+function isSingle(request: LayerRequest): boolean {
+  const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs } = request
   const { merges, changes } = traitsOf(mode)
-  if (!merges || count !== 1 || atLeast !== undefined) return false
+  if (!merges || count !== 1 || atLeast !== undefined || aheadMs !== undefined) return false
   // What must remain tells of a peek more than how many are granted.
   if (keep !== undefined && !changes) return false
   return target.policyKeys === undefined && untilUs === undefined && areOne(costs)

@@ -69,7 +69,8 @@ const NOBODY: Pending[] = []
 export type Entry = Readonly<Pick<JoinedEntry, 'request' | 'first' | 'others'>>
 
 /** Requests that say more than their costs are of modes of their own. */
-export function callModeOf({ mode, atLeast, keep }: LayerRequest): CallMode {
+export function callModeOf({ mode, atLeast, keep, aheadMs }: LayerRequest): CallMode {
+  if (aheadMs !== undefined && mode === 'consume') return 'lease'
   if (atLeast === undefined && keep === undefined) return mode
   const { judges, changes } = traitsOf(mode)
   if (!judges) return mode
@@ -161,8 +162,8 @@ export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call):
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
     if (isReserving) {
-      const { atLeast, maxWaitMs, keep } = request
-      args.push(String(atLeast ?? 1), String(maxWaitMs ?? ''))
+      const { atLeast, maxWaitMs, keep, aheadMs } = request
+      args.push(String(atLeast ?? 1), String(aheadMs ?? maxWaitMs ?? ''))
       for (let i = 0; i < costs.length; i += 1) args.push(String(keep?.[i] ?? 0))
     }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))

@@ -35,6 +35,7 @@ export interface Request {
   readonly count: number
   readonly atLeast?: number | undefined
   readonly maxWaitMs?: number | undefined
+  readonly aheadMs?: number | undefined
   readonly keep?: readonly number[] | undefined
   readonly untilUs?: readonly number[] | undefined
   /** Of what is given back or settled by receipt: when it was charged. */

@@ -64,6 +64,9 @@ export interface Limits {
   readonly atLeast: number
   /** So many eighths of a window; undefined: it does not wait. */
   readonly wait: number | undefined
+  /** For so many fiftieths of the shortest window what is consumed is kept; undefined: it is spent
+   *  at once. */
+  readonly ahead?: number | undefined
   /** Units, or what is left and so many more. */
   readonly keep: Cost
 }
@@ -323,6 +326,10 @@ const mode: fc.Arbitrary<Mode> = fc.oneof(
 const limits: fc.Arbitrary<Limits> = fc.record({
   atLeast: fc.integer({ min: 1, max: 6 }),
   wait: fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 20 })),
+  ahead: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 6 }) },
+  ),
   keep: fc.oneof(
     { weight: 3, arbitrary: fc.constant({ of: 'units' as const, n: 0 }) },
     {

@@ -136,7 +136,8 @@ export class Walker {
   }
 
   #remember(request: Request, { granted, readings }: Reply): void {
-    if (request.mode !== 'consume' || granted === request.count) return
+    // Of what is kept, the wait is until as much passes that is.
+    if (request.mode !== 'consume' || granted === request.count || request.aheadMs) return
     const { atLeast = 1 } = request
     const times = granted === 0 ? atLeast : 1
     const denying = readings.filter(({ left }, i) => left < times * (request.costs[i] as number))
@@ -146,7 +147,7 @@ export class Walker {
     const waitMs = Math.max(...denying.map((reading) => reading.waitMs))
     assert.ok(waitMs > 0, 'denied, and yet no wait')
     // The wait is until it would pass at once.
-    const again = { ...request, count: times, maxWaitMs: undefined }
+    const again = { ...request, count: times, maxWaitMs: undefined, aheadMs: undefined }
     if (granted > 0 && atLeast > 1) return
     this.#denial = { request: again, nowUs: this.nowUs, waitMs }
   }
@@ -255,10 +256,14 @@ export class Walker {
     if (limits === undefined) return request
     const [{ windowMs }] = policies as readonly [DrawnPolicy]
     const { atLeast, wait, keep } = limits
+    const shortestMs = Math.min(...policies.map((policy) => policy.windowMs))
+    const ahead = mode === 'consume' ? limits.ahead : undefined
     return {
       ...request,
       atLeast: Math.min(atLeast, request.count),
-      maxWaitMs: wait === undefined ? undefined : Math.floor((windowMs * wait) / 8),
+      maxWaitMs:
+        wait === undefined || ahead !== undefined ? undefined : Math.floor((windowMs * wait) / 8),
+      aheadMs: ahead === undefined ? undefined : Math.floor((shortestMs * ahead) / 50),
       keep: policies.map(({ limit }, i) => {
         return Math.min(limit, unitsOf(keep, limit, readings[i]?.left as number))
       }),

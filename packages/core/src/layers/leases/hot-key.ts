@@ -1,0 +1,95 @@
+// What is known of a key that may be hot: how often it is asked for, what is held of it, and what
+// is on its way.
+
+import type { LayerRequest, Pending } from '../../layer.js'
+import type { PolicySet, StoreResult } from '../../store.js'
+import type { Lease } from './lease.js'
+
+/** A request that waits for units that are asked for. */
+export interface Waiting {
+  readonly request: LayerRequest
+  readonly pending: Pending
+}
+
+/** Units that are asked for. */
+export class Asked {
+  readonly count: number
+  readonly atUs: number
+  readonly heldMs: number
+  /** For whom the first of them are. */
+  readonly waiting: Waiting[]
+  /** Redis is to know all: what is left is not kept. */
+  isUnwanted = false
+  /** Units were given back since, so a denial may not hold any more. */
+  isOlder = false
+
+  constructor(count: number, waiting: Waiting[], atUs: number, heldMs: number) {
+    this.count = count
+    this.waiting = waiting
+    this.atUs = atUs
+    this.heldMs = heldMs
+  }
+}
+
+/** A denial that answers later requests as well. */
+export interface Refusal {
+  readonly result: StoreResult
+  readonly atUs: number
+  readonly untilUs: number
+}
+
+/** A key, or of one that has classes one of them. */
+export class HotKey {
+  policySet: PolicySet
+  /** What must remain for others. */
+  readonly keep: LayerRequest['keep']
+  /** Another class of the key. */
+  readonly other: HotKey | undefined
+  /** The one that is spent, and the next one. */
+  readonly leases: Lease[] = []
+  asked: Asked | undefined
+  refusal: Refusal | undefined
+  /** No units are asked for until then. */
+  pausedUntilUs: number = Number.NEGATIVE_INFINITY
+  /** Of the last lease; 0: there was none. */
+  size = 0
+  roundTripUs = 0
+  #sinceUs: number
+  #count = 0
+  #countBefore = 0
+
+  constructor(policySet: PolicySet, keep: HotKey['keep'], nowUs: number, other?: HotKey) {
+    this.policySet = policySet
+    this.keep = keep
+    this.other = other
+    this.#sinceUs = nowUs
+  }
+
+  /** So many units more are asked for. */
+  grow(units: number, nowUs: number, heldUs: number): void {
+    const forUs = nowUs - this.#sinceUs
+    if (forUs > heldUs || forUs < 0) {
+      this.#countBefore = forUs > 0 && forUs < 2 * heldUs ? this.#count : 0
+      this.#sinceUs = nowUs
+      this.#count = 0
+    }
+    this.#count += units
+  }
+
+  /** Units that are asked for while a lease lasts. */
+  get demand(): number {
+    return this.#count > this.#countBefore ? this.#count : this.#countBefore
+  }
+}
+
+/** A class of a key, of which the first is given. */
+export function classOf(first: HotKey | undefined, keep: HotKey['keep']): HotKey | undefined {
+  let key = first
+  while (key !== undefined && !isSame(key.keep, keep)) key = key.other
+  return key
+}
+
+function isSame(one: HotKey['keep'], other: HotKey['keep']): boolean {
+  if (one === other) return true
+  return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
+}

@@ -1,0 +1,53 @@
+// What leases of a policy set may be, and which requests they may answer.
+//
+// Not leased are attempts of a lock-out, each of which may begin a block; slots, which are released
+// one by one; policies with keys of their own; limits below 20.
+
+import type { LayerRequest } from '../../layer.js'
+import type { PolicySet } from '../../store.js'
+
+export interface LeaseOptions {
+  /** The most units taken ahead at once. 2 to 10,000. */
+  readonly units: number
+  /** How long they may be kept. 5 to 1,000. */
+  readonly holdMs: number
+}
+
+export interface LeaseLimits {
+  /** Units at once; below FEWEST: nothing is leased. */
+  readonly most: number
+  /** How long they are kept. */
+  readonly heldMs: number
+}
+
+export const FEWEST = 2
+/** A lease that is shorter would end before the next one is there. */
+export const LEAST_MS = 5
+/** The part of a limit that may be taken ahead at once. */
+const PART = 0.1
+/** The part of a window for which units of it may be kept, where they count as if spent later. */
+const AHEAD_PART = 1 / 50
+/** The same where it does not matter when within the window they are spent. */
+const WINDOW_PART = 1 / 2
+const NOTHING: LeaseLimits = { most: 0, heldMs: 0 }
+
+export function limitsFor({ policies }: PolicySet, { units, holdMs }: LeaseOptions): LeaseLimits {
+  let most = units
+  let heldMs = holdMs
+  for (const { limit, windowMs, kernel } of policies) {
+    if (kernel === undefined || kernel.traits.isAskedLast) return NOTHING
+    most = Math.min(most, Math.floor(limit * PART))
+    const part = kernel.ahead === undefined ? WINDOW_PART : AHEAD_PART
+    heldMs = Math.min(heldMs, Math.floor(windowMs * part))
+  }
+  return heldMs < LEAST_MS ? NOTHING : { most, heldMs }
+}
+
+/** Whether a lease may answer: as many units for each policy, at once or not at all. */
+export function isLeasable({ mode, target, costs, count, atLeast }: LayerRequest): boolean {
+  if (mode !== 'consume' || count !== 1 || atLeast !== undefined) return false
+  if (target.policyKeys !== undefined) return false
+  const [cost = 0] = costs
+  for (let i = 1; i < costs.length; i += 1) if (costs[i] !== cost) return false
+  return cost > 0
+}
