@@ -150,9 +150,9 @@ function marked(text, start, end, places) {
   return withoutComments(piece)
 }
 
-/** Comments are for the reader of the .lua file: they need not travel to Redis. */
+/** Comments and indents are for the reader of the .lua file: they need not travel to Redis. */
 export function withoutComments(text) {
-  const lines = text.split(/\r?\n/).map((line) => line.trimEnd())
-  const kept = lines.filter((line) => line !== '' && !/^\s*--/.test(line))
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  const kept = lines.filter((line) => line !== '' && !line.startsWith('--'))
   return kept.map((line) => `${line}\n`).join('')
 }

@@ -55,7 +55,7 @@ describe('of core', () => {
 
   test.each([
     ['packages/core/src/redis/transport/batching.ts', ['batching', 'conformance']],
-    ['packages/core/src/layers/leases/lease.ts', ['conformance', 'leases']],
+    ['packages/core/src/layers/leases/leases.ts', ['conformance', 'leases']],
     ['packages/core/test/redis/leases.test.ts', ['leases']],
     ['packages/core/test/redis/waiters/policies.ts', ['waiting']],
     ['packages/core/src/limiter/receipts.ts', undefined],

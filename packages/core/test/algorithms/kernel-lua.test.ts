@@ -61,10 +61,10 @@ end
 test('a kernel is cut into its functions, and names of a policy are marked', () => {
   const lua = kernelLuaOf(text(functions))
   expect(lua.shared).toBe('local MOST = 5\n')
-  expect(lua.kernel).toMatch(/^function\(limit, span\)\n {2}local state, left = \{\}, limit\n/)
+  expect(lua.kernel).toMatch(/^function\(limit, span\)\nlocal state, left = \{\}, limit\n/)
   expect(lua.kernel).not.toContain('A comment')
   expect(lua.numbers).toEqual(['@limit', '@span'])
-  expect(lua.locals).toBe('local @state, @left = {}, @limit\n  local @ends\n')
+  expect(lua.locals).toBe('local @state, @left = {}, @limit\nlocal @ends\n')
   expect(lua.functions.read).toEqual({
     parameters: ['key'],
     // A field of the same name is no local.
@@ -110,8 +110,8 @@ test('the driver gets all functions, and of those of modes that of its own', () 
 local special
 if mode == 'refund' or mode == 'cancel' or mode == 'settle' or mode == 'release' then
 local function refund(units)
-    left = left + units
-  end
+left = left + units
+end
 special = refund
 elseif mode == 'reconcile' then
 `)

@@ -18,8 +18,8 @@ import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
 // What goes back to a log are its oldest units, and not those of the lease, so that afterwards it
-// remembers younger ones than it would without: nothing ends within these walks. Of a bucket one unit
-// may be missing, that which drains while a lease lasts: leases.test.ts.
+// remembers younger ones than it would without: nothing ends within these walks. Of a bucket one
+// unit may be missing, that which drains while a lease lasts: leases.test.ts.
 const policies: readonly Policy[] = [
   fixedWindow({ name: 'p', limit: 400, window: '10s' }),
   slidingCounter({ name: 'p', limit: 400, window: '10s' }),
