@@ -4,7 +4,7 @@
 import type { Random } from '@weir/testkit/virtual-time'
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import type { Time } from '../../../../packages/core/src/base/time.js'
-import { slidingWindow } from '../../../../packages/core/src/index.js'
+import { slidingWindow, tokenBucket } from '../../../../packages/core/src/index.js'
 import type { Decision } from '../../../../packages/core/src/limiter/decision.js'
 import type { RedisStoreOptions } from '../../../../packages/core/src/redis/options.js'
 
@@ -21,14 +21,21 @@ export interface Workload {
   readonly atOnce: number
   readonly steps: number
   readonly leases: boolean
+  /** The policy is a bucket, which is empty when the first requests come: what passes then is what
+   *  comes back. Else it is a window. */
+  readonly isBucket?: boolean
   readonly hashTags: number | undefined
 }
 
 export const PLAIN = { atOnce: 1, steps: 1, leases: false, hashTags: undefined } as const
 
-export function policyFor({ limit, windowMs }: Workload): Policy {
+export function policyFor({ limit, windowMs, isBucket }: Workload): Policy {
+  if (isBucket) return tokenBucket({ capacity: limit, refill: limit, every: windowMs })
   return slidingWindow({ limit, window: windowMs })
 }
+
+/** What docs/scaling.md advises for a hot key. */
+export const LEASES = { units: 1_000, holdMs: 200 } as const
 
 /** The defaults, but for the number of processes, so that no heartbeat counts them. */
 export function storeOptionsFor(
@@ -38,7 +45,7 @@ export function storeOptionsFor(
   return {
     instances: { count: processes, rank },
     hashTags,
-    leases: leases ? { units: 100, holdMs: 50 } : undefined,
+    leases: leases ? LEASES : undefined,
   }
 }
 
@@ -48,12 +55,18 @@ export interface Outcome {
   admitted: number
   /** Decided in the process, as Redis did not answer in time. */
   local: number
+  /** Decided without a call: by a lease, or a denial of a moment ago. */
+  ahead: number
   /** How long each decision took, in microseconds. */
   readonly tookUs: number[]
 }
 
+export function keyOf(number: number): string {
+  return `user-${number}`
+}
+
 export class Load {
-  readonly outcome: Outcome = { decisions: 0, admitted: 0, local: 0, tookUs: [] }
+  readonly outcome: Outcome = { decisions: 0, admitted: 0, local: 0, ahead: 0, tookUs: [] }
   /** What has come so far counts no more, nor what becomes of it. */
   #generation = 0
   readonly #consume: (key: string) => Promise<Decision>
@@ -76,7 +89,7 @@ export class Load {
   /** Begins to count anew. */
   restart(): void {
     this.#generation += 1
-    Object.assign(this.outcome, { decisions: 0, admitted: 0, local: 0 })
+    Object.assign(this.outcome, { decisions: 0, admitted: 0, local: 0, ahead: 0 })
     this.outcome.tookUs.length = 0
   }
 
@@ -91,13 +104,14 @@ export class Load {
   }
 
   async #decide(generation: number): Promise<void> {
-    const key = `user-${this.#random.whole(0, this.#workload.keys - 1)}`
+    const key = keyOf(this.#random.whole(0, this.#workload.keys - 1))
     const askedMs = this.#time.nowMs()
     const { allowed, source } = await this.#consume(key)
     if (generation !== this.#generation) return
     this.outcome.decisions += 1
     if (allowed) this.outcome.admitted += 1
     if (source === 'local') this.outcome.local += 1
+    if (source === 'lease' || source === 'cache') this.outcome.ahead += 1
     this.outcome.tookUs.push((this.#time.nowMs() - askedMs) * 1_000)
   }
 }

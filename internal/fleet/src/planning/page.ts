@@ -27,6 +27,7 @@ export function partsOfPage(results: Results): Readonly<Record<string, string>> 
   return {
     oneRedis: oneRedis(plan),
     hotKey: hotKey(plan),
+    leased: leased(plan),
     cluster: cluster(plan),
     memory: memory(inputs),
     inputs: inputsText(inputs, plan),
@@ -117,6 +118,19 @@ function hotKey({ hotKey: fleets }: Plan): string {
     }),
   )
   return table(['processes', '', ...HOT_RATES.map(whole)], rows)
+}
+
+function leased({ leased: all }: Plan): string {
+  const rows = all.map(({ demand, calls, busiest, ahead, used, p99Us }) => [
+    percent(demand),
+    whole(Math.round(calls)),
+    percent(busiest),
+    `${(100 * ahead).toFixed(1)} %`,
+    `${(100 * used).toFixed(1)} %`,
+    (p99Us / 1_000).toFixed(2),
+  ])
+  const titles = ['calls a second', "of Redis's core", 'without a call', 'of what may pass']
+  return table(['demand', ...titles, 'p99, ms'], rows)
 }
 
 function cluster({ cluster: fleets }: Plan): string {

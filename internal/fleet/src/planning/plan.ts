@@ -15,7 +15,7 @@ const LEAST_MS = 20
 /** What is too much shows as such: no process decides without Redis. */
 const PATIENT = { deadlineMs: 60_000, maxInFlight: 1_000_000 } as const
 /** Leases have to grow, and end several times. */
-const LEASED_MS = 150
+const LEASED_MS = 600
 /** Beyond this part of a core, waiting grows without end. */
 const FULL = 0.95
 /** What a Redis should need at the most, so that there is room for peaks. */
@@ -32,6 +32,11 @@ export const TAGS = [undefined, 16, 2] as const
 export const AT_ONCE = [1, 8] as const
 export const CLUSTERED_AT_ONCE = [1, 32] as const
 const KEYS = 100_000
+/** A key that all processes ask for, each so often, with leases: what is asked for, as parts of what
+ *  its limit lets through. */
+export const LEASED = { processes: 1_000, perSecond: 1_000_000 } as const
+export const DEMANDS = [0.5, 0.95, 2, 10] as const
+const LEASED_WINDOW_MS = 10_000
 /** The fleet on a Cluster. */
 export const CLUSTERED = { processes: 100, perSecond: 200_000 } as const
 
@@ -63,7 +68,14 @@ export interface Plan {
   readonly checked: Checked
   readonly oneServer: readonly Planned[]
   readonly hotKey: readonly Planned[]
+  readonly leased: readonly Leased[]
   readonly cluster: readonly Planned[]
+}
+
+export interface Leased extends Figures {
+  readonly demand: number
+  /** Of what may pass, the part that did. */
+  readonly used: number
 }
 
 const PLAIN_FLEET = { keys: KEYS, atOnce: 1, leases: false, masters: 1 } as const
@@ -88,6 +100,11 @@ export async function plan(inputs: Inputs, tell: (what: string) => void): Promis
     // With more requests there may be fewer calls.
     for (const perSecond of HOT_RATES) hotKey.push(await run({ ...hot, perSecond, leases: true }))
   }
+  const leased: Leased[] = []
+  for (const demand of DEMANDS) {
+    tell(`planning a hot key that is asked for ${demand} times its limit`)
+    leased.push(await leasedKey(demand, inputs))
+  }
   const cluster: Planned[] = []
   for (const atOnce of CLUSTERED_AT_ONCE) {
     for (const hashTags of TAGS) {
@@ -96,7 +113,7 @@ export async function plan(inputs: Inputs, tell: (what: string) => void): Promis
     }
   }
   const checked = await check(oneServer, inputs)
-  return { sample: SAMPLE, wayUs: WAY_US, checked, oneServer, hotKey, cluster }
+  return { sample: SAMPLE, wayUs: WAY_US, checked, oneServer, hotKey, leased, cluster }
 }
 
 /** With more and more requests, until Redis or the processes have no time left. */
@@ -162,6 +179,21 @@ async function planned(fleet: Fleet, inputs: Inputs, sample: number): Promise<Pl
     inputs,
   )
   return { ...fleet, ...figures }
+}
+
+/** A bucket that is empty at the beginning: as much may pass as comes back. */
+async function leasedKey(demand: number, inputs: Inputs): Promise<Leased> {
+  const perMs = LEASED.perSecond / demand / 1_000
+  const workload: Workload = {
+    ...{ ...PLAIN, ...LEASED, keys: 1, leases: true, isBucket: true },
+    limit: Math.round(perMs * LEASED_WINDOW_MS),
+    windowMs: LEASED_WINDOW_MS,
+  }
+  const span = { warmUpMs: LEASED_MS, forMs: LEASED_MS }
+  const stretch = { masters: 1, wayUs: WAY_US, comes: 'one by one', ...span } as const
+  const figures = await simulate(workload, { ...stretch, store: PATIENT }, inputs)
+  const may = Math.min(figures.decisions, perMs * 1_000)
+  return { demand, used: figures.admitted / may, ...figures }
 }
 
 /** Of each number of processes, the largest fleet that is not full. */

@@ -11,7 +11,15 @@ import { BusyServer, type Served } from './busy-server.js'
 import { type Network, plannedConnection } from './connection.js'
 import { EventLoop } from './event-loop.js'
 import type { Inputs } from './inputs.js'
-import { inTicks, Load, policyFor, storeOptionsFor, untilNext, type Workload } from './load.js'
+import {
+  inTicks,
+  keyOf,
+  Load,
+  policyFor,
+  storeOptionsFor,
+  untilNext,
+  type Workload,
+} from './load.js'
 import { quantile, sum } from './statistics.js'
 
 export interface Stretch {
@@ -43,6 +51,8 @@ export interface Figures extends Rates {
   readonly process: number
   readonly p50Us: number
   readonly p99Us: number
+  /** The part of decisions that were made without a call. */
+  readonly ahead: number
 }
 
 const SETTLE_US = 50_000
@@ -98,6 +108,7 @@ export async function simulate(
     process: processUs / 1e6 / seconds / members.length,
     p50Us: quantile(tookUs, 0.5),
     p99Us: quantile(tookUs, 0.99),
+    ahead: sum(loads.map(({ outcome }) => outcome.ahead)) / tookUs.length,
   }
 }
 
@@ -130,6 +141,9 @@ function memberOf(
     loop.receive(() => {
       for (let i = 0; i < (rank === 0 ? keys : 1); i += 1)
         void limiter.consume(`first-${rank}-${i}`)
+      if (workload.isBucket && rank === 0)
+        for (let i = 0; i < workload.keys; i += 1)
+          void limiter.consume(keyOf(i), { cost: workload.limit })
     })
   }
   return { loop, load, prepare }

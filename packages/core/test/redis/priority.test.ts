@@ -150,7 +150,7 @@ describe('4 processes at ten times the limit', () => {
 
   /** All processes ask at once, each for its part of the requests. */
   async function ask(
-    policy: string,
+    { policy, leases }: Pick<ClassJob, 'policy' | 'leases'>,
     nowUs: number,
     classes: readonly PriorityClass[],
   ): Promise<ClassReport['passed']> {
@@ -158,7 +158,7 @@ describe('4 processes at ten times the limit', () => {
       processes.map(async (child, i) => {
         const reported = once(child, 'message')
         const own = classes.filter((_, place) => place % PROCESSES === i)
-        child.send({ port, policy, nowUs, classes: own } satisfies ClassJob)
+        child.send({ port, policy, leases, nowUs, classes: own } satisfies ClassJob)
         return (await reported)[0] as ClassReport
       }),
     )
@@ -188,9 +188,11 @@ describe('4 processes at ten times the limit', () => {
   /** Far enough apart that nothing of one instant counts at the next. */
   const FAR_US = 10 * WINDOW_MS * 1_000
 
-  test.each(Object.keys(unitFactories))(
+  const policies = Object.keys(unitFactories)
+  test.each(policies)(
     'nobody eats what is reserved, and critical is denied only when all is used: %s',
-    async (policy) => {
+    async (name) => {
+      const policy = { policy: name, leases: false }
       let nowUs = Date.UTC(2026, 0, 1) * 1_000
       // All at once.
       const all = await ask(
@@ -235,4 +237,34 @@ describe('4 processes at ten times the limit', () => {
       expect(alone).toEqual({ critical: LIMIT, normal: 0, batch: 0 })
     },
   )
+
+  test.each(policies)('with leases nobody eats what is reserved either: %s', async (name) => {
+    const policy = { policy: name, leases: true }
+    let nowUs = Date.UTC(2026, 0, 1) * 1_000
+    const all = await ask(
+      policy,
+      nowUs,
+      mixed([
+        ...many(3 * LIMIT, 'critical'),
+        ...many(3 * LIMIT, 'normal'),
+        ...many(4 * LIMIT, 'batch'),
+      ]),
+    )
+    expect(all.critical + all.normal + all.batch).toBeLessThanOrEqual(LIMIT)
+    expect(all.batch).toBeLessThanOrEqual(OF_BATCH)
+    expect(all.batch + all.normal).toBeLessThanOrEqual(OF_LOWER)
+
+    // What processes hold, each a tenth of the limit at the most, is missing to the others.
+    const held = PROCESSES * (LIMIT / 10)
+    nowUs += FAR_US
+    const { batch } = await ask(policy, nowUs, many(5 * LIMIT, 'batch'))
+    expect(batch).toBeLessThanOrEqual(OF_BATCH)
+    expect(batch).toBeGreaterThanOrEqual(OF_BATCH - held)
+    const { normal } = await ask(policy, nowUs, many(5 * LIMIT, 'normal'))
+    expect(batch + normal).toBeLessThanOrEqual(OF_LOWER)
+    expect(batch + normal).toBeGreaterThanOrEqual(OF_LOWER - held)
+    const { critical } = await ask(policy, nowUs, many(5 * LIMIT, 'critical'))
+    expect(batch + normal + critical).toBeLessThanOrEqual(LIMIT)
+    expect(batch + normal + critical).toBeGreaterThanOrEqual(LIMIT - held)
+  })
 })

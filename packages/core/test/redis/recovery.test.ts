@@ -200,7 +200,9 @@ describe('keys of an outage', () => {
     for (const [i, chunk] of chunks.entries()) {
       expect(2 * Math.min(...chunk)).toBeGreaterThan(Math.max(0, ...(chunks[i + 1] ?? [])))
     }
-    expect(most).toBe(100)
+    // They travel in calls of 32, of which the first may be answered before the last is sent.
+    expect(most).toBeLessThanOrEqual(100)
+    expect(most).toBeGreaterThan(64)
     const slots = settled.map((tags) => new Set(tags.map(slotOf)).size)
     if (more.isCluster) expect(slots.every((size) => size === 1)).toBe(true)
   })

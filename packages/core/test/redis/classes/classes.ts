@@ -15,6 +15,7 @@ export type PriorityClass = 'critical' | 'normal' | 'batch'
 export interface ClassJob {
   readonly port: number
   readonly policy: string
+  readonly leases: boolean
   readonly nowUs: number
   /** One for each request, in this order. */
   readonly classes: readonly PriorityClass[]
@@ -36,10 +37,11 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
   const limiters = new Map<string, RateLimiter>()
 
   /** With all that a store may answer by itself. */
-  function limiterOf(connected: Redis, policy: string): RateLimiter {
-    const leases = { units: 50, holdMs: 1_000 }
+  function limiterOf(connected: Redis, { policy, leases: hasLeases }: ClassJob): RateLimiter {
+    const leases = hasLeases ? { units: 50, holdMs: 1_000 } : undefined
     const clock = { nowUs: () => nowUs }
-    const store = patientStore(connected, { prefix: 'classes', clock, denyCache: true, leases })
+    const prefix = `classes-${hasLeases}`
+    const store = patientStore(connected, { prefix, clock, denyCache: true, leases })
     const of = unitFactories[policy]?.of as (typeof unitFactories)[string]['of']
     return new RateLimiter({
       name: policy,
@@ -57,8 +59,9 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
       await new Promise((resolve) => client?.once('ready', resolve))
     }
     nowUs = job.nowUs
-    const limiter = limiters.get(job.policy) ?? limiterOf(client, job.policy)
-    limiters.set(job.policy, limiter)
+    const name = `${job.policy} ${job.leases}`
+    const limiter = limiters.get(name) ?? limiterOf(client, job)
+    limiters.set(name, limiter)
     process.send?.(await ask(limiter, job.classes))
   })
   process.send?.('ready')
