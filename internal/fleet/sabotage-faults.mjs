@@ -184,9 +184,10 @@ export const FAULTS = [
   [
     'a lease outlives its hold',
     'layers/leases/lease.ts',
-    '  let lasts = heldUs\n',
-    '  let lasts = 3 * heldUs\n',
-    'well',
+    'Math.min(heldUs, windowUs(result))',
+    'Math.min(3 * heldUs, windowUs(result))',
+    'pauses',
+    { kind: 'hot' },
   ],
   [
     'a lease that ends gives back what was spent of it',
@@ -197,8 +198,8 @@ export const FAULTS = [
   [
     'who waits for units that are on their way passes without one',
     'layers/leases/leases.ts',
-    '      else if (lease.left > 0 && !lease.isOver(nowUs))\n',
-    '      else if (!lease.isOver(nowUs))\n',
+    '      else if (lease.left > 0 && !lease.isOver(atUs)) ',
+    '      else if (!lease.isOver(atUs)) ',
   ],
   [
     'a denial of a lease holds after a refund',

@@ -105,7 +105,8 @@ export class Counter {
     const units = (us: number): number => (us / 1_000 / this.policy.unitMs) * (1 + DRIFT)
     const turns = this.#turnsBefore + this.#losses.length * this.#mostInFlight
     const lostUs = this.#lostUs ?? nowUs
-    const beneath = this.refunds * units(1_000 * (this.#plan.leases?.holdMs ?? 0))
+    const heldMs = Math.min(this.#plan.leases?.holdMs ?? 0, this.policy.windowMs / 50)
+    const beneath = this.refunds * units(1_000 * heldMs)
     return Math.ceil(units(nowUs - this.#bornUs) + units(nowUs - lostUs) + beneath) + turns
   }
 

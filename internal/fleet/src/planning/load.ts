@@ -21,21 +21,21 @@ export interface Workload {
   readonly atOnce: number
   readonly steps: number
   readonly leases: boolean
-  /** The policy is a bucket, which is empty when the first requests come: what passes then is what
-   *  comes back. Else it is a window. */
-  readonly isBucket?: boolean
+  /** What is in the bucket that is the policy when the first requests come; undefined: the policy
+   *  is a window. */
+  readonly bucket?: 'full' | 'empty'
   readonly hashTags: number | undefined
 }
 
 export const PLAIN = { atOnce: 1, steps: 1, leases: false, hashTags: undefined } as const
 
-export function policyFor({ limit, windowMs, isBucket }: Workload): Policy {
-  if (isBucket) return tokenBucket({ capacity: limit, refill: limit, every: windowMs })
+export function policyFor({ limit, windowMs, bucket }: Workload): Policy {
+  if (bucket !== undefined) return tokenBucket({ capacity: limit, refill: limit, every: windowMs })
   return slidingWindow({ limit, window: windowMs })
 }
 
 /** What docs/scaling.md advises for a hot key. */
-export const LEASES = { units: 1_000, holdMs: 200 } as const
+const LEASES = { units: 1_000, holdMs: 200 } as const
 
 /** The defaults, but for the number of processes, so that no heartbeat counts them. */
 export function storeOptionsFor(

@@ -32,10 +32,15 @@ export const TAGS = [undefined, 16, 2] as const
 export const AT_ONCE = [1, 8] as const
 export const CLUSTERED_AT_ONCE = [1, 32] as const
 const KEYS = 100_000
-/** A key that all processes ask for, each so often, with leases: what is asked for, as parts of what
- *  its limit lets through. */
-export const LEASED = { processes: 1_000, perSecond: 1_000_000 } as const
-export const DEMANDS = [0.5, 0.95, 2, 10] as const
+/** A key that all processes ask for, with leases: what is asked for in a ms, and what may pass.
+ *  Units of a bucket come back in whole eighths of a microsecond. */
+const LEASED = [
+  { asked: 1_000, limit: 2_000 },
+  { asked: 950, limit: 1_000 },
+  { asked: 1_000, limit: 500 },
+  { asked: 1_000, limit: 100 },
+] as const
+const LEASED_PROCESSES = 1_000
 const LEASED_WINDOW_MS = 10_000
 /** The fleet on a Cluster. */
 export const CLUSTERED = { processes: 100, perSecond: 200_000 } as const
@@ -73,6 +78,7 @@ export interface Plan {
 }
 
 export interface Leased extends Figures {
+  /** What is asked for, as a part of what may pass. */
   readonly demand: number
   /** Of what may pass, the part that did. */
   readonly used: number
@@ -101,9 +107,9 @@ export async function plan(inputs: Inputs, tell: (what: string) => void): Promis
     for (const perSecond of HOT_RATES) hotKey.push(await run({ ...hot, perSecond, leases: true }))
   }
   const leased: Leased[] = []
-  for (const demand of DEMANDS) {
-    tell(`planning a hot key that is asked for ${demand} times its limit`)
-    leased.push(await leasedKey(demand, inputs))
+  for (const { asked, limit } of LEASED) {
+    tell(`planning a hot key that is asked for ${asked} of ${limit} times in a ms`)
+    leased.push(await leasedKey(asked, limit, inputs))
   }
   const cluster: Planned[] = []
   for (const atOnce of CLUSTERED_AT_ONCE) {
@@ -181,19 +187,20 @@ async function planned(fleet: Fleet, inputs: Inputs, sample: number): Promise<Pl
   return { ...fleet, ...figures }
 }
 
-/** A bucket that is empty at the beginning: as much may pass as comes back. */
-async function leasedKey(demand: number, inputs: Inputs): Promise<Leased> {
-  const perMs = LEASED.perSecond / demand / 1_000
+async function leasedKey(asked: number, limit: number, inputs: Inputs): Promise<Leased> {
   const workload: Workload = {
-    ...{ ...PLAIN, ...LEASED, keys: 1, leases: true, isBucket: true },
-    limit: Math.round(perMs * LEASED_WINDOW_MS),
+    ...{ ...PLAIN, processes: LEASED_PROCESSES, keys: 1, leases: true },
+    // As it is after a while.
+    bucket: asked < limit ? 'full' : 'empty',
+    perSecond: 1_000 * asked,
+    limit: limit * LEASED_WINDOW_MS,
     windowMs: LEASED_WINDOW_MS,
   }
   const span = { warmUpMs: LEASED_MS, forMs: LEASED_MS }
   const stretch = { masters: 1, wayUs: WAY_US, comes: 'one by one', ...span } as const
   const figures = await simulate(workload, { ...stretch, store: PATIENT }, inputs)
-  const may = Math.min(figures.decisions, perMs * 1_000)
-  return { demand, used: figures.admitted / may, ...figures }
+  const may = Math.min(figures.decisions, 1_000 * limit)
+  return { demand: asked / limit, used: figures.admitted / may, ...figures }
 }
 
 /** Of each number of processes, the largest fleet that is not full. */

@@ -141,7 +141,7 @@ function memberOf(
     loop.receive(() => {
       for (let i = 0; i < (rank === 0 ? keys : 1); i += 1)
         void limiter.consume(`first-${rank}-${i}`)
-      if (workload.isBucket && rank === 0)
+      if (workload.bucket === 'empty' && rank === 0)
         for (let i = 0; i < workload.keys; i += 1)
           void limiter.consume(keyOf(i), { cost: workload.limit })
     })

@@ -53,10 +53,10 @@ export interface RedisStoreOptions extends ResilientOptions {
   readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,
-   * for up to `holdMs`. A key is hot once 8 units are asked for in that time. No more passes than
-   * without, but what one process holds the others lack, and a reset elsewhere shows up to `holdMs`
-   * later: see docs/resilience.md. `units` is 2 to 10,000, `holdMs` 5 to 1,000. Default: no leases.
-   * Worth it where one process is asked for a key some 1,000 times a second and more.
+   * for up to `holdMs`. What one process holds the others lack, a reset elsewhere shows up to
+   * `holdMs` later, and refunds of buckets may let a little more pass: see docs/resilience.md.
+   * `units` is 2 to 10,000, `holdMs` 5 to 1,000. Default: no leases. Worth it where one process is
+   * asked for a key some 1,000 times a second and more.
    */
   readonly leases?: LeaseOptions | undefined
 }

@@ -215,8 +215,9 @@ async function outage(seed: number, way: (typeof WAYS)[number]) {
 test.each(WAYS)('decisions are made in time while nodes are slow, %s and back', async (way) => {
   const { log, oneAwayMs, bothAwayMs, backMs, wellMs } = await outage(3, way)
   expect(log.length).toBeGreaterThan(2_000)
-  // Each part of a decision across slots shares its deadline. Timers end at whole microseconds.
-  expect(Math.max(...log.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(DEADLINE_MS + 0.002)
+  // Each part of a decision across slots shares its deadline. A deadline that a request brings is
+  // looked for once in a ms.
+  expect(Math.max(...log.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(DEADLINE_MS + 1)
   const within = (fromMs: number, toMs: number) =>
     log.filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
   const asked = within(oneAwayMs + 500, bothAwayMs)

@@ -4,15 +4,16 @@ import { storeConformance } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
 /** Coalescing and the deny cache are on in all of them, since they are by default. */
+/** A process that is granted no lease refuses for a while, which may be longer than was said
+ *  before: not without a deny cache. */
+const LEASES = { leases: { units: 50, holdMs: 1_000 }, instances: 1, denyCache: false }
+
 const variants: readonly (readonly [string, RedisStoreOptions])[] = [
   ['by default', {}],
   ['with hash tags', { hashTags: 16 }],
   // Held for so long that a lease spans the calls of a case.
-  ['with leases', { leases: { units: 50, holdMs: 1_000 }, instances: 1 }],
-  [
-    'with hash tags and leases',
-    { hashTags: 16, leases: { units: 50, holdMs: 1_000 }, instances: 1 },
-  ],
+  ['with leases', LEASES],
+  ['with hash tags and leases', { hashTags: 16, ...LEASES }],
 ]
 
 describe.each(variants)(

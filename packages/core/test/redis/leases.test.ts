@@ -279,7 +279,8 @@ test.each([
 })
 
 describe('a store with leases keeps the contract of a store', () => {
-  const open = (clock: FakeClock) => strictStore(client, { clock, instances: 1, leases })
+  const open = (clock: FakeClock) =>
+    strictStore(client, { clock, instances: 1, leases, denyCache: false })
   for (const { name, run } of storeConformance(open)) test(name, run)
 })
 

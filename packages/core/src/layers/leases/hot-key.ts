@@ -9,24 +9,29 @@ import type { Lease } from './lease.js'
 export interface Waiting {
   readonly request: LayerRequest
   readonly pending: Pending
+  /** When it came. */
+  readonly atUs: number
 }
 
 /** Units that are asked for. */
 export class Asked {
   readonly count: number
+  /** When, on the store's clock, and on this process's. */
   readonly atUs: number
+  readonly atMs: number
   readonly heldMs: number
-  /** For whom the first of them are. */
+  /** For whom the first of them are; more may come. */
   readonly waiting: Waiting[]
   /** Redis is to know all: what is left is not kept. */
   isUnwanted = false
   /** Units were given back since, so a denial may not hold any more. */
   isOlder = false
 
-  constructor(count: number, waiting: Waiting[], atUs: number, heldMs: number) {
+  constructor(count: number, waiting: Waiting[], atUs: number, atMs: number, heldMs: number) {
     this.count = count
     this.waiting = waiting
     this.atUs = atUs
+    this.atMs = atMs
     this.heldMs = heldMs
   }
 }
@@ -40,7 +45,8 @@ export interface Refusal {
 
 /** A key, or of one that has classes one of them. */
 export class HotKey {
-  policySet: PolicySet
+  /** That of all classes of the key. */
+  readonly policySet: PolicySet
   /** What must remain for others. */
   readonly keep: LayerRequest['keep']
   /** Another class of the key. */
@@ -65,15 +71,17 @@ export class HotKey {
     this.#sinceUs = nowUs
   }
 
-  /** So many units more are asked for. */
-  grow(units: number, nowUs: number, heldUs: number): void {
+  /** So many units more are asked for. Returns whether a new stretch of time begins. */
+  grow(units: number, nowUs: number, heldUs: number): boolean {
     const forUs = nowUs - this.#sinceUs
-    if (forUs > heldUs || forUs < 0) {
+    const isNew = forUs > heldUs || forUs < 0
+    if (isNew) {
       this.#countBefore = forUs > 0 && forUs < 2 * heldUs ? this.#count : 0
       this.#sinceUs = nowUs
       this.#count = 0
     }
     this.#count += units
+    return isNew
   }
 
   /** Units that are asked for while a lease lasts. */

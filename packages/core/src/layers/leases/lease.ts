@@ -6,9 +6,13 @@ import type { PolicyResult, StoreResult, Target } from '../../store.js'
 /** Units that were granted ahead. */
 export class Lease {
   left: number
+  /** Until when requests are refused once it is used up; undefined: they are not. */
+  refusedUntilUs: number | undefined
   /** Ends the wait for its end. */
   stop: () => void = () => {}
   readonly target: Target
+  /** Until when, on this process's clock, what is left may go back. */
+  readonly giveBackUntilMs: number
   /** As it is when all units are spent. */
   readonly result: StoreResult
   readonly #askedUs: number
@@ -16,12 +20,19 @@ export class Lease {
   /** When the last unit was spent, from when they were asked for. */
   #spentAfterUs = 0
 
-  constructor(target: Target, result: StoreResult, askedUs: number, heldUs: number) {
+  constructor(
+    target: Target,
+    result: StoreResult,
+    askedUs: number,
+    heldUs: number,
+    giveBackUntilMs: number,
+  ) {
     this.target = target
+    this.giveBackUntilMs = giveBackUntilMs
     this.result = result
     this.#askedUs = askedUs
     this.left = result.granted
-    this.#lastsUs = result.degraded ? 0 : lastsUs(result, heldUs)
+    this.#lastsUs = result.degraded ? 0 : Math.min(heldUs, windowUs(result))
   }
 
   /** Whether no unit may be spent any more. Counted from when they were asked for, so never for too
@@ -37,9 +48,11 @@ export class Lease {
     this.#spentAfterUs = Math.max(0, Math.ceil(nowUs - this.#askedUs))
     const { policies: all, nowUs: grantedUs, untilUs, sentAtMs } = this.result
     const laterMs = Math.floor(this.#spentAfterUs / 1_000)
+    const { refusedUntilUs = nowUs } = this
+    const leastMs = Math.ceil((refusedUntilUs - nowUs) / 1_000)
     const policies = new Array<PolicyResult>(all.length)
     for (let i = 0; i < all.length; i += 1)
-      policies[i] = withLeft(all[i] as PolicyResult, this.left, cost, laterMs)
+      policies[i] = withLeft(all[i] as PolicyResult, this.left, cost, laterMs, leastMs)
     const sent = source === 'lease' ? undefined : sentAtMs
     return new MadeResult(1, grantedUs, untilUs, policies, source, sent)
   }
@@ -58,9 +71,9 @@ export class Lease {
   }
 }
 
-/** How long units may be spent, from when they were granted. */
-function lastsUs({ policies, untilUs, nowUs }: StoreResult, heldUs: number): number {
-  let lasts = heldUs
+/** How long it is to the end of the first window that it matters for. */
+export function windowUs({ policies, untilUs, nowUs }: StoreResult): number {
+  let lasts = Number.POSITIVE_INFINITY
   for (let i = 0; i < policies.length; i += 1) {
     const { kernel, windowMs } = (policies[i] as PolicyResult).policy
     if (kernel === undefined || kernel.ahead !== undefined) continue
@@ -74,10 +87,16 @@ function lastsUs({ policies, untilUs, nowUs }: StoreResult, heldUs: number): num
 }
 
 /** What is said of a policy while units are left, some ms after they were granted. */
-function withLeft(of: PolicyResult, left: number, cost: number, laterMs: number): PolicyResult {
+function withLeft(
+  of: PolicyResult,
+  left: number,
+  cost: number,
+  laterMs: number,
+  leastMs: number,
+): PolicyResult {
   const remaining = of.remaining + left
   const { policy, limit, retryAfterMs, resetAfterMs } = of
-  const retryMs = remaining > 0 || retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - laterMs)
+  const retryMs = remaining > 0 ? 0 : Math.max(1, leastMs, retryAfterMs - laterMs)
   const resetMs = Math.max(0, resetAfterMs - laterMs)
   return new MadePolicyResult(policy, cost, limit, remaining, retryMs, resetMs)
 }

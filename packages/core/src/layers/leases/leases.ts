@@ -7,40 +7,28 @@
 // when within a window a unit is taken, a lease ends with the window.
 //
 // What is left of a lease goes back when it ends, as far as nothing that was taken later stands on
-// it (`cancel`). The rest is lost: at most one lease, which is no more than half of what was asked
-// for while it lasts, and a tenth of the limit.
+// it (`cancel`). The rest is lost.
 //
-// A lease lasts for `holdMs`, or a fiftieth of the shortest window if that is less: so much of a
-// bucket's burst may be missing. A process that is granted less than it asks for answers by that
-// denial until a part of this time is over, so a flood of refused requests is no flood of calls.
+// A process that is granted less than it asks for answers by that denial for about as long as a
+// lease lasts, so a flood of refused requests is no flood of calls.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized, perName, Recent } from '../../base/cache.js'
-import type { Clock } from '../../base/clock.js'
 import { idOf } from '../../base/key-text.js'
-import type { Time } from '../../base/time.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
 import { correctionOf } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
 import { Asked, classOf, HotKey, type Waiting } from './hot-key.js'
-import { denialOf, isDenial, Lease } from './lease.js'
-import { FEWEST, isLeasable, type LeaseLimits, type LeaseOptions, limitsFor } from './limits.js'
-
-export interface LeasesOptions extends LeaseOptions {
-  readonly time: Time
-  /** The store's time, where it is injected. */
-  readonly clock: Clock | undefined
-  /** When what is asked is decided at the latest. */
-  readonly deadlineMs: number
-  /** Whether a denial may be told again for a while, as the deny cache does. */
-  readonly denialsLast: boolean
-  /** Whether units of a target may be taken ahead: not while local quotas hold. Default: always. */
-  readonly mayTake?: (target: Target) => boolean
-}
+import { denialOf, isDenial, Lease, windowUs } from './lease.js'
+import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } from './limits.js'
 
 /** A key is hot when as many units are asked for while a lease lasts. */
 const HOT = 8
 const MAX_KEYS = 10_000
+/** As long as the deny cache. */
+const MAX_REFUSED_US = 1_000_000
+/** The part of what is asked for while a lease lasts that it has, so that it is used up before. */
+const SHARE = 0.75
 /** The next lease is asked for so many round trips before the present one is used up. */
 const ROUND_TRIPS = 2
 
@@ -53,6 +41,7 @@ export class Leases implements Layer {
   readonly #limitsOf: (policySet: PolicySet) => LeaseLimits
   /** Keys of which something is held. */
   readonly #holding: Set<HotKey> = new Set()
+  #isClosed = false
 
   constructor(next: Layer, options: LeasesOptions) {
     this.#next = next
@@ -62,21 +51,22 @@ export class Leases implements Layer {
   }
 
   ask(request: LayerRequest, pending: Pending): void {
-    const { target, mode } = request
+    const { target, mode, seenUs } = request
     const limits = this.#limitsOf(target.policySet)
-    if (limits.most >= FEWEST) {
+    if (limits.most >= FEWEST && !this.#isClosed) {
       const keys = this.#keysOf(target.policySet)
       const id = idOf(target)
       if (isLeasable(request)) {
         if (this.#answers(keys, id, request, pending, limits)) return
-      } else if (traitsOf(mode).gives) this.#freed(keys.get(id))
-      else for (let key = keys.get(id); key !== undefined; key = key.other) this.#end(key)
+      } else if (traitsOf(mode).gives && seenUs !== undefined) this.#freed(keys.get(id))
+      else this.#endAll(keys.get(id))
     }
     this.#next.ask(request, pending)
   }
 
   /** Ends all leases. */
   close(): void {
+    this.#isClosed = true
     for (const key of [...this.#holding]) this.#end(key)
   }
 
@@ -98,17 +88,20 @@ export class Leases implements Layer {
     const { target, costs, keep } = request
     const { policySet } = target
     const cost = costs[0] as number
-    const first = keys.get(id)
+    let first = keys.get(id)
+    if (first !== undefined && first.policySet !== policySet) {
+      this.#endAll(first)
+      first = undefined
+    }
     let key = classOf(first, keep)
     if (key === undefined) {
       key = new HotKey(policySet, keep, nowUs, first)
-      keys.set(id, key)
+      first = key
+      keys.set(id, first)
     }
-    key.grow(cost, nowUs, limits.heldMs * 1_000)
-    if (key.policySet !== policySet) {
-      this.#end(key)
-      key.policySet = policySet
-    }
+    const isNew = key.grow(cost, nowUs, limits.heldMs * 1_000)
+    // What is not set for a while is forgotten.
+    if (isNew && first !== undefined) keys.set(id, first)
     if (this.#spends(key, cost, request, pending, limits, nowUs)) return true
     if (cost > 1) {
       this.#end(key)
@@ -139,7 +132,6 @@ export class Leases implements Layer {
     return true
   }
 
-  /** Whether a denial of a moment ago answers. */
   #refuses(key: HotKey, pending: Pending, nowUs: number): boolean {
     const { refusal } = key
     if (refusal === undefined) return false
@@ -163,19 +155,19 @@ export class Leases implements Layer {
   ): boolean {
     const { time, deadlineMs } = this.#options
     const { asked } = key
+    if (request.deadlineAtMs !== undefined) return false
     const mayAsk = this.#mayAsk(key, request, nowUs)
-    const hasRoom = asked !== undefined && asked.waiting.length < asked.count
-    if (!mayAsk && (!hasRoom || asked.isUnwanted)) return false
-    const { deadlineAtMs = time.nowMs() + deadlineMs } = request
-    const waiting = { request: { ...request, deadlineAtMs }, pending }
+    if (!mayAsk && (asked === undefined || asked.isUnwanted)) return false
+    const deadlineAtMs = time.nowMs() + deadlineMs
+    const waiting = { request: { ...request, deadlineAtMs }, pending, atUs: nowUs }
     if (mayAsk) this.#take(key, request, [waiting], limits, nowUs)
     else asked?.waiting.push(waiting)
     return true
   }
 
-  #mayAsk(key: HotKey, { target, deadlineAtMs }: LayerRequest, nowUs: number): boolean {
+  #mayAsk(key: HotKey, { target }: LayerRequest, nowUs: number): boolean {
     if (key.asked !== undefined || nowUs < key.pausedUntilUs || key.demand < HOT) return false
-    return deadlineAtMs === undefined && this.#options.mayTake?.(target) !== false
+    return this.#options.mayTake?.(target) !== false
   }
 
   /** Asks for units, of which the first ones are for who waits. */
@@ -186,9 +178,11 @@ export class Leases implements Layer {
     { most, heldMs }: LeaseLimits,
     nowUs: number,
   ): void {
-    const size = Math.min(Math.ceil(key.demand / 2), Math.max(FEWEST, 2 * key.size))
-    const count = Math.min(most, waiting.length + size)
-    const asked = new Asked(count, waiting, nowUs, heldMs)
+    // What comes when half of its time is over is not worth to be kept.
+    const isFar = 2 * key.roundTripUs >= heldMs * 1_000
+    const size = Math.min(Math.ceil(SHARE * key.demand), Math.max(FEWEST, 2 * key.size))
+    const count = Math.max(1, Math.min(most, waiting.length + (isFar ? 0 : size)))
+    const asked = new Asked(count, waiting, nowUs, this.#options.time.nowMs(), heldMs)
     key.asked = asked
     const ones = costs.map(() => 1)
     const request = { mode: 'consume', target, costs: ones, count, keep, aheadMs: heldMs } as const
@@ -203,38 +197,53 @@ export class Leases implements Layer {
 
   #granted(key: HotKey, asked: Asked, target: Target, result: StoreResult): void {
     key.asked = undefined
-    const nowUs = this.#nowUs()
-    const lease = new Lease(target, result, asked.atUs, asked.heldMs * 1_000)
+    const { waiting } = asked
+    const giveBackUntilMs = asked.atMs + 2 * asked.heldMs
+    const lease = new Lease(target, result, asked.atUs, asked.heldMs * 1_000, giveBackUntilMs)
+    let nowUs: number
+    try {
+      nowUs = this.#nowUs()
+    } catch (error) {
+      for (const { pending } of waiting) pending.failed(error)
+      this.#giveBack(lease, true)
+      return
+    }
     const isOfStore = !result.degraded
+    let refusedMs = 0
     if (isOfStore) {
       key.size = result.granted
       key.roundTripUs = Math.max(0, nowUs - asked.atUs)
       if (result.granted < asked.count) this.#pause(key, asked, result, nowUs)
+      const { untilUs = nowUs } = key.refusal ?? {}
+      lease.refusedUntilUs = untilUs
+      refusedMs = Math.ceil((untilUs - nowUs) / 1_000)
     }
-    for (const { request, pending } of asked.waiting) {
+    for (const { request, pending, atUs } of waiting) {
       if (!isOfStore) pending.decided(lease.spendWithoutStore())
-      else if (lease.left > 0 && !lease.isOver(nowUs))
-        pending.decided(lease.spend(1, nowUs, 'store'))
-      // It was over before it came; or a request may pass where a lease may not.
-      else if (lease.left > 0 || !isDenial(result)) this.#next.ask(request, pending)
-      else pending.decided(denialOf(result, 0, 0, 'store'))
+      // Who came in time is answered, however late the reply is.
+      else if (lease.left > 0 && !lease.isOver(atUs)) pending.decided(lease.spend(1, atUs, 'store'))
+      else if (lease.left === 0 && result.granted < asked.count && isDenial(result))
+        pending.decided(denialOf(result, 0, refusedMs, 'store'))
+      else this.#next.ask(request, pending)
     }
-    const isKept = isOfStore && !asked.isUnwanted && !lease.isOver(nowUs)
-    if (lease.left === 0) return
-    if (isKept) this.#hold(key, lease, asked.heldMs)
-    else this.#giveBack(lease)
+    const isUnwanted = asked.isUnwanted || this.#isClosed
+    if (isOfStore && !isUnwanted && !lease.isOver(nowUs)) this.#hold(key, lease, asked.heldMs)
+    else this.#giveBack(lease, isUnwanted)
   }
 
-  /** Asks for nothing until others have had their turn. */
+  /** Asks for nothing until others have had their turn, or the window is over. */
   #pause(key: HotKey, asked: Asked, result: StoreResult, nowUs: number): void {
     const { time, denialsLast } = this.#options
-    const untilUs = nowUs + asked.heldMs * 1_000 * (0.5 + time.random() / 2)
+    const pausedUs = asked.heldMs * 1_000 * (0.75 + time.random() / 2)
+    const longestUs = Math.min(MAX_REFUSED_US, windowUs(result))
+    const untilUs = Math.min(nowUs + pausedUs, asked.atUs + longestUs)
     key.pausedUntilUs = untilUs
     const holds = denialsLast && isDenial(result) && !asked.isOlder && !asked.isUnwanted
-    key.refusal = holds ? { result, atUs: nowUs, untilUs } : undefined
+    key.refusal = holds && untilUs > nowUs ? { result, atUs: nowUs, untilUs } : undefined
   }
 
   #hold(key: HotKey, lease: Lease, heldMs: number): void {
+    if (lease.left === 0) return
     key.leases.push(lease)
     this.#holding.add(key)
     lease.stop = this.#options.time.after(heldMs, () => this.#endLease(key, lease))
@@ -243,8 +252,13 @@ export class Leases implements Layer {
   /** Redis is to know all. */
   #end(key: HotKey): void {
     if (key.asked !== undefined) key.asked.isUnwanted = true
-    for (const lease of [...key.leases]) this.#endLease(key, lease)
+    // The older one stands beneath the newer one.
+    for (const lease of [...key.leases].reverse()) this.#endLease(key, lease)
     key.refusal = undefined
+  }
+
+  #endAll(first: HotKey | undefined): void {
+    for (let key = first; key !== undefined; key = key.other) this.#end(key)
   }
 
   #endLease(key: HotKey, lease: Lease): void {
@@ -253,13 +267,18 @@ export class Leases implements Layer {
     key.leases.splice(at, 1)
     if (key.leases.length === 0) this.#holding.delete(key)
     lease.stop()
-    if (lease.left > 0) this.#giveBack(lease)
+    this.#giveBack(lease, false)
   }
 
-  #giveBack({ left, target, result: { untilUs, nowUs, degraded } }: Lease): void {
+  /** @param mayBeReset whether the key may have been reset since it was granted */
+  #giveBack({ left, target, result, giveBackUntilMs }: Lease, mayBeReset: boolean): void {
+    // Where the event loop was held up, others may have taken what has drained since.
+    if (left === 0 || this.#options.time.nowMs() > giveBackUntilMs) return
+    const { untilUs, nowUs, degraded } = result
     const costs = target.policySet.policies.map(() => left)
-    // A reset ends a lease beforehand: what is granted in its instant is granted after it.
-    const back = correctionOf('cancel', target, costs, { untilUs, nowUs: nowUs + 1 })
+    // A reset ends leases beforehand: what is granted in its instant is granted after it.
+    const receipt = { untilUs, nowUs: mayBeReset ? nowUs : nowUs + 1 }
+    const back = correctionOf('cancel', target, costs, receipt)
     // Else units that were spent would be given back here, where nobody knows that they were.
     this.#next.ask({ ...back, isForStore: !degraded }, IGNORED)
   }

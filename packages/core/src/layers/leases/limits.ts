@@ -1,16 +1,30 @@
-// What leases of a policy set may be, and which requests they may answer.
+// The options of leases, what those of a policy set may be, and which requests they may answer.
 //
 // Not leased are attempts of a lock-out, each of which may begin a block; slots, which are released
 // one by one; policies with keys of their own; limits below 20.
 
+import type { Clock } from '../../base/clock.js'
+import type { Time } from '../../base/time.js'
 import type { LayerRequest } from '../../layer.js'
-import type { PolicySet } from '../../store.js'
+import type { PolicySet, Target } from '../../store.js'
 
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */
   readonly units: number
   /** How long they may be kept. 5 to 1,000. */
   readonly holdMs: number
+}
+
+export interface LeasesOptions extends LeaseOptions {
+  readonly time: Time
+  /** The store's time, where it is injected. */
+  readonly clock: Clock | undefined
+  /** When what is asked is decided at the latest. */
+  readonly deadlineMs: number
+  /** Whether a denial may be told again for a while, as the deny cache does. */
+  readonly denialsLast: boolean
+  /** Whether units of a target may be taken ahead: not while local quotas hold. Default: always. */
+  readonly mayTake?: (target: Target) => boolean
 }
 
 export interface LeaseLimits {

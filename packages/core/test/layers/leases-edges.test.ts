@@ -1,0 +1,238 @@
+// Where leases meet what else happens: slow replies, refunds, resets, ends of windows, limits that
+// change, many other keys, a clock that throws, the end of the store.
+
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, slidingLog, tokenBucket } from '../../src/index.js'
+import { Leases } from '../../src/layers/leases/leases.js'
+import type { LeaseOptions } from '../../src/layers/leases/limits.js'
+import { makePolicySet } from '../../src/request.js'
+import type { PolicySet, StoreRequest, StoreResult } from '../../src/store.js'
+import { virtualTime } from '../virtual-time.js'
+import { answerOf, consuming, memoryIn, onTarget, ScriptedLayer } from './requests.js'
+
+const OPTIONS = { units: 100, holdMs: 200, deadlineMs: 100, denialsLast: true }
+
+/** Leases over a memory store whose replies take so many ms. */
+function layersOf(options: Partial<LeaseOptions> = {}, tripMs: number = 0) {
+  const time = virtualTime()
+  const clock = { nowUs: () => time.nowUs() }
+  const memory = memoryIn(time)
+  const next = new ScriptedLayer((asked, pending) => {
+    const decide = (): void => {
+      if (asked.mode === 'reset') memory.reset(asked.target)
+      const result =
+        asked.mode === 'reset' ? ({} as StoreResult) : memory.decide(asked as StoreRequest)
+      if (tripMs === 0) pending.decided(result)
+      else time.after(tripMs / 2, () => pending.decided(result))
+    }
+    if (tripMs === 0) decide()
+    else time.after(tripMs / 2, decide)
+  })
+  const leases = new Leases(next, { ...OPTIONS, ...options, time, clock })
+  const calls = (): number => next.asked.length
+  return { time, clock, memory, next, leases, calls }
+}
+
+const bucket = makePolicySet('p', [tokenBucket({ capacity: 1_000, refill: 1_000, every: '10s' })])
+const log = makePolicySet('p', [slidingLog({ limit: 1_000, window: '1h' })])
+
+function spend(leases: Leases, policySet: PolicySet, count: number): StoreResult[] {
+  const all = Array.from({ length: count }, () => answerOf(leases, consuming(policySet, 'k')))
+  return all as StoreResult[]
+}
+
+function remainingOf(leases: Leases, policySet: PolicySet): number | undefined {
+  const answer = answerOf(leases, onTarget({ policySet, key: 'k' }, 'peek')) as StoreResult
+  return answer.policies[0]?.remaining
+}
+
+test('whoever looks sees all that is left of a bucket', async () => {
+  const { time, leases, next, memory } = layersOf({}, 0.5)
+  // So that no lease waits for its end.
+  memory.decide({ ...consuming(bucket, 'k'), count: 300 })
+  const ask = (): void => leases.ask(consuming(bucket, 'k'), { decided() {}, failed() {} })
+  let asked = 0
+  for (let ms = 0; ms < 40; ms += 1) {
+    for (let i = 0; i < 10; i += 1) ask()
+    asked += 10
+    await time.advance(1)
+  }
+  expect(next.asked.some(({ mode, count }) => mode === 'consume' && count > 20)).toBe(true)
+  // Nothing is on its way any more.
+  await time.advance(5)
+  leases.ask(onTarget({ policySet: bucket, key: 'k' }, 'peek'), { decided() {}, failed() {} })
+  await time.advance(5)
+  const peek = new Promise<StoreResult>((decided, failed) =>
+    leases.ask(onTarget({ policySet: bucket, key: 'k' }, 'peek'), { decided, failed }),
+  )
+  const { policies } = await time.settle(peek)
+  expect(policies[0]?.remaining).toBeGreaterThanOrEqual(700 - asked)
+  leases.close()
+})
+
+test('a lease of a bucket whose units were refunded gives nothing back that has drained', async () => {
+  const { time, leases, memory, next } = layersOf({ holdMs: 200 })
+  const decisions: StoreResult[] = []
+  const held = (): number =>
+    next.asked.reduce((sum, { mode, count }) => sum + (mode === 'consume' ? count : 0), 0) -
+    decisions.length
+  while (held() < 40) decisions.push(...spend(leases, bucket, 1))
+  for (const { untilUs, nowUs } of decisions) {
+    const target = { policySet: bucket, key: 'k' }
+    answerOf(leases, { ...onTarget(target, 'refund'), untilUs, seenUs: nowUs })
+  }
+  const units = held()
+  // The event loop stands still while others take as many as are held.
+  time.block(740)
+  const take = (count: number) => memory.decide({ ...consuming(bucket, 'k'), count }).granted
+  const before = take(units)
+  await time.advance(0.001)
+  expect(before + take(1_000)).toBeLessThanOrEqual(1_000)
+})
+
+test('requests that come while replies take longer than a lease take one round trip each', async () => {
+  const { time, leases, calls } = layersOf({ holdMs: 10 }, 24)
+  const took: number[] = []
+  let asked = 0
+  for (let ms = 0; ms < 1_000; ms += 1) {
+    for (let i = 0; i < 4; i += 1) {
+      const atMs = time.nowMs()
+      asked += 1
+      leases.ask(consuming(log, 'k'), {
+        decided: () => void took.push(time.nowMs() - atMs),
+        failed: () => expect.unreachable(),
+      })
+    }
+    await time.advance(1)
+  }
+  await time.advance(100)
+  expect(took.length).toBe(asked)
+  expect(Math.max(...took)).toBeLessThanOrEqual(48)
+  expect(calls()).toBeLessThan(asked)
+  leases.close()
+})
+
+test('a window that is over refuses nobody, and who is refused is told for how long', async () => {
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 100, window: '1s', aligned: true })])
+  const { time, leases } = layersOf({ holdMs: 1_000 }, 1)
+  const wrong: unknown[] = []
+  const ask = (): void =>
+    leases.ask(consuming(policySet, 'k'), {
+      decided({ policies: [each], granted }) {
+        const { retryAfterMs = 0, resetAfterMs = 0 } = each ?? {}
+        if (granted === 0 && retryAfterMs > resetAfterMs + 1)
+          wrong.push([retryAfterMs, resetAfterMs])
+        passed.set(second(), (passed.get(second()) ?? 0) + granted)
+        if (granted === 1 && !first.has(second())) first.set(second(), time.nowMs() % 1_000)
+      },
+      failed: () => expect.unreachable(),
+    })
+  const second = (): number => Math.floor(time.nowMs() / 1_000)
+  const passed = new Map<number, number>()
+  const first = new Map<number, number>()
+  for (let ms = 0; ms < 3_500; ms += 1) {
+    ask()
+    await time.advance(1)
+  }
+  expect(wrong).toEqual([])
+  expect([...passed.values()].slice(0, 3)).toEqual([100, 100, 100])
+  expect(Math.max(...first.values())).toBeLessThan(10)
+  leases.close()
+})
+
+test('where a clock throws when units come, all who wait hear of it, and the units go back', async () => {
+  const time = virtualTime()
+  const memory = memoryIn(time)
+  let isBroken = false
+  const clock = {
+    nowUs() {
+      if (isBroken) throw new Error('no time')
+      return time.nowUs()
+    },
+  }
+  const waiting: (() => void)[] = []
+  const next = new ScriptedLayer((asked, pending) => {
+    const result = memory.decide(asked as StoreRequest)
+    if (asked.aheadMs === undefined) pending.decided(result)
+    else waiting.push(() => pending.decided(result))
+  })
+  const leases = new Leases(next, { ...OPTIONS, time, clock })
+  const told: unknown[] = []
+  for (let i = 0; i < 12; i += 1)
+    leases.ask(consuming(log, 'k'), {
+      decided: ({ granted }) => void told.push(granted),
+      failed: (error) => void told.push((error as Error).message),
+    })
+  isBroken = true
+  waiting[0]?.()
+  expect(told).toEqual([...Array(7).fill(1), ...Array(5).fill('no time')])
+  expect(memory.decide(onTarget({ policySet: log, key: 'k' }, 'peek')).policies[0]?.remaining).toBe(
+    993,
+  )
+})
+
+test('a refund without a receipt gives back nothing that a lease then spends', () => {
+  const policySet = makePolicySet('p', [fixedWindow({ limit: 100, window: '1h' })])
+  const { leases } = layersOf()
+  spend(leases, policySet, 25)
+  answerOf(leases, { ...onTarget({ policySet, key: 'k' }, 'refund'), costs: [100] })
+  const passed = spend(leases, policySet, 200).filter(({ granted }) => granted === 1)
+  expect(passed).toHaveLength(100)
+})
+
+test('a request with a deadline of its own waits for nobody else', () => {
+  const { leases, next } = layersOf({}, 40)
+  const ask = (more: object = {}): void =>
+    leases.ask({ ...consuming(log, 'k'), ...more }, { decided() {}, failed() {} })
+  for (let i = 0; i < 10; i += 1) ask()
+  const before = next.asked.length
+  ask({ deadlineAtMs: 5 })
+  expect(next.asked.slice(before)).toMatchObject([{ deadlineAtMs: 5, count: 1 }])
+})
+
+test('what comes after the store was closed is not kept, and no timer is left', async () => {
+  const { time, leases, next } = layersOf({}, 40)
+  for (let i = 0; i < 9; i += 1) leases.ask(consuming(log, 'k'), { decided() {}, failed() {} })
+  leases.close()
+  await time.advance(100)
+  expect(next.asked.map(({ mode, count }) => `${mode} ${count}`)).toEqual([
+    ...Array(7).fill('consume 1'),
+    'consume 3',
+    'cancel 1',
+  ])
+  await time.advance(100)
+  // That of the memory store.
+  expect(time.timers).toBe(1)
+})
+
+test('classes of limits that are gone are forgotten, and what was held of them goes back', () => {
+  const { leases, next, memory } = layersOf()
+  let spent = 0
+  for (let limit = 500; limit < 520; limit += 1) {
+    const policySet = makePolicySet('p', [slidingLog({ name: 'own', limit, window: '1h' })])
+    const request = { ...consuming(policySet, 'k'), keep: [limit / 10] }
+    for (let i = 0; i < 20; i += 1) spent += (answerOf(leases, request) as StoreResult).granted
+  }
+  const policySet = makePolicySet('p', [slidingLog({ name: 'own', limit: 1_000, window: '1h' })])
+  expect(remainingOf(leases, policySet)).toBeLessThanOrEqual(1_000 - spent)
+  answerOf(leases, consuming(policySet, 'k'))
+  const { policies } = memory.decide(onTarget({ policySet, key: 'k' }, 'peek'))
+  expect(policies[0]?.remaining).toBe(1_000 - spent - 1)
+  const given = next.asked.filter(({ mode }) => mode === 'cancel')
+  expect(given.length).toBeGreaterThanOrEqual(19)
+})
+
+describe('a hot key', () => {
+  test('stays known among many cold ones', async () => {
+    const { time, leases } = layersOf()
+    let byLease = 0
+    for (let round = 0; round < 200; round += 1) {
+      for (let i = 0; i < 100; i += 1) answerOf(leases, consuming(log, `cold-${round}-${i}`))
+      for (let i = 0; i < 4; i += 1)
+        byLease += (answerOf(leases, consuming(log, 'k')) as StoreResult).source === 'lease' ? 1 : 0
+      await time.advance(10)
+    }
+    expect(byLease).toBeGreaterThan(700)
+    leases.close()
+  })
+})
