@@ -133,7 +133,7 @@ return function(limit, span, quantum)
       elseif last_tick > stored_tick then
         call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - stored_sum) % ROUND, last_sum))
       else
-        local weight = stored_weight + (last_sum - stored_sum) % ROUND
+        local weight = (stored_weight + last_sum - stored_sum) % ROUND
         call('LSET', key, '-1', format('%d:%d:%d', last_tick, weight, last_sum))
       end
     end
@@ -142,13 +142,8 @@ return function(limit, span, quantum)
     end
   end
 
-  -- The tick of what is taken as if it were then.
-  local function ahead(until_us)
-    return floor((floor(until_us / 1000) - EPOCH_MS) / quantum) * quantum + quantum - 1
-  end
-
   -- False: an entry is not ours.
-  local function refund(units)
+  local function give_back(units)
     local in_use = (last_sum - gone) % ROUND
     local back = min(units, in_use)
     -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is
@@ -160,6 +155,24 @@ return function(limit, span, quantum)
     gone = (gone + back) % ROUND
     dirty = back > 0 or dirty
     return first ~= nil
+  end
+
+  -- The tick of what is taken as if it were then.
+  local function ahead(until_us)
+    return floor((floor(until_us / 1000) - EPOCH_MS) / quantum) * quantum + quantum - 1
+  end
+
+  local function cancel(units, until_us)
+    local is_last = runs and floor(until_us / 1000) - EPOCH_MS - span == stored_tick
+    if not is_last or units >= min(stored_weight, (last_sum - gone) % ROUND) then
+      return give_back(units)
+    end
+    last_sum = (last_sum - units) % ROUND
+    dirty = true
+  end
+
+  local function refund(units)
+    return give_back(units)
   end
 
   local function reconcile(units, until_us)

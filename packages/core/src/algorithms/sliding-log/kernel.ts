@@ -95,12 +95,18 @@ export const slidingLog: Kernel = {
     scratch.newTick = tickAfter(scratch, Math.floor(untilUs / 1_000) - EPOCH_MS)
   },
 
-  refund(scratch, units) {
-    const back = Math.min(units, usedOf(scratch))
-    if (back === 0) return
-    scratch.first = firstReaching(scratch, back + 1)
-    scratch.floor = (scratch.floor + back) % ROUND
-    scratch.dirty = true
+  refund,
+
+  cancel(scratch, units, untilUs) {
+    const { cells, first, floor, lastTick, lastSum, spanMs } = scratch
+    const end = cells[END] as number
+    const isLast = end > 0 && Math.floor(untilUs / 1_000) - EPOCH_MS - spanMs === lastTick
+    const before = end - 1 > first ? sumAt(cells, end - 2) : floor
+    // They are among those that were taken last; the entry stays.
+    if (isLast && units < unitsBetween(before, lastSum)) {
+      scratch.lastSum = (lastSum + ROUND - units) % ROUND
+      scratch.dirty = true
+    } else refund(scratch, units)
   },
 
   reconcile: (scratch, units, untilUs) => takeAt(scratch, units, tickUntil(scratch, untilUs)),
@@ -185,6 +191,14 @@ function takeAt(scratch: LogScratch, units: number, tick: number): void {
   if (added <= 0) return
   if (scratch.cells[END] === 0 || tick > scratch.lastTick) scratch.lastTick = tick
   scratch.lastSum = (scratch.lastSum + added) % ROUND
+  scratch.dirty = true
+}
+
+function refund(scratch: LogScratch, units: number): void {
+  const back = Math.min(units, usedOf(scratch))
+  if (back === 0) return
+  scratch.first = firstReaching(scratch, back + 1)
+  scratch.floor = (scratch.floor + back) % ROUND
   scratch.dirty = true
 }
 

@@ -29,6 +29,8 @@ const MAX_KEYS = 10_000
 const MAX_REFUSED_US = 1_000_000
 /** The part of what is asked for while a lease lasts that it has, so that it is used up before. */
 const SHARE = 0.75
+/** How a lease compares with what was spent of the one before, if that was not used up. */
+const GROWTH = 1.25
 /** The next lease is asked for so many round trips before the present one is used up. */
 const ROUND_TRIPS = 2
 
@@ -180,7 +182,8 @@ export class Leases implements Layer {
   ): void {
     // What comes when half of its time is over is not worth to be kept.
     const isFar = 2 * key.roundTripUs >= heldMs * 1_000
-    const size = Math.min(Math.ceil(SHARE * key.demand), Math.max(FEWEST, 2 * key.size))
+    const grown = Math.max(FEWEST, Math.ceil(2 * key.size))
+    const size = Math.min(Math.ceil(SHARE * key.demand), grown)
     const count = Math.max(1, Math.min(most, waiting.length + (isFar ? 0 : size)))
     const asked = new Asked(count, waiting, nowUs, this.#options.time.nowMs(), heldMs)
     key.asked = asked
@@ -267,6 +270,9 @@ export class Leases implements Layer {
     key.leases.splice(at, 1)
     if (key.leases.length === 0) this.#holding.delete(key)
     lease.stop()
+    // The next one is at most a quarter more than was spent of it.
+    const spent = lease.result.granted - lease.left
+    if (lease.left > 0) key.size = (GROWTH / 2) * spent
     this.#giveBack(lease, false)
   }
 
