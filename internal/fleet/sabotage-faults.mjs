@@ -203,7 +203,7 @@ export const FAULTS = [
   ],
   [
     'a denial of a lease holds after a refund',
-    'layers/leases/leases.ts',
+    'layers/leases/hot-key.ts',
     '      key.refusal = undefined\n      if (key.asked',
     '      if (key.asked',
     'well',

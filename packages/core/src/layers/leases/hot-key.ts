@@ -1,6 +1,7 @@
 // What is known of a key that may be hot: how often it is asked for, what is held of it, and what
 // is on its way.
 
+import type { Recent } from '../../base/cache.js'
 import type { LayerRequest, Pending } from '../../layer.js'
 import type { PolicySet, StoreResult } from '../../store.js'
 import type { Lease } from './lease.js'
@@ -90,11 +91,35 @@ export class HotKey {
   }
 }
 
+/** By the target, the first class of each. */
+export type Keys = Recent<HotKey>
+
 /** A class of a key, of which the first is given. */
 export function classOf(first: HotKey | undefined, keep: HotKey['keep']): HotKey | undefined {
   let key = first
   while (key !== undefined && !isSame(key.keep, keep)) key = key.other
   return key
+}
+
+/** Waits for units that are given back: then no denial of before holds, nor one that is on its
+ *  way. */
+export function freeing(keys: Keys, id: string, pending: Pending): Pending {
+  const freed = (): void => {
+    for (let key = keys.get(id); key !== undefined; key = key.other) {
+      key.refusal = undefined
+      if (key.asked !== undefined) key.asked.isOlder = true
+    }
+  }
+  return {
+    decided(result) {
+      freed()
+      pending.decided(result)
+    },
+    failed(error) {
+      freed()
+      pending.failed(error)
+    },
+  }
 }
 
 function isSame(one: HotKey['keep'], other: HotKey['keep']): boolean {

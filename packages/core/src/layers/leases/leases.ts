@@ -18,7 +18,7 @@ import { idOf } from '../../base/key-text.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
 import { correctionOf } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
-import { Asked, classOf, HotKey, type Waiting } from './hot-key.js'
+import { Asked, classOf, freeing, HotKey, type Keys, type Waiting } from './hot-key.js'
 import { denialOf, isDenial, Lease, windowUs } from './lease.js'
 import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } from './limits.js'
 
@@ -33,8 +33,6 @@ const SHARE = 0.75
 const GROWTH = 1.25
 /** The next lease is asked for so many round trips before the present one is used up. */
 const ROUND_TRIPS = 2
-
-type Keys = Recent<HotKey>
 
 export class Leases implements Layer {
   readonly #next: Layer
@@ -60,13 +58,14 @@ export class Leases implements Layer {
       const id = idOf(target)
       if (isLeasable(request)) {
         if (this.#answers(keys, id, request, pending, limits)) return
-      } else if (traitsOf(mode).gives && seenUs !== undefined) this.#freed(keys.get(id))
-      else this.#endAll(keys.get(id))
+      } else if (traitsOf(mode).gives && seenUs !== undefined) {
+        this.#next.ask(request, freeing(keys, id, pending))
+        return
+      } else this.#endAll(keys.get(id))
     }
     this.#next.ask(request, pending)
   }
 
-  /** Ends all leases. */
   close(): void {
     this.#isClosed = true
     for (const key of [...this.#holding]) this.#end(key)
@@ -77,7 +76,6 @@ export class Leases implements Layer {
     return clock?.nowUs() ?? time.nowMs() * 1_000
   }
 
-  /** Whether a request is answered by a lease, or will be. */
   #answers(
     keys: Keys,
     id: string,
@@ -287,13 +285,5 @@ export class Leases implements Layer {
     const back = correctionOf('cancel', target, costs, receipt)
     // Else units that were spent would be given back here, where nobody knows that they were.
     this.#next.ask({ ...back, isForStore: !degraded }, IGNORED)
-  }
-
-  /** Denials may no longer hold. */
-  #freed(first: HotKey | undefined): void {
-    for (let key = first; key !== undefined; key = key.other) {
-      key.refusal = undefined
-      if (key.asked !== undefined) key.asked.isOlder = true
-    }
   }
 }
