@@ -82,7 +82,7 @@ async function turnOf(
   forMs: number,
 ): Promise<Turn> {
   const perSecond = (load * LIMIT) / (WINDOW_MS / 1_000)
-  const key = `${algorithm} ${load} ${leases} ${round}`.replace(' ', '-')
+  const key = `${algorithm} ${load} ${leases} ${round}`.replaceAll(' ', '-')
   const turn = { algorithm, leases, limit: LIMIT, key, forMs, perSecond: perSecond / PROCESSES }
   let reports: readonly HotReport[] = []
   const { us, calls } = await scriptTime(redis, async () => {
