@@ -122,6 +122,12 @@ export function areOne(costs: readonly number[]): boolean {
   return true
 }
 
+/** Whether as much must remain: whether two requests of a key are of one class. */
+export function isSameKeep(one: StoreRequest['keep'], other: StoreRequest['keep']): boolean {
+  if (one === other) return true
+  return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
+}
+
 // What is made for each request is of a class, and arrays are no literals: V8 keeps account of each
 // literal and, where most of what it has made in cold code outlives a collection, as while answers
 // are slow, makes all later ones where only a major collection frees them. Classes have no account.

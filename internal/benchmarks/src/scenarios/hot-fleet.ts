@@ -121,7 +121,7 @@ function allowedBy(reports: readonly HotReport[]): (readonly [ms: number, count:
   return [...counts].sort(([one], [other]) => one - other)
 }
 
-/** The most that passed in any so many ms. */
+/** The most that passed in any stretch of `spanMs`. */
 function mostIn(passed: readonly (readonly [ms: number, count: number])[], spanMs: number): number {
   let most = 0
   let sum = 0

@@ -250,7 +250,7 @@ export class Fleet {
       if (!isLease || counter === undefined) return
       const member = this.members[i]
       if (granted > 0) member?.leasedUs.set(counter.who, this.world.nowUs)
-      // It is told of no unit more, whoever asks.
+      // Nothing more was left, whoever asks.
       if (granted < count) member?.denials.denied(counter.who)
     })
   }

@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
-import { MadeBlockResult, MadePolicyResult, MadeResult } from '../request.js'
+import { isSameKeep, MadeBlockResult, MadePolicyResult, MadeResult } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 
 const MAX_AGE_US = 1_000_000
@@ -127,7 +127,7 @@ class Denials {
   answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
     let denial = this.#denials.get(id)
-    while (denial !== undefined && !isSame(denial.keep, keep)) denial = denial.next
+    while (denial !== undefined && !isSameKeep(denial.keep, keep)) denial = denial.next
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
     for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
     const { clock, time } = this.#options
@@ -200,18 +200,13 @@ class Denials {
   }
 }
 
-function isSame(one: readonly number[] | undefined, other: readonly number[] | undefined): boolean {
-  if (one === other) return true
-  return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
-}
-
 /** The denials of a key but that of a class. */
 function without(
   first: Denial | undefined,
   keep: readonly number[] | undefined,
 ): Denial | undefined {
   if (first === undefined) return undefined
-  if (isSame(first.keep, keep)) return first.next
+  if (isSameKeep(first.keep, keep)) return first.next
   first.next = without(first.next, keep)
   return first
 }

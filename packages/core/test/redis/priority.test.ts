@@ -181,6 +181,15 @@ describe('4 processes at ten times the limit', () => {
       .map(({ each }) => each)
   }
 
+  /** Of all classes. */
+  function tenTimes(): PriorityClass[] {
+    return mixed([
+      ...many(3 * LIMIT, 'critical'),
+      ...many(3 * LIMIT, 'normal'),
+      ...many(4 * LIMIT, 'batch'),
+    ])
+  }
+
   const OF_BATCH = LIMIT * (1 - RESERVE.batch)
   const OF_LOWER = LIMIT * (1 - RESERVE.normal)
   /** What nobody but `critical` may take. */
@@ -195,15 +204,7 @@ describe('4 processes at ten times the limit', () => {
       const policy = { policy: name, leases: false }
       let nowUs = Date.UTC(2026, 0, 1) * 1_000
       // All at once.
-      const all = await ask(
-        policy,
-        nowUs,
-        mixed([
-          ...many(3 * LIMIT, 'critical'),
-          ...many(3 * LIMIT, 'normal'),
-          ...many(4 * LIMIT, 'batch'),
-        ]),
-      )
+      const all = await ask(policy, nowUs, tenTimes())
       expect(all.critical + all.normal + all.batch).toBe(LIMIT)
       expect(all.batch).toBeLessThanOrEqual(OF_BATCH)
       expect(all.batch + all.normal).toBeLessThanOrEqual(OF_LOWER)
@@ -241,15 +242,7 @@ describe('4 processes at ten times the limit', () => {
   test.each(policies)('with leases nobody eats what is reserved either: %s', async (name) => {
     const policy = { policy: name, leases: true }
     let nowUs = Date.UTC(2026, 0, 1) * 1_000
-    const all = await ask(
-      policy,
-      nowUs,
-      mixed([
-        ...many(3 * LIMIT, 'critical'),
-        ...many(3 * LIMIT, 'normal'),
-        ...many(4 * LIMIT, 'batch'),
-      ]),
-    )
+    const all = await ask(policy, nowUs, tenTimes())
     expect(all.critical + all.normal + all.batch).toBeLessThanOrEqual(LIMIT)
     expect(all.batch).toBeLessThanOrEqual(OF_BATCH)
     expect(all.batch + all.normal).toBeLessThanOrEqual(OF_LOWER)

@@ -3,6 +3,7 @@
 
 import type { Recent } from '../../base/cache.js'
 import type { LayerRequest, Pending } from '../../layer.js'
+import { isSameKeep } from '../../request.js'
 import type { PolicySet, StoreResult } from '../../store.js'
 import type { Lease } from './lease.js'
 
@@ -97,7 +98,7 @@ export type Keys = Recent<HotKey>
 /** A class of a key, of which the first is given. */
 export function classOf(first: HotKey | undefined, keep: HotKey['keep']): HotKey | undefined {
   let key = first
-  while (key !== undefined && !isSame(key.keep, keep)) key = key.other
+  while (key !== undefined && !isSameKeep(key.keep, keep)) key = key.other
   return key
 }
 
@@ -120,9 +121,4 @@ export function freeing(keys: Keys, id: string, pending: Pending): Pending {
       pending.failed(error)
     },
   }
-}
-
-function isSame(one: HotKey['keep'], other: HotKey['keep']): boolean {
-  if (one === other) return true
-  return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
 }

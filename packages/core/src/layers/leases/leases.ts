@@ -2,8 +2,8 @@
 // Redis for each.
 //
 // Redis counts the units of a lease when it grants them, as if all of them were spent at its end
-// (`ahead` of kernels). They are spent sooner, and who is limited by later times is limited by
-// earlier ones, so no bound changes (docs/decisions/0023-leases.md). Where it makes no difference
+// (`ahead` of kernels). They are spent sooner, so each counts for at least as long as if Redis had
+// heard of it, and no bound changes (docs/decisions/0023-leases.md). Where it makes no difference
 // when within a window a unit is taken, a lease ends with the window.
 //
 // What is left of a lease goes back when it ends, as far as nothing that was taken later stands on
