@@ -99,7 +99,9 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
   const keys = [random.pick(KEYS), random.pick(KEYS)]
   const goesBack = random.chance(0.2)
   const hasBlocks = places.map((of) => of === 'lockout')
-  const choices = { keys, sets: times.length, hasBlocks, goesBack }
+  // 0.2.0 cancels only what can be reserved. A log that is asked to may give back other units.
+  const cancels = places.every((of) => KINDS[of]?.kernel !== 'sliding-log')
+  const choices = { keys, sets: times.length, hasBlocks, cancels, goesBack }
   return {
     seed,
     kind,
@@ -117,6 +119,8 @@ interface Choices {
   readonly sets: number
   /** Of each policy, whether it can be blocked. */
   readonly hasBlocks: readonly boolean[]
+  /** Whether what was taken is cancelled. */
+  readonly cancels: boolean
   readonly goesBack: boolean
 }
 
@@ -159,7 +163,7 @@ const MODES: readonly [AskMode, number][] = [
 
 const COSTS = [0, 1, 1, 1, 1, 2, 3, 7, -1, -2, -5]
 
-function askFrom(random: Random, key: string, { sets, hasBlocks }: Choices): Ask {
+function askFrom(random: Random, key: string, { sets, hasBlocks, cancels }: Choices): Ask {
   const set = random.whole(0, sets - 1)
   if (hasBlocks.includes(true) && random.chance(0.05)) {
     const mode = random.pick(['block', 'unblock'] as const)
@@ -167,7 +171,8 @@ function askFrom(random: Random, key: string, { sets, hasBlocks }: Choices): Ask
     const cost = mode === 'block' ? random.pick([1, 500, 10_000]) : -1
     return { mode, set, key, costs: hasBlocks.map((has) => (has ? cost : 0)), count: 1 }
   }
-  const mode = weighted(random, MODES)
+  const drawn = weighted(random, MODES)
+  const mode = drawn === 'cancel' && !cancels ? 'refund' : drawn
   const each = <Value>(make: () => Value): Value[] => hasBlocks.map(make)
   const count = random.chance(0.2) ? random.whole(2, 6) : 1
   const costs = random.chance(0.7)

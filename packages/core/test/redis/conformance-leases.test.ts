@@ -68,12 +68,14 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
   }
   const differences: string[] = []
   let leases = 0
+  let isRefused = false
   const compare = (step: number, what: string, { leased, plain }: Both): void => {
     // What was denied a moment ago may be told from memory, with less left.
     const same =
       leased.allowed === plain.allowed && (!plain.allowed || leased.remaining === plain.remaining)
     if (!same) differences.push(`${step} ${what}: ${leased.remaining}, not ${plain.remaining}`)
     if (leased.source === 'lease') leases += 1
+    if (!leased.allowed) isRefused = true
   }
   for (let step = 0; step < STEPS; step += 1) {
     const given: Both[] = []
@@ -100,7 +102,11 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
     // A look ends the lease: what one that goes on past this moment gives is the matter of
     // leases.test.ts.
     compare(step, 'peek', await ask((limiter) => limiter.peek('k')))
-    if (below(3) === 0) clock.advance(below(4_000))
+    // A process that is refused a lease refuses for up to a second (docs/resilience.md#leases).
+    if (below(3) === 0) {
+      clock.advance(below(3_000) + (isRefused ? 1_000 : 0))
+      isRefused = false
+    }
   }
   await store.close()
   return { leases, differences }
