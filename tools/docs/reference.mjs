@@ -36,6 +36,7 @@ const ENTRIES = {
   express: '@weir/express',
   koa: '@weir/koa',
   nest: '@weir/nest',
+  'node-redis': '@weir/core/node-redis',
   testing: '@weir/core/testing',
   metrics: '@weir/metrics',
   prometheus: '@weir/metrics/prometheus',
@@ -45,6 +46,7 @@ const ENTRIES = {
 
 const FOREIGN = [
   ['Redis', "import { Redis } from 'ioredis'"],
+  ['createClient', "import { createClient } from 'redis'"],
   ['Koa', "import Koa from 'koa'"],
 ]
 

@@ -10,6 +10,7 @@ const ENTRIES = {
   core: 'packages/core/src/index.ts',
   http: 'packages/core/src/http/index.ts',
   store: 'packages/core/src/database/index.ts',
+  'node-redis': 'packages/core/src/redis/clients/node-redis.ts',
   testing: 'packages/core/src/testing/index.ts',
   express: 'packages/express/src/index.ts',
   koa: 'packages/koa/src/index.ts',

@@ -2,6 +2,8 @@
 // Two stores in one process are two, so one process has them all; and each has a wire of its own,
 // by which it can be cut off alone. Their stories are told step by step, so that what passes is
 // known exactly.
+
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Decision,
@@ -16,7 +18,7 @@ import { Redis } from 'ioredis'
 import { everyAlgorithm } from './algorithms.js'
 import { type Check, countAtLeast, routine } from './checks.js'
 import type { PolicySettings } from './client/protocol.js'
-import { makePolicy, ready } from './client/target.js'
+import { makePolicy } from './client/target.js'
 import type { Stage, Wire } from './stage.js'
 
 /** The part of a limit that passes at the least. */
@@ -170,7 +172,7 @@ export async function openFleet(
         await opened.close()
         client.disconnect()
       })
-      await ready(client)
+      if (client.status !== 'ready') await once(client, 'ready')
       const limiters = policies.map((policy) => {
         const options = { name: policy.make, store: opened, policy: makePolicy(policy) }
         const alone = whenUnavailable && { whenUnavailable: makePolicy(whenUnavailable) }

@@ -1,8 +1,9 @@
 // The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
-// [--write]`
+// [--library node-redis] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { LIBRARIES } from './client/protocol.js'
 import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
 import { line, summary, withLines } from './report.js'
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     rows: { type: 'string' },
     jobs: { type: 'string', default: '1' },
     leases: { type: 'boolean', default: false },
+    library: { type: 'string', default: 'ioredis' },
     write: { type: 'boolean', default: false },
   },
 })
@@ -36,14 +38,19 @@ for (const row of named) {
     console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
 }
 
-if (values.leases && values.write) {
+const library = LIBRARIES.find((each) => each === values.library)
+if (library === undefined) {
+  console.error(`no such library: ${values.library}; there are ${LIBRARIES.join(', ')}`)
+  process.exit(2)
+}
+if ((values.leases || library !== 'ioredis') && values.write) {
   console.error('--write is for what is on by default')
   process.exit(2)
 }
 
 /** Held for so long that the load of the rows, 200 a second, makes a key hot. */
 const LEASES = { units: 100, holdMs: 200 }
-const changes = values.leases ? { store: { leases: LEASES } } : {}
+const changes = { library, ...(values.leases ? { store: { leases: LEASES } } : {}) }
 const length = values.short ? SHORT : FULL
 const verdicts = new Map<Row, Verdict>()
 

@@ -37,6 +37,7 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
     import { createRequire } from 'node:module'
     import * as esm from '@weir/core'
     import * as http from '@weir/core/http'
+    import * as nodeRedis from '@weir/core/node-redis'
     import * as store from '@weir/core/store'
     import * as testing from '@weir/core/testing'
 
@@ -53,7 +54,8 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
     const allowed = []
     for (let i = 0; i < 4; i += 1) allowed.push((await limiters[i % 2].consume('ann')).allowed)
     await new Promise((resolve) => setImmediate(resolve))
-    const entries = { '': esm, '/http': http, '/store': store, '/testing': testing }
+    const entries = { '': esm, '/http': http, '/node-redis': nodeRedis, '/store': store }
+    Object.assign(entries, { '/testing': testing })
     const other = Object.entries(entries).flatMap(([path, entry]) => {
       const required = require('@weir/core' + path)
       return Object.keys({ ...entry, ...required }).filter((name) => entry[name] !== required[name])

@@ -66,6 +66,7 @@ export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory
 export { type AdaptiveOptions, type AdaptivePolicy, adaptive } from './overload/adaptive.js'
 export * from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
+export type { AdaptedClient } from './redis/client.js'
 export * from './redis/clients/ioredis/recommended.js'
 export type { RedisLike } from './redis/clients/ioredis/redis-like.js'
 export type { RedisStoreOptions } from './redis/options.js'

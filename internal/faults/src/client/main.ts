@@ -52,7 +52,7 @@ async function start(job: Job): Promise<void> {
   const epochOffsetMs = Date.now() - now()
   skewClock(job.skewMs ?? 0)
   // Only now: what they read of the clock while they load is skewed, too.
-  const { openTarget, ready } = await import('./target.js')
+  const { openTarget } = await import('./target.js')
   const targets = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
   const requests = new Requests(job, targets, journal, epochOffsetMs)
   const loop = openLoop(
@@ -62,7 +62,7 @@ async function start(job: Job): Promise<void> {
     (stall) => journal.stall(stall),
   )
   running = { job, loop, targets, requests }
-  if (job.awaitReady ?? true) await Promise.all(targets.map(({ client }) => ready(client)))
+  if (job.awaitReady ?? true) await Promise.all(targets.map(({ client }) => client.ready()))
   if (job.flood === undefined) loop.begin()
   tell({ is: 'started' })
 }
@@ -75,7 +75,7 @@ async function stop(drainMs: number): Promise<void> {
   await requests.drain(LAST_ANSWERS_MS)
   requests.giveUp()
   const leftListeners = targets.flatMap((target) => target.leftListeners())
-  for (const { client } of targets) client.disconnect()
+  for (const { client } of targets) client.close()
   journal.end()
   await sleep(50)
   const closing = { closeMs, leftListeners, resources: process.getActiveResourcesInfo() }

@@ -13,11 +13,17 @@ export interface PolicySettings {
   readonly options: object
 }
 
+/** Whose client the process has. */
+export type Library = (typeof LIBRARIES)[number]
+export const LIBRARIES = ['ioredis', 'node-redis'] as const
+
 /** What a user's process is set up to do. */
 export interface Job {
   readonly to: Address
   /** The client's options: those that Weir recommends, or none. */
   readonly client: 'recommended' | 'plain'
+  /** Default ioredis. */
+  readonly library?: Library
   /** Options of redisStore. */
   readonly store?: RedisStoreOptions
   readonly policy: PolicySettings

@@ -1,10 +1,12 @@
 // What a user has: a client of his own, and a store and a limiter on it.
+
+import type { EventEmitter } from 'node:events'
 import * as weir from '@weir/core'
-import { Cluster, Redis } from 'ioredis'
-import type { Address, Job, PolicySettings } from './protocol.js'
+import type { Job, PolicySettings } from './protocol.js'
+import { openClient, type UserClient } from './user-client.js'
 
 export interface Target {
-  readonly client: Redis | Cluster
+  readonly client: UserClient
   readonly limiter: weir.RateLimiter
   readonly store: weir.RedisStore
   /** Events of the client that Weir still listens to. */
@@ -12,10 +14,10 @@ export interface Target {
 }
 
 export function openTarget(job: Job): Target {
-  const client = openClient(job.to, job.client)
-  const leftListeners = watchListeners(client)
-  if (job.failFirst !== undefined) failFirst(client, job.failFirst)
-  const store = weir.redisStore(client, job.store)
+  const client = openClient(job)
+  const leftListeners = watchListeners(client.events)
+  if (job.failFirst !== undefined) client.failFirst(job.failFirst)
+  const store = weir.redisStore(client.given, job.store)
   const limiter = new weir.RateLimiter({
     name: 'faults',
     store,
@@ -42,17 +44,6 @@ export function memoryLimiter(policy: PolicySettings): weir.RateLimiter {
   })
 }
 
-function openClient(to: Address, kind: Job['client']): Redis | Cluster {
-  const options = kind === 'plain' ? {} : weir.recommendedRedisOptions
-  if ('port' in to) return new Redis(to.port, '127.0.0.1', options)
-  if ('sentinels' in to) {
-    const sentinels = to.sentinels.map((port) => ({ host: '127.0.0.1', port }))
-    return new Redis({ sentinels, name: to.name, ...options })
-  }
-  const nodes = to.cluster.map((port) => ({ host: '127.0.0.1', port }))
-  return new Cluster(nodes, kind === 'plain' ? {} : weir.recommendedClusterOptions)
-}
-
 export function makePolicy({ make, options }: PolicySettings): weir.Policy {
   const makers = weir as unknown as Record<string, ((options: object) => weir.Policy) | undefined>
   const maker = makers[make]
@@ -60,26 +51,11 @@ export function makePolicy({ make, options }: PolicySettings): weir.Policy {
   return maker(options)
 }
 
-/** As a reply that is lost once: the command is refused before it is sent. */
-function failFirst(client: Redis | Cluster, command: string): void {
-  const through = client.callBuffer.bind(client) as (
-    name: string,
-    args: string[],
-  ) => Promise<unknown>
-  let failed = false
-  const wrapped = (name: string, args: string[]): Promise<unknown> => {
-    if (failed || name !== command) return through(name, args)
-    failed = true
-    return Promise.reject(new Error('Connection is closed.'))
-  }
-  Object.assign(client, { callBuffer: wrapped })
-}
-
 /**
- * Tells which of the listeners that Weir adds to the client from now on are still there. ioredis
- * has its own, too.
+ * Tells which of the listeners that Weir adds to the client from now on are still there. Libraries
+ * have their own, too.
  */
-function watchListeners(client: Redis | Cluster): () => readonly string[] {
+function watchListeners(client: EventEmitter): () => readonly string[] {
   const added: { readonly name: string; readonly listener: (...args: unknown[]) => void }[] = []
   client.on('newListener', (name: string, listener: (...args: unknown[]) => void) => {
     if (new Error().stack?.includes(WEIR)) added.push({ name, listener })
@@ -93,9 +69,3 @@ function watchListeners(client: Redis | Cluster): () => readonly string[] {
 
 /** Where Weir's modules are, as stack traces tell it. */
 const WEIR = new URL('.', import.meta.resolve('@weir/core')).href
-
-/** Resolves when the client can be used. */
-export function ready(client: Redis | Cluster): Promise<void> {
-  if (client.status === 'ready') return Promise.resolve()
-  return new Promise((resolve) => client.once('ready', () => resolve()))
-}

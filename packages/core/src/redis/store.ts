@@ -12,7 +12,8 @@ import { Resilience } from '../layers/resilience/resilience.js'
 import { layeredStore, type ResilientStore } from '../layers/resilience/resilient.js'
 import type { StoreHealth } from '../layers/resilience/status.js'
 import type { Target } from '../store.js'
-import { checkClient } from './clients/ioredis/check.js'
+import { type AdaptedClient, type Adapter, isAdapted } from './client.js'
+import { checkedClient } from './clients/ioredis/check.js'
 import type { RedisLike } from './clients/ioredis/redis-like.js'
 import { ioredisConnection } from './clients/ioredis.js'
 import type { Connection } from './connection.js'
@@ -30,12 +31,21 @@ export interface RedisStore extends ResilientStore {}
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */
-export function redisStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
-  checkClient(client)
+export function redisStore(
+  client: RedisLike | AdaptedClient,
+  options: RedisStoreOptions = {},
+): RedisStore {
+  const connect = connectorOf(client)
   const settings = checkedRedisOptions(options)
   const { deadlineMs } = settings
-  const connection = ioredisConnection(client, { deadlineMs, time: processTime })
+  const connection = connect({ deadlineMs, time: processTime })
   return storeOver(connection, settings, processTime)
+}
+
+function connectorOf(client: RedisLike | AdaptedClient): Adapter['connectionWith'] {
+  if (isAdapted(client)) return (options) => client.connectionWith(options)
+  const checked = checkedClient(client)
+  return (options) => ioredisConnection(checked, options)
 }
 
 /** `redisStore` over any connection, and in any time. */

@@ -31,8 +31,8 @@ afterEach(() => warn.mockRestore())
 /** The options that are warned of when these clients are handed in, one after the other: in one
  *  warning, if in any. */
 async function warnedOf(...clients: object[]): Promise<string[]> {
-  const { checkClient } = await import('../../src/redis/clients/ioredis/check.js')
-  for (const client of clients) checkClient(client as never)
+  const { checkedClient } = await import('../../src/redis/clients/ioredis/check.js')
+  for (const client of clients) checkedClient(client as never)
   if (warn.mock.calls.length === 0) return []
   expect(warn).toHaveBeenCalledOnce()
   const [text, { code }] = warn.mock.calls[0] as [string, { code: string }]

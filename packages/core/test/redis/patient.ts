@@ -3,12 +3,13 @@
 
 import { Redis } from 'ioredis'
 import { processTime, type Time } from '../../src/base/time.js'
+import type { ConnectionOptions } from '../../src/redis/client.js'
 import {
   recommendedClusterOptions,
   recommendedRedisOptions,
 } from '../../src/redis/clients/ioredis/recommended.js'
 import type { RedisLike } from '../../src/redis/clients/ioredis/redis-like.js'
-import { type IoredisOptions, ioredisConnection } from '../../src/redis/clients/ioredis.js'
+import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
 import type { RedisStoreOptions } from '../../src/redis/options.js'
 import { type RedisStore, redisStore, redisStoreIn } from '../../src/redis/store.js'
 
@@ -45,7 +46,7 @@ export function patientStore(client: RedisLike, options: RedisStoreOptions): Red
 }
 
 /** Of a connection that is never given up. */
-export const CALM: IoredisOptions = { deadlineMs: 60_000, time: processTime }
+export const CALM: ConnectionOptions = { deadlineMs: 60_000, time: processTime }
 
 /** A store of an ioredis client in another time than the process's. */
 export function redisStoreOf(

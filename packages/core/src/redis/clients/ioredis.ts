@@ -2,9 +2,9 @@
 // `callBuffer`. A client of another library has a file beside this one, which makes a Connection
 // (../connection.ts).
 
-import type { Time } from '../../base/time.js'
+import type { ConnectionOptions } from '../client.js'
 import type { Connection } from '../connection.js'
-import { attemptOf } from './ioredis/attempt.js'
+import { attemptOf, type Emitter } from './attempt.js'
 import { databaseNumber, selectionOf } from './ioredis/database.js'
 import { placeOfClient } from './ioredis/place.js'
 import type { RedisLike } from './ioredis/redis-like.js'
@@ -28,15 +28,14 @@ function hasBegun({ status }: NodeConnection): boolean {
   return status === 'ready' || status === 'connecting' || status === 'connect'
 }
 
-export interface IoredisOptions {
-  /** How long a reply may take. A connection is not given up as silent before. */
-  readonly deadlineMs: number
-  readonly time: Time
-}
+/** Statuses of a client that is about to connect, or is connecting: for the first time or again. */
+const STARTING = ['wait', 'connecting', 'connect']
+/** Events at which an attempt to connect has come to its end. */
+const ENDS = ['ready', 'close', 'end']
 
 export function ioredisConnection(
   client: RedisLike,
-  { deadlineMs, time }: IoredisOptions,
+  { deadlineMs, time }: ConnectionOptions,
 ): Connection {
   const isCluster = client.isCluster === true
   const { keyPrefix } = (client.options ?? {}) as { readonly keyPrefix?: string | null }
@@ -106,7 +105,10 @@ export function ioredisConnection(
     },
     attempt() {
       begin()
-      return attemptOf(client)
+      const { on, off, status = '' } = client
+      // Without events it does not say when an attempt ends.
+      if (on === undefined || off === undefined || !STARTING.includes(status)) return undefined
+      return attemptOf(client as Emitter, ENDS)
     },
   }
   return connection

@@ -6,11 +6,10 @@ import type { RedisLike } from './redis-like.js'
 import { pipelines } from './sending.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
-export function checkClient(client: RedisLike): void {
-  if (typeof client?.callBuffer !== 'function') {
-    const right = 'an ioredis client, Redis or Cluster'
-    throw invalid('WEIR_INVALID_OPTION', 'client', client, right)
-  }
+export function checkedClient(given: unknown): RedisLike {
+  const client = given as RedisLike
+  if (typeof client?.callBuffer !== 'function')
+    throw invalid('WEIR_INVALID_OPTION', 'client', client, rightFor(client))
   const isCluster = client.isCluster === true
   const options = optionsOf(client.options)
   const { keyPrefix } = { ...optionsOf(options.redisOptions), ...options }
@@ -27,12 +26,24 @@ export function checkClient(client: RedisLike): void {
     refuse(option, forbidden, why)
   }
   // Other clients than ioredis have other options.
-  if (client.options === undefined || client.status === undefined) return
+  if (client.options !== undefined && client.status !== undefined) warnOf(options, isCluster)
+  return client
+}
+
+function warnOf(options: Options, isCluster: boolean): void {
   const unsafe = isCluster ? unsafeOfCluster(options) : unsafeOf(options, OF_A_CLIENT)
   if (unsafe.length === 0) return
   const what = `the Redis client has unsafe options: ${unsafe.join(', ')}`
   const remedy = `give it recommended${isCluster ? 'Cluster' : 'Redis'}Options`
   warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy}`)
+}
+
+/** What to write instead. */
+function rightFor(client: unknown): string {
+  const { sendCommand, withTypeMapping } = (client ?? {}) as Options
+  if (isFunction(sendCommand) && isFunction(withTypeMapping))
+    return "fromNodeRedis(client), of '@weir/core/node-redis', for a client of node-redis"
+  return "an ioredis client, Redis or Cluster; or fromNodeRedis(client), of '@weir/core/node-redis'"
 }
 
 function refuse(option: string, value: unknown, why: string): never {

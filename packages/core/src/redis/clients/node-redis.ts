@@ -1,0 +1,180 @@
+// The entry @weir/core/node-redis: clients of node-redis, version 5 or 6, of their four kinds.
+//
+// node-redis writes what was asked in a turn of the event loop at once, so nothing is gathered
+// here. Commands go past its command timeout (5 s by default), which costs a timer for each, and
+// past its `keyPrefix`, which is put before keys here.
+
+import { memoized } from '../../base/cache.js'
+import type { AdaptedClient, Adapter, ConnectionOptions } from '../client.js'
+import type { Connection, Send } from '../connection.js'
+import { attemptOf } from './attempt.js'
+import {
+  type ClusterClient,
+  checkedClient,
+  type Kind,
+  type NodeRedisLike,
+  type PoolClient,
+  type SentinelClient,
+  type SingleClient,
+} from './node-redis/client.js'
+import { placeOfClient, prefixOf } from './node-redis/place.js'
+import { watchOf } from './node-redis/watch.js'
+
+export type { AdaptedClient } from '../client.js'
+export type { NodeRedisLike } from './node-redis/client.js'
+export * from './node-redis/recommended.js'
+
+/**
+ * A client of node-redis, version 5 or 6, for `redisStore`: one of `createClient`, `createCluster`,
+ * `createSentinel` or `createClientPool`. It stays yours to connect and to close. Weir listens to
+ * its `error` event, so that an outage does not end the process; listen to it yourself to hear of
+ * one.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION: it is none of these clients, or subscribes
+ * with RESP2, so that it can send no commands
+ * @example
+ * const client = createClient({ url: 'redis://localhost:6379', ...recommendedNodeRedisOptions })
+ * await client.connect()
+ * const store = redisStore(fromNodeRedis(client))
+ */
+export function fromNodeRedis(client: NodeRedisLike): AdaptedClient {
+  const kind = checkedClient(client)
+  listening(client)
+  if (kind === 'client') watchOf(client as SingleClient)
+  const adapter: Adapter = {
+    library: 'node-redis',
+    connectionWith: (options) => CONNECTIONS[kind](client as never, options),
+  }
+  return adapter
+}
+
+/** An error that nobody listens to ends the process. */
+const listening = memoized((client: NodeRedisLike) => client.on('error', () => {}))
+
+const CONNECTIONS: Readonly<
+  Record<Kind, (client: never, options: ConnectionOptions) => Connection>
+> = {
+  client: singleConnection,
+  cluster: clusterConnection,
+  sentinel: sentinelConnection,
+  pool: poolConnection,
+}
+
+/** Bulk strings as Buffers ('$' in RESP); no timer for each command. */
+const OPTIONS = { typeMapping: { 36: Buffer }, timeout: undefined }
+type Options = typeof OPTIONS
+
+/** A way to send a whole command. */
+type SendAll = (args: string[], options: Options) => Promise<unknown>
+
+/** As a `Send`, with the prefix before keys. Weir sends scripts only: a source, a number of keys,
+ *  and the keys. */
+function sendingBy(send: SendAll, prefix: string): Send {
+  if (prefix === '') return (command, args) => send([command, ...args], OPTIONS)
+  return (command, args) => {
+    const all = [command, ...args]
+    const end = 3 + Number(args[1])
+    for (let i = 3; i < end; i += 1) all[i] = prefix + all[i]
+    return send(all, OPTIONS)
+  }
+}
+
+/** Unlike the client, which may queue what cannot be sent now, to be counted later. */
+function sendingTo(client: SingleClient, prefix: string, { deadlineMs }: ConnectionOptions): Send {
+  const watch = watchOf(client)
+  watch.mayTake(deadlineMs)
+  const send = sendingBy((args, how) => client.sendCommand(args, how), prefix)
+  return (command, args) => {
+    if (client.isReady) return watch.reply(send(command, args))
+    watch.look()
+    return Promise.reject(new Error(whyUnready(client)))
+  }
+}
+
+function singleConnection(client: SingleClient, options: ConnectionOptions): Connection {
+  const call = sendingTo(client, prefixOf(client), options)
+  return {
+    ...ofOneNode(client, call),
+    database: client.options?.database ?? 0,
+    unready() {
+      if (client.isReady) return undefined
+      watchOf(client).look()
+      return whyUnready(client)
+    },
+  }
+}
+
+function clusterConnection(client: ClusterClient, options: ConnectionOptions): Connection {
+  const prefix = prefixOf(client)
+  const call = sendingBy((args, how) => client.sendCommand(args[3], false, args, how), prefix)
+
+  /** Past the Cluster, which finds the node of each command anew. */
+  const directly = memoized((node: SingleClient): Send => {
+    const send = sendingTo(node, prefix, options)
+    return (command, args) =>
+      send(command, args).then(undefined, (error: Error) => {
+        if (REDIRECTION.test(error.message)) return call(command, args)
+        throw error
+      })
+  })
+
+  return {
+    ...ofOneNode(client, call, ENDS_OF_CLUSTER),
+    isCluster: true,
+    nodeOf: (slot) => client.slots[slot]?.master?.address,
+    inOneWrite(node, items, ask) {
+      const to = client.nodeByAddress.get(node)?.client
+      const send = to === undefined ? call : directly(to)
+      for (const item of items) ask(item, send)
+    },
+  }
+}
+
+/** What a node says of a call that is none of its own, or not now. Nothing has run. */
+const REDIRECTION = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/
+
+/** The client finds the master, and sends a command again whose connection has ended. */
+function sentinelConnection(client: SentinelClient): Connection {
+  const send: SendAll = (args, how) => client.sendCommand(false, args, how)
+  const database = client.options?.nodeClientOptions?.database ?? 0
+  return { ...ofOneNode(client, sendingBy(send, prefixOf(client))), database }
+}
+
+/** Calls that are under way at once may overtake each other. */
+function poolConnection(client: PoolClient): Connection {
+  const send: SendAll = (args, how) => client.sendCommand(args, how)
+  return ofOneNode(client, sendingBy(send, prefixOf(client)))
+}
+
+/** @param ends events at which an attempt to connect has come to its end */
+function ofOneNode(client: NodeRedisLike, call: Send, ends: readonly string[] = ENDS): Connection {
+  return {
+    place: placeOfClient(client),
+    isCluster: false,
+    keyPrefix: prefixOf(client),
+    database: 0,
+    nodeOf: () => undefined,
+    call,
+    inOneWrite(_, items, ask) {
+      for (const item of items) ask(item, call)
+    },
+    unready: () => (isReady(client) ? undefined : whyUnready(client)),
+    attempt: () => (isStarting(client) ? attemptOf(client, ends) : undefined),
+  }
+}
+
+const ENDS = ['ready', 'error', 'end']
+const ENDS_OF_CLUSTER = ['connect', 'error', 'end']
+
+/** A pool does not say whether it is ready, nor do all Clusters before version 6. */
+function isReady(client: NodeRedisLike): boolean {
+  const { masters } = client as { masters?: readonly unknown[] }
+  return client.isOpen && client.isReady !== false && masters?.length !== 0
+}
+
+function isStarting(client: NodeRedisLike): boolean {
+  return client.isOpen && !isReady(client)
+}
+
+function whyUnready({ isOpen }: NodeRedisLike): string {
+  return isOpen ? 'the client is connecting' : 'the client is not connected: call its connect()'
+}

@@ -1,0 +1,73 @@
+// The shapes of node-redis's clients that their adapter uses, and which kind one is.
+
+import { invalid, rangeError } from '../../../base/errors.js'
+
+/** What all of node-redis's clients have. */
+export interface NodeRedisLike {
+  readonly isOpen: boolean
+  readonly isReady?: boolean
+  sendCommand(...args: never[]): Promise<unknown>
+  on(event: string, listener: () => void): unknown
+  off(event: string, listener: () => void): unknown
+}
+
+export interface SingleClient extends NodeRedisLike {
+  readonly isReady: boolean
+  readonly isPubSubActive?: boolean
+  readonly options?: {
+    readonly RESP?: number
+    readonly database?: number
+    readonly socket?: object
+  }
+  sendCommand(args: string[], options: object): Promise<unknown>
+  connect(): Promise<unknown>
+  destroy(): void
+}
+
+export interface ClusterClient extends NodeRedisLike {
+  readonly slots: readonly ({ readonly master?: { readonly address: string } } | undefined)[]
+  readonly nodeByAddress: ReadonlyMap<string, { readonly client?: SingleClient | undefined }>
+  sendCommand(
+    firstKey: string | undefined,
+    isReadonly: boolean,
+    args: string[],
+    options: object,
+  ): Promise<unknown>
+}
+
+export interface SentinelClient extends NodeRedisLike {
+  readonly options?: { readonly nodeClientOptions?: { readonly database?: number } }
+  sendCommand(isReadonly: boolean, args: string[], options: object): Promise<unknown>
+}
+
+export interface PoolClient extends NodeRedisLike {
+  sendCommand(args: string[], options: object): Promise<unknown>
+}
+
+export type Kind = 'client' | 'cluster' | 'sentinel' | 'pool'
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
+export function checkedClient(client: NodeRedisLike): Kind {
+  const kind = kindOf(client)
+  if (kind === undefined) {
+    const right = 'a client of node-redis: of createClient, createCluster, createSentinel or'
+    throw invalid('WEIR_INVALID_OPTION', 'client', client, `${right} createClientPool`)
+  }
+  // RESP3 has a kind of reply for what is published.
+  const { isPubSubActive, options } = client as SingleClient
+  if (isPubSubActive === true && options?.RESP === 2) {
+    const right = 'it can send no commands then; give a client of its own'
+    throw rangeError('WEIR_INVALID_OPTION', `the client subscribes with RESP2: ${right}`)
+  }
+  return kind
+}
+
+function kindOf(client: unknown): Kind | undefined {
+  if (typeof client !== 'object' || client === null) return undefined
+  const has = (...names: string[]): boolean => names.every((name) => name in client)
+  if (!has('sendCommand', 'isOpen', 'on', 'withTypeMapping')) return undefined
+  if (has('nodeByAddress', 'slots')) return 'cluster'
+  if (has('getMasterNode')) return 'sentinel'
+  if (has('totalClients')) return 'pool'
+  return has('isReady', 'connect', 'destroy') ? 'client' : undefined
+}

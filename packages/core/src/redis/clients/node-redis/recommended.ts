@@ -1,0 +1,42 @@
+// How a client of node-redis should be set up so that a failure of Redis is noticed in time.
+
+/**
+ * Options for `createClient({ url, ...recommendedNodeRedisOptions })`.
+ *
+ * - disableOfflineQueue: what Redis cannot decide now is decided locally, not queued to be counted
+ *   later
+ * - connectTimeout 500 (ms): a host that drops packets is given up. (A connection that falls silent
+ *   is given up by Weir itself, after a second.)
+ * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
+ *
+ * With options of your own for `socket`, spread both: `socket: { tls: true,
+ * ...recommendedNodeRedisOptions.socket }`. A client that connects by `url` gets its address from
+ * there.
+ */
+export const recommendedNodeRedisOptions: {
+  readonly disableOfflineQueue: true
+  readonly socket: {
+    readonly connectTimeout: number
+    readonly reconnectStrategy: (retries: number) => number
+  }
+} = {
+  disableOfflineQueue: true,
+  // A new one for each client: `createClient` writes the address of its `url` into it.
+  get socket() {
+    return { connectTimeout: 500, reconnectStrategy: backOffMs }
+  },
+}
+
+/**
+ * Options for `createCluster({ rootNodes, ...recommendedNodeRedisClusterOptions })`: the same for
+ * each node. `topologyRefreshOnReconnectionAttemptStrategy`, of version 6, asks for the nodes again
+ * 200 ms after one was lost; its default is 5 s.
+ */
+export const recommendedNodeRedisClusterOptions: {
+  readonly defaults: typeof recommendedNodeRedisOptions
+  readonly topologyRefreshOnReconnectionAttemptStrategy: number
+} = { defaults: recommendedNodeRedisOptions, topologyRefreshOnReconnectionAttemptStrategy: 200 }
+
+function backOffMs(retries: number): number {
+  return Math.min(50 * 2 ** Math.min(retries, 10), 1_000) * (0.5 + Math.random() / 2)
+}

@@ -1,0 +1,321 @@
+// Clients of node-redis: each keeps the contract of a store, and what is not as it should be is
+// noticed as with ioredis.
+
+import { startCluster, startProxy, startRedis, startSentinel, waitUntil } from '@weir/testkit'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { processTime } from '../../src/base/time.js'
+import {
+  fixedWindow,
+  livePolicies,
+  RateLimiter,
+  type RedisStore,
+  type RedisStoreOptions,
+  redisStore,
+} from '../../src/index.js'
+import type { Adapter } from '../../src/redis/client.js'
+import { fromNodeRedis, recommendedNodeRedisOptions } from '../../src/redis/clients/node-redis.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { nodeRedisClient, nodeRedisCluster, VERSIONS } from './node-redis.js'
+
+const { port, clusterPorts } = inject('redis')
+const STRICT = { whenUnavailable: 'throw', deadlineMs: 10_000 } as const
+const ALONE = { instances: 1 }
+const policy = fixedWindow({ name: 'p', limit: 1_000_000, window: '1h' })
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+let names = 0
+function limiterOn(store: RedisStore, limit = 1_000_000): RateLimiter {
+  names += 1
+  const name = `node-redis-${process.pid}-${names}`
+  return new RateLimiter({ name, store, policy: fixedWindow({ name: 'p', limit, window: '1h' }) })
+}
+
+describe.each(VERSIONS)('%s', (_, library) => {
+  const single = nodeRedisClient(library, port)
+  const cluster = nodeRedisCluster(library, clusterPorts)
+  beforeAll(() => Promise.all([single.connect(), cluster.connect()]))
+  afterAll(() => {
+    single.destroy()
+    cluster.destroy()
+  })
+
+  describe.each([
+    ['by default', {}],
+    ['with hash tags', { hashTags: 16 }],
+  ] as const)('a store keeps the contract of a store, %s', (_, options: RedisStoreOptions) => {
+    describe.each([
+      ['a single server', single],
+      ['a Cluster', cluster],
+    ])('on %s', (_, client) => {
+      const cases = storeConformance((clock) =>
+        redisStore(fromNodeRedis(client), { ...STRICT, ...options, clock }),
+      )
+      for (const { name, run } of cases) test(name, run)
+    })
+  })
+
+  test.each([2, 3])('a store decides by RESP%d', async (RESP) => {
+    const client = nodeRedisClient(library, port, { RESP })
+    open.push(() => client.destroy())
+    await client.connect()
+    const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT), 2)
+    const decisions = [await limiter.consume('k'), await limiter.consume('k')]
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 0])
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
+  })
+
+  test('a pool, and a client whose replies are mapped to other types, decide as well', async () => {
+    const pool = library.createClientPool(
+      { url: `redis://127.0.0.1:${port}` },
+      { minimum: 2, maximum: 4 },
+    )
+    open.push(() => pool.destroy())
+    await pool.connect()
+    for (const client of [pool, single.withTypeMapping({ 58: String })]) {
+      const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT), 100)
+      const all = await Promise.all(Array.from({ length: 150 }, () => limiter.consume('k')))
+      expect(all.filter(({ allowed }) => allowed)).toHaveLength(100)
+    }
+  })
+
+  test('a store decides by Sentinels, before and after a failover', async () => {
+    const sentinel = await startSentinel()
+    open.push(() => sentinel.stop())
+    const client = library.createSentinel({
+      name: sentinel.name,
+      sentinelRootNodes: sentinel.sentinelPorts.map((each) => ({ host: '127.0.0.1', port: each })),
+      nodeClientOptions: recommendedNodeRedisOptions,
+      scanInterval: 100,
+    })
+    client.on('error', () => {})
+    open.push(() => client.destroy())
+    await client.connect()
+    const store = redisStore(fromNodeRedis(client), ALONE)
+    open.push(() => store.close())
+    const limiter = limiterOn(store)
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    sentinel.servers[0]?.kill()
+    await waitUntil('another one decides', async () => {
+      return (await limiter.consume('k')).source === 'store'
+    })
+  })
+
+  test('processes are counted, and live limits are set and read', async () => {
+    const store = redisStore(fromNodeRedis(single), STRICT)
+    open.push(() => store.close())
+    names += 1
+    const name = `node-redis-live-${process.pid}-${names}`
+    const live = livePolicies(store, { name, defaults: { api: policy } })
+    open.push(() => live.close())
+    const limiter = new RateLimiter({ name, store, policy: live.policy('api') })
+    await live.set('api', fixedWindow({ name: 'p', limit: 7, window: '1h' }))
+    await waitUntil('the limit is 7', async () => (await limiter.peek('k')).limit === 7)
+    await waitUntil('it is counted', async () => store.health().instances >= 1)
+  })
+
+  test('before it is connected, and after it is closed, decisions are local and in time', async () => {
+    const client = nodeRedisClient(library, port)
+    const store = redisStore(fromNodeRedis(client), ALONE)
+    const limiter = limiterOn(store)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    await client.connect()
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    client.destroy()
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    await store.close()
+  })
+
+  test('what is asked while a client connects waits for it', async () => {
+    const client = nodeRedisClient(library, port)
+    open.push(() => client.destroy())
+    const limiter = limiterOn(redisStore(fromNodeRedis(client), { ...STRICT, ...ALONE }))
+    const connecting = client.connect()
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
+    await connecting
+  })
+
+  test('an outage ends no process, and Redis decides again after it', async () => {
+    const server = await startRedis()
+    // Nobody but Weir listens to errors.
+    const client = library.createClient({
+      ...recommendedNodeRedisOptions,
+      url: `redis://127.0.0.1:${server.port}`,
+    })
+    const store = redisStore(fromNodeRedis(client), ALONE)
+    open.push(() => client.destroy())
+    await client.connect()
+    const limiter = limiterOn(store)
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    await server.stop()
+    const begunMs = performance.now()
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    expect(performance.now() - begunMs).toBeLessThan(150)
+    const again = await startRedis({ port: server.port })
+    open.push(() => again.stop())
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+  })
+})
+
+describe('a connection of node-redis on which nothing comes any more is given up', () => {
+  /** A limiter on a Redis behind a proxy, by which it has decided once. */
+  async function behindProxy(options: RedisStoreOptions) {
+    const server = await startRedis()
+    open.push(() => server.stop())
+    const proxy = await startProxy(server.port)
+    open.push(() => proxy.stop())
+    const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
+    const client = nodeRedisClient(library, proxy.port)
+    open.push(() => client.destroy())
+    await client.connect()
+    const store = redisStore(fromNodeRedis(client), { ...ALONE, ...options })
+    open.push(() => store.close())
+    const limiter = new RateLimiter({ store, policy })
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    expect(proxy.stats.connections).toBe(1)
+    return { proxy, limiter }
+  }
+
+  function asking(limiter: RateLimiter): void {
+    const timer = setInterval(() => limiter.consume('k').catch(() => {}), 20)
+    open.push(() => clearInterval(timer))
+  }
+
+  const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
+
+  test('after a second, and so is the next one that is not greeted', async () => {
+    const { proxy, limiter } = await behindProxy({})
+    await proxy.set('blackhole')
+    const startedMs = performance.now()
+    asking(limiter)
+    await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
+    expect(performance.now() - startedMs).toBeGreaterThan(900)
+    await waitUntil('another one', async () => proxy.stats.connections >= 3)
+    expect(performance.now() - startedMs).toBeGreaterThan(1_900)
+    await proxy.set('pass')
+    await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
+  })
+
+  test('but not where a reply may take longer', async () => {
+    const { proxy, limiter } = await behindProxy({ deadlineMs: 5_000 })
+    await proxy.set('blackhole')
+    asking(limiter)
+    await for2s()
+    expect(proxy.stats.connections).toBe(1)
+  })
+
+  test('but not where the event loop was held up', async () => {
+    const { proxy, limiter } = await behindProxy({})
+    const before = limiter.consume('before')
+    await Promise.resolve()
+    const endMs = performance.now() + 1_500
+    while (performance.now() < endMs);
+    const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
+    await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    expect(proxy.stats.connections).toBe(1)
+  })
+
+  test('but not where replies are slow', async () => {
+    const { proxy, limiter } = await behindProxy({})
+    await proxy.set({ latencyMs: 350 })
+    asking(limiter)
+    await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
+    await for2s()
+    expect(proxy.stats.connections).toBe(1)
+  })
+
+  test('and that of a node of a Cluster, while the others are kept', async () => {
+    const servers = await startCluster({ masters: 3, replicas: 0 })
+    open.push(() => servers.stop())
+    const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
+    const client = nodeRedisCluster(library, servers.ports)
+    open.push(() => client.destroy())
+    await client.connect()
+    const limiter = new RateLimiter({ store: redisStore(fromNodeRedis(client), ALONE), policy })
+    const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
+    await Promise.all(keys.map((key) => limiter.consume(key)))
+    const silent = servers.masters[0]
+    const closed: (number | undefined)[] = []
+    for (const { client: node, port } of client.masters) node?.on('end', () => closed.push(port))
+    silent?.kill('SIGSTOP')
+    const timer = setInterval(() => {
+      for (const key of keys) limiter.consume(key).catch(() => {})
+    }, 20)
+    open.push(() => clearInterval(timer))
+    await waitUntil('it is given up', async () => closed.length > 0)
+    silent?.kill('SIGCONT')
+    await waitUntil('all decide', async () => {
+      const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
+      return decisions.every(({ source }) => source === 'store')
+    })
+    expect(closed).toEqual([silent?.port])
+  })
+})
+
+describe('what is no client of node-redis is refused', () => {
+  const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
+
+  test.each([
+    ['nothing', undefined],
+    ['a text', 'redis://localhost'],
+    ['an empty object', {}],
+    ['a client of another library', { callBuffer: async () => undefined }],
+    ['a transaction', library.createClient().multi()],
+  ])('%s', (_, client) => {
+    expect(() => fromNodeRedis(client as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test('one that subscribes with RESP2, which can send no commands', async () => {
+    const client = nodeRedisClient(library, port, { RESP: 2 })
+    open.push(() => client.destroy())
+    await client.connect()
+    await client.subscribe('news', () => {})
+    expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
+  })
+
+  test('redisStore says what to write for a client that is not adapted', () => {
+    const client = library.createClient() as never
+    expect(() => redisStore(client)).toThrow(
+      /fromNodeRedis\(client\), of '@weir\/core\/node-redis'/,
+    )
+  })
+})
+
+test('keys have the prefix of the client, also where it is of version 6', async () => {
+  const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
+  const client = nodeRedisClient(library, port, { keyPrefix: 'app:' })
+  open.push(() => client.destroy())
+  await client.connect()
+  const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT))
+  await limiter.consume('prefixed-key')
+  const keys = (await client.sendCommand(['KEYS', '*prefixed-key*'])) as string[]
+  expect(keys).toHaveLength(1)
+  expect(keys[0]).toMatch(/^app:weir:/)
+})
+
+test('stores on clients of one place are one store', async () => {
+  const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
+  const other = { ...recommendedNodeRedisOptions, url: 'redis://10.0.0.1:1' }
+  const places = [
+    library.createClient({ ...recommendedNodeRedisOptions, url: `redis://127.0.0.1:${port}` }),
+    nodeRedisClient(library, port, { url: `redis://user:secret@127.0.0.1:${port}/0` }),
+    nodeRedisClient(library, port, { database: 1 }),
+    nodeRedisCluster(library, clusterPorts),
+    nodeRedisCluster(library, [...clusterPorts].reverse()),
+    library.createClient(other),
+  ].map((client) => {
+    const options = { deadlineMs: 100, time: processTime }
+    return (fromNodeRedis(client) as Adapter).connectionWith(options).place.join()
+  })
+  expect(places[1]).toBe(places[0])
+  expect(places[2]).not.toBe(places[0])
+  expect(places[4]).toBe(places[3])
+  expect(places[5]).not.toBe(places[0])
+  expect(places.join()).not.toContain('secret')
+})

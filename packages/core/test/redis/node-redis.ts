@@ -1,0 +1,41 @@
+// Clients of node-redis, of both versions that are supported, ready to be used.
+
+import * as redis6 from 'redis'
+import * as redis5 from 'redis5'
+import {
+  recommendedNodeRedisClusterOptions,
+  recommendedNodeRedisOptions,
+} from '../../src/redis/clients/node-redis.js'
+
+/** Version 5 has the same functions, of types of its own. */
+export const VERSIONS: readonly (readonly [name: string, library: typeof redis6])[] = [
+  ['node-redis 6', redis6],
+  ['node-redis 5', redis5 as unknown as typeof redis6],
+]
+
+const PATIENT = {
+  ...recommendedNodeRedisOptions,
+  socket: { ...recommendedNodeRedisOptions.socket, connectTimeout: 5_000 },
+}
+
+/** For a machine that is busy. */
+export function nodeRedisClient(
+  library: typeof redis6,
+  port: number,
+  options: object = {},
+): ReturnType<typeof redis6.createClient> {
+  const url = `redis://127.0.0.1:${port}`
+  return library.createClient({ ...PATIENT, url, ...options })
+}
+
+export function nodeRedisCluster(
+  library: typeof redis6,
+  ports: readonly number[],
+): ReturnType<typeof redis6.createCluster> {
+  const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }))
+  return library.createCluster({
+    ...recommendedNodeRedisClusterOptions,
+    rootNodes,
+    defaults: PATIENT,
+  })
+}
